@@ -32,7 +32,17 @@ ROOMS = {
     "records": {"text", "wire"},
     "routing": {"text", "wire", "chat", "records"},
     "request": {"text", "wire", "routing"},
-    "exchange": {"text", "wire", "chat", "repair", "records", "routing", "request"},
+    "exchange": {
+        "text",
+        "wire",
+        "chat",
+        "repair",
+        "records",
+        "routing",
+        "request",
+        "protocols",
+    },
+    "protocols": {"text", "wire"},
     "inspect": {"text", "wire", "chat", "repair", "fixes", "records"},
     "capture": {"wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing"},
@@ -56,7 +66,7 @@ TOOLS_BRING = {
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
-    "__future__", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "email", "enum", "errno", "fcntl",
+    "__future__", "abc", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "email", "enum", "errno", "fcntl",
     "functools", "gc", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "shutil", "socket", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip

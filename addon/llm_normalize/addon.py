@@ -34,6 +34,7 @@ from .exchange.request_facts import place_of
 from .exchange.response_headers import answers_events
 from .exchange.routing_policy import Routing
 from .exchange.settings import Settings
+from .exchange.translation import put_in_protocol
 from .fix_selection import FixSelection
 from .home.home import Home
 from .inspect.before_after import BeforeAfter
@@ -253,9 +254,9 @@ class Normalize:
     def request(self, flow: http.HTTPFlow) -> None:
         """Change a request to what its provider accepts; it is sent after this."""
         exchange = self._exchanges.of(flow)
-        waited = exchange.waits_for_model
+        was_chat = exchange.is_chat and not exchange.waits_for_model
         self._routing.send(exchange)
-        if waited and exchange.is_chat:
+        if exchange.is_chat and not was_chat:
             _expect(exchange)
         if flow.response is None and exchange.is_chat:
             self._answers.adapt(exchange, self._settings(flow))
@@ -273,6 +274,12 @@ class Normalize:
         if begun:
             second = self._answers.second(exchange)
             return self._second(exchange, second) if second is not None else None
+        translations = self._routing.translations
+        if translations.is_refused(exchange):
+            as_chat = self._answers.as_chat(
+                exchange, translations, lambda: self._settings(flow)
+            )
+            return self._second(exchange, as_chat) if as_chat is not None else None
         if exchange.is_selected and answers_events(response):
             # mitmproxy would hold the whole stream back until its end.
             response.stream = response.stream or True
@@ -316,6 +323,7 @@ class Normalize:
         if ctx.options.normalize_mode == "repair":
             response = outage.error_of(exchange)
         if response is not None:
+            put_in_protocol(exchange, response)
             self._routing.grant(flow, response)
         broke = functools.partial(self._broke, exchange)
         send_rest = self._answers.streams.rest_of(exchange)

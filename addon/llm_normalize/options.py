@@ -12,6 +12,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 from mitmproxy.utils import human
 
 from .commands import EVERY
+from .exchange import translation
 from .exchange.routing_policy import Routing
 from .fixes import EVERY_FIX
 from .request.adaptation import LEARNED
@@ -99,6 +100,13 @@ def declare(loader: addonmanager.Loader) -> None:
         "Seconds for which a busy provider (429, 503) is asked again; 0 is never.",
     )
     loader.add_option(
+        "normalize_translate",
+        str,
+        "auto",
+        "Translate Responses and Messages for providers that serve only chat completions.",
+        choices=translation.MODES,
+    )
+    loader.add_option(
         "normalize_models",
         Sequence[str],
         [],
@@ -184,6 +192,7 @@ _ROUTING_OPTIONS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("keys", "keys", Keys.parse),
     ("gate", "gate", lambda text: Secret.parse(text) if text else None),
     ("cors", "origins", origins),
+    ("translate", "translates", translation.parse),
 )
 
 

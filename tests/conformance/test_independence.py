@@ -56,6 +56,10 @@ def test_test_judge_imports_of_the_package_what_it_says() -> None:
         for path in JUDGE.glob("*.py")
     }
     assert found == {
+        "responses": {
+            ("conformance", name) for name in ("Call", "Choice", "Error", "Meaning")
+        },
+        "messages_form": set(),
         "strict": {("", "conformance")},
         "quirks": {
             ("", "conformance"),

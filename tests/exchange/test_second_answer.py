@@ -11,11 +11,11 @@ import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange import (
+    answer_streams,
     busy_provider,
     pending_result,
     polling,
     retry,
-    second_answer,
 )
 from llm_normalize.exchange.message_body import CONTAINERS
 from llm_normalize.exchange.second_request import Reply
@@ -93,7 +93,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def first(monkeypatch: pytest.MonkeyPatch, body: bytes | None = SEED) -> FirstAnswer:
     made = FirstAnswer(body)
-    monkeypatch.setattr(second_answer, "ClientStream", made)
+    monkeypatch.setattr(answer_streams, "ClientStream", made)
     return made
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize.records.masking import is_clean, mask, text_of
-from llm_normalize.text.echo import Echo
+from llm_normalize.text.echo import MASK, Echo
 
 # -- text --------------------------------------------------------------------------
 
@@ -170,3 +170,27 @@ def test_text_with_a_secret_is_not_clean() -> None:
 def test_what_stands_beside_choices_stays_json_whatever_is_masked() -> None:
     text = '{"choices":[],"pins":[471147],"error":"none"}'
     assert mask(text, (), Echo(None)) == '{"choices":[],"pins":"***","error":"***"}'
+
+
+@pytest.mark.parametrize("is_event", [True, False])
+def test_response_object_has_nothing_of_its_request(is_event: bool) -> None:
+    frame = {
+        "object": "response",
+        "id": "resp_1",
+        "instructions": "wagtail",
+        "tools": [{"description": "wagtail"}],
+        "metadata": {"a": "wagtail"},
+        "user": None,
+        "temperature": 1,
+        "output": [{"type": "message", "content": [{"text": "Hi, wagtail"}]}],
+    }
+    value = {"type": "response.created", "response": frame} if is_event else frame
+    masked = json.loads(mask(json.dumps(value), echo=Echo(b'{"x":"wagtail"}')))
+    found = masked["response"] if is_event else masked
+    hidden = dict.fromkeys(("instructions", "tools", "metadata"), MASK)
+    assert found == frame | hidden
+
+
+def test_response_that_is_no_object_stays() -> None:
+    text = '{"object":"other","response":"wagtail"}'
+    assert mask(text, echo=Echo(b'{"x":"heron"}')) == text

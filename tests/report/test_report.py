@@ -1167,3 +1167,38 @@ def test_browser_shows_it_without_script_or_network(tmp_path: Path) -> None:
         chromium.close()
     assert said == []
     assert set(asked) <= {output.as_uri(), "data:,"}
+
+
+# -- translated answers ----------------------------------------------------------------
+
+
+def test_translated_answers_are_counted_by_protocol() -> None:
+    told = {
+        "translated": True,
+        "fixes": {"translated": 5, "role-null": 2},
+        "changed": 5,
+    }
+    found = gathered(
+        flow(),
+        pair(fixes=["role-null", "translated"], after=["event: x\ndata: {}\n\n"]),
+        flow(protocol="responses", **told),
+        flow(protocol="messages", **told),
+        flow(protocol="messages", model="other", **told),
+        flow(protocol="of another day", **told),
+    )
+    first = next(as_text(found, reader.Notes()))
+    counted = "translated: messages 2, another protocol 1, responses 1"
+    assert first.endswith(counted)
+    assert f"Translated from chat completions{counted[10:]}." in page(found)
+    whole = json.loads(as_json(found, reader.Notes()))["whole"]
+    assert (whole["changed"], whole["fixes"]) == (
+        10,
+        {"role-null": {"events": 10, "flows": 5}},
+    )
+    assert found.examples.of("role-null") == []
+    assert whole["protocols"] == {
+        "messages": 2,
+        "responses": 1,
+        "another protocol": 1,
+    }
+    assert "translated" not in next(as_text(gathered(flow()), reader.Notes()))

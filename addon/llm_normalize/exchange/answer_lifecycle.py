@@ -18,6 +18,7 @@ from .adapted_request import Adapted, adapt
 from .answer_path import Path, path_of
 from .answer_streams import AnswerStreams
 from .buffered_answer import Figures, is_slow, repair
+from .chat_retry import ChatRetry
 from .disconnect import client_left, gateway_status
 from .exchange import Exchange
 from .native_provider import retry_without_stream
@@ -27,6 +28,7 @@ from .running_answer import RunningAnswer
 from .second_answer import SecondAnswer
 from .second_request import is_gone
 from .settings import Settings
+from .translation import Translations
 
 logger = logging.getLogger(__name__)
 
@@ -80,14 +82,49 @@ class Answers:
         """
         response = exchange.flow.response
         assert response is not None
-        running = exchange.running = exchange.new_answer(settings)
-        running.know(exchange.client, self._growth)
+        running = self._new(exchange, settings)
         path = path_of(exchange, running)
         running.pending = path is Path.FETCHED
         if path is Path.PASSED:
             response.stream = response.stream or True
         elif path is Path.STREAMED:
             self.streams.begin(running)
+
+    def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
+        running = exchange.running = exchange.new_answer(settings)
+        running.know(exchange.client, self._growth)
+        return running
+
+    def as_chat(
+        self,
+        exchange: Exchange,
+        translations: Translations,
+        settings: Callable[[], Settings],
+    ) -> Awaitable[None] | None:
+        """Return what sends a request as chat whose own path its provider does not serve.
+
+        It has to be awaited before the headers are sent.
+
+        Args:
+            exchange: The exchange, whose answer's headers have arrived.
+            translations: Decides on it, and remembers what has helped.
+            settings: Returns what counts for it.
+        """
+        found = ChatRetry.of(exchange, self.streams, translations)
+        if found is None:
+            return None
+        return self._as_chat(exchange, found, settings)
+
+    async def _as_chat(
+        self, exchange: Exchange, chat: ChatRetry, settings: Callable[[], Settings]
+    ) -> None:
+        if not await chat.translate():
+            return
+        counts = settings()
+        self.adapt(exchange, counts)
+        running = self._new(exchange, counts)
+        second = SecondAnswer(exchange, running, chat.client, self.streams, self._stats)
+        await second.replace_first(lambda *_: chat.retry(running, self._find_retry))
 
     def second(self, exchange: Exchange) -> Awaitable[None] | None:
         """Return what has to be awaited before the headers are sent, if anything has.

@@ -38,6 +38,7 @@ class AnswerRecord:
         tokens: What the provider counted: of the prompt, of the completion.
         request: What was changed in the request: an adaptation's name, what it did, and
             the path of a field.
+        protocol: The protocol of its client, if it was translated to that.
     """
 
     flow: str
@@ -55,6 +56,7 @@ class AnswerRecord:
     rows: Rows = field(default_factory=Rows)
     tokens: Tokens = (None, None)
     request: list[tuple[str, str, str]] = field(default_factory=list)
+    protocol: str | None = None
     fixes: Counter[str] = field(default_factory=Counter)
     changed: int = 0
     first_ms: float | None = None
@@ -228,8 +230,14 @@ class AnswerRecord:
                 "total_ms": self._since_asked(),
                 "end": end,
                 **{name: count for name, count in counted if count is not None},
+                **self._translation(),
             }
         )
+
+    def _translation(self) -> Record:
+        if self.protocol is None:
+            return {}
+        return {"protocol": self.protocol, "translated": True}
 
     def metadata(self, record: Record, snapshot: Snapshot) -> dict[str, Any]:
         """Return what views and commands need, in types that mitmproxy saves with a flow.
@@ -245,6 +253,7 @@ class AnswerRecord:
             if self.shown
             else Rows().stored() | {"left_out": self.changed}
         )
+        is_running = record["end"] == "running"
         keys = ("host", "model", "status", "stream", "events", "changed")
         return {
             "v": VERSION,
@@ -254,7 +263,9 @@ class AnswerRecord:
             "request": [list(each) for each in self.request],
             **rows,
             "is_cut": snapshot.is_cut,
-            "came": None if record["end"] == "running" else snapshot.received,
+            # What is sent of a translated one is in no view's form.
+            "came": snapshot.received if self.protocol or not is_running else None,
+            **({"protocol": self.protocol} if self.protocol else {}),
         }
 
     def _mode(self, record: Record) -> Record:

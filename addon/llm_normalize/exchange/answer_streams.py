@@ -12,13 +12,16 @@ from mitmproxy import http
 from mitmproxy.utils import asyncio_utils
 
 from ..wire.content_encoding import decoder_for
-from .client_stream import slow_down
+from .client_stream import ClientStream, slow_down
 from .exchange import Exchange
 from .running_answer import RunningAnswer
 from .stream_clock import StreamClock, send_rest
 from .stream_rewriter import Rewriter, Turn
 
 logger = logging.getLogger(__name__)
+
+_MOST = 1024 * 1024
+"""Bytes of a first answer that may be replaced."""
 
 
 class AnswerStreams:
@@ -58,6 +61,22 @@ class AnswerStreams:
                 "stream gets no newline (%r)",
                 sys.exception(),
             )
+
+    def client_of(self, exchange: Exchange) -> ClientStream | None:
+        """Return the client's side of an exchange; None if it is gone."""
+        try:
+            return ClientStream.of(exchange.flow)
+        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
+            self.cannot_send()
+            return None
+
+    async def first_body(self, client: ClientStream) -> bytes | None:
+        """Wait for the body of an answer that may be replaced, see `ClientStream.body`."""
+        try:
+            return await client.body(_MOST)
+        except Exception:  # noqa: BLE001 - as above
+            self.cannot_send()
+            return None
 
     def _slow_down(self, flow: http.HTTPFlow) -> None:
         """Let others have their turn before more of an answer is read."""

@@ -21,6 +21,7 @@ from .native_provider import is_answer
 from .request_facts import quoted
 from .running_answer import RunningAnswer
 from .stream_rewriter import Turn
+from .translated_answer import translate_body
 
 logger = logging.getLogger(__name__)
 
@@ -143,6 +144,12 @@ def repair_response(
         logger.warning("%s: the body cannot be decoded (%s)", label, why)
     except Exception:
         logger.exception("%s: repair failed, the body stays as it is", label)
+    if running.translated is not None and not response.stream:
+        if repaired is None:
+            repaired = EventRecord(0, response.raw_content or b"", [b""])
+        status = response.status_code
+        translate_body(repaired, status, running.translated, label)
+        running.record.is_error = (repaired.status or status) >= HTTPStatus.BAD_REQUEST
     if repaired is not None:
         running.record.add_event(repaired)
         running.record.tokens = repaired.tokens

@@ -5,17 +5,19 @@ at a reload, or when mitmproxy ends. No state of a flow is anywhere else; `open_
 finds the exchange of a flow.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from mitmproxy import http
 
 from ..chat.endpoint import is_chat_request
+from ..protocols import Endpoint
 from ..routing.routes import Routed
 from ..routing.saved_flow_guard import GuardedKey
 from .adapted_request import Adapted, client_of
 from .running_answer import RunningAnswer
 from .settings import Settings
+from .translated_request import Translated
 
 HANDED_OVER = "llm_normalize_handed_over"
 """Where a flow's metadata has, from a reload to its next hook, its route and model."""
@@ -35,6 +37,9 @@ class Exchange:
         wants_models: Whether it asks for a list of models that gets more names.
         key: The proxy's key on its request, if there is one.
         mapped_model: The model asked for, where another one is sent.
+        endpoint: Where its client sent it, if that may be translated.
+        translated: What its client asked, if it is sent as chat.
+        instead: What its client gets in the place of the provider's answer.
         adapted: What was changed in its request.
         is_expected: Whether it has a record even if no answer comes.
         running: Its answer, from its headers until its record is written.
@@ -49,6 +54,9 @@ class Exchange:
     wants_models: bool = False
     key: GuardedKey | None = None
     mapped_model: str | None = None
+    endpoint: Endpoint | None = None
+    translated: Translated | None = None
+    instead: http.Response | None = None
     adapted: Adapted | None = None
     is_expected: bool = False
     running: RunningAnswer | None = None
@@ -79,7 +87,7 @@ class Exchange:
     @property
     def path(self) -> str:
         """The path that its client asked for, without its query."""
-        asked = self.flow.request if self.route is None else self.route
+        asked = self.route or self.translated or self.flow.request
         return asked.path.partition("?")[0]
 
     @property
@@ -101,26 +109,37 @@ class Exchange:
             settings: What counts for it.
         """
         self.is_expected = False
+        if self.translated is not None:  # it cannot pass as it is any more
+            settings = replace(settings, observe=False)
         return RunningAnswer.of(
             self.flow,
             settings,
             self.adapted,
             mapped_model=self.mapped_model,
             path=self.path,
+            translated=self.translated,
         )
 
     def hand_over(self) -> None:
-        """Let the addon that is loaded next know its route and model.
+        """Let the addon that is loaded next know its route, its model and its protocol.
 
         Its request may still be on its way to a server: it stays as it is.
         """
-        if self.route is not None or self.mapped_model is not None:
-            route = self.route.state() if self.route is not None else None
-            self.flow.metadata[HANDED_OVER] = [route, self.mapped_model]
+        route, translated = (
+            each and each.state() for each in (self.route, self.translated)
+        )
+        found = [route, self.mapped_model, translated]
+        if any(each is not None for each in found):
+            self.flow.metadata[HANDED_OVER] = found
 
     @classmethod
     def resume(cls, flow: http.HTTPFlow) -> Self:
         """Return the exchange of a flow that began before the addon was loaded."""
         found: Any = flow.metadata.pop(HANDED_OVER, None) if flow.live else None
-        route, model = found or (None, None)
-        return cls(flow, route=route and Routed.of_state(route), mapped_model=model)
+        route, model, translated = found or (None, None, None)
+        return cls(
+            flow,
+            route=route and Routed.of_state(route),
+            mapped_model=model,
+            translated=translated and Translated.of_state(flow.request, translated),
+        )

@@ -38,6 +38,7 @@ from .exchange import Exchange
 from .message_body import content_of
 from .native_provider import translate
 from .request_facts import place_of, quoted
+from .translation import Translations, put_in_protocol
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class Routing:
         gate: The token that clients have to present, if one is wanted.
         origins: Origins whose pages may call a reverse proxy.
         hosts: The hosts that are opened.
+        translations: Which requests are translated to chat.
     """
 
     routes: Routes = field(default_factory=Routes)
@@ -66,11 +68,21 @@ class Routing:
     gate: Secret | None = None
     origins: frozenset[str] = frozenset()
     hosts: Hosts = field(default_factory=lambda: Hosts([]))
+    translations: Translations = field(default_factory=Translations)
     _log_filter: LogFilter = field(init=False)
     _withheld: set[Secret] = field(default_factory=set)  # logged once for each
 
     def __post_init__(self) -> None:
         self._log_filter = LogFilter(self._secrets)
+
+    @property
+    def translates(self) -> bool:
+        """Whether requests are translated to chat."""
+        return self.translations.is_on
+
+    @translates.setter
+    def translates(self, is_on: bool) -> None:
+        self.translations.is_on = is_on
 
     def load(self) -> None:
         """Begin to keep keys out of mitmproxy's log."""
@@ -141,10 +153,14 @@ class Routing:
             request.scheme = "https"
         if not (exchange.is_selected or target is not None or by_model):
             return False
-        answer = self._own_answer(flow, target, by_model=by_model)
+        exchange.endpoint = self.translations.endpoint(request)
+        answer = self._own_answer(exchange, target, by_model=by_model)
         if answer is not None:
+            put_in_protocol(exchange, answer)
             flow.response = answer
             return True
+        if exchange.endpoint is not None:
+            _ = exchange.client  # a key of the proxy's may take the place of its key
         exchange.is_let_in = self.gate is not None
         if target is not None:
             exchange.route = Routed.send(request, target)
@@ -153,19 +169,21 @@ class Routing:
         return False
 
     def _own_answer(
-        self, flow: http.HTTPFlow, target: Target | None, *, by_model: bool
+        self, exchange: Exchange, target: Target | None, *, by_model: bool
     ) -> http.Response | None:
         """Return what the proxy answers itself; None to what it sends on.
 
         Args:
-            flow: The flow.
+            exchange: The exchange.
             target: Where its request goes, if it has a route.
             by_model: Whether its model may give it another.
         """
-        request = flow.request
+        flow, request = exchange.flow, exchange.flow.request
         is_routed = target is not None or by_model
         secret = self.keys.secret(request.host, request.port)
-        answer = refused(request, self.gate) if self.gate is not None else None
+        answer, is_other = None, exchange.endpoint is not None
+        if self.gate is not None:
+            answer = refused(request, self.gate, is_translated=is_other)
         if (is_routed or self.gate or secret) and not is_plain(request.path):
             return not_found(request)
         origin = self._origin(flow)
@@ -173,9 +191,14 @@ class Routing:
             return cors.preflight(request, origin)
         if answer is not None:
             return answer
-        if is_upgrade(request) and (is_routed or self.gate or _may_answer(flow)):
+        if is_upgrade(request) and (
+            is_routed
+            or self.gate
+            or _may_answer(flow)
+            or self.translations.refuses_upgrade(exchange)
+        ):
             return upgrade_refused()
-        if target is not None and target.is_native and not is_asked(request):
+        if target is not None and target.is_native and not _is_asked(exchange):
             return self._unknown(request)
         return None
 
@@ -193,7 +216,7 @@ class Routing:
             exchange.route.restore(request)
             exchange.route = None
         target = self._target(request, *names)
-        if target is not None and target.is_native and not is_asked(request):
+        if target is not None and target.is_native and not _is_asked(exchange):
             exchange.flow.response = self._unknown(request)
         elif target is not None:
             exchange.route = Routed.send(request, target)
@@ -204,6 +227,7 @@ class Routing:
             return not_found(request)
         body = b'{"object":"list","data":[]}'
         body = self.models.listed(body, self._names(request)) or body
+        body = self.translations.listed(request, body) or body
         return http.Response.make(200, body, {"content-type": "application/json"})
 
     def _names(self, request: http.Request) -> list[tuple[str, str]]:
@@ -232,15 +256,22 @@ class Routing:
             flow.response = refusal(500, "The proxy failed at this request.", None)
         if flow.response is not None:
             exchange.adapted = None  # it is not sent
+            if exchange.translated is None:  # else its answer is translated
+                put_in_protocol(exchange, flow.response)
 
     def _send(self, exchange: Exchange) -> None:
         flow, request = exchange.flow, exchange.flow.request
         waits = exchange.waits_for_model
-        exchange.wants_models = is_list(request) and bool(self.models.names or waits)
+        exchange.wants_models = is_list(request) and bool(
+            self.models.names or waits or self.translations.has_list(request)
+        )
         is_native_target = (
             exchange.route is not None and exchange.route.target.is_native
         )
-        is_read = is_asked(request) and (self.models.names or is_native_target or waits)
+        is_other = exchange.endpoint is not None
+        is_read = is_other or (
+            is_asked(request) and (self.models.names or is_native_target or waits)
+        )
         try:
             content = content_of(request) if is_read else _plain(request)
             if waits:
@@ -257,13 +288,11 @@ class Routing:
         is_ours = exchange.is_selected or exchange.is_let_in
         if flow.response is not None or not is_ours:
             return
+        if self.translations.answers(exchange, content):
+            return
         routed = exchange.route
         secret = self.keys.secret(request.host, request.port)
-        renamed = content and self.models.rename(content)
-        if renamed:
-            exchange.adapted = Adapted(content, [(MAPPED, "changed", "model")])
-            request.headers.pop("content-encoding", None)
-            request.content, exchange.mapped_model = renamed  # and its length
+        self._rename(exchange, content)
         if routed is not None and routed.target.is_native:
             try:
                 translate(exchange, routed.target.base)
@@ -275,11 +304,24 @@ class Routing:
         if secret is not None and (self.gate is None or exchange.is_let_in):
             self._put_key(exchange, secret)
 
+    def _rename(self, exchange: Exchange, content: bytes) -> None:
+        """Name the model that is sent; *content* is the body of the request."""
+        request = exchange.flow.request
+        if exchange.translated is not None:
+            content = content_of(request)
+        renamed = content and self.models.rename(content)
+        if renamed:
+            edits = exchange.adapted.edits if exchange.adapted is not None else []
+            exchange.adapted = Adapted(content, [*edits, (MAPPED, "changed", "model")])
+            request.headers.pop("content-encoding", None)
+            request.content, exchange.mapped_model = renamed  # and its length
+
     def _put_key(self, exchange: Exchange, secret: Secret) -> None:
         """Put a key on, unless a page of the web would use it, or anybody could read it."""
         flow = exchange.flow
         request = flow.request
-        if not wants_key(request, is_native=exchange.is_native):
+        is_other = exchange.is_native or exchange.endpoint is not None
+        if not wants_key(request, is_other=is_other):
             if secret not in self._withheld and request.method != "OPTIONS":
                 self._withheld.add(secret)
                 asked = place_of(request) + request.path.partition("?")[0]
@@ -341,6 +383,7 @@ class Routing:
 
     def end(self, exchange: Exchange) -> None:
         """Let a flow that is over show what the client has asked for."""
+        self.translations.end(exchange)
         self.answered(exchange)  # an answer of our own had no headers before
         if exchange.key is not None:
             exchange.key.close()
@@ -364,7 +407,9 @@ class Routing:
             return
         try:
             names = self._names(flow.request)
-            listed = self.models.listed(content_of(response), names)
+            body = content_of(response)
+            listed = self.models.listed(body, names)
+            listed = self.translations.listed(flow.request, listed or body) or listed
         except ValueError as error:
             host, why = brief(flow.request.host), brief(str(error))
             message = "normalize: the list of models of %s passes as it is (%s)"
@@ -390,6 +435,11 @@ class Routing:
 def _places(request: http.Request) -> list[tuple[str, int]]:
     """Return by which names a route may know the host of *request*, with its port."""
     return [(host, request.port) for host in (request.host, request.pretty_host)]
+
+
+def _is_asked(exchange: Exchange) -> bool:
+    """Tell whether a request asks for what a provider of chat alone can answer."""
+    return is_asked(exchange.flow.request) or exchange.endpoint is not None
 
 
 def _may_answer(flow: http.HTTPFlow) -> bool:

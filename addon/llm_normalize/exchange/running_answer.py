@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from mitmproxy import http
@@ -10,14 +11,18 @@ from mitmproxy.flow import Error
 
 from ..chat.growing_text import Growth, ProvedGrowth
 from ..chat.stream_state import Asked
+from ..protocols.answer_stream import AnswerStream
 from ..records.flow_metadata import ENDS
 from ..records.record_line import Record
 from ..records.snapshot import KEY, Snapshot
 from ..records.statistics import Stats
+from ..repair.output import Output
+from ..repair.translated_output import TRANSLATED, TranslatedOutput
 from ..repair.words_in_stream import WordsInStream
 from ..text.echo import MASK, Echo
 from ..text.printable import brief
 from ..wire.content_encoding import Decoder
+from ..wire.event_boundary import EVENT
 from .adapted_request import Adapted
 from .answer_record import AnswerRecord
 from .disconnect import break_off, client_left, gateway_status
@@ -28,6 +33,7 @@ from .response_headers import prepare_headers
 from .settings import Settings
 from .stream_clock import StreamClock
 from .stream_rewriter import Rewriter, Turn
+from .translated_request import Translated
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +43,8 @@ _TOO_LARGE = "Response body exceeds"
 CORRUPT = "what the provider sent is corrupt"
 
 _NAME = 1000  # characters of a name, in a record
+_BEYOND = 40_000 * EVENT
+"""What is looked at of one read of a stream that is translated: all of it, mostly."""
 
 _REPAIRED, _OBSERVED = ":wrench:", ":mag:"
 """Marks in the list of flows (mitmproxy/utils/emoji.py)."""
@@ -75,6 +83,7 @@ class RunningAnswer:
         before_repair: What was known of it before a thread began to repair it, which
             alone may be read until the thread is done.
         clock: Sends what nothing that is received would have sent.
+        translated: What its client asked in another protocol, if it did.
     """
 
     flow: http.HTTPFlow
@@ -94,6 +103,7 @@ class RunningAnswer:
     why: str = ""
     before_repair: "RunningAnswer | None" = None
     clock: StreamClock | None = None
+    translated: Translated | None = None
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -112,6 +122,7 @@ class RunningAnswer:
         *,
         mapped_model: str | None = None,
         path: str | None = None,
+        translated: Translated | None = None,
     ) -> "RunningAnswer":
         """Return the answer of *flow*, whose headers may have arrived.
 
@@ -121,6 +132,7 @@ class RunningAnswer:
             adapted: What was changed in its request.
             mapped_model: The model asked for, where another one was sent.
             path: The path asked for, if not the one that was sent.
+            translated: What was asked in another protocol, if it was.
         """
         original = adapted.original if adapted else None
         asked = asked_of(
@@ -134,6 +146,8 @@ class RunningAnswer:
         running = cls(flow, record, asked, settings, snapshot)
         running.received_status = flow.response.status_code if flow.response else None
         running.record.request.extend(adapted.edits if adapted else ())
+        running.translated = translated
+        record.protocol = translated.protocol.name if translated else None
         return running
 
     @property
@@ -149,9 +163,18 @@ class RunningAnswer:
             turn: Bounds what is looked at, shared with other streams.
         """
         settings, record, flow = self.settings, self.record, self.flow
+        output: Callable[..., Output] = Output
+        if self.translated is not None:
+            stream = AnswerStream(self.translated.answer, self.label)
+            output = partial(TranslatedOutput, translate=stream)
         self.rewriter = Rewriter(
             WordsInStream(
-                self.asked, settings.fixes, record.add_event, self.label, record.count
+                self.asked,
+                settings.fixes,
+                record.add_event,
+                self.label,
+                record.count,
+                output,
             ),
             decoder,
             repair=not settings.observe,
@@ -160,6 +183,7 @@ class RunningAnswer:
             snapshot=self.snapshot,
             turn=turn,
         )
+        self.rewriter.beyond = _BEYOND if self.translated is not None else 0
         return self.rewriter
 
     def prepare_headers(self, response: http.Response) -> None:
@@ -205,7 +229,9 @@ class RunningAnswer:
             record.tokens = self.rewriter.pipeline.seen.tokens
         line = record.close(status, end, *figures)
         names = dict.fromkeys(name for name, _, _ in record.request)
-        stats.add(record.host, record.model, line["fixes"], names, record.tokens)
+        fixes = {name: n for name, n in line["fixes"].items() if name != TRANSLATED}
+        counted = fixes, names, record.tokens, record.protocol
+        stats.add(record.host, record.model, *counted)
         if summary := self._summary(line):
             host, model = brief(record.host), brief(record.model)
             logger.info("normalize: %s %s: %s", host, model, summary)

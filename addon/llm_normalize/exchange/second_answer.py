@@ -32,8 +32,6 @@ from .running_answer import RunningAnswer
 
 logger = logging.getLogger(__name__)
 
-_MOST = 1024 * 1024
-"""Bytes of a first answer that may be replaced."""
 _REPLACED = (*STATUSES, *busy_provider.STATUSES)
 """Status of first answers after which another request may be sent."""
 _WAITED_FOR = (*busy_provider.STATUSES, HTTPStatus.ACCEPTED)
@@ -41,6 +39,10 @@ _WAITED_FOR = (*busy_provider.STATUSES, HTTPStatus.ACCEPTED)
 
 type FindRetry = Callable[[Exchange, RunningAnswer], Retry | None]
 """Returns what puts another answer in the place of a complete one, if anything should."""
+
+
+class FirstAnswerStaysError(Exception):
+    """The second answer is none to be put in the place of the first."""
 
 
 class SecondAnswer:
@@ -82,11 +84,7 @@ class SecondAnswer:
         running, response = exchange.running, exchange.flow.response
         if running is None or not _may_be_replaced(running, response):
             return None
-        try:
-            client = ClientStream.of(exchange.flow)
-        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
-            streams.cannot_send()
-            return None
+        client = streams.client_of(exchange)
         if client is None:
             return None
         return cls(exchange, running, client, streams, stats)
@@ -100,11 +98,7 @@ class SecondAnswer:
         """
         running, response = self._running, self._flow.response
         assert response is not None
-        try:
-            first = await self._client.body(_MOST)
-        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
-            self._streams.cannot_send()
-            return
+        first = await self._streams.first_body(self._client)
         if first is None:
             return  # mitmproxy collects it
         response.data.content = first
@@ -123,6 +117,8 @@ class SecondAnswer:
                     self._begin_before(arrival)
                     return
                 has_arrived = await self._has_arrived(arrival)
+        except FirstAnswerStaysError:
+            pass
         except Exception:
             logger.exception("%s: the first answer stays", running.label)
         finally:

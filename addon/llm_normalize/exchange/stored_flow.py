@@ -8,8 +8,10 @@ from ..chat.endpoint import is_chat_request
 from ..chat.stream_state import Asked
 from ..records.flow_metadata import read_metadata
 from ..records.snapshot import unpacked
+from ..repair.translated_output import TRANSLATED
 from .message_body import content_of
 from .request_facts import asked_of, place_of, secrets_of
+from .translated_request import chat_body
 
 _GOOD = range(200, 300)
 
@@ -27,6 +29,7 @@ class Stored:
         is_stream: Whether it passed event by event.
         is_complete: Whether all of it is there, to its end.
         is_observed: Whether it was only watched, and passed unchanged.
+        is_translated: Whether what the client got is in another protocol.
         fixes: How often each fix has changed it; None if the addon never saw it.
         secrets: Strings of the request that must not be written anywhere.
     """
@@ -39,6 +42,7 @@ class Stored:
     is_stream: bool
     is_complete: bool
     is_observed: bool
+    is_translated: bool
     fixes: dict[str, int] | None
     secrets: tuple[str, ...] = field(repr=False)
 
@@ -54,19 +58,22 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
         ValueError: It has none that can be looked at; the message says why.
     """
     request, response = flow.request, flow.response
-    if not is_chat_request(request.method, request.path):
+    metadata = read_metadata(flow.metadata, is_live=bool(flow.live)) or {}
+    is_translated = bool(metadata.get("protocol"))
+    if not (is_chat_request(request.method, request.path) or is_translated):
         raise ValueError("it asks for no chat completion")
     if response is None or response.raw_content is None:
         raise ValueError("no answer is stored")
     sent = content_of(response)
-    metadata = read_metadata(flow.metadata, is_live=bool(flow.live)) or {}
     if metadata.get("end") == "running":
         raise ValueError("it is still running")
     packed = metadata.get("came")
     if metadata.get("fixes") and packed is None:
         raise ValueError("the original answer is not stored")
     received = unpacked(packed) if packed else sent
-    asked = asked_of(flow, strict=strict, mapped_model=metadata.get("mapped_model"))
+    body = chat_body(request) if is_translated else None
+    model = metadata.get("mapped_model")
+    asked = asked_of(flow, strict=strict, body=body, mapped_model=model)
     # The request may have asked for it before it was changed.
     asked = replace(asked, usage=asked.usage or metadata.get("usage") is True)
     status = metadata.get("came_status") or response.status_code
@@ -85,7 +92,12 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
         is_stream=is_stream,
         is_complete=is_complete,
         is_observed=bool(metadata.get("observe")),
-        fixes={str(name): int(count) for name, count in metadata["fixes"]}
+        is_translated=is_translated,
+        fixes={
+            str(name): int(count)
+            for name, count in metadata["fixes"]
+            if name != TRANSLATED
+        }
         if metadata
         else None,
         secrets=secrets_of(request),

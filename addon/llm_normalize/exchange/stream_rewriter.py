@@ -96,6 +96,8 @@ class Rewriter:
         """Called when something waits, or something else than before."""
         self.on_much: Callable[[], None] = lambda: None
         """Called when so much was received in this turn that more of it had better wait."""
+        self.beyond: float = 0
+        """What is looked at beyond the turn, of a stream that cannot pass as it is."""
         self._decoder = decoder
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair
@@ -164,7 +166,9 @@ class Rewriter:
 
     def newline(self) -> bytes:
         """Return what tells a client that the stream is still there, if that is due."""
-        return self._sent(b"\n") if self._repair and self.is_between else b""
+        if not (self._repair and self.is_between):
+            return b""
+        return self._sent(self.pipeline.output.passed(b"\n"))
 
     def _sent(self, out: bytes) -> bytes:
         self.bytes_out += len(out)
@@ -190,10 +194,10 @@ class Rewriter:
         if number != self._number:
             self._number, self._own, self._size = number, OWN, 0
         spare = self._own + max(turn.spare, -1)
-        pipeline.refill(spare)
+        pipeline.refill(spare + self.beyond)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
         self._try("what waits has no time limit", self._look_at_waiting)
-        self._own -= spare - pipeline.spare
+        self._own -= spare + self.beyond - pipeline.spare
         if self._own < _MUCH:
             self.slow_down()
         if self._own < 0:
@@ -227,7 +231,7 @@ class Rewriter:
     def _rewrite(self, data: bytes) -> bytes:
         """Return what *data*, decoded, becomes; `b""` is the stream's end."""
         if self._raw:
-            return data
+            return self.pipeline.output.passed(data)
         try:
             out = self.pipeline.feed(data) if data else self.pipeline.end()
         except Exception:
@@ -239,7 +243,7 @@ class Rewriter:
         """Return all that is held back, and *data*: the repair of this stream is over."""
         self._raw = True
         try:
-            return self.pipeline.rescue() + data
+            return self.pipeline.rescue() + self.pipeline.output.passed(data)
         except Exception:
             logger.exception("%s: what waited is lost", self._label)
             return data

@@ -1,7 +1,8 @@
 """The content view `Transcript`: an answer put together, as the client understands it.
 
 It reads the bytes that were sent, so it shows any chat completion: of a live flow, of one
-loaded from a file, repaired or not.
+loaded from a file, repaired or not. Of one that was translated it reads what the provider
+sent, which is chat whatever the client's protocol is.
 """
 
 import textwrap
@@ -14,7 +15,8 @@ from ..chat.chunk import Chunk, calls, choices, function, usage_of
 from ..chat.endpoint import is_chat_request
 from ..chat.stream_state import Asked
 from ..fixes import FIXES
-from ..records.snapshot import LIMIT
+from ..records.flow_metadata import AnswerMetadata
+from ..records.snapshot import LIMIT, unpacked
 from ..repair.stream_to_body import Contents, contents_of
 from ..text.printable import escaped
 from ..wire.content_encoding import beginning
@@ -49,11 +51,13 @@ class Transcript(contentviews.Contentview):
         Raises:
             ValueError: The message is no answer to a chat completion.
         """
-        if not _is_answer(metadata):
-            raise ValueError("not an answer to a chat completion")
         record = record_of(metadata, self._refresh)
+        if not _is_answer(metadata, record):
+            raise ValueError("not an answer to a chat completion")
         is_running = record is not None and record["end"] == "running"
-        if is_running:
+        if record is not None and _is_translated(record):
+            data = unpacked(record["came"])
+        elif is_running:
             assert isinstance(metadata.http_message, http.Response)
             data = _so_far(metadata.http_message)
         lines = list(_lines(contents_of(data, Asked(stream=True), FIXES, "transcript")))
@@ -67,7 +71,7 @@ class Transcript(contentviews.Contentview):
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
         """Come before raw events, and behind what was repaired."""
-        return 0.5 if data and _is_answer(metadata) else -1
+        return 0.5 if data and _is_answer(metadata, record_of(metadata)) else -1
 
 
 def _so_far(response: http.Response) -> bytes:
@@ -76,13 +80,21 @@ def _so_far(response: http.Response) -> bytes:
     return beginning(data, response.headers.get("content-encoding", ""), LIMIT) or data
 
 
-def _is_answer(metadata: contentviews.Metadata) -> bool:
+def _is_answer(metadata: contentviews.Metadata, record: AnswerMetadata | None) -> bool:
     flow = metadata.flow
     return (
         isinstance(flow, http.HTTPFlow)
         and isinstance(metadata.http_message, http.Response)
-        and is_chat_request(flow.request.method, flow.request.path)
+        and (
+            is_chat_request(flow.request.method, flow.request.path)
+            or (record is not None and _is_translated(record))
+        )
     )
+
+
+def _is_translated(record: AnswerMetadata) -> bool:
+    """Tell whether what was received is stored of an answer that was translated."""
+    return bool(record.get("protocol") and record["came"])
 
 
 def _lines(found: Contents) -> Iterator[str]:

@@ -100,4 +100,5 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "is_cut": _is(bool),
     "came": _or_none(_list_of(_is(bytes), _MOST)),
     "came_status": _or_none(_is_count),
+    "protocol": _or_none(_is(str)),
 }

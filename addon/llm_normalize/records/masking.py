@@ -29,6 +29,11 @@ _ANSWER_KEYS = frozenset(("delta", "message", "text", "logprobs", "index"))
 _ENVELOPE = frozenset((
     "id", "object", "created", "model", "usage", "system_fingerprint", "service_tier",
 ))  # fmt: skip
+# Of a `response` object, which repeats most of its request: what is the answer's own.
+_RESPONSE = frozenset((
+    "id", "object", "created_at", "completed_at", "status", "model", "output", "usage",
+    "error", "incomplete_details",
+))  # fmt: skip
 _REASON = 20  # characters of a finish reason
 
 
@@ -103,6 +108,9 @@ def _object(
     text: str, value: dict[str, Any], echo: Echo | None, *, is_error: bool
 ) -> str:
     """Return *text*, which is the object *value*, without what it echoes."""
+    if "response" in value or "object" in value:
+        own = _without_request(value)
+        value, text = own, text if own == value else _spelled(own)
     if "choices" in value and not is_error:
         # Whatever a model says, only what stands around it is an echo.
         masked = _around(value, echo)
@@ -113,6 +121,23 @@ def _object(
         return text
     masked = _masked(value)
     return echo.hidden(text if masked == value else _spelled(masked))
+
+
+def _without_request(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an event or a body of the Responses API without what its request said."""
+    inside = value.get("response")
+    if isinstance(inside, dict):
+        return {**value, "response": _without_request(inside)}
+    if value.get("object") != "response":
+        return value
+    return {
+        key: MASK if _may_echo(each) and key not in _RESPONSE else each
+        for key, each in value.items()
+    }
+
+
+def _may_echo(value: Any) -> bool:
+    return bool(value) and isinstance(value, str | list | dict)
 
 
 def _spelled(value: Any) -> str:

@@ -29,6 +29,9 @@ class Stats:
         self.fixes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self.requests: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self.tokens: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self.protocols: defaultdict[tuple[str, str], Counter[str]] = defaultdict(
+            Counter
+        )
 
     def add(
         self,
@@ -37,10 +40,12 @@ class Stats:
         fixes: dict[str, int],
         adaptations: Iterable[str] = (),
         tokens: Sequence[int | None] = (),
+        protocol: str | None = None,
     ) -> None:
         """Count one response: the *fixes* that changed it, its request's changes, *tokens*.
 
-        Of the prompt and of the completion; None where the provider did not count.
+        Of the prompt and of the completion; None where the provider did not count. And the
+        *protocol* that it was translated to, if it was.
         """
         pair = self._pair(brief(host), brief(model))
         self.responses[pair] += 1
@@ -52,6 +57,8 @@ class Stats:
         for kind, count in zip(TOKENS, tokens, strict=False):
             if count is not None:
                 self.tokens[pair][kind] += count
+        if protocol is not None:
+            self.protocols[pair][protocol] += 1
 
     def _tokens(self, pair: tuple[str, str]) -> Iterable[tuple[str, int]]:
         return self.tokens[pair].items() if pair in self.tokens else ()
@@ -65,8 +72,8 @@ class Stats:
     def rows(self) -> Iterable[list[str]]:
         """Yield the table: host, model, responses, repaired, fix, count.
 
-        Changes of requests are rows named `request: NAME`, with their count; tokens are
-        rows named as in OpenAI's usage.
+        Changes of requests are rows named `request: NAME`, with their count, translated
+        responses `protocol: NAME`; tokens are rows named as in OpenAI's usage.
         """
         yield ["host", "model", "responses", "repaired", "fix", "events"]
         for pair, count in sorted(self.responses.items()):
@@ -74,6 +81,7 @@ class Stats:
             repairs = [
                 *_sorted(self.fixes.get(pair), ""),
                 *_sorted(self.requests.get(pair), "request: "),
+                *_sorted(self.protocols.get(pair), "protocol: "),
                 *(
                     [name, str(n)]
                     for name, n in sorted(self._tokens(pair), reverse=True)

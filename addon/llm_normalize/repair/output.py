@@ -42,6 +42,11 @@ class Output:
         self._begun = 0  # what had been emitted when the record was begun
         self._has_added = False  # a blank line, which may still be received
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether what becomes of an event may depend on more than the stream's state."""
+        return self.last is not None
+
     def drain(self) -> list[bytes]:
         """Return what has been emitted since the last call."""
         out, self._out = self._out, []
@@ -50,6 +55,11 @@ class Output:
     def pass_on(self, data: bytes) -> None:
         """Send *data*, which belongs to no record."""
         self._out.append(data)
+
+    def passed(self, data: bytes) -> bytes:
+        """Return what is sent for *data*, of which nothing is repaired."""
+        self.pass_on(data)
+        return b"".join(self.drain())
 
     def emit(self, record: EventRecord, data: bytes) -> None:
         """Send *data*, which belongs to *record*."""
@@ -119,8 +129,8 @@ class Output:
             else:
                 join(last, gap.raw)
         elif self.verbatim:
-            self._out.append(raw)
+            self.pass_on(raw)
         elif raw and not gap.joins:
-            self._out.append(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+            self.pass_on(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
         if not gap.joins:
             self.settle()

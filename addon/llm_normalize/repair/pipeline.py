@@ -64,6 +64,7 @@ class Pipeline:
         label: Names the stream in log lines.
         count: Called with an event that a template knew: its number, its bytes before
             and after, the template. Tells whether that will do, and no `EventRecord` is wanted.
+        make_output: Makes what sends: see `Output`.
     """
 
     def __init__(
@@ -73,17 +74,17 @@ class Pipeline:
         observe: Callable[[EventRecord], None] = lambda _: None,
         label: str = "stream",
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
+        make_output: Callable[..., Output] = Output,
     ) -> None:
         self.seen = Seen()
         self.largest_body = BODY
-        self.raw_events: Counter[Outcome] = Counter()
-        """Events that passed unread, by reason."""
+        self.raw_events: Counter[Outcome] = Counter()  # that passed unread, by reason
         self._parser = EventParser()
         self._label = label
         self._chain = chain = Chain(fixes, asked, self.seen, label)
         verbatim = "line-end-cr" not in chain.names
         self._drops_comments = _COMMENT in chain.names
-        self._output = output = Output(observe, label, verbatim=verbatim)
+        self.output = output = make_output(observe, label, verbatim=verbatim)
         self._outlet = outlet = Outlet(output.emit, output.close, chain.ride)
         self._ending = Ending(asked, self.seen, chain, outlet, self._close)
         self._templates = Templates(self._state, lambda: chain.watched, label)
@@ -91,8 +92,7 @@ class Pipeline:
         self._patches = Patches(
             known, self._parser, self.seen, output, count, label, stop
         )
-        self.quick = self._patches.of
-        """Return what is sent for one event that a template knows, else None."""
+        self.quick = self._patches.of  # what is sent if a template knows it, else None
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
@@ -126,7 +126,7 @@ class Pipeline:
         if not data:
             return out
         self._run(data)
-        return out + self._output.drain()
+        return out + self.output.drain()
 
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
@@ -134,12 +134,12 @@ class Pipeline:
         self._run(b"")
         self._has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
-        return self._output.drain()
+        return self.output.drain()
 
     def _end(self) -> None:
         self._catch_up()
         self._templates.forget()
-        self._output.settle()
+        self.output.settle()
         if self._broken:
             return
         self.seen.n = self._parser.count
@@ -178,14 +178,14 @@ class Pipeline:
             last: Whether nothing follows, since the stream breaks off.
         """
         self._guarded(self._wait_no_more, last)
-        return self._output.drain()
+        return self.output.drain()
 
     def _wait_no_more(self, last: bool) -> None:
         for item in self._parser.cut():
             self._guarded(self._item, item)
         self._catch_up()
         self._templates.forget()
-        self._output.settle()
+        self.output.settle()
         if self._broken or not self.is_between:
             return
         self.seen.n = n = max(self._parser.count - 1, 0)
@@ -196,7 +196,7 @@ class Pipeline:
     def rescue(self) -> bytes:
         """Return all that waits, as received: the repair of this stream is over."""
         self._bail(None)
-        return b"".join(self._output.drain()) + self._parser.give_up()
+        return self.output.passed(self._parser.give_up())
 
     def _bail(self, failed: EventRecord | None) -> None:
         """Send all that waits as it is, but nothing of the record that *failed*."""
@@ -214,7 +214,7 @@ class Pipeline:
         """Send what the fixes hold before block *n*."""
         for held in (self._chain.flush, partial(self._chain.end, indexes=None)):
             for outgoing in held(EventRecord(n - 1, None)):
-                self._output.emit(outgoing.record, outgoing.encode())
+                self.output.emit(outgoing.record, outgoing.encode())
 
     def abandon(self) -> bool:
         """Close the records of a stream that broke off.
@@ -222,7 +222,7 @@ class Pipeline:
         Returns:
             Whether something that was received has not been sent: a finish reason, say.
         """
-        self._output.settle()
+        self.output.settle()
         record = EventRecord(self._parser.count, None)
         held = [*self._chain.flush(record), *self._chain.end(record, None)]
         return self._ending.abandon() or bool(held)
@@ -232,7 +232,7 @@ class Pipeline:
     def _run(self, data: bytes) -> None:
         """Process the blocks that *data* completes; nothing is the stream's end."""
         if self._unread:
-            self._output.pass_on(data)
+            self.output.pass_on(data)
             return
         held, done = self._parser.held, 0
         items = self._items(data)
@@ -261,11 +261,11 @@ class Pipeline:
         match item:
             case Gap():
                 self._ending.keep_alive()
-                self._output.gap(item, self._ending.join)
+                self.output.gap(item, self._ending.join)
             case Oversized():
                 self._catch_up()
                 self._templates.forget()
-                self._output.settle()
+                self.output.settle()
                 self._ending.make_way(self._parser.count, last=False)
                 self._ending.other()
                 if item.is_many:
@@ -273,16 +273,16 @@ class Pipeline:
                 elif self._large != self._parser.count:  # not its next part
                     self._large = self._parser.count
                     self.raw_events[Outcome.TOO_LARGE] += 1
-                self._output.verbatim = True
-                self._output.pass_on(item.raw)
+                self.output.verbatim = True
+                self.output.pass_on(item.raw)
             case Comments():
-                self._output.settle()
+                self.output.settle()
                 self._comments(item)
             case _ if _ALL_COMMENTS(item.raw):
-                self._output.settle()
+                self.output.settle()
                 self._comments(Comments(item.raw, item.n, 1))
             case _:
-                self._output.settle()
+                self.output.settle()
                 self._handle(item)
 
     def _handle(self, event: Event) -> None:
@@ -291,18 +291,18 @@ class Pipeline:
         patched = patches.of(event.raw, event.n) if is_new else None
         if patched is not None:
             self._parser.spare -= _KNOWN
-            self._output.pass_on(patched)
+            self.output.pass_on(patched)
             return
         self._catch_up()
         self._parser.spare -= EVENT + self.seen.size // 2
         record = EventRecord(event.n, event.raw)
-        self._output.begin(record)
+        self.output.begin(record)
         if self._broken:
-            self._output.emit(record, event.raw)
+            self.output.emit(record, event.raw)
         else:
             self._guarded(self._event, record, event)
         self._due = b""
-        self._output.end(record)
+        self.output.end(record)
         if len(event.raw) > _WATCHED:
             self._templates.forget()
         else:
@@ -312,9 +312,9 @@ class Pipeline:
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""
         self._ending.keep_alive()
-        self._output.verbatim = not self._drops_comments or self._broken
-        if self._output.verbatim:
-            self._output.pass_on(item.raw)
+        self.output.verbatim = not self._drops_comments or self._broken
+        if self.output.verbatim:
+            self.output.pass_on(item.raw)
             return
         *found, rest = item.raw.split(b"\n\n", _SHOWN)
         for at, comment in enumerate(found):
@@ -323,10 +323,10 @@ class Pipeline:
             self._drop(item.n + len(found), rest, item.count - len(found))
 
     def _drop(self, n: int, comments: bytes, count: int) -> None:
-        record = EventRecord(n, comments, [b"\n" * count], [_COMMENT])
-        self._output.pass_on(record.after[0])
+        record = EventRecord(n, comments, fixes=[_COMMENT])
+        self.output.emit(record, b"\n" * count)
         self._due = self._due[len(comments) :]
-        self._output.close(record)
+        self.output.close(record)
 
     def _catch_up(self) -> None:
         """Add the counts of the last event that was not read."""
@@ -334,7 +334,7 @@ class Pipeline:
         if event is None or self._broken:
             return
         try:
-            with self._output.nothing():
+            with self.output.nothing():
                 self._event(EventRecord(event.n, event.raw), event)
         except Exception:
             logger.exception(_OVER, self._label)
@@ -342,7 +342,7 @@ class Pipeline:
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""
-        if self._broken or self._output.last or self.seen.size > _COMPARED:
+        if self._broken or self.output.is_unsettled or self.seen.size > _COMPARED:
             return None
         ending = self._ending.state.snapshot
         if ending is None:
@@ -360,16 +360,16 @@ class Pipeline:
     def _fail(self) -> None:
         """Send what waits, and what is due of the block at hand, each as received."""
         due, self._due = self._due, b""
-        record = self._output.record if due else None
+        record = self.output.record if due else None
         if record is None:
             self._bail(None)
             if due:
-                self._output.pass_on(due)
+                self.output.pass_on(due)
             return
-        self._output.undo(record)
+        self.output.undo(record)
         self._bail(record)
         record.fixes.clear()
-        self._output.emit(record, due)
+        self.output.emit(record, due)
 
     def _pass(
         self, record: EventRecord, data: bytes, reason: Outcome, payload: bytes = b""
@@ -388,7 +388,7 @@ class Pipeline:
             if DONE in data:  # by their own framing
                 self._make_way(record.n)
         self.raw_events[reason] += 1
-        self._output.emit(record, data)
+        self.output.emit(record, data)
 
     # -- one block ---------------------------------------------------------------
 
@@ -475,7 +475,7 @@ class Pipeline:
         data = event.data
         if data is None:
             self._ending.keep_alive()
-            self._output.emit(record, raw)
+            self.output.emit(record, raw)
             return Outcome.UNDERSTOOD
         return self._payload(record, data, raw)
 
@@ -536,7 +536,7 @@ class Pipeline:
         record = EventRecord(n, None)
         self._drain(record, self._chain.flush(record), self._ending.chunk)
         if record.fixes:
-            self._output.close(record)
+            self.output.close(record)
 
     def _close(self, record: EventRecord, indexes: set[int] | None) -> None:
         """Send what fixes hold of choices that end, all if None, as part of *record*."""
@@ -556,5 +556,5 @@ class Pipeline:
             except Exception:  # the fixes do not hold it any more
                 unsent = [] if len(record.after) + record.waiting > sent else [outgoing]
                 for each in (*unsent, *held):
-                    self._output.emit(record, each.encode())
+                    self.output.emit(record, each.encode())
                 raise

@@ -14,6 +14,7 @@ from ..wire.sse import BOM, encode
 from .fast_path.template import Template
 from .fix import Fix
 from .outcome import EventRecord
+from .output import Output
 from .pipeline import Pipeline
 
 _MOST = 64 * 1024  # bytes that wait for the end
@@ -36,9 +37,9 @@ class WordsInStream(Pipeline):
         observe: Callable[[EventRecord], None],
         label: str,
         count: Callable[[int, bytes, bytes, Template], bool],
+        make_output: Callable[..., Output] = Output,
     ) -> None:
-        super().__init__(asked, fixes, observe, label, count)
-        self._observe = observe
+        super().__init__(asked, fixes, observe, label, count, make_output)
         self._words = b""
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -84,15 +85,15 @@ class WordsInStream(Pipeline):
             error = self._chain.error(record, words.removeprefix(BOM).decode())
             if record.fixes:
                 self._parser.count += 1
-                record.after.append(encode(dumps(error)))
-                self._observe(record)
-                return record.after
+                self.output.emit(record, encode(dumps(error)))
+                self.output.close(record)
+                return self.output.drain()
         return self._let_go(words)
 
     def rescue(self) -> bytes:
         """Return all that waits, as received: the repair of this stream is over."""
         words, self._words = self._words, b""
-        return super().rescue() + words
+        return super().rescue() + self.output.passed(words)
 
     def abandon(self) -> bool:
         """Close the records of a stream that broke off; tell whether anything waited."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..fixes import FIXES
+from ..protocols import PROTOCOLS
 from ..records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS
+from ..repair.translated_output import TRANSLATED
 from . import figures
 from . import log_reader as reader
 from .examples import Examples
@@ -16,11 +18,13 @@ from .group import ENDS, Group
 from .timeline import OTHER_END, Timeline
 
 OTHER_FIXES = "other fixes"
+OTHER_PROTOCOL = "another protocol"
 LATEST = 30  # answers that broke off, listed one by one
 
 _NAME = 200  # characters of a name; whoever asks chooses it
 _UNKNOWN = 50  # names of fixes that this version does not have
 _KNOWN = frozenset(fix.name for fix in FIXES)
+_PROTOCOLS = frozenset(each.name for each in PROTOCOLS)
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,9 @@ class Collected:
         self.records += 1
         kind = record.get("type")
         if kind == "pair":
-            self.examples.add(record, self._fixes(record.get("fixes")))
+            fixes = self._fixes(record.get("fixes"))
+            if TRANSLATED not in fixes:  # else it shows what no fix does
+                self.examples.add(record, fixes)
         elif kind in ("flow", "request"):
             self._add_answer(record)
         else:
@@ -160,12 +166,18 @@ class Collected:
             return
         clean = {**record, "host": host, "model": model, "fixes": +counts}
         clean["end"] = end if end in ENDS else OTHER_END
+        protocol = reader.text_of(record, "protocol")
+        if counts.pop(TRANSLATED, 0):  # no fault of its provider's
+            clean["fixes"] = +counts
+            clean["changed"] = max(counts.values(), default=0)  # at least
+        known = not protocol or protocol in _PROTOCOLS
+        clean["protocol"] = protocol if known else OTHER_PROTOCOL
         group.add(clean)
         self._add_end(record, clean)
 
     def _add_end(self, record: reader.Record, clean: reader.Record) -> None:
         events = reader.number_of(record, "events")
-        changed = min(reader.number_of(record, "changed"), events)
+        changed = min(reader.number_of(clean, "changed"), events)
         time = reader.text_of(record, "time")
         at = self.timeline.add(time, clean["end"], events, changed)
         flow = reader.text_of(record, "flow")

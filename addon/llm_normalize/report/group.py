@@ -24,6 +24,7 @@ class Group:
         fixes: Events that each fix changed.
         fixed: Answers that each fix changed.
         tokens: Tokens, by their names in OpenAI's usage.
+        protocols: Answers that were translated, by the protocol of their client.
         begin: Milliseconds until the first event.
         total: Milliseconds until an answer was over.
     """
@@ -34,6 +35,7 @@ class Group:
         self.fixes: Counter[str] = Counter()
         self.fixed: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
+        self.protocols: Counter[str] = Counter()
         self.begin = Histogram()
         self.total = Histogram()
 
@@ -50,6 +52,8 @@ class Group:
             self.fixed[name] += 1
         for name in TOKENS:
             self.tokens[name] += number_of(record, name)
+        if record.get("protocol"):
+            self.protocols[record["protocol"]] += 1
         for times, key in ((self.begin, "first_ms"), (self.total, "total_ms")):
             ms = time_of(record, key)
             if ms is not None:
@@ -66,8 +70,14 @@ class Group:
         self.fixes.update(other.fixes)
         self.fixed.update(other.fixed)
         self.tokens.update(other.tokens)
+        self.protocols.update(other.protocols)
         self.begin.merge(other.begin)
         self.total.merge(other.total)
+
+    @property
+    def translated(self) -> str:
+        """How many answers were translated, by protocol; empty for none."""
+        return ", ".join(f"{name} {n:,}" for name, n in ranked(self.protocols))
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it, for a program."""
@@ -84,6 +94,7 @@ class Group:
             },
             "repaired": self.repaired,
             **+self.tokens,
+            **({"protocols": dict(self.protocols)} if self.protocols else {}),
             "total_ms": _times(self.total),
         }
 

@@ -12,6 +12,8 @@ def heading(found: Collected, notes: Notes) -> str:
     parts = [f"{counted(flows, 'answer')} in {counted(len(notes.files), 'file')}"]
     if found.since:
         parts.append(f"{found.since} to {found.until}")
+    if translated := found.overall().translated:
+        parts.append(f"translated: {translated}")
     for count, what in (
         (notes.lost, "lost line"),
         (notes.torn, "torn end"),

@@ -30,6 +30,8 @@ def _answers(found: Collected) -> Iterator[str]:
         f"{text.counted(overall.flows, 'answer')} of {text.counted(models, 'model')} "
         f"at {text.counted(len(hosts), 'host')}."
     )
+    if overall.translated:
+        yield f"Translated from chat completions: {overall.translated}."
     needed = ranked(overall.fixed)
     if not needed:
         yield "Nothing in them had to be repaired."

@@ -28,8 +28,16 @@ _ODD = re.compile(
 )
 
 
-def refused(request: http.Request, gate: Secret) -> http.Response | None:
-    """Return what a client gets that is not let in, or wants what is not served."""
+def refused(
+    request: http.Request, gate: Secret, *, is_translated: bool = False
+) -> http.Response | None:
+    """Return what a client gets that is not let in, or wants what is not served.
+
+    Args:
+        request: The request.
+        gate: The token.
+        is_translated: Whether its protocol is one that may be translated to chat.
+    """
     try:
         known = is_let_in(request, gate.read())
     except ValueError as error:
@@ -38,7 +46,8 @@ def refused(request: http.Request, gate: Secret) -> http.Response | None:
     if not known:
         message = "Incorrect API key provided. This proxy wants a token of its own."
         return refusal(401, message, "invalid_api_key")
-    is_served = is_asked(request) or is_list(request) or is_upgrade(request)
+    is_chat = is_asked(request) or is_translated
+    is_served = is_chat or is_list(request) or is_upgrade(request)
     return None if is_served else not_found(request)
 
 
@@ -95,14 +104,15 @@ def upgrade_refused() -> http.Response:
     return response
 
 
-def wants_key(request: http.Request, *, is_native: bool) -> bool:
+def wants_key(request: http.Request, *, is_other: bool) -> bool:
     """Tell whether *request* asks for what a key of the proxy's is for.
 
     Args:
         request: The request.
-        is_native: Whether it is in the form of a provider of its own.
+        is_other: Whether it asks for that in the form of a provider of its own, or in a
+            protocol that may be translated to chat.
     """
-    return is_asked(request) or is_list(request) or is_native
+    return is_asked(request) or is_list(request) or is_other
 
 
 def key_refused(

@@ -102,6 +102,9 @@ them would lock out clients that do not trust mitmproxy's CA. (Vertex AI's carry
 too, but its OpenAI endpoint has no host of its own.)
 """
 
+CHAT_ONLY = ("integrate.api.nvidia.com", "ai.api.nvidia.com", "*.api.nvcf.nvidia.com")
+"""Of those, the ones known to serve no other protocol: the others say so when asked."""
+
 
 def is_openai(host: str) -> bool:
     """Tell whether *host* is OpenAI's own API, in any of its regions."""

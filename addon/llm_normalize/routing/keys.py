@@ -18,6 +18,8 @@ from ..text.letters import places_of, spellings
 from .hosts import HostPattern
 
 HEADER = "authorization"
+OTHER_HEADER = "x-api-key"
+"""Where clients of Anthropic's protocol present theirs, without a scheme."""
 _LEAST = 8  # characters of a token that no other words have by chance
 _MOST = 4096  # characters of a value that are searched for other spellings
 _VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
@@ -119,8 +121,8 @@ def is_let_in(request: http.Request, token: str) -> bool:
     """
     headers = request.headers
     scheme, _, given = str(headers.pop(HEADER, "")).partition(" ")
-    same = hmac.compare_digest(given.strip().encode(errors="replace"), token.encode())
-    known = same and scheme.lower() == "bearer"
+    known = _is_same(given, token) and scheme.lower() == "bearer"
+    known |= _is_same(str(headers.get(OTHER_HEADER, "")), token)
     search = _Search(token, is_thorough=known)
     for name in {
         name
@@ -139,6 +141,10 @@ def is_let_in(request: http.Request, token: str) -> bool:
     path = MASK if search.is_in(path) else path
     request.path = path + mark * bool(fields) + "&".join(fields)
     return known
+
+
+def _is_same(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.strip().encode(errors="replace"), token.encode())
 
 
 class _Search:

@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 from ..chat.chunk import Chunk, calls, function
 from ..chat.errors import message_of, words_of
-from ..wire.json_text import Json, Number, RepeatedKeyError, dumps, loads
+from ..chat.request_body import read_request
+from ..wire.json_text import Json, Number, dumps, loads
 
 PARAMETERS = frozenset((
     # both
@@ -82,7 +83,7 @@ def native_body(body: bytes, *, as_body: bool = False) -> Native:
     Raises:
         ValueError: It cannot be translated; the message is a sentence for the client.
     """
-    request = _read(body)
+    request = read_request(body)
     messages = request.get("messages")
     if not isinstance(messages, list) or not messages:
         raise ValueError("The request has no list of messages.")
@@ -141,20 +142,6 @@ class _Fields:
         if key not in part or part[key] != value:
             part[key] = value
             self.changed[path + key] = None
-
-
-def _read(body: bytes) -> Chunk:
-    try:
-        request = loads(body)
-    except RepeatedKeyError:
-        raise ValueError("The request names a key of an object twice.") from None
-    except RecursionError:
-        raise ValueError("The request is nested too deeply.") from None
-    except ValueError:
-        raise ValueError("The request is no JSON.") from None
-    if not isinstance(request, dict):
-        raise ValueError("The request is no JSON object.")  # noqa: TRY004
-    return request
 
 
 def _useless(request: Chunk) -> Iterable[str]:

@@ -1,0 +1,66 @@
+"""Protocols of clients, translated to chat completions and back.
+
+A protocol is a folder here and an entry of `PROTOCOLS`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from .messages import MESSAGES
+from .protocol import ClientProtocol, JsonObject
+from .responses import RESPONSES
+
+PROTOCOLS: tuple[ClientProtocol, ...] = (RESPONSES, MESSAGES)
+
+_CHAT = "/chat/completions"
+
+
+class Endpoint(NamedTuple):
+    """Where requests of a protocol go.
+
+    Attributes:
+        protocol: The protocol.
+        base: The path before the end that the protocol names.
+        end: That end.
+    """
+
+    protocol: ClientProtocol
+    base: str
+    end: str
+
+    @property
+    def chat_path(self) -> str:
+        """The path for chat completions beside it."""
+        return self.base + _CHAT
+
+    @property
+    def own_answer(self) -> Callable[[JsonObject], JsonObject] | None:
+        """What answers a request where its provider serves chat alone, if it is no chat."""
+        return self.protocol.own_answers().get(self.end)
+
+
+def endpoint_at(path: str) -> Endpoint | None:
+    """Return whose requests go to *path*, which may have a query; None for nobody's."""
+    asked = path.partition("?")[0].rstrip("/")
+    ends = (
+        (each, end) for each in PROTOCOLS for end in (each.path, *each.own_answers())
+    )
+    found = (
+        Endpoint(each, asked.removesuffix(end), end)
+        for each, end in ends
+        if asked.endswith(end)
+    )
+    return next(found, None)
+
+
+def model_list(
+    headers: Mapping[str, str],
+) -> Callable[[JsonObject], JsonObject] | None:
+    """Return what puts OpenAI's list of models into the form of a client's protocol.
+
+    None if that is OpenAI's, too.
+
+    Args:
+        headers: Those of the request, by lower-case name.
+    """
+    return next(filter(None, (each.model_list(headers) for each in PROTOCOLS)), None)

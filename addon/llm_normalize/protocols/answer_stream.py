@@ -1,0 +1,104 @@
+"""The stream of an answer: repaired events of chat in, events of a client's protocol out."""
+
+import logging
+from collections.abc import Iterable
+
+from ..wire.event_boundary import DONE
+from ..wire.json_text import Json, dumps, loads
+from ..wire.sse import Comments, Event, EventParser, Gap, Item
+from .protocol import AnswerTranslator, JsonObject, ServerEvent
+
+logger = logging.getLogger(__name__)
+
+_FAILED = "The proxy failed at translating the answer."
+_TOO_LARGE = "An event of the provider is too large to be translated."
+_KIND = "server_error"
+
+
+def error_in(value: JsonObject, words: str) -> JsonObject:
+    """Return the error in *value* with the four keys of OpenAI's.
+
+    Args:
+        value: An event, or a body.
+        words: Its message, if it has none.
+    """
+    given: Json = value.get("error")
+    error: JsonObject = given if isinstance(given, dict) else {"message": given}
+    message, kind = error.get("message"), error.get("type")
+    return {
+        "message": message if isinstance(message, str) and message else words,
+        "type": kind if isinstance(kind, str) else _KIND,
+        "param": error.get("param"),
+        "code": error.get("code"),
+    }
+
+
+def object_in(data: bytes) -> JsonObject:
+    """Return the JSON object that *data* is; an empty one if it is none."""
+    try:
+        value: Json = loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+class AnswerStream:
+    """One stream on its way to a client that speaks another protocol.
+
+    Args:
+        answer: Translates its events.
+        label: Names it in log lines.
+    """
+
+    def __init__(self, answer: AnswerTranslator, label: str = "stream") -> None:
+        self._answer = answer
+        self._label = label
+        self._parser = EventParser()
+        self._is_over = False
+
+    def __call__(self, data: bytes) -> bytes:
+        """Return what is sent for *data*; nothing after an error. Never raises."""
+        out: list[bytes] = []
+        try:
+            for item in self._parser.read(data):
+                if self._is_over:
+                    break
+                out.append(self._of(item))
+        except Exception:
+            logger.exception("%s: it cannot be translated, and ends", self._label)
+            out.append(self._fail(_FAILED))
+        return b"".join(out)
+
+    def _of(self, item: Item | Comments) -> bytes:
+        if isinstance(item, Gap | Comments):
+            return written(self._answer.keep_alive()) or b"\n"
+        if not isinstance(item, Event):
+            return self._fail(_TOO_LARGE)
+        if item.data == DONE:
+            self._is_over = True
+            return written(self._answer.done())
+        value = object_in(item.data or b"")
+        if isinstance(value.get("choices"), list):
+            return written(self._answer.chunk(value))
+        # What is neither, no client of chat could read.
+        return self._error(error_in(value, _FAILED)) if value.get("error") else b""
+
+    def _error(self, error: JsonObject) -> bytes:
+        self._is_over = True
+        return written(self._answer.error(error))
+
+    def _fail(self, words: str) -> bytes:
+        """End the stream with an error of the proxy's own, unless that has a bug, too."""
+        try:
+            return self._error(error_in({}, words))
+        except Exception:
+            logger.exception("%s: it ends without a word", self._label)
+            return b""
+
+
+def written(events: Iterable[ServerEvent]) -> bytes:
+    """Return *events* as they are sent."""
+    return b"".join(
+        b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(data))
+        for name, data in events
+    )

@@ -1,0 +1,44 @@
+"""Anthropic's Messages, translated to chat completions and back."""
+
+from collections.abc import Callable, Mapping
+from typing import override
+
+from ..protocol import ClientProtocol, JsonObject, Translation
+from .call_ids import CallIds
+from .errors import error_body
+from .model_list import model_list
+from .request import chat_request
+from .stream import MessagesAnswer
+from .token_count import count_tokens
+
+__all__ = ["MESSAGES", "count_tokens", "model_list"]
+
+
+class Messages(ClientProtocol):
+    """What clients of Anthropic's API speak: Claude Code, its SDKs, and many more."""
+
+    name = "messages"
+    path = "/messages"
+
+    @override
+    def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
+        request = chat_request(body)
+        answer = MessagesAnswer(request.body.get("model"), CallIds(request.call_ids))
+        return Translation(request.body, answer, request.dropped)
+
+    @override
+    def error_body(self, status: int, error: JsonObject) -> JsonObject:
+        return error_body(status, error)
+
+    @override
+    def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
+        return {f"{self.path}/count_tokens": count_tokens}
+
+    @override
+    def model_list(
+        self, headers: Mapping[str, str]
+    ) -> Callable[[JsonObject], JsonObject] | None:
+        return model_list if "anthropic-version" in headers else None
+
+
+MESSAGES: ClientProtocol = Messages()

@@ -1,0 +1,54 @@
+"""A whole answer, as a message."""
+
+from ...wire.json_text import Json
+from ..protocol import JsonObject
+from .answer_form import (
+    SIGNATURE,
+    first_choice,
+    message,
+    object_of,
+    objects_in,
+    stop_reason,
+    text_of,
+    tool_input,
+    usage,
+)
+from .call_ids import CallIds
+
+
+def message_of(completion: JsonObject, model: Json, ids: CallIds) -> JsonObject:
+    """Return what a repaired `chat.completion` becomes.
+
+    Args:
+        completion: The answer.
+        model: The model that the request names.
+        ids: Gives the calls their ids.
+    """
+    found = message(completion.get("id"), model or completion.get("model"))
+    choice = first_choice(completion) or {}
+    said = object_of(choice.get("message"))
+    content: list[Json] = found["content"]
+    thought = text_of(said.get("reasoning_content"))
+    if thought:
+        block = {"type": "thinking", "thinking": thought, "signature": SIGNATURE}
+        content.append(block)
+    text = text_of(said.get("content")) + text_of(said.get("refusal"))
+    if text:
+        content.append({"type": "text", "text": text})
+    calls = objects_in(said.get("tool_calls"))
+    content += [_tool_use(each, ids) for each in calls]
+    found["stop_reason"] = stop_reason(
+        choice.get("finish_reason"), has_call=bool(calls)
+    )
+    found["usage"] = usage(completion.get("usage"))
+    return found
+
+
+def _tool_use(call: JsonObject, ids: CallIds) -> JsonObject:
+    function = object_of(call.get("function"))
+    return {
+        "type": "tool_use",
+        "id": ids.take(call.get("id")),
+        "name": text_of(function.get("name")),
+        "input": tool_input(text_of(function.get("arguments"))),
+    }

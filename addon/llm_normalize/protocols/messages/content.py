@@ -1,0 +1,117 @@
+"""Content blocks as parts of a chat message."""
+
+from ...wire.json_text import Json
+from ..protocol import JsonObject, UntranslatableError
+from .dropped import Dropped
+
+_KNOWN = {
+    "text": {"type", "text"},
+    "image": {"type", "source"},
+    "document": {"type", "source", "title", "context"},
+    "search_result": {"type", "source", "title", "content"},
+    "tool_reference": {"type", "tool_name"},
+    "compaction": {"type", "content"},
+}
+
+
+def blocks_of(content: Json, path: str) -> list[JsonObject]:
+    """Return *content* as blocks: a string is a text.
+
+    Raises:
+        UntranslatableError: It is neither.
+    """
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if isinstance(content, list) and all(isinstance(each, dict) for each in content):
+        return content
+    raise UntranslatableError(f"{path}: a string or a list of blocks is needed", path)
+
+
+def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]:
+    """Return what a chat message says for a *block*: texts, images and files.
+
+    Args:
+        block: The block.
+        path: Where it is.
+        dropped: Gets what has no place in chat.
+
+    Raises:
+        UntranslatableError: It refers to what only Anthropic can read.
+    """
+    kind = str(block.get("type"))
+    if kind not in _KNOWN:
+        dropped.add(f"{path}.type")
+        return []
+    dropped.beside(path, block, _KNOWN[kind])
+    if kind == "image":
+        return [_image(block.get("source"), f"{path}.source")]
+    if kind == "document":
+        return _document(block, path, dropped)
+    if kind == "search_result":
+        lines = [block.get("title"), block.get("source")]
+        inner = blocks_of(block.get("content"), f"{path}.content")
+        return _text(*lines, *[each.get("text") for each in inner])
+    if kind == "tool_reference":  # what a search for tools has found
+        return _text(f"The tool {block.get('tool_name')} is available.")
+    return _text(block.get("text" if kind == "text" else "content"))
+
+
+def _text(*lines: Json) -> list[JsonObject]:
+    text = "\n".join(each for each in lines if isinstance(each, str) and each)
+    return [{"type": "text", "text": text}] if text else []
+
+
+def _image(source: Json, path: str) -> JsonObject:
+    url = _url(source)
+    if url is None:
+        raise _unreadable(path, "an image")
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _document(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]:
+    source = block.get("source")
+    given = source if isinstance(source, dict) else {}
+    kind = given.get("type")
+    about = [block.get("title"), block.get("context")]
+    if kind == "text":
+        return _text(*about, given.get("data"))
+    if kind == "content":
+        at = f"{path}.source.content"
+        inner = blocks_of(given.get("content"), at)
+        found = [part for each in inner for part in parts_of(each, f"{at}[]", dropped)]
+        return [*_text(*about), *found]
+    url = _url(source)
+    if kind != "base64" or url is None:  # chat has no place for a file's address
+        raise _unreadable(f"{path}.source", "a document")
+    title = block.get("title")
+    name = title if isinstance(title, str) and title else "document.pdf"
+    file = {"filename": name, "file_data": url}
+    return [*_text(block.get("context")), {"type": "file", "file": file}]
+
+
+def _url(source: Json) -> str | None:
+    given = source if isinstance(source, dict) else {}
+    if given.get("type") == "base64" and isinstance(given.get("data"), str):
+        return f"data:{given.get('media_type')};base64,{given['data']}"
+    url = given.get("url") if given.get("type") == "url" else None
+    return url if isinstance(url, str) else None
+
+
+def _unreadable(path: str, what: str) -> UntranslatableError:
+    return UntranslatableError(
+        f"{path}: this model takes {what} only by its content, or an image by its URL",
+        path,
+    )
+
+
+def joined(parts: list[JsonObject]) -> Json:
+    """Return the content of a message: a string, unless there is more than text.
+
+    Not every provider takes a list, and each part is a line, as where they are put together
+    for one that does not (`request/adaptations/content_parts_refused.py`).
+    """
+    if all(part["type"] == "text" for part in parts):
+        return "\n".join(part["text"] for part in parts)
+    return parts

@@ -1,0 +1,43 @@
+"""A provider's models, in Anthropic's form."""
+
+from datetime import UTC, datetime
+
+from ...wire.json_text import Json, whole_number
+from ..protocol import JsonObject
+
+_LAST = 253_402_300_799  # 9999-12-31
+
+
+def model_list(body: JsonObject) -> JsonObject:
+    """Return what a body of `GET /models` becomes: all models, on one page."""
+    given = body.get("data")
+    entries = given if isinstance(given, list) else []
+    models = [_model(each) for each in entries if _name(each)]
+    return {
+        "data": models,
+        "has_more": False,
+        "first_id": models[0]["id"] if models else None,
+        "last_id": models[-1]["id"] if models else None,
+    }
+
+
+def _name(entry: Json) -> bool:
+    name = entry.get("id") if isinstance(entry, dict) else None
+    return isinstance(name, str) and bool(name)
+
+
+def _model(entry: JsonObject) -> JsonObject:
+    shown = entry.get("display_name") or entry.get("name")
+    return {
+        "type": "model",
+        "id": entry["id"],
+        "display_name": shown if isinstance(shown, str) else entry["id"],
+        "created_at": _time(entry.get("created")),
+    }
+
+
+def _time(created: Json) -> str:
+    """Return RFC 3339; for what is no time the epoch, as Anthropic does."""
+    seconds = whole_number(created) or 0
+    seconds = seconds if 0 < seconds <= _LAST else 0
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

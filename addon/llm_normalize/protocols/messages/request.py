@@ -1,0 +1,115 @@
+"""A request for a message, as one for a chat completion."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ...wire.json_text import Json
+from ..protocol import JsonObject, UntranslatableError
+from .content import blocks_of, parts_of
+from .dropped import Dropped
+from .errors import THREAD_NOT_FOUND
+from .tools import put_tools
+from .turns import Conversation
+
+_SAME = {
+    "model": "model",
+    "max_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "stop_sequences": "stop",
+}
+_TAKEN = {
+    *_SAME, "messages", "system", "tools", "tool_choice", "stream", "output_config",
+    "output_format",
+}  # fmt: skip
+# Claude Code puts a line for Anthropic's bills before its system prompt. Its checksum is
+# another one in each request, so a provider's cache of prompts would never hit.
+_BILLING = re.compile(r"\s*x-anthropic-billing-header:[^\n]*\n?")
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A request as chat.
+
+    Attributes:
+        body: The body.
+        dropped: Paths of what of the request has no place in chat.
+        call_ids: The ids of the calls in it.
+    """
+
+    body: JsonObject
+    dropped: tuple[str, ...]
+    call_ids: Collection[str]
+
+
+def chat_request(request: JsonObject) -> ChatRequest:
+    """Translate the body of a request.
+
+    What asks for thoughts is dropped (`thinking`, `output_config.effort`). Claude Code sends
+    it with each request, whether its user chose it or not, and its levels are Anthropic's:
+    as `reasoning_effort`, models that know no such thing would refuse all of its requests.
+
+    Raises:
+        UntranslatableError: Chat has no place for what it asks.
+    """
+    _refuse_stored(request.get("thread"))
+    dropped = Dropped()
+    conversation = Conversation(dropped)
+    conversation.take(request.get("messages"))
+    system = _system(request.get("system"), dropped)
+    system += [part["text"] for part in conversation.system if part["type"] == "text"]
+    messages = conversation.messages
+    if system:
+        first: JsonObject = {"role": "system", "content": "\n\n".join(system)}
+        messages = [first, *messages]
+    chat: JsonObject = {}
+    for key, name in _SAME.items():
+        value = request.get(key)
+        if value is not None and value != []:
+            chat[name] = value
+    chat["messages"] = messages
+    put_tools(request, conversation.tool_changes, chat, dropped)
+    _put_format(request, chat, dropped)
+    if request.get("stream") is True:
+        chat |= {"stream": True, "stream_options": {"include_usage": True}}
+    dropped.beside("", request, _TAKEN)
+    return ChatRequest(chat, dropped.paths, conversation.names.keys())
+
+
+def _refuse_stored(thread: Json) -> None:
+    """Refuse to go on with a conversation that the server has to know.
+
+    Anthropic's SDKs then send all of it. They may ask to store one, as nobody sees whether
+    it was done before it goes on.
+
+    Raises:
+        UntranslatableError: The request does that.
+    """
+    if isinstance(thread, dict) and thread.get("type") != "create":
+        words = "thread: no conversation is stored here, so all its messages are needed"
+        raise UntranslatableError(words, "thread", THREAD_NOT_FOUND)
+
+
+def _system(system: Json, dropped: Dropped) -> list[str]:
+    path = "system[]"
+    texts = []
+    for block in blocks_of(system, "system"):
+        for part in parts_of(block, path, dropped):
+            text = part.get("text", "")
+            rest = _BILLING.sub("", text, count=1) if _BILLING.match(text) else text
+            if rest != text:
+                dropped.add(f"{path}.x-anthropic-billing-header")
+            texts.append(rest)
+    return [text for text in texts if text]
+
+
+def _put_format(request: JsonObject, chat: JsonObject, dropped: Dropped) -> None:
+    """Ask for JSON of a schema, by either of the two names that this has."""
+    given = request.get("output_config")
+    config = given if isinstance(given, dict) else {}
+    dropped.beside("output_config", config, {"format"})
+    wanted = config.get("format") or request.get("output_format")
+    if isinstance(wanted, dict) and isinstance(wanted.get("schema"), dict):
+        named = {"name": "output", "schema": wanted["schema"]}
+        chat["response_format"] = {"type": "json_schema", "json_schema": named}

@@ -1,0 +1,221 @@
+"""The chunks of an answer, as the events of a Messages stream."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import override
+
+from ...wire.json_text import Json
+from ..protocol import AnswerTranslator, JsonObject, ServerEvent
+from .answer_form import (
+    SIGNATURE,
+    BlockKind,
+    first_choice,
+    message,
+    object_of,
+    objects_in,
+    stop_reason,
+    text_of,
+    usage,
+)
+from .body import message_of
+from .call_ids import CallIds
+from .errors import error_of
+from .object_end import ObjectEnd
+
+_DELTAS = {
+    "thinking": ("thinking_delta", "thinking"),
+    "text": ("text_delta", "text"),
+    "tool_use": ("input_json_delta", "partial_json"),
+}
+_NO_ARGUMENTS = "{}"
+
+
+@dataclass(slots=True)
+class _Block:
+    """A content block, of which all before it have to end first.
+
+    Attributes:
+        kind: What it is.
+        head: What its start says.
+        waiting: Its text that has not been sent.
+        end: Where its arguments end, if it is a call.
+        has_started: Whether its start has been sent.
+        has_spoken: Whether any text of it has been sent.
+        has_stopped: Whether its stop has been sent.
+    """
+
+    kind: BlockKind
+    head: JsonObject
+    waiting: list[str] = field(default_factory=list)
+    end: ObjectEnd = field(default_factory=ObjectEnd)
+    has_started: bool = False
+    has_spoken: bool = False
+    has_stopped: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing more can belong to it, once another block follows."""
+        return self.kind != "tool_use" or self.end.is_reached
+
+
+class MessagesAnswer(AnswerTranslator):
+    """One answer as a message.
+
+    The blocks of a message come one after the other. In chat, calls may take turns, and
+    what follows a call may come before its last argument. So the first block that is not
+    complete is sent as it arrives, and the others wait for it. A text is complete where
+    something else follows, and a call where its arguments are a whole object: then the next
+    block is sent at once, which is the usual case. A call whose arguments do not say that
+    they have ended (there are none, say) is complete at the finish, and not before: closed
+    earlier, what of it follows would be lost.
+
+    Args:
+        model: The model that the request names.
+        ids: Gives the calls their ids.
+    """
+
+    def __init__(self, model: Json, ids: CallIds) -> None:
+        self._model = model
+        self._ids = ids
+        self._has_started = False
+        self._has_ended = False
+        self._blocks: deque[_Block] = deque()
+        self._calls: dict[Json, _Block] = {}
+        self._index = 0
+        self._finish: Json = None
+        self._usage: Json = None
+
+    @override
+    def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
+        # What is no chunk has no place in a message.
+        is_chunk = isinstance(chunk.get("choices"), list)
+        return list(self._events(chunk)) if is_chunk and not self._has_ended else []
+
+    def _events(self, chunk: JsonObject) -> Iterator[ServerEvent]:
+        if not self._has_started:
+            self._has_started = True
+            begun = message(chunk.get("id"), self._model or chunk.get("model"))
+            yield _event("message_start", message=begun)
+            yield _event("ping")
+        self._usage = chunk.get("usage") or self._usage
+        choice = first_choice(chunk)
+        if choice is not None:
+            self._take(object_of(choice.get("delta")))
+            self._finish = choice.get("finish_reason") or self._finish
+        yield from self._flow(is_over=self._finish is not None)
+
+    def _take(self, delta: JsonObject) -> None:
+        """Put what *delta* says into the blocks."""
+        self._say("thinking", text_of(delta.get("reasoning_content")))
+        self._say("text", text_of(delta.get("content")))
+        self._say("text", text_of(delta.get("refusal")))
+        for call in objects_in(delta.get("tool_calls")):
+            self._call(call)
+
+    def _say(self, kind: BlockKind, text: str) -> None:
+        if not text:
+            return
+        if not self._blocks or self._blocks[-1].kind != kind:
+            head: JsonObject = {"type": kind, _DELTAS[kind][1]: ""}
+            if kind == "thinking":
+                head["signature"] = ""
+            self._blocks.append(_Block(kind, head))
+        self._blocks[-1].waiting.append(text)
+
+    def _call(self, call: JsonObject) -> None:
+        at, function = call.get("index", 0), object_of(call.get("function"))
+        name = text_of(function.get("name"))
+        block = self._calls.get(at)
+        if block is None or (block.has_stopped and name):
+            head: JsonObject = {
+                "type": "tool_use",
+                "id": self._ids.take(call.get("id")),
+                "name": name,
+                "input": {},
+            }
+            block = self._calls[at] = _Block("tool_use", head)
+            self._blocks.append(block)
+        arguments = text_of(function.get("arguments"))
+        # Behind a whole object nothing more can be meant, so what follows a stop is dropped.
+        if arguments and not block.has_stopped:
+            block.waiting.append(arguments)
+            block.end.add(arguments)
+
+    def _flow(self, *, is_over: bool) -> Iterator[ServerEvent]:
+        """Send what need not wait.
+
+        Args:
+            is_over: Whether nothing more follows, so that every block is complete.
+        """
+        while self._blocks:
+            block = self._blocks[0]
+            if not block.has_started:
+                block.has_started = True
+                yield self._of_block("content_block_start", content_block=block.head)
+            text = "".join(block.waiting)
+            block.waiting.clear()
+            if text:
+                block.has_spoken = True
+                yield self._delta(*_DELTAS[block.kind], text)
+            is_followed = len(self._blocks) > 1 and block.is_complete
+            if not (is_over or is_followed):
+                return
+            yield from self._stop(block)
+
+    def _stop(self, block: _Block) -> Iterator[ServerEvent]:
+        if block.kind == "thinking":
+            yield self._delta("signature_delta", "signature", SIGNATURE)
+        if block.kind == "tool_use" and not block.has_spoken:
+            # Not every client takes a call without any arguments for one with none.
+            yield self._delta(*_DELTAS["tool_use"], _NO_ARGUMENTS)
+        yield self._of_block("content_block_stop")
+        block.has_stopped = True
+        self._blocks.popleft()
+        self._index += 1
+
+    def _of_block(self, name: str, **data: Json) -> ServerEvent:
+        return _event(name, index=self._index, **data)
+
+    def _delta(self, kind: str, key: str, text: str) -> ServerEvent:
+        return self._of_block("content_block_delta", delta={"type": kind, key: text})
+
+    @override
+    def error(self, error: JsonObject) -> Sequence[ServerEvent]:
+        if self._has_ended:
+            return []
+        self._has_ended = True
+        # What waits is not sent: the call before it would look as if it were complete.
+        return [_event("error", error=error_of(None, error))]
+
+    @override
+    def done(self) -> Sequence[ServerEvent]:
+        # A stream that says nothing at all becomes one that says nothing, too.
+        if self._has_ended or not self._has_started:
+            return []
+        self._has_ended = True
+        reason = stop_reason(self._finish, has_call=bool(self._calls))
+        return [
+            *self._flow(is_over=True),
+            _event(
+                "message_delta",
+                delta={"stop_reason": reason, "stop_sequence": None},
+                usage=usage(self._usage),
+            ),
+            _event("message_stop"),
+        ]
+
+    @override
+    def keep_alive(self) -> Sequence[ServerEvent]:
+        # Also before `message_start`, where a long prompt makes clients wait most:
+        # Anthropic's SDKs (and with them Claude Code) skip a ping by its name before they
+        # look at the order of events, and so do the readers of the AI SDK and of pi.
+        return [] if self._has_ended else [_event("ping")]
+
+    @override
+    def body(self, completion: JsonObject) -> JsonObject:
+        return message_of(completion, self._model, self._ids)
+
+
+def _event(name: str, **data: Json) -> ServerEvent:
+    return name, {"type": name, **data}

@@ -1,0 +1,200 @@
+"""The conversation: turns of blocks as chat messages.
+
+A turn is all neighbouring messages of one role. A call and its result must stand side by
+side in chat: results come first in the turn after their calls, in the order of those, and
+what else the user says follows them.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from ...wire.json_text import Json, dumps
+from ..protocol import JsonObject, UntranslatableError
+from .content import blocks_of, joined, parts_of
+from .dropped import Dropped
+from .tools import CHANGES
+
+_PATH = "messages[].content[]"
+_MESSAGE = {"role", "content", "clear_at"}
+_USE = {"type", "id", "name", "input"}
+_RESULT = {"type", "tool_use_id", "content", "is_error"}
+_NO_RESULT = "The call has no result: it was interrupted."
+_NO_CALL = "unknown_tool"
+_FAILED = "Error: "
+_SAYS_FAILED = re.compile(r"\W*(?:\w+_)?error", re.IGNORECASE).match
+
+_SYSTEM = ("system", "developer")
+_ROLES = ("user", "assistant", *_SYSTEM)
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What the messages of a request become.
+
+    Attributes:
+        dropped: Gets what has no place in chat.
+        messages: The messages, without the one of the system.
+        system: What the system says among them.
+        tool_changes: How it changes the tools among them.
+        names: The names of the calls, by their id.
+    """
+
+    dropped: Dropped
+    messages: list[JsonObject] = field(default_factory=list)
+    system: list[JsonObject] = field(default_factory=list)
+    tool_changes: list[JsonObject] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+
+    def take(self, messages: Json) -> None:
+        """Translate the messages of a request.
+
+        Raises:
+            UntranslatableError: They are no messages, or chat has no place for one.
+        """
+        turns = list(self._said(messages))
+        for role, turn in groupby(turns, key=lambda each: each[0]):
+            blocks = [block for _, said in turn for block in said]
+            if role == "assistant":
+                self._assistant(blocks)
+            else:
+                self._user(blocks)
+        self._results({})
+
+    def _said(self, messages: Json) -> Iterator[tuple[str, list[JsonObject]]]:
+        """Yield who says which blocks; take out what the system says."""
+        given = messages if isinstance(messages, list) else None
+        if given is None or not all(isinstance(each, dict) for each in given):
+            raise UntranslatableError(
+                "messages: a list of objects is needed", "messages"
+            )
+        for at, message in enumerate(given):
+            role, path = message.get("role"), f"messages[{at}]"
+            if role not in _ROLES:
+                words = f"{path}.role: user, assistant or system is needed"
+                raise UntranslatableError(words, f"{path}.role")
+            self.dropped.beside("messages[]", message, _MESSAGE)
+            blocks = blocks_of(message.get("content"), f"{path}.content")
+            if role not in _SYSTEM:
+                yield role, blocks
+            elif not _is_over(message, given[at + 1 :]):
+                self._system(blocks)
+
+    def _system(self, blocks: list[JsonObject]) -> None:
+        """Take what the system says: most templates have one message of it, at the top."""
+        changes = [each for each in blocks if each.get("type") in CHANGES]
+        self.tool_changes += changes
+        self.system += self._parts([each for each in blocks if each not in changes])
+
+    def _parts(self, blocks: list[JsonObject]) -> list[JsonObject]:
+        found = (parts_of(each, _PATH, self.dropped) for each in blocks)
+        return [part for parts in found for part in parts]
+
+    def _assistant(self, blocks: list[JsonObject]) -> None:
+        thoughts: list[str] = []
+        rest: list[JsonObject] = []
+        calls: list[JsonObject] = []
+        for block in blocks:
+            kind = block.get("type")
+            if kind == "thinking":
+                thought = block.get("thinking")  # empty where it is not to be shown
+                thoughts += [thought] if isinstance(thought, str) and thought else []
+            elif kind == "tool_use":
+                calls.append(self._call(block))
+            else:
+                rest.append(block)
+        parts = self._parts(rest)
+        message: JsonObject = {"role": "assistant", "content": joined(parts)}
+        if calls and not parts:
+            message["content"] = None
+        if thoughts:
+            message["reasoning_content"] = "\n".join(thoughts)
+        if calls:
+            message["tool_calls"] = calls
+        if parts or thoughts or calls:
+            self.messages.append(message)
+
+    def _call(self, block: JsonObject) -> JsonObject:
+        self.dropped.beside(_PATH, block, _USE)
+        call_id, name = str(block.get("id")), str(block.get("name"))
+        self.names[call_id] = name
+        self._open.append(call_id)
+        return _call(call_id, name, dumps(block.get("input") or {}).decode())
+
+    def _user(self, blocks: list[JsonObject]) -> None:
+        results: dict[str, list[JsonObject]] = {}
+        rest = []
+        for block in blocks:
+            if block.get("type") == "tool_result":
+                results.setdefault(str(block.get("tool_use_id")), []).append(block)
+            else:
+                rest.append(block)
+        is_answer = bool(results)
+        shown = self._results(results)
+        parts = [*shown, *self._parts(rest)]
+        if parts or not is_answer:
+            self.messages.append({"role": "user", "content": joined(parts)})
+
+    def _results(self, results: dict[str, list[JsonObject]]) -> list[JsonObject]:
+        """Answer the open calls; return what of the results a tool message cannot hold."""
+        shown: list[JsonObject] = []
+        for call_id in self._open:
+            blocks = results.pop(call_id, None)
+            text = (
+                _NO_RESULT if blocks is None else self._result(call_id, blocks, shown)
+            )
+            self.messages.append(_tool(call_id, text))
+        self._open.clear()
+        for call_id, blocks in results.items():  # of calls that are not there
+            name = self.names.get(call_id, _NO_CALL)
+            calls = [_call(call_id, name, "{}")]
+            self.messages += [
+                {"role": "assistant", "content": None, "tool_calls": calls},
+                _tool(call_id, self._result(call_id, blocks, shown)),
+            ]
+        return shown
+
+    def _result(
+        self, call_id: str, blocks: list[JsonObject], shown: list[JsonObject]
+    ) -> str:
+        """Return the text of a result, and put what is none into *shown*.
+
+        The tool message of chat holds text, and most providers refuse an image there, so
+        it follows in the user's message, which says whose it is.
+        """
+        texts: list[str] = []
+        other: list[JsonObject] = []
+        for block in blocks:
+            self.dropped.beside(_PATH, block, _RESULT)
+            inner = blocks_of(block.get("content"), f"{_PATH}.content")
+            path = f"{_PATH}.content[]"
+            found = [
+                part for each in inner for part in parts_of(each, path, self.dropped)
+            ]
+            other += [part for part in found if part["type"] != "text"]
+            text = "\n".join(part["text"] for part in found if part["type"] == "text")
+            # Chat has no field for it; some tools say it in their own words.
+            is_silent = block.get("is_error") is True and not _SAYS_FAILED(text)
+            texts.append(f"{_FAILED}{text}" if is_silent else text)
+        if other:
+            texts.append("The content is in the next message of the user.")
+            words = f"The result of the call {call_id}:"
+            shown += [{"type": "text", "text": words}, *other]
+        return "\n".join(filter(None, texts))
+
+
+def _is_over(message: JsonObject, later: list[JsonObject]) -> bool:
+    """Tell whether a message of the system was for one turn of the user that has passed."""
+    is_passing = message.get("clear_at") == "next_user_message"
+    return is_passing and any(each.get("role") == "user" for each in later)
+
+
+def _call(call_id: str, name: str, arguments: str) -> JsonObject:
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def _tool(call_id: str, text: str) -> JsonObject:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}

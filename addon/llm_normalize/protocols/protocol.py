@@ -1,0 +1,121 @@
+"""What a client's protocol has to do: its request becomes chat, the answer comes back.
+
+The stream that is translated has been repaired: it has OpenAI's form. So a translator
+reads plain chunks, and neither bytes nor the quirks of a provider.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..wire.json_text import Json
+
+type JsonObject = dict[str, Json]
+
+type ServerEvent = tuple[str, JsonObject]
+"""The name and the data of one event of a stream."""
+
+
+class UntranslatableError(ValueError):
+    """A request asks for something that chat completions do not have.
+
+    Args:
+        message: A sentence for the client's user.
+        param: The path of what is not possible, as `input[0].type`.
+        code: A code in the protocol's words, if it has one for that.
+    """
+
+    def __init__(self, message: str, param: str = "", code: str | None = None) -> None:
+        super().__init__(message)
+        self.param = param
+        self.code = code
+
+
+class AnswerTranslator(ABC):
+    """Translates the answer of one request; it is made for that request alone."""
+
+    @abstractmethod
+    def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
+        """Return what a repaired chunk of chat completions becomes, at once."""
+
+    @abstractmethod
+    def error(self, error: JsonObject) -> Sequence[ServerEvent]:
+        """Return what an error in mid-stream becomes.
+
+        Args:
+            error: OpenAI's `message`, `type`, `param` and `code`.
+        """
+
+    @abstractmethod
+    def done(self) -> Sequence[ServerEvent]:
+        """Return what the stream's clean end becomes; nothing after an error."""
+
+    @abstractmethod
+    def keep_alive(self) -> Sequence[ServerEvent]:
+        """Return a sign of life, if the protocol has one that fits here."""
+
+    @abstractmethod
+    def body(self, completion: JsonObject) -> JsonObject:
+        """Return what a repaired `chat.completion` becomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A request as chat, and how its answer gets back.
+
+    Attributes:
+        body: The body for chat completions.
+        answer: Translates the answer.
+        dropped: Paths of what of the request has no place in chat: names, no values.
+    """
+
+    body: JsonObject
+    answer: AnswerTranslator
+    dropped: tuple[str, ...] = ()
+
+
+class ClientProtocol(ABC):
+    """A protocol that a client speaks and its provider may not."""
+
+    name: ClassVar[str]
+    """In records and statistics."""
+    path: ClassVar[str]
+    """The end of its path, in the place of `/chat/completions`."""
+
+    @abstractmethod
+    def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
+        """Return a request as chat.
+
+        Args:
+            body: The request, as the client sent it.
+            headers: Its headers, by lower-case name.
+
+        Raises:
+            UntranslatableError: Chat has no place for what it asks.
+        """
+
+    @abstractmethod
+    def error_body(self, status: int, error: JsonObject) -> JsonObject:
+        """Return the body of an HTTP error.
+
+        Args:
+            status: The HTTP status.
+            error: OpenAI's `message`, `type`, `param` and `code`.
+        """
+
+    def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
+        """Return what answers requests that are none for an answer, by the end of a path.
+
+        It is the proxy's business where the provider serves chat completions alone.
+        """
+        return {}
+
+    def model_list(
+        self, headers: Mapping[str, str]
+    ) -> Callable[[JsonObject], JsonObject] | None:
+        """Return what puts OpenAI's list of models into the protocol's form.
+
+        None if a request with these *headers* is none of its clients', or it has no form.
+        """
+        return None

@@ -1,0 +1,32 @@
+"""OpenAI's Responses protocol, for providers that serve chat completions only."""
+
+from collections.abc import Mapping
+
+from ..protocol import ClientProtocol, JsonObject, Translation
+from .request import RequestTranslation
+from .response_object import frame_of
+from .stream import ResponsesAnswer
+
+
+class Responses(ClientProtocol):
+    """What Codex and the SDKs of agents speak."""
+
+    name = "responses"
+    path = "/responses"
+
+    def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
+        """Return a request as chat."""
+        made = RequestTranslation(body)
+        model = body.get("model")
+        named = model if isinstance(model, str) else ""
+        answer = ResponsesAnswer(frame_of(body), named, made.tools)
+        return Translation(made.body, answer, tuple(made.dropped))
+
+    def error_body(self, status: int, error: JsonObject) -> JsonObject:
+        """Return the body of an HTTP error: it is chat's own."""
+        return {"error": error}
+
+
+RESPONSES = Responses()
+
+__all__ = ["RESPONSES"]

@@ -1,0 +1,24 @@
+"""A whole answer as the one chunk of a stream that says the same."""
+
+from ..protocol import JsonObject
+from .json_values import as_list, as_object
+
+
+def chunk_of(completion: JsonObject) -> JsonObject:
+    """Return the chunk that says what a `chat.completion` says."""
+    choices = as_list(completion.get("choices"))
+    return {**completion, "choices": [_choice(each) for each in choices]}
+
+
+def _choice(choice: JsonObject) -> JsonObject:
+    message = {**as_object(choice.get("message"))}
+    calls = as_list(message.get("tool_calls"))
+    message["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
+    return {**choice, "delta": message}
+
+
+def failure_in(completion: JsonObject) -> JsonObject | None:
+    """Return the error in an answer whose choice has failed."""
+    found = [completion, *as_list(completion.get("choices"))]
+    errors = (as_object(each.get("error")) for each in found)
+    return next(filter(None, errors), None)

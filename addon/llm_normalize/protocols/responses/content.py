@@ -1,0 +1,127 @@
+"""The content of messages and of tools' outputs, in chat's parts."""
+
+from ...wire.json_text import Json, dumps
+from ..protocol import JsonObject, UntranslatableError
+
+_TEXTS = ("input_text", "output_text", "text", "summary_text")
+_IMAGES = ("input_image", "computer_screenshot")
+_DETAILS = ("auto", "low", "high")
+_CIPHER = "gAAAAA"
+"""How OpenAI's encrypted texts begin."""
+
+
+def text_of(content: Json, path: str) -> str:
+    """Return a content that can only be text, as an assistant's or the system's."""
+    parts = parts_of(content, path)
+    if not all(part["type"] == "text" for part in parts):
+        raise UntranslatableError("Only text has a place in this message.", path)
+    return "".join(part["text"] for part in parts)
+
+
+def user_content(content: Json, path: str) -> str | list[JsonObject]:
+    """Return the content of a user's message, as plain text if it can be."""
+    if isinstance(content, str):
+        return content
+    parts = parts_of(content, path)
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    # Many a provider knows no parts.
+    return "\n\n".join(texts) if len(texts) == len(parts) else parts
+
+
+def output_of(output: Json, path: str) -> tuple[str, list[JsonObject]]:
+    """Return the text of a tool's output, and what else is in it: chat wants it apart."""
+    if isinstance(output, dict) and output.get("type") in _IMAGES:
+        output = [output]
+    if isinstance(output, list) and all(map(_is_part, output)):
+        parts = parts_of(output, path)
+        texts = [part["text"] for part in parts if part["type"] == "text"]
+        return "\n".join(texts), [part for part in parts if part["type"] != "text"]
+    return as_text(output), []
+
+
+def as_text(value: Json) -> str:
+    """Return *value*, as JSON unless it is text; empty for null."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else dumps(value).decode()
+
+
+def parts_of(content: Json, path: str) -> list[JsonObject]:
+    """Return the parts of a content, each as chat has it.
+
+    Raises:
+        UntranslatableError: Chat has no place for one.
+    """
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        raise UntranslatableError(
+            "The content has to be text or a list of parts.", path
+        )
+    return [_part(part, f"{path}[{at}]") for at, part in enumerate(content)]
+
+
+def _is_part(part: Json) -> bool:
+    return isinstance(part, dict) and "type" in part
+
+
+def _part(part: Json, path: str) -> JsonObject:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if kind in _TEXTS:
+        return _text(part.get("text"), f"{path}.text")
+    if kind == "refusal":
+        return _text(part.get("refusal"), f"{path}.refusal")
+    if kind == "encrypted_content":
+        return _text(_deciphered(part.get(kind), path), f"{path}.{kind}")
+    if kind in _IMAGES:
+        return _image(part, path)
+    if kind == "input_file":
+        return _file(part, path)
+    if kind == "input_audio":
+        return {"type": kind, kind: part.get(kind)}
+    raise UntranslatableError(
+        f"Chat completions have no place for a part of type {kind!r}.", f"{path}.type"
+    )
+
+
+def _text(text: Json, path: str) -> JsonObject:
+    if not isinstance(text, str):
+        raise UntranslatableError("Text was expected here.", path)
+    return {"type": "text", "text": text}
+
+
+def _deciphered(text: Json, path: str) -> Json:
+    """Return what one agent wrote to another.
+
+    OpenAI encrypts it. What the model of another provider wrote comes back as it was.
+    """
+    if isinstance(text, str) and text.startswith(_CIPHER):
+        raise UntranslatableError("Only OpenAI can read this encrypted text.", path)
+    return text
+
+
+def _image(part: JsonObject, path: str) -> JsonObject:
+    url = part.get("image_url")
+    if not isinstance(url, str):
+        raise UntranslatableError(
+            "Chat completions take an image by its URL or its data, not by the id of a file.",
+            f"{path}.image_url",
+        )
+    image = {"url": url}
+    detail = part.get("detail")
+    if detail is not None:
+        image["detail"] = detail if detail in _DETAILS else "high"
+    return {"type": "image_url", "image_url": image}
+
+
+def _file(part: JsonObject, path: str) -> JsonObject:
+    keys = ("filename", "file_data", "file_id")
+    file = {key: part[key] for key in keys if part.get(key) is not None}
+    if not file.keys() & {"file_data", "file_id"}:
+        raise UntranslatableError(
+            "Chat completions take a file by its data or its id, not by a URL.",
+            f"{path}.file_url",
+        )
+    return {"type": "file", "file": file}

@@ -1,0 +1,245 @@
+"""The stream of chat completions as the events of the Responses protocol."""
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+from ...wire.json_text import Json
+from ..protocol import AnswerTranslator, JsonObject, ServerEvent
+from .body import chunk_of, failure_in
+from .json_values import as_string
+from .output_items import (
+    COMPLETED,
+    IN_PROGRESS,
+    INCOMPLETE,
+    Call,
+    CustomCall,
+    FunctionCall,
+    Message,
+    OutputItem,
+    Reasoning,
+)
+from .response_object import annotations_of, error_of, logprobs_of, usage_of
+from .tools import Tools
+
+_CUT_BY = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""Chat's finish reasons for an answer that is not whole, and what Responses says."""
+_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
+
+
+class ResponsesAnswer(AnswerTranslator):
+    """Translates one answer.
+
+    Args:
+        frame: The fields of `response` that the request settles.
+        model: The model that was asked, for an answer that names none.
+        tools: The tools of the request.
+    """
+
+    def __init__(self, frame: JsonObject, model: str, tools: Tools) -> None:
+        self._frame = frame
+        self._model = model
+        self._tools = tools
+        self._seed = ""
+        self._number = 0
+        self._out: list[ServerEvent] = []
+        self._is_over = False
+        self._items: list[OutputItem] = []
+        self._still_open: list[OutputItem] = []
+        self._spoken: Reasoning | Message | None = None
+        """The item of text that is open: one at a time."""
+        self._calls: dict[int, Call] = {}
+        """All calls, by chat's index."""
+        self._finish: Json = None
+        self._usage: JsonObject | None = None
+
+    def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
+        """Return what a repaired chunk becomes, at once."""
+        if self._is_over:
+            return []
+        self._begin(chunk)
+        usage = chunk.get("usage")
+        if isinstance(usage, dict):
+            self._usage = usage_of(usage)
+        for choice in chunk.get("choices") or ():
+            if choice.get("index", 0) == 0:  # Responses has one answer
+                self._add(choice)
+        return self._sent()
+
+    def error(self, error: JsonObject) -> Sequence[ServerEvent]:
+        """Return what an error in mid-stream becomes."""
+        if self._is_over:
+            return []
+        self._begin({})
+        whole = [each for each in self._items if each.status != IN_PROGRESS]
+        self._end("failed", whole, error=error_of(error))
+        return self._sent()
+
+    def done(self) -> Sequence[ServerEvent]:
+        """Return what the stream's clean end becomes; nothing after an error."""
+        if self._is_over:
+            return []
+        self._begin({})
+        self._close_all()
+        if self._finish in _CUT_BY:
+            details = {"reason": _CUT_BY[self._finish]}
+            self._end(INCOMPLETE, self._items, incomplete_details=details)
+        else:
+            self._end(COMPLETED, self._items)
+        return self._sent()
+
+    def keep_alive(self) -> Sequence[ServerEvent]:
+        """Return an event that changes nothing, if there is one.
+
+        OpenAI has `keepalive` for it, which is not documented and breaks clients.
+        """
+        if self._is_over or not self._seed:
+            return []
+        if self._still_open:
+            self._send(self._still_open[-1].still_open())
+        else:
+            self._say(IN_PROGRESS, self._items)
+        return self._sent()
+
+    def body(self, completion: JsonObject) -> JsonObject:
+        """Return what a repaired `chat.completion` becomes."""
+        self.chunk(chunk_of(completion))
+        error = failure_in(completion)
+        *_, (_, last) = self.error(error) if error else self.done()
+        response: JsonObject = last["response"]
+        return response
+
+    # -- events --------------------------------------------------------------------
+
+    def _send(self, events: Iterable[ServerEvent]) -> None:
+        for kind, fields in events:
+            head = {"type": kind, "sequence_number": self._number}
+            self._out.append((kind, {**head, **fields}))
+            self._number += 1
+
+    def _sent(self) -> list[ServerEvent]:
+        out, self._out = self._out, []
+        return out
+
+    def _say(self, kind: str, output: Sequence[OutputItem], **more: Json) -> None:
+        """Send an event that has the whole response."""
+        response = {
+            **self._frame,
+            "status": kind if kind != "created" else IN_PROGRESS,
+            "error": None,
+            "incomplete_details": None,
+            "output": [each.value() for each in output],
+            "usage": None,
+            **more,
+        }
+        self._send([(f"response.{kind}", {"response": response})])
+
+    def _begin(self, chunk: JsonObject) -> None:
+        if self._seed:
+            return
+        known = [chunk.get(key) for key in ("id", "created", "model")]
+        self._seed = sha256(repr(known).encode()).hexdigest()[:32]
+        created, model, tier = (
+            chunk.get(x) for x in ("created", "model", "service_tier")
+        )
+        self._frame = {
+            "id": f"resp_{self._seed}",
+            "object": "response",
+            "created_at": created if isinstance(created, int) else 0,
+            "model": model if isinstance(model, str) else self._model,
+            **self._frame,
+        }
+        if isinstance(tier, str):
+            self._frame["service_tier"] = tier
+        self._say("created", ())
+        self._say(IN_PROGRESS, ())
+
+    def _end(self, kind: str, output: Sequence[OutputItem], **more: Json) -> None:
+        self._is_over = True
+        self._say(kind, output, usage=self._usage, **more)
+
+    # -- items ---------------------------------------------------------------------
+
+    def _add(self, choice: JsonObject) -> None:
+        delta = choice.get("delta") or {}
+        thought = _text(delta, *_THOUGHTS)
+        if thought:
+            self._send(self._in(Reasoning).add(thought))
+        text, logprobs = _text(delta, "content"), logprobs_of(choice.get("logprobs"))
+        if text or logprobs:
+            self._send(self._in(Message).add(text, logprobs))
+        refusal = _text(delta, "refusal")
+        if refusal:
+            self._send(self._in(Message).refuse(refusal))
+        for annotation in annotations_of(delta.get("annotations")):
+            self._send(self._in(Message).annotate(annotation))
+        for call in delta.get("tool_calls") or ():
+            self._add_call(call)
+        if choice.get("finish_reason"):
+            self._finish = choice["finish_reason"]
+            self._close_all()
+
+    def _in[Spoken: (Reasoning, Message)](self, kind: type[Spoken]) -> Spoken:
+        """Return the item of this kind that is open, if need be after opening one."""
+        if isinstance(self._spoken, kind):
+            return self._spoken
+        self._close_whole()
+        item = kind(self._seed, len(self._items))
+        self._spoken = item
+        self._open(item)
+        return item
+
+    def _add_call(self, fragment: JsonObject) -> None:
+        index, function = fragment.get("index", 0), fragment.get("function") or {}
+        call = self._calls.get(index)
+        name = function.get("name")
+        if call is None or (call.status != IN_PROGRESS and name):
+            self._close_whole()
+            tool = self._tools.called(name or "")
+            at = len(self._items)
+            call_id = fragment.get("id") or f"call_{self._seed}{at:02x}"
+            kind = CustomCall if tool.is_custom else FunctionCall
+            call = self._calls[index] = kind(self._seed, at, call_id, tool)
+            self._open(call)
+        arguments = function.get("arguments")
+        if arguments and call.status == IN_PROGRESS:
+            self._send(call.add(arguments))
+
+    def _open(self, item: OutputItem) -> None:
+        self._items.append(item)
+        self._still_open.append(item)
+        self._send(item.opened())
+
+    def _close_whole(self) -> None:
+        """Close what is whole, before another item begins.
+
+        Clients that know no `output_index` take one item at a time. A call that is not
+        whole yet may go on after others: chat allows it, and nothing has to wait.
+        """
+        going_on: list[OutputItem] = []
+        for item in self._still_open:
+            if isinstance(item, Call) and not item.is_whole():
+                going_on.append(item)
+            else:
+                self._send(item.closed(COMPLETED))
+        self._still_open = going_on
+        self._spoken = None
+
+    def _close_all(self) -> None:
+        """Close what is open, at the end."""
+        if self._finish not in _CUT_BY and not any(
+            isinstance(each, Message | Call) for each in self._items
+        ):
+            # Agents go round and round if an answer has nothing but thoughts.
+            self._send(self._in(Message).add("", []))
+        for item in self._still_open:
+            is_whole = self._finish not in _CUT_BY or (
+                isinstance(item, Call) and item.is_whole()
+            )
+            self._send(item.closed(COMPLETED if is_whole else INCOMPLETE))
+        self._still_open = []
+        self._spoken = None
+
+
+def _text(delta: JsonObject, *keys: str) -> str:
+    """Return the first text under *keys*: the same may be there under several."""
+    return next(filter(None, (as_string(delta.get(key)) for key in keys)), "")

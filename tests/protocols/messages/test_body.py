@@ -1,0 +1,104 @@
+from typing import Any
+
+import pytest
+
+from judge.messages_form import check_body
+from llm_normalize.protocols.messages import MESSAGES
+from llm_normalize.protocols.protocol import JsonObject
+from llm_normalize.wire.json_text import Number, dumps
+
+REQUEST: JsonObject = {"model": "claude-x", "messages": []}
+
+
+def body_of(message: JsonObject, finish: str = "stop", **more: Any) -> JsonObject:
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    completion = {"id": "chatcmpl-7", "model": "m-1", "choices": [choice]} | more
+    return MESSAGES.translate(REQUEST, {}).answer.body(completion)
+
+
+def call(arguments: Any) -> JsonObject:
+    function = {"name": "f", "arguments": arguments}
+    return {"content": None, "tool_calls": [{"id": "c", "function": function}]}
+
+
+def test_answer_is_a_message() -> None:
+    given = call('{"a": 1}') | {"reasoning_content": "Hm.", "content": "Hi"}
+    usage = {"prompt_tokens": 9, "completion_tokens": 7}
+    found = body_of(given, "tool_calls", usage=usage)
+    assert check_body(found) == []
+    signature = found["content"][0].pop("signature")
+    assert signature.strip()
+    assert found == {
+        "id": "msg_7",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-x",
+        "content": [
+            {"type": "thinking", "thinking": "Hm."},
+            {"type": "text", "text": "Hi"},
+            {"type": "tool_use", "id": "c", "name": "f", "input": {"a": 1}},
+        ],
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": 9,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "output_tokens": 7,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("", {}),
+        (" ", {}),
+        (None, {}),
+        ('{"a": 1.50}', {"a": Number("1.50")}),
+        ('{"a": "\ud800"}', {"a": "\ud800"}),
+        ('{"a": ', {"INVALID_JSON": '{"a": '}),
+        ("[1]", {"INVALID_JSON": "[1]"}),
+        ("null", {"INVALID_JSON": "null"}),
+        ('{"a": 1, "a": 2}', {"INVALID_JSON": '{"a": 1, "a": 2}'}),
+        ('{"a":' * 999, {"INVALID_JSON": '{"a":' * 999}),
+    ],
+)
+def test_input_is_an_object_that_loses_nothing(
+    arguments: str | None, expected: JsonObject
+) -> None:
+    found = body_of(call(arguments), "tool_calls")
+    assert check_body(found) == []
+    assert found["content"][0]["input"] == expected
+    assert dumps(found)
+
+
+def test_refusal_is_a_text() -> None:
+    found = body_of({"content": None, "refusal": "No."})
+    assert found["content"] == [{"type": "text", "text": "No."}]
+    assert found["stop_reason"] == "end_turn"
+
+
+@pytest.mark.parametrize("choices", [[], None, [{"index": 0}]])
+def test_answer_that_says_nothing_is_a_message(choices: Any) -> None:
+    found = body_of({}, choices=choices)
+    assert check_body(found) == []
+    assert found["content"] == []
+
+
+def test_judge_finds_what_is_wrong() -> None:
+    good = body_of(call("{}"), "tool_calls")
+    assert check_body(good) == []
+    (tool,) = good["content"]
+    for wrong in (
+        good | {"id": ""},
+        good | {"stop_reason": "tool_calls"},
+        good | {"stop_reason": "end_turn"},
+        good | {"usage": None},
+        good | {"content": [tool | {"id": None}]},
+        good | {"content": [tool | {"input": "{}"}]},
+        good | {"content": [tool, {"type": "text", "text": ""}]},
+        good | {"content": [tool, {"type": "thinking", "thinking": "x"}]},
+        {key: value for key, value in good.items() if key != "stop_sequence"},
+    ):
+        assert check_body(wrong)

@@ -1,0 +1,689 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_normalize.protocols.messages import MESSAGES
+from llm_normalize.protocols.protocol import (
+    JsonObject,
+    Translation,
+    UntranslatableError,
+)
+from llm_normalize.wire.json_text import Number, dumps, loads
+
+EPHEMERAL = {"type": "ephemeral"}
+PNG = {"type": "base64", "media_type": "image/png", "data": "aaaa"}
+PDF = {"type": "base64", "media_type": "application/pdf", "data": "bbbb"}
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+USER = {"role": "user", "content": "Hi"}
+
+
+def translated(**request: Any) -> Translation:
+    return MESSAGES.translate(
+        {"model": "m", "max_tokens": 9, "messages": [USER]} | request, {}
+    )
+
+
+def chat(**request: Any) -> JsonObject:
+    return translated(**request).body
+
+
+def said(*messages: JsonObject, **request: Any) -> list[JsonObject]:
+    found: list[JsonObject] = chat(messages=list(messages), **request)["messages"]
+    return found
+
+
+def by(role: str, *blocks: JsonObject | str) -> JsonObject:
+    content = [text(each) if isinstance(each, str) else each for each in blocks]
+    return {"role": role, "content": content}
+
+
+def text(words: str, **more: Any) -> JsonObject:
+    return {"type": "text", "text": words, **more}
+
+
+def use(call_id: str, name: str = "f", **more: Any) -> JsonObject:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": {}} | more
+
+
+def result(call_id: str, content: Any = None, **more: Any) -> JsonObject:
+    given = {} if content is None else {"content": content}
+    return {"type": "tool_result", "tool_use_id": call_id, **given, **more}
+
+
+def called(call_id: str, name: str = "f", arguments: str = "{}") -> JsonObject:
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def tool(call_id: str, content: str) -> JsonObject:
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+def test_request_of_claude_code() -> None:
+    """It has the shape of version 2.1's."""
+    found = translated(
+        model="claude-opus-4-8",
+        max_tokens=32000,
+        stream=True,
+        system=[
+            text("x-anthropic-billing-header: cc_version=2.1.220.aa8; cch=5f1c2;"),
+            text("You are Claude Code.", cache_control=EPHEMERAL),
+            text("Be brief.", cache_control={**EPHEMERAL, "ttl": "1h"}),
+        ],
+        messages=[
+            by(
+                "user",
+                "<system-reminder>x</system-reminder>",
+                text("Hi", cache_control=EPHEMERAL),
+            ),
+            by("system", "Agents: none."),
+            by(
+                "assistant",
+                {"type": "thinking", "thinking": "Look.", "signature": "s"},
+                {"type": "redacted_thinking", "data": "x"},
+                text("I look."),
+                use(
+                    "toolu_1",
+                    "Read",
+                    input={"file_path": "/a"},
+                    caller={"type": "direct"},
+                ),
+            ),
+            by("user", result("toolu_1", "1\tx", cache_control=EPHEMERAL), "And now?"),
+        ],
+        tools=[
+            {
+                "name": "Read",
+                "description": "Reads.",
+                "input_schema": {"$schema": "x", **SCHEMA},
+                "eager_input_streaming": True,
+                "cache_control": EPHEMERAL,
+            },
+            {"type": "web_search_20250305", "name": "web_search", "max_uses": 8},
+        ],
+        metadata={"user_id": "user_1"},
+        thinking={"type": "adaptive"},
+        context_management={
+            "edits": [{"type": "clear_thinking_20251015", "keep": "all"}]
+        },
+        output_config={"effort": "medium"},
+        betas=["claude-code-20250219"],
+        temperature=Number("1.0"),
+        top_k=5,
+    )
+    assert found.body == {
+        "model": "claude-opus-4-8",
+        "max_tokens": 32000,
+        "temperature": Number("1.0"),
+        "messages": [
+            {
+                "role": "system",
+                "content": "You are Claude Code.\n\nBe brief.\n\nAgents: none.",
+            },
+            {"role": "user", "content": "<system-reminder>x</system-reminder>\nHi"},
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "reasoning_content": "Look.",
+                "tool_calls": [called("toolu_1", "Read", '{"file_path":"/a"}')],
+            },
+            tool("toolu_1", "1\tx"),
+            {"role": "user", "content": "And now?"},
+        ],
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "Read",
+                    "description": "Reads.",
+                    "parameters": {"$schema": "x", **SCHEMA},
+                },
+            }
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    assert sorted(found.dropped) == [
+        "betas",
+        "context_management",
+        "messages[].content[].cache_control",
+        "messages[].content[].caller",
+        "messages[].content[].type",
+        "metadata",
+        "output_config.effort",
+        "system[].cache_control",
+        "system[].x-anthropic-billing-header",
+        "thinking",
+        "tools[].cache_control",
+        "tools[].eager_input_streaming",
+        "tools[].type",
+        "top_k",
+    ]
+
+
+def test_least_request() -> None:
+    found = MESSAGES.translate({"messages": [USER]}, {})
+    assert found.body == {"messages": [USER]}
+    assert found.dropped == ()
+
+
+def test_parameters_that_chat_has() -> None:
+    found = chat(temperature=0, top_p=1, stop_sequences=["a", "b"], stream=False)
+    assert found | {"messages": 0} == {
+        "model": "m",
+        "max_tokens": 9,
+        "temperature": 0,
+        "top_p": 1,
+        "stop": ["a", "b"],
+        "messages": 0,
+    }
+    assert "stop" not in chat(stop_sequences=[])
+
+
+# ------------------------------------------------------------------- the system
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [
+        ("Be brief.", "Be brief."),
+        ([text("a"), text(""), text("b")], "a\n\nb"),
+        ("x-anthropic-billing-header: cch=1;\nBe brief.", "Be brief."),
+        (
+            "Not x-anthropic-billing-header: cch=1;",
+            "Not x-anthropic-billing-header: cch=1;",
+        ),
+    ],
+)
+def test_system_is_one_leading_message(system: Any, expected: str) -> None:
+    assert said(USER, system=system) == [{"role": "system", "content": expected}, USER]
+
+
+@pytest.mark.parametrize(
+    "system", ["", [], None, [text("x-anthropic-billing-header: a")]]
+)
+def test_system_that_says_nothing_is_no_message(system: Any) -> None:
+    assert said(USER, system=system) == [USER]
+
+
+def test_system_in_the_conversation_joins_the_leading_one() -> None:
+    found = said(
+        {"role": "system", "content": "b"},
+        USER,
+        by("assistant", use("1")),
+        by("developer", "c"),
+        {"role": "system", "content": [], "output_config": {"effort": "low"}},
+        by("user", result("1", "x")),
+        system="a",
+    )
+    assert found[0] == {"role": "system", "content": "a\n\nb\n\nc"}
+    assert [each["role"] for each in found[1:]] == ["user", "assistant", "tool"]
+
+
+def test_system_for_one_turn_is_over_with_the_next() -> None:
+    passing = {"role": "system", "content": "a", "clear_at": "next_user_message"}
+    assert (
+        said(USER, passing, {"role": "assistant", "content": "b"})[0]["content"] == "a"
+    )
+    assert said(USER, passing, USER) == [{"role": "user", "content": "Hi\nHi"}]
+
+
+# ------------------------------------------------------------ calls and results
+
+
+def test_results_follow_their_calls_in_their_order_and_words_follow_results() -> None:
+    found = said(
+        USER,
+        by("assistant", "a", use("1"), use("2", "g", input={"b": "é"})),
+        by("user", "early", result("2", [text("x"), text("y")]), result("1")),
+        by("user", "late"),
+        {"role": "assistant", "content": "b"},
+        {"role": "assistant", "content": "c"},
+    )
+    assert found[1:] == [
+        {
+            "role": "assistant",
+            "content": "a",
+            "tool_calls": [called("1"), called("2", "g", '{"b":"é"}')],
+        },
+        tool("1", ""),
+        tool("2", "x\ny"),
+        {"role": "user", "content": "early\nlate"},
+        {"role": "assistant", "content": "b\nc"},
+    ]
+
+
+def test_neighbouring_messages_of_calls_are_one() -> None:
+    results = [by("user", result("1", "x")), by("user", result("2", "y"))]
+    found = said(USER, by("assistant", use("1")), by("assistant", use("2")), *results)
+    assert found[1:] == [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [called("1"), called("2")],
+        },
+        tool("1", "x"),
+        tool("2", "y"),
+    ]
+
+
+def test_a_call_without_its_result_gets_a_stub() -> None:
+    found = said(
+        USER,
+        by("assistant", use("1"), use("2")),
+        by("user", result("2", "y")),
+        by("assistant", use("3")),
+    )
+    assert [each.get("tool_call_id") for each in found] == [
+        None,
+        None,
+        "1",
+        "2",
+        None,
+        "3",
+    ]
+    assert "no result" in found[2]["content"]
+    assert "no result" in found[5]["content"]
+
+
+def test_a_result_without_its_call_gets_a_stub() -> None:
+    found = said(by("user", result("1", "x"), "Hi"))
+    assert found == [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [called("1", "unknown_tool")],
+        },
+        tool("1", "x"),
+        USER,
+    ]
+
+
+def test_a_result_that_is_late_gets_a_call_of_the_same_name() -> None:
+    found = said(
+        by("assistant", use("1", "g")),
+        USER,
+        by("assistant", "b"),
+        by("user", result("1", "x")),
+    )
+    assert found[-2:] == [
+        {"role": "assistant", "content": None, "tool_calls": [called("1", "g")]},
+        tool("1", "x"),
+    ]
+
+
+def test_a_result_in_two_parts_is_one() -> None:
+    found = said(
+        by("assistant", use("1")), by("user", result("1", "x"), result("1", "y"))
+    )
+    assert found[1:] == [tool("1", "x\ny")]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("boom", "Error: boom"),
+        (None, "Error: "),
+        ("Error: boom", "Error: boom"),
+        ("<tool_use_error>boom", "<tool_use_error>boom"),
+    ],
+)
+def test_a_result_says_that_it_failed(content: str | None, expected: str) -> None:
+    found = said(
+        by("assistant", use("1")), by("user", result("1", content, is_error=True))
+    )
+    assert found[1] == tool("1", expected)
+
+
+def test_an_image_in_a_result_follows_in_the_message_of_the_user() -> None:
+    inner = [text("a.png:"), {"type": "image", "source": PNG}]
+    found = said(
+        by("assistant", use("1")), by("user", result("1", inner), "What is it?")
+    )
+    assert found[1] == tool(
+        "1", "a.png:\nThe content is in the next message of the user."
+    )
+    assert found[2] == {
+        "role": "user",
+        "content": [
+            text("The result of the call 1:"),
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,aaaa"}},
+            text("What is it?"),
+        ],
+    }
+
+
+def test_tools_that_a_search_found_are_words() -> None:
+    inner = [{"type": "tool_reference", "tool_name": "Read"}]
+    found = said(by("assistant", use("1")), by("user", result("1", inner)))
+    assert found[1] == tool("1", "The tool Read is available.")
+
+
+# ------------------------------------------------------------ the assistant
+
+
+def test_thoughts_go_back_as_reasoning() -> None:
+    blocks = [
+        {"type": "thinking", "thinking": "a", "signature": "s"},
+        {"type": "thinking", "thinking": "", "signature": "s"},
+        {"type": "thinking", "thinking": "b", "signature": "s"},
+    ]
+    assert said(USER, by("assistant", *blocks))[1] == {
+        "role": "assistant",
+        "content": "",
+        "reasoning_content": "a\nb",
+    }
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [],
+        [{"type": "redacted_thinking", "data": "x"}],
+        [{"type": "server_tool_use", "id": "1"}],
+    ],
+)
+def test_an_assistant_that_says_nothing_is_no_message(blocks: list[JsonObject]) -> None:
+    assert said(USER, by("assistant", *blocks), USER) == [USER, USER]
+
+
+def test_what_anthropic_summed_up_is_a_text() -> None:
+    assert said(by("assistant", {"type": "compaction", "content": "So far."})) == [
+        {"role": "assistant", "content": "So far."}
+    ]
+
+
+def test_input_that_is_missing_is_empty() -> None:
+    found = said(by("assistant", use("1", input=None)))
+    assert found[0]["tool_calls"] == [called("1")]
+
+
+def test_a_lone_surrogate_can_be_sent() -> None:
+    found = said(by("assistant", use("1", input={"a": "\ud800"})))
+    assert found[0]["tool_calls"] == [called("1", arguments='{"a":"\\ud800"}')]
+
+
+# ------------------------------------------------------------ images, documents
+
+
+@pytest.mark.parametrize(
+    ("block", "parts"),
+    [
+        (
+            {"type": "image", "source": PNG, "cache_control": EPHEMERAL},
+            [{"type": "image_url", "image_url": {"url": "data:image/png;base64,aaaa"}}],
+        ),
+        (
+            {"type": "image", "source": {"type": "url", "url": "https://a.test/b.png"}},
+            [{"type": "image_url", "image_url": {"url": "https://a.test/b.png"}}],
+        ),
+        (
+            {"type": "document", "source": PDF, "title": "a.pdf", "context": "Old."},
+            [
+                text("Old."),
+                {
+                    "type": "file",
+                    "file": {
+                        "filename": "a.pdf",
+                        "file_data": "data:application/pdf;base64,bbbb",
+                    },
+                },
+            ],
+        ),
+        (
+            {
+                "type": "document",
+                "title": "T",
+                "source": {
+                    "type": "content",
+                    "content": [text("a"), {"type": "image", "source": PNG}],
+                },
+            },
+            [
+                text("T"),
+                text("a"),
+                {
+                    "type": "image_url",
+                    "image_url": {"url": "data:image/png;base64,aaaa"},
+                },
+            ],
+        ),
+    ],
+)
+def test_images_and_files_are_parts(block: JsonObject, parts: list[JsonObject]) -> None:
+    assert said(by("user", "Look:", block)) == [
+        {"role": "user", "content": [text("Look:"), *parts]}
+    ]
+
+
+def test_a_file_without_a_name_gets_one() -> None:
+    (message,) = said(by("user", {"type": "document", "source": PDF}))
+    (part,) = message["content"]
+    assert part["file"]["filename"] == "document.pdf"
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        (
+            {
+                "type": "document",
+                "title": "T",
+                "context": "Old.",
+                "source": {"type": "text", "media_type": "text/plain", "data": "x"},
+            },
+            "T\nOld.\nx",
+        ),
+        ({"type": "document", "source": {"type": "content", "content": "x"}}, "x"),
+        (
+            {
+                "type": "search_result",
+                "title": "T",
+                "source": "https://a.test",
+                "content": [text("x")],
+            },
+            "T\nhttps://a.test\nx",
+        ),
+    ],
+)
+def test_documents_of_text_are_text(block: JsonObject, expected: str) -> None:
+    assert said(by("user", block)) == [{"role": "user", "content": expected}]
+
+
+def test_a_block_that_chat_has_no_place_for_is_dropped() -> None:
+    found = translated(
+        messages=[by("user", "Hi", {"type": "container_upload", "file_id": "x"})]
+    )
+    assert found.body["messages"] == [USER]
+    assert found.dropped == ("messages[].content[].type",)
+
+
+@pytest.mark.parametrize(
+    ("messages", "param"),
+    [
+        (None, "messages"),
+        (["Hi"], "messages"),
+        ([{"role": "tool", "content": "x"}], "messages[0].role"),
+        ([USER, {"role": "user", "content": 5}], "messages[1].content"),
+        ([{"role": "user", "content": ["x"]}], "messages[0].content"),
+        (
+            [by("user", {"type": "image", "source": {"type": "file", "file_id": "x"}})],
+            "messages[].content[].source",
+        ),
+        ([by("user", {"type": "image"})], "messages[].content[].source"),
+        (
+            [by("user", {"type": "document", "source": {"type": "url", "url": "x"}})],
+            "messages[].content[].source",
+        ),
+        (
+            [by("user", {"type": "document", "source": {"type": "base64"}})],
+            "messages[].content[].source",
+        ),
+        ([by("user", {"type": "document"})], "messages[].content[].source"),
+    ],
+)
+def test_what_cannot_be_said_in_chat_is_refused(messages: Any, param: str) -> None:
+    with pytest.raises(UntranslatableError, match=r".") as raised:
+        chat(messages=messages)
+    assert raised.value.param == param
+    assert str(raised.value).startswith(param)
+
+
+# ----------------------------------------------------------------------- tools
+
+TOOL = {"name": "f", "input_schema": SCHEMA}
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        (None, {}),
+        ({"type": "auto"}, {"tool_choice": "auto"}),
+        ({"type": "any"}, {"tool_choice": "required"}),
+        ({"type": "none"}, {"tool_choice": "none"}),
+        (
+            {"type": "tool", "name": "f"},
+            {"tool_choice": {"type": "function", "function": {"name": "f"}}},
+        ),
+        ({"type": "tool", "name": "web_search"}, {}),
+        (
+            {"type": "any", "disable_parallel_tool_use": True},
+            {"tool_choice": "required", "parallel_tool_calls": False},
+        ),
+        ({"type": "auto", "disable_parallel_tool_use": False}, {"tool_choice": "auto"}),
+    ],
+)
+def test_tool_choice(choice: JsonObject | None, expected: JsonObject) -> None:
+    found = chat(tools=[TOOL], tool_choice=choice)
+    keys = ("tool_choice", "parallel_tool_calls")
+    assert {key: found[key] for key in keys if key in found} == expected
+
+
+def test_tool_without_parameters_has_both_keys_that_openai_asks_for() -> None:
+    (found,) = chat(
+        tools=[{"name": "f", "input_schema": {}, "type": "custom", "strict": True}]
+    )["tools"]
+    assert found["function"] == {
+        "name": "f",
+        "parameters": {"type": "object", "properties": {}},
+    }
+
+
+def test_tools_that_run_at_anthropic_are_dropped_and_the_choice_with_them() -> None:
+    hosted = [
+        {"type": each, "name": each}
+        for each in ("web_search_20250305", "bash_20250124", "text_editor_20250728")
+    ]
+    found = translated(
+        tools=[*hosted, {"type": "mcp_toolset", "mcp_server_name": "x"}, "x"],
+        tool_choice={"type": "any", "disable_parallel_tool_use": True},
+    )
+    assert found.body.keys() == {"model", "max_tokens", "messages"}
+    assert set(found.dropped) == {"tools[].type", "tool_choice"}
+    assert "tool_choice" not in translated(tools=hosted).dropped
+
+
+def test_tools_change_in_mid_conversation() -> None:
+    def change(kind: str, **tool: Any) -> JsonObject:
+        return {"type": f"tool_{kind}", "tool": tool}
+
+    def names(*changes: JsonObject) -> list[str]:
+        found = chat(tools=[TOOL], messages=[USER, by("system", "a", *changes)])
+        assert found["messages"][0] == {"role": "system", "content": "a"}
+        return [each["function"]["name"] for each in found.get("tools", [])]
+
+    added = change("addition", type="tool_definition", definition=TOOL | {"name": "g"})
+    removed = change("removal", type="tool_reference", name="f")
+    again = change("addition", type="tool_reference", name="f")
+    unknown = change("addition", type="tool_reference", name="x")
+    hosted = change("addition", type="tool_definition", definition={"type": "x"})
+    assert names(added) == ["f", "g"]
+    assert names(removed, unknown, hosted) == []
+    assert names(added, removed, removed, again, {"type": "tool_addition"}) == [
+        "g",
+        "f",
+    ]
+
+
+def test_a_conversation_that_has_to_be_stored_is_refused_when_it_goes_on() -> None:
+    found = translated(thread={"type": "create"})
+    assert found.dropped == ("thread",)
+    going_on = {"type": "continue", "previous_message_id": "msg_1"}
+    with pytest.raises(UntranslatableError, match="all its messages") as raised:
+        chat(thread=going_on, messages=[])
+    assert (raised.value.param, raised.value.code) == ("thread", "thread_not_found")
+
+
+@pytest.mark.parametrize("at", ["output_format", "output_config"])
+def test_format(at: str) -> None:
+    wanted: JsonObject = {"type": "json_schema", "schema": SCHEMA}
+    given = {at: wanted if at == "output_format" else {"format": wanted}}
+    assert chat(**given)["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "output", "schema": SCHEMA},
+    }
+    assert "response_format" not in chat(output_config={"format": None})
+
+
+# ------------------------------------------------------------------- properties
+
+IDS = st.sampled_from(["1", "2", "3"])
+WORDS = st.sampled_from(["a", "b", "", "é😀"])
+BLOCKS = st.one_of(
+    WORDS.map(text),
+    IDS.map(use),
+    st.builds(
+        result, IDS, st.one_of(st.none(), WORDS, st.lists(WORDS.map(text), max_size=2))
+    ),
+    st.just({"type": "thinking", "thinking": "t", "signature": "s"}),
+    st.just({"type": "image", "source": PNG}),
+    st.just({"type": "x"}),
+)
+MESSAGE = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "user", "assistant", "assistant", "system"]),
+        "content": st.one_of(WORDS, st.lists(BLOCKS, max_size=4)),
+    }
+)
+
+
+def fits(message: JsonObject) -> bool:
+    """Tell whether a message has no block of the other role."""
+    wrong = "tool_use" if message["role"] != "assistant" else "tool_result"
+    return f"'{wrong}'" not in str(message)
+
+
+@given(st.lists(MESSAGE.filter(fits), max_size=6))
+def test_any_conversation_is_one_that_chat_takes(messages: list[JsonObject]) -> None:
+    before = json.dumps(messages)
+    found = said(*messages)
+    assert json.dumps(messages) == before
+    assert loads(dumps(found)) == found
+    open_calls: list[str] = []
+    for at, message in enumerate(found):
+        role, content = message["role"], message["content"]
+        if role == "tool":
+            assert message["tool_call_id"] == open_calls.pop(0)
+            assert isinstance(content, str)
+            continue
+        assert not open_calls
+        assert role != "system" or at == 0
+        open_calls = [each["id"] for each in message.get("tool_calls", ())]
+        assert isinstance(content, str | list) or open_calls
+    assert not open_calls
+    # Nothing that was said is lost.
+    words = [
+        block["text"]
+        for each in messages
+        for block in (
+            [text(each["content"])]
+            if isinstance(each["content"], str)
+            else each["content"]
+        )
+        if block["type"] == "text"
+    ]
+    sent = str([each["content"] for each in found])
+    assert all(sent.count(word) >= words.count(word) for word in words if word)

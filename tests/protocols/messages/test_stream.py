@@ -1,0 +1,563 @@
+from collections.abc import Iterator, Sequence
+from itertools import batched
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from judge.messages_form import Reader, check_body, check_error, read
+from judge.quirks import answers
+from llm_normalize.protocols.messages import MESSAGES
+from llm_normalize.protocols.protocol import AnswerTranslator, JsonObject
+from llm_normalize.wire.json_text import loads
+
+REQUEST: JsonObject = {
+    "model": "claude-x",
+    "max_tokens": 9,
+    "messages": [{"role": "user", "content": "Hi"}],
+}
+USAGE = {"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 16}
+
+type Events = list[tuple[str, JsonObject]]
+
+
+def answer(**more: Any) -> AnswerTranslator:
+    return MESSAGES.translate(REQUEST | more, {}).answer
+
+
+def chunk(
+    delta: JsonObject | None, finish: str | None = None, **more: Any
+) -> JsonObject:
+    choices = (
+        [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+    )
+    return {"id": "chatcmpl-7", "model": "m-1", "choices": choices} | more
+
+
+def call(
+    index: int, arguments: str = "", name: str = "", call_id: str = ""
+) -> JsonObject:
+    function = {"arguments": arguments} | ({"name": name} if name else {})
+    head = {"id": call_id, "type": "function"} if call_id else {}
+    return {"tool_calls": [{"index": index, "function": function, **head}]}
+
+
+def events_of(*chunks: JsonObject, by: AnswerTranslator | None = None) -> Events:
+    translator = by or answer()
+    events = [event for each in chunks for event in translator.chunk(each)]
+    return [*events, *translator.done()]
+
+
+def said(*deltas: JsonObject, finish: str = "stop") -> list[JsonObject]:
+    """Return what a client makes of an answer; require the form."""
+    chunks = [*map(chunk, deltas), chunk({}, finish), chunk(None, usage=USAGE)]
+    reader = read(events_of(chunk({"role": "assistant", "content": ""}), *chunks))
+    assert reader.faults == []
+    content: list[JsonObject] = reader.message["content"]
+    return content
+
+
+def names(events: Sequence[tuple[str, JsonObject]]) -> list[str]:
+    return [name.removeprefix("content_block_") for name, _ in events]
+
+
+def test_thoughts_text_and_calls_follow_one_another_event_by_event() -> None:
+    translator = answer()
+    opening = translator.chunk(chunk({"role": "assistant", "content": ""}))
+    assert opening == [
+        (
+            "message_start",
+            {
+                "type": "message_start",
+                "message": {
+                    "id": "msg_7",
+                    "type": "message",
+                    "role": "assistant",
+                    "model": "claude-x",
+                    "content": [],
+                    "stop_reason": None,
+                    "stop_sequence": None,
+                    "usage": {
+                        "input_tokens": 0,
+                        "cache_creation_input_tokens": 0,
+                        "cache_read_input_tokens": 0,
+                        "output_tokens": 0,
+                    },
+                },
+            },
+        ),
+        ("ping", {"type": "ping"}),
+    ]
+    steps = [
+        ({"reasoning_content": "Hm"}, ["start", "delta"]),
+        ({"reasoning_content": "m."}, ["delta"]),
+        ({"content": "I"}, ["delta", "stop", "start", "delta"]),
+        (call(0, name="f", call_id="c0"), ["stop", "start"]),
+        (call(0, '{"a":'), ["delta"]),
+        (call(0, "1}"), ["delta"]),
+        (call(1, name="g", call_id="c1"), ["stop", "start"]),
+        (call(1, "{}"), ["delta"]),
+    ]
+    events = [*opening]
+    for delta, expected in steps:
+        found = translator.chunk(chunk(delta))
+        assert names(found) == expected
+        events += found
+    finish = translator.chunk(chunk({}, "tool_calls"))
+    assert names(finish) == ["stop"]
+    assert translator.chunk(chunk(None, usage=USAGE)) == []
+    events += [*finish, *translator.done()]
+    assert events[-2:] == [
+        (
+            "message_delta",
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": "tool_use", "stop_sequence": None},
+                "usage": {
+                    "input_tokens": 9,
+                    "cache_creation_input_tokens": 0,
+                    "cache_read_input_tokens": 0,
+                    "output_tokens": 7,
+                },
+            },
+        ),
+        ("message_stop", {"type": "message_stop"}),
+    ]
+    reader = read(events)
+    assert reader.faults == []
+    thinking, text, first, second = reader.message["content"]
+    assert (thinking["thinking"], text["text"]) == ("Hmm.", "I")
+    assert thinking["signature"]
+    assert (first["id"], first["name"], first["input"]) == ("c0", "f", '{"a":1}')
+    assert (second["id"], second["name"], second["input"]) == ("c1", "g", "{}")
+    assert translator.done() == translator.keep_alive() == []
+    assert translator.chunk(chunk({"content": "x"})) == []
+
+
+def test_empty_text_opens_no_block() -> None:
+    assert said({"content": ""}, {"reasoning_content": ""}, {"content": None}) == []
+
+
+def test_text_behind_a_call_is_a_block_of_its_own() -> None:
+    found = said({"content": "a"}, call(0, "{}", "f", "c"), {"content": "b"})
+    assert [each["type"] for each in found] == ["text", "tool_use", "text"]
+
+
+def test_text_behind_text_is_no_block_of_its_own_also_if_it_refuses() -> None:
+    assert said({"content": "a"}, {"refusal": "b"}) == [{"type": "text", "text": "ab"}]
+
+
+def test_calls_that_take_turns_wait_for_one_another_and_lose_nothing() -> None:
+    translator = answer()
+    translator.chunk(chunk({"role": "assistant"}))
+    heads = {
+        "tool_calls": [
+            *call(0, name="f", call_id="c0")["tool_calls"],
+            *call(1, '{"b', "g", "c1")["tool_calls"],
+        ]
+    }
+    assert names(translator.chunk(chunk(heads))) == ["start"]
+    assert names(translator.chunk(chunk(call(0, '{"a": "}')))) == ["delta"]
+    assert translator.chunk(chunk(call(1, '": 2'))) == []
+    assert translator.chunk(chunk({"content": "Text"})) == []
+    whole = translator.chunk(chunk(call(0, '\\""}')))
+    assert names(whole) == ["delta", "stop", "start", "delta"]
+    assert whole[-1][1]["delta"]["partial_json"] == '{"b": 2'
+    rest = translator.chunk(chunk(call(1, "}")))
+    assert names(rest) == ["delta", "stop", "start", "delta"]
+    assert rest[-1][1] == {
+        "type": "content_block_delta",
+        "index": 2,
+        "delta": {"type": "text_delta", "text": "Text"},
+    }
+
+
+def test_what_waits_for_a_call_without_an_end_is_sent_at_the_finish() -> None:
+    deltas = [
+        call(0, name="f", call_id="c0"),
+        {"content": "x"},
+        call(1, '"no', "g", "c1"),
+    ]
+    found = said(*deltas, {"content": "y"}, finish="length")
+    assert [each.get("input") or each.get("text") for each in found] == [
+        "{}",
+        "x",
+        '"no',
+        "y",
+    ]
+
+
+def test_what_follows_a_whole_object_is_no_part_of_it() -> None:
+    found = said(call(0, "{}", "f", "c0"), {"content": "x"}, call(0, " "))
+    assert [each.get("input") or each.get("text") for each in found] == ["{}", "x"]
+
+
+def test_a_call_at_an_index_of_before_is_another_one() -> None:
+    found = said(call(0, "{}", "f", "c0"), {"content": "x"}, call(0, "{}", "f", "c1"))
+    assert [each["id"] for each in found if "id" in each] == ["c0", "c1"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("call_0", "call_0_3"), ("call_1", "call_1"), ("", "toolu_0")],
+)
+def test_id_is_that_of_chat_unless_the_conversation_has_it(
+    given: str, expected: str
+) -> None:
+    earlier: list[JsonObject] = [
+        {"type": "tool_use", "id": each, "name": "f", "input": {}}
+        for each in ("call_0", "call_0_2")
+    ]
+    said_before = [*REQUEST["messages"], {"role": "assistant", "content": earlier}]
+    by = answer(messages=said_before)
+    reader = read(events_of(chunk(call(0, "{}", "f", given)), by=by))
+    assert reader.faults == []
+    assert reader.message["content"][0]["id"] == expected
+
+
+@pytest.mark.parametrize(
+    ("finish", "alone", "with_call"),
+    [
+        ("stop", "end_turn", "tool_use"),
+        ("length", "max_tokens", "max_tokens"),
+        ("tool_calls", "end_turn", "tool_use"),
+        ("function_call", "end_turn", "tool_use"),
+        ("content_filter", "refusal", "refusal"),
+        (None, "end_turn", "tool_use"),
+    ],
+)
+def test_stop_reason(finish: str | None, alone: str, with_call: str) -> None:
+    for delta, expected in (
+        ({"content": "x"}, alone),
+        (call(0, "{}", "f", "c"), with_call),
+    ):
+        reader = read(events_of(chunk(delta), chunk({}, finish)))
+        assert reader.faults == []
+        assert reader.message["stop_reason"] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "figures"),
+    [
+        (None, (0, 0, 0, 0)),
+        ({}, (0, 0, 0, 0)),
+        (USAGE, (9, 0, 0, 7)),
+        (USAGE | {"prompt_tokens_details": None}, (9, 0, 0, 7)),
+        (USAGE | {"prompt_tokens_details": {"cached_tokens": 4}}, (5, 0, 4, 7)),
+        (
+            USAGE
+            | {"prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 2}},
+            (3, 2, 4, 7),
+        ),
+        (USAGE | {"prompt_tokens_details": {"cached_tokens": 40}}, (0, 0, 9, 7)),
+        ({"prompt_tokens": None, "completion_tokens": -1}, (0, 0, 0, 0)),
+    ],
+)
+def test_usage(given: JsonObject | None, figures: tuple[int, ...]) -> None:
+    reader = read(events_of(chunk({"content": "x"}, "stop"), chunk(None, usage=given)))
+    assert reader.faults == []
+    usage = reader.message["usage"]
+    assert tuple(usage.values()) == figures
+
+
+def test_usage_says_how_much_was_thought() -> None:
+    given = USAGE | {"completion_tokens_details": {"reasoning_tokens": 3}}
+    reader = read(events_of(chunk({"content": "x"}, "stop", usage=given)))
+    assert reader.message["usage"]["output_tokens_details"] == {"thinking_tokens": 3}
+
+
+def test_an_error_ends_the_stream() -> None:
+    translator = answer()
+    events = [*translator.chunk(chunk({"content": "x"}))]
+    error = {"message": "Busy", "type": "server_error", "param": None, "code": "503"}
+    found = translator.error(error)
+    assert found == [
+        (
+            "error",
+            {"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}},
+        )
+    ]
+    assert read([*events, *found]).faults == []
+    assert translator.chunk(chunk({"content": "y"})) == []
+    assert translator.done() == translator.error(error) == translator.keep_alive() == []
+
+
+def test_an_error_may_come_first() -> None:
+    translator = answer()
+    reader = read(translator.error({"message": "No", "type": "x", "code": None}))
+    assert reader.faults == []
+    assert reader.error == {"type": "api_error", "message": "No"}
+
+
+def test_a_stream_that_breaks_off_has_no_end() -> None:
+    translator = answer()
+    reader = Reader().read(translator.chunk(chunk({"content": "x"})))
+    assert reader.faults == []
+    assert reader.end().faults == ["event 4 is missing: message_stop, or an error"]
+
+
+def test_a_stream_without_a_chunk_stays_empty() -> None:
+    assert answer().done() == []
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {},
+        {"type": "ping"},
+        {"choices": None},
+        {"choices": {"delta": {"content": "no"}}},
+    ],
+)
+def test_what_is_no_chunk_is_not_heard(odd: JsonObject) -> None:
+    translator = answer()
+    assert translator.chunk(odd) == []
+    reader = read(events_of(chunk({"content": "x"}), odd, by=translator))
+    assert reader.faults == []
+    assert reader.message["content"] == [{"type": "text", "text": "x"}]
+
+
+@pytest.mark.parametrize(
+    "delta",
+    ["no", {"content": ["no"]}, {"tool_calls": [None]}, {"tool_calls": {"index": 0}}],
+)
+def test_what_no_delta_has_is_not_heard(delta: Any) -> None:
+    reader = read(events_of(chunk({"content": "x"}), chunk(delta), chunk({}, "stop")))
+    assert reader.faults == []
+    assert reader.message["content"] == [{"type": "text", "text": "x"}]
+
+
+def test_keep_alive_is_a_ping_at_any_time() -> None:
+    translator = answer()
+    events = [*translator.keep_alive(), *translator.chunk(chunk({"content": "x"}))]
+    events += [*translator.keep_alive(), *translator.done()]
+    assert [name for name, _ in events].count("ping") == 3
+    assert read(events).faults == []
+
+
+def test_other_choices_are_not_heard() -> None:
+    other = {"index": 1, "delta": {"content": "no"}, "finish_reason": "length"}
+    both = chunk({"content": "yes"})
+    both["choices"].append(other)
+    reader = read(events_of(both, chunk({}, "stop")))
+    assert reader.message["content"] == [{"type": "text", "text": "yes"}]
+    assert reader.message["stop_reason"] == "end_turn"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"), [("claude-x", "claude-x"), ("", "m-1"), (None, "m-1")]
+)
+def test_model_is_the_one_that_was_asked(asked: str | None, expected: str) -> None:
+    reader = read(events_of(chunk({"content": "x"}), by=answer(model=asked)))
+    assert reader.message["model"] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("chatcmpl-7", "msg_7"),
+        ("msg_7", "msg_7"),
+        ("a.b/c", "msg_a_b_c"),
+        (None, "msg_"),
+    ],
+)
+def test_id_comes_from_the_chat_answer(given: str | None, expected: str) -> None:
+    reader = read(events_of(chunk({"content": "x"}, id=given)))
+    assert reader.message["id"] == expected
+
+
+# ------------------------------------------------------------------- properties
+
+
+def whole(message: JsonObject) -> list[JsonObject]:
+    """Return the content of a streamed message as a body has it, texts joined."""
+    found: dict[str, JsonObject] = {}
+    calls = []
+    for block in message["content"]:
+        kind = block["type"]
+        if kind == "tool_use":
+            calls.append(block | {"input": loads(block["input"].encode())})
+            continue
+        key = "thinking" if kind == "thinking" else "text"
+        before = found.get(kind, {key: ""})[key]
+        found[kind] = block | {key: before + block[key]}
+    return [*(found[each] for each in ("thinking", "text") if each in found), *calls]
+
+
+def completion_of(values: list[JsonObject]) -> JsonObject:
+    """Return the first choice of a stream as a completion."""
+    texts = {"content": "", "reasoning_content": "", "refusal": ""}
+    calls: dict[int, JsonObject] = {}
+    body: JsonObject = {"id": values[0]["id"], "model": values[0]["model"]}
+    finish = None
+    for value in values:
+        body["usage"] = value.get("usage") or body.get("usage")
+        for choice in value["choices"]:
+            if choice["index"]:
+                continue
+            finish = choice["finish_reason"] or finish
+            for key in texts:
+                texts[key] += choice["delta"].get(key) or ""
+            for each in choice["delta"].get("tool_calls", ()):
+                made = calls.setdefault(
+                    each["index"], {"id": each.get("id"), "function": {"arguments": ""}}
+                )
+                function = each["function"]
+                made["function"].setdefault("name", function.get("name"))
+                made["function"]["arguments"] += function["arguments"]
+    said = {**texts, "tool_calls": list(calls.values())}
+    return body | {"choices": [{"index": 0, "message": said, "finish_reason": finish}]}
+
+
+def in_smaller_parts(value: JsonObject, size: int) -> Iterator[JsonObject]:
+    """Yield a chunk as several, with at most *size* characters of text each."""
+    for choice in value["choices"]:
+        for key in ("content", "reasoning_content", "refusal"):
+            text = choice["delta"].get(key) or ""
+            for part in batched(text, size):
+                split = choice | {"delta": {key: "".join(part)}, "finish_reason": None}
+                yield value | {"choices": [split]}
+        for each in choice["delta"].get("tool_calls", ()):
+            function = each["function"]
+            head = each | {"function": function | {"arguments": ""}}
+            tails = [
+                {"index": each["index"], "function": {"arguments": "".join(part)}}
+                for part in batched(function["arguments"], size)
+            ]
+            for fragment in [head, *tails] if "id" in each else tails:
+                delta = {"tool_calls": [fragment]}
+                split = choice | {"delta": delta, "finish_reason": None}
+                yield value | {"choices": [split]}
+        if choice["finish_reason"]:
+            yield value | {"choices": [choice | {"delta": {}}]}
+    if not value["choices"]:
+        yield value
+
+
+@given(answers(), st.integers(1, 4))
+def test_stream_and_body_and_any_split_say_the_same(drawn: Any, size: int) -> None:
+    values = drawn.values[:-1]
+    # A request for a message never asks for one.
+    assume("'function_call'" not in str(values))
+    reader = read(events_of(*values))
+    assert reader.faults == []
+    parts = [part for each in values for part in in_smaller_parts(each, size)]
+    split = read(events_of(*parts))
+    assert split.faults == []
+    assert split.message == reader.message
+    body = answer().body(completion_of(values))
+    assert check_body(body) == []
+    assert body["content"] == whole(reader.message)
+    for key in ("id", "model", "stop_reason", "usage"):
+        assert body[key] == reader.message[key]
+
+
+@given(
+    st.lists(
+        st.sampled_from(['{"a":"\\\\","b":[{}]}', "{}", '{"é":"}\\""}']), max_size=4
+    ),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)
+def test_calls_in_any_order_of_their_parts_come_out_whole(
+    wanted: list[str], dice: Any, words: bool
+) -> None:
+    heads = [call(at, name="f", call_id=f"c{at}") for at in range(len(wanted))]
+    order = [at for at, text in enumerate(wanted) for _ in text]
+    dice.shuffle(order)
+    rest = [iter(text) for text in wanted]
+    deltas = [*heads, *(call(at, next(rest[at])) for at in order)]
+    if words:
+        deltas.insert(dice.randrange(len(deltas) + 1), {"content": "x"})
+    found = said(*deltas, finish="tool_calls")
+    calls = [each for each in found if each["type"] == "tool_use"]
+    assert [each["input"] for each in calls] == wanted
+    assert [each["text"] for each in found if each["type"] == "text"] == ["x"] * words
+
+
+def test_whole_calls_one_after_the_other_never_wait() -> None:
+    translator = answer()
+    translator.chunk(chunk({"role": "assistant"}))
+    for at in range(3):
+        found = [
+            *translator.chunk(chunk(call(at, name="f", call_id=f"c{at}"))),
+            *(
+                each
+                for part in '{"a":1}'
+                for each in translator.chunk(chunk(call(at, part)))
+            ),
+        ]
+        assert names(found) == ["stop"] * bool(at) + ["start"] + ["delta"] * 7
+
+
+# ------------------------------------------------- the judge finds what is wrong
+
+
+def good() -> Events:
+    deltas = [{"reasoning_content": "a"}, {"content": "b"}, call(0, "{}", "f", "c")]
+    return events_of(*map(chunk, deltas), chunk({}, "tool_calls"))
+
+
+def without(at: int) -> Events:
+    return [event for number, event in enumerate(good()) if number != at]
+
+
+def test_judge_finds_each_event_that_is_missing() -> None:
+    assert names(good()) == [
+        *("message_start", "ping", "start", "delta", "delta", "stop"),
+        *("start", "delta", "stop", "start", "delta", "stop"),
+        *("message_delta", "message_stop"),
+    ]
+    for at in {*range(len(good()))} - {1}:
+        assert read(without(at)).faults, at
+
+
+def test_judge_finds_each_event_that_is_there_twice() -> None:
+    deltas = (3, 7, 10)
+    for at in {*range(len(good()))} - {1, *deltas}:
+        events = good()
+        assert read([*events[: at + 1], *events[at:]]).faults, at
+
+
+@pytest.mark.parametrize(
+    ("at", "path", "value"),
+    [
+        (0, ["type"], "x"),
+        (0, ["message", "id"], None),
+        (0, ["message", "role"], "user"),
+        (0, ["message", "usage"], None),
+        (0, ["message", "content"], None),
+        (0, ["message", "stop_reason"], "end_turn"),
+        (1, ["more"], 1),
+        (2, ["content_block", "thinking"], "x"),
+        (3, ["index"], 1),
+        (3, ["delta", "thinking"], ""),
+        (3, ["delta", "type"], "text_delta"),
+        (4, ["delta", "signature"], " "),
+        (6, ["index"], 0),
+        (7, ["delta", "text"], None),
+        (9, ["content_block", "id"], None),
+        (9, ["content_block", "input"], None),
+        (12, ["usage"], None),
+        (12, ["delta", "stop_reason"], "stop"),
+        (12, ["delta", "stop_reason"], "end_turn"),
+        (12, ["delta", "more"], 1),
+        (13, ["more"], {1}),
+    ],
+)
+def test_judge_finds_each_value_that_is_wrong(
+    at: int, path: list[str], value: Any
+) -> None:
+    events = good()
+    _, place = events[at]
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    assert read(events).faults
+
+
+def test_judge_finds_an_unknown_event_and_another_form_of_an_error() -> None:
+    events = good()
+    assert read([*events[:2], ("x", {"type": "x"}), *events[2:]]).faults
+    assert check_error({"error": {"message": "x"}}) == ["the error has another form"]

@@ -1,0 +1,155 @@
+"""Answers that real providers sent, repaired and translated to Responses.
+
+The recordings are other people's words: see tests/properties/test_recorded.py.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge.responses import (
+    Event,
+    check_events,
+    check_response,
+    meaning_of,
+    meaning_of_deltas,
+)
+from llm_normalize import conformance
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.protocols.responses import RESPONSES
+from llm_normalize.repair.body import repair_body
+from llm_normalize.wire.json_text import dumps, loads
+from streams import feed
+
+FOLDER = Path(
+    os.environ.get("LLM_CAPTURES") or Path(__file__).parents[4] / "shared" / "captures"
+)
+MANIFEST = FOLDER / "manifest.json"
+ENTRIES: list[dict[str, Any]] = (
+    json.loads(MANIFEST.read_text()) if MANIFEST.exists() else []
+)
+# Recorded with a function forced, and so with `stop`: the request is not translated here.
+FORCED = {
+    "azure/gpt-4.1-2025-04-14-object-streaming.sse",
+    "openai/gpt-4o-2024-05-13-object-streaming.sse",
+}
+
+pytestmark = pytest.mark.skipif(
+    not ENTRIES, reason=f"no recorded answers in {FOLDER}; LLM_CAPTURES names a folder"
+)
+
+
+def select(*, stream: bool) -> list[Any]:
+    return [
+        pytest.param(entry, id=entry["file"])
+        for entry in ENTRIES
+        if entry["file"].endswith(".sse") is stream
+    ]
+
+
+def asked_of(entry: dict[str, Any]) -> Asked:
+    """Return what the request asked, with what a translated one asks."""
+    body = {**(entry["request_body"] or {}), "stream": entry["stream"]}
+    body["tools"] = body.get("tools") or [{"type": "function", "function": {}}]
+    asked = Asked.from_body(json.dumps(body).encode())
+    return replace(asked, stream=bool(entry["stream"]), usage=bool(entry["stream"]))
+
+
+def events_of(stream: bytes) -> Iterator[Event]:
+    answer = RESPONSES.translate(
+        {"model": "m", "input": "Hi", "stream": True}, {}
+    ).answer
+    for event in conformance.events(stream):
+        payload = event.strip().removeprefix(b"data: ")
+        if payload == b"[DONE]":
+            yield from answer.done()
+        elif payload.startswith(b"{"):
+            value = loads(payload)
+            is_error = isinstance(value.get("error"), dict)
+            yield from answer.error(value["error"]) if is_error else answer.chunk(value)
+
+
+def plain(value: Any) -> Any:
+    """Return *value* as JSON says it: numbers may keep their spelling."""
+    return json.loads(dumps(value))
+
+
+def differences(
+    chat: conformance.Meaning, response: conformance.Meaning, *, forced: bool
+) -> list[str]:
+    was = chat.choices.get(0, conformance.Choice())
+    now = response.choices[0]
+    calls = [replace(call, arguments=call.arguments or "{}") for call in was.calls]
+    found = [
+        name
+        for name in ("text", "reasoning", "refusal")
+        if getattr(was, name) != getattr(now, name)
+    ]
+    found += ["calls"] * (calls != now.calls)
+    tokens = [
+        [(each["token"], each["logprob"]) for each in plain(x.logprobs)]
+        for x in (was, now)
+    ]
+    found += ["logprobs"] * (tokens[0] != tokens[1])
+    if chat.errors:
+        # One is the end; what a status means in words is in test_stream.py.
+        code, given = response.errors[0].code, chat.errors[0].code
+        found += ["error"] * (response.errors[0].texts != chat.errors[0].texts)
+        found += ["code"] * (code != given and not (given.isdigit() or not given))
+        return found
+    found += ["finish"] * (was.finish_reason != now.finish_reason and not forced)
+    return [*found, *usage_differences(chat.usage, response.usage)]
+
+
+def usage_differences(was: Any, now: Any) -> Iterator[str]:
+    if was is None or now is None:
+        if was is not now:
+            yield "usage"
+        return
+    for name, value in now.items():
+        if isinstance(value, int) and value != was.get(name):
+            yield name
+    for name in ("prompt_tokens_details", "completion_tokens_details"):
+        for key, value in (was.get(name) or {}).items():
+            if key in now[name] and now[name][key] != (value or 0):
+                yield f"{name}.{key}"
+
+
+@pytest.mark.parametrize("entry", select(stream=True))
+def test_stream_has_the_form_and_says_the_same(entry: dict[str, Any]) -> None:
+    data = (FOLDER / entry["file"]).read_bytes()
+    repaired = b"".join(feed([data], asked_of(entry)))
+    events = [*events_of(repaired)]
+    chat = conformance.meaning_of_stream(repaired)
+    ends = chat.done or bool(chat.errors)
+    assert check_events(events, complete=ends) == []
+    if not ends:  # it breaks off: that is all that can be said
+        assert not [name for name, _ in events if name.endswith("completed")]
+        return
+    forced = entry["file"] in FORCED
+    assert differences(chat, meaning_of_deltas(events), forced=forced) == []
+    if not chat.errors:
+        whole = meaning_of(events[-1][1]["response"])
+        assert differences(chat, whole, forced=forced) == []
+
+
+@pytest.mark.parametrize("entry", select(stream=False))
+def test_body_has_the_form_and_says_the_same(entry: dict[str, Any]) -> None:
+    data = (FOLDER / entry["file"]).read_bytes()
+    step = repair_body(data, entry["http_status"], asked_of(entry), FIXES)
+    value = loads(step.after[0])
+    if "choices" not in value:
+        assert RESPONSES.error_body(400, value["error"])["error"] == value["error"]
+        return
+    answer = RESPONSES.translate({"model": "m", "input": "Hi"}, {}).answer
+    response = answer.body(value)
+    assert check_response(response) == []
+    chat = conformance.meaning_of_body(step.after[0])
+    forced = entry["file"] in FORCED
+    assert differences(chat, meaning_of(response), forced=forced) == []

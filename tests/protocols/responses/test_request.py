@@ -1,0 +1,573 @@
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_normalize.protocols.protocol import Translation, UntranslatableError
+from llm_normalize.protocols.responses import RESPONSES
+from llm_normalize.protocols.responses.reasoning_text import packed
+from llm_normalize.wire.json_text import Number
+
+FERRY = {"type": "function", "name": "find_ferry", "parameters": {"type": "object"}}
+USER = {"type": "message", "role": "user", "content": "Hi"}
+SAID = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "Let me look.", "annotations": []}],
+}
+CALL = {
+    "type": "function_call",
+    "call_id": "call_1",
+    "name": "find_ferry",
+    "arguments": '{"to":"Skye"}',
+}
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "10:40"}
+THOUGHT = {"type": "reasoning", "summary": [], "encrypted_content": packed("A ferry.")}
+PIXEL = "data:image/png;base64,AAAA"
+IMAGE = {"type": "input_image", "image_url": PIXEL}
+
+
+def translated(*items: Any, **fields: Any) -> Translation:
+    return RESPONSES.translate({"model": "m", "input": [*items], **fields}, {})
+
+
+def messages(*items: Any, **fields: Any) -> list[Any]:
+    found: list[Any] = translated(*items, **fields).body["messages"]
+    return found
+
+
+def call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {"id": call_id, "type": "function", "function": function}
+
+
+def assistant(content: str | None = None, *calls: Any, **fields: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": content, **fields}
+    return {**message, "tool_calls": [*calls]} if calls else message
+
+
+def output(call_id: str, content: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+HI = {"role": "user", "content": "Hi"}
+LOOKED = call("call_1", "find_ferry", '{"to":"Skye"}')
+
+
+def test_plain_text_is_a_message_of_the_user() -> None:
+    found = RESPONSES.translate({"model": "m", "input": "Hi"}, {})
+    assert found.body == {"model": "m", "messages": [HI]}
+    assert found.dropped == ()
+
+
+def test_instructions_system_and_developer_are_one_leading_message() -> None:
+    found = messages(
+        {"role": "developer", "content": [{"type": "input_text", "text": "Two"}]},
+        USER,
+        {"type": "message", "role": "system", "content": "Three"},
+        instructions="One",
+    )
+    assert found == [{"role": "system", "content": "One\n\nTwo\n\nThree"}, HI]
+
+
+def test_instructions_may_be_items() -> None:
+    given = [{"role": "developer", "content": "One"}]
+    assert messages(USER, instructions=given)[0] == {"role": "system", "content": "One"}
+
+
+def test_turn_of_the_assistant_is_one_message_with_outputs_after_it() -> None:
+    other = {**CALL, "call_id": "call_2", "arguments": ""}
+    late = {**OUTPUT, "call_id": "call_2", "output": "none"}
+    found = messages(USER, THOUGHT, SAID, CALL, other, OUTPUT, late, SAID)
+    assert found == [
+        HI,
+        assistant(
+            "Let me look.",
+            LOOKED,
+            call("call_2", "find_ferry", "{}"),
+            reasoning_content="A ferry.",
+        ),
+        output("call_1", "10:40"),
+        output("call_2", "none"),
+        assistant("Let me look."),
+    ]
+
+
+def test_output_comes_right_after_its_call_wherever_it_was() -> None:
+    assert messages(CALL, USER, OUTPUT) == [
+        assistant(None, LOOKED), output("call_1", "10:40"), HI,
+    ]  # fmt: skip
+
+
+def test_turns_in_a_row_stay_turns() -> None:
+    second = {**OUTPUT, "output": "11:20"}
+    assert messages(USER, CALL, OUTPUT, THOUGHT, CALL, second) == [
+        HI,
+        assistant(None, LOOKED),
+        output("call_1", "10:40"),
+        assistant(None, LOOKED, reasoning_content="A ferry."),
+        output("call_1", "11:20"),
+    ]
+
+
+def test_call_without_output_and_output_without_call_get_a_stub() -> None:
+    named = {**OUTPUT, "call_id": "call_8", "name": "find_ferry"}
+    found = messages(CALL, {**OUTPUT, "call_id": "call_9"}, named, USER)
+    assert found == [
+        assistant(None, LOOKED),
+        output("call_1", "(no output)"),
+        assistant(None, call("call_9", "unknown_tool", "{}")),
+        output("call_9", "10:40"),
+        assistant(None, call("call_8", "find_ferry", "{}")),
+        output("call_8", "10:40"),
+        HI,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ({"encrypted_content": packed("Ä \ud83d"), "summary": []}, "Ä \ud83d"),
+        ({"encrypted_content": "gAAAAABo", "summary": [{"text": "S"}, {}]}, "S"),
+        ({"content": [{"type": "reasoning_text", "text": "C"}], "summary": []}, "C"),
+        ({"summary": [{"text": "S"}, {"text": "T"}]}, "S\n\nT"),
+        ({"encrypted_content": packed("x") + "!", "summary": [{"text": "S"}]}, "S"),
+    ],
+)
+def test_reasoning_is_read_from_what_the_client_hands_back(
+    item: dict[str, Any], expected: str
+) -> None:
+    found = messages(USER, {"type": "reasoning", **item}, CALL, OUTPUT)
+    assert found[1]["reasoning_content"] == expected
+
+
+def test_reasoning_that_nothing_follows_or_nobody_can_read_is_dropped() -> None:
+    sealed = {"type": "reasoning", "encrypted_content": "gAAAAABo", "summary": None}
+    found = translated(THOUGHT, USER, sealed, SAID)
+    assert found.body["messages"] == [HI, assistant("Let me look.")]
+    assert found.dropped == ("input[0]", "input[2]")
+
+
+def test_custom_call_is_a_call_with_one_text() -> None:
+    made = {"type": "custom_tool_call", "call_id": "c", "name": "patch", "input": "ä\n"}
+    given = {"type": "custom_tool_call_output", "call_id": "c", "output": "done"}
+    assert messages(made, given) == [
+        assistant(None, call("c", "patch", '{"input":"ä\\n"}')), output("c", "done"),
+    ]  # fmt: skip
+
+
+def test_namespace_of_a_call_is_in_its_name() -> None:
+    tool = {"type": "namespace", "name": "sea", "tools": [FERRY]}
+    found = translated({**CALL, "namespace": "sea"}, OUTPUT, tools=[tool]).body
+    (made,) = found["messages"][0]["tool_calls"]
+    assert made["function"]["name"] == found["tools"][0]["function"]["name"]
+    assert messages({**CALL, "namespace": 7}, OUTPUT)[0] == assistant(None, LOOKED)
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "expected"),
+    [
+        (
+            {"type": "local_shell_call", "action": {"type": "exec", "command": ["ls"]}},
+            {"type": "local_shell_call_output", "id": "c", "output": "a.txt"},
+            ("local_shell", '{"type":"exec","command":["ls"]}', "a.txt"),
+        ),
+        (
+            {"type": "shell_call", "action": {"commands": ["ls"]}},
+            {"type": "shell_call_output", "output": [{"stdout": "a", "stderr": ""}]},
+            ("shell", '{"commands":["ls"]}', '[{"stdout":"a","stderr":""}]'),
+        ),
+        (
+            {"type": "apply_patch_call", "operation": {"path": "a"}},
+            {"type": "apply_patch_call_output", "status": "completed"},
+            ("apply_patch", '{"path":"a"}', "completed"),
+        ),
+        (
+            {"type": "computer_call"},
+            {"type": "computer_call_output", "output": {"success": Number("1.0")}},
+            ("computer", "{}", '{"success":1.0}'),
+        ),
+    ],
+)
+def test_calls_of_openais_own_tools_that_the_client_ran_stay(
+    made: Any, given: Any, expected: tuple[str, str, str]
+) -> None:
+    name, arguments, text = expected
+    assert messages({**made, "call_id": "c"}, {"call_id": "c", **given}) == [
+        assistant(None, call("c", name, arguments)), output("c", text),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [({"output": "42"}, "42"), ({"error": "no"}, "no"), ({}, "(no output)")],
+)
+def test_call_that_openai_ran_has_its_output(fields: Any, text: str) -> None:
+    made = {"type": "mcp_call", "id": "mcp_1", "server_label": "sea", "name": "tide"}
+    assert messages({**made, "arguments": "{}", **fields}, USER) == [
+        assistant(None, call("mcp_1", "sea__tide", "{}")), output("mcp_1", text), HI,
+    ]  # fmt: skip
+
+
+def test_what_openai_searched_is_dropped() -> None:
+    search = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
+    found = translated(USER, search, SAID)
+    assert found.body["messages"] == [HI, assistant("Let me look.")]
+    assert found.dropped == ("input[1]",)
+
+
+def reference(item_id: Any) -> dict[str, Any]:
+    return {"type": "item_reference", "id": item_id}
+
+
+def test_references_to_thoughts_and_preambles_are_dropped() -> None:
+    items = (USER, reference("rs_1"), {"id": "msg_1"}, reference("ws_1"), CALL, OUTPUT)
+    found = translated(*items)
+    assert found.body["messages"] == [
+        HI, assistant(None, LOOKED), output("call_1", "10:40"),
+    ]  # fmt: skip
+    assert found.dropped == ("input[1]", "input[2]", "input[3]")
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        (reference("msg_1"), USER),
+        (reference("msg_1"), USER, CALL, OUTPUT),
+        (reference("fc_1"), OUTPUT),
+        (reference("ctc_1"), CALL, OUTPUT),
+        (reference(None), USER),
+    ],
+)
+def test_reference_to_an_answer_or_a_call_is_refused(items: Any) -> None:
+    with pytest.raises(UntranslatableError, match="`store` set to false") as raised:
+        translated(USER, *items)
+    assert raised.value.param == "input[1].id"
+
+
+def test_parts_of_the_user() -> None:
+    parts = [
+        {"type": "input_text", "text": "See"},
+        {**IMAGE, "detail": "low"},
+        {**IMAGE, "detail": "original"},
+        IMAGE,
+        {"type": "input_file", "filename": "a.pdf", "file_data": "AAAA"},
+        {"type": "input_file", "file_id": "file_1", "detail": "auto"},
+        {"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}},
+    ]
+    (found,) = messages({"role": "user", "content": parts})
+    assert found["content"] == [
+        {"type": "text", "text": "See"},
+        {"type": "image_url", "image_url": {"url": PIXEL, "detail": "low"}},
+        {"type": "image_url", "image_url": {"url": PIXEL, "detail": "high"}},
+        {"type": "image_url", "image_url": {"url": PIXEL}},
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": "AAAA"}},
+        {"type": "file", "file": {"file_id": "file_1"}},
+        {"type": "input_audio", "input_audio": {"data": "AA", "format": "wav"}},
+    ]
+
+
+def test_texts_alone_are_plain_text() -> None:
+    parts = [{"type": "input_text", "text": each} for each in ("One", "Two")]
+    assert messages({"role": "user", "content": parts})[0]["content"] == "One\n\nTwo"
+    assert messages({"role": "user", "content": None})[0]["content"] == ""
+
+
+def test_refusal_is_what_the_assistant_said() -> None:
+    refused = [{"type": "refusal", "refusal": "No."}]
+    said = {"type": "message", "role": "assistant", "content": refused}
+    assert messages(USER, said)[1] == assistant("No.")
+
+
+def test_output_in_parts_is_text_and_what_a_tool_cannot_say_in_chat_follows() -> None:
+    first = {**OUTPUT, "output": [{"type": "input_text", "text": "seen"}, IMAGE]}
+    shot = {"type": "computer_screenshot", "image_url": PIXEL}
+    made = {"type": "computer_call", "call_id": "call_2", "actions": []}
+    second = {"type": "computer_call_output", "call_id": "call_2", "output": shot}
+    *_, one, two, more = messages(CALL, made, first, second)
+    assert one == output("call_1", "seen")
+    assert two["content"] == "(The output is attached to the next message.)"
+    assert more == {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "Output of call_1:"},
+            {"type": "image_url", "image_url": {"url": PIXEL}},
+            {"type": "text", "text": "Output of call_2:"},
+            {"type": "image_url", "image_url": {"url": PIXEL}},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ([{"type": "text", "text": "a"}, {"type": "input_text", "text": "b"}], "a\nb"),
+        ({"content": "no", "success": False}, '{"content":"no","success":false}'),
+        ([], ""),
+        (None, ""),
+        ([1, 2], "[1,2]"),
+    ],
+)
+def test_output_of_any_form_is_text(given: Any, text: str) -> None:
+    assert messages(CALL, {**OUTPUT, "output": given})[1] == output("call_1", text)
+
+
+def test_messages_between_agents_are_the_users() -> None:
+    parts = [
+        {"type": "input_text", "text": "NEW_TASK"},
+        {"type": "encrypted_content", "encrypted_content": "Count."},
+    ]
+    given = {"type": "agent_message", "author": "/root", "content": parts}
+    assert messages(given) == [{"role": "user", "content": "NEW_TASK\n\nCount."}]
+
+
+def test_tools_of_the_input_are_tools() -> None:
+    more = {"type": "additional_tools", "role": "developer", "tools": [FERRY]}
+    loaded = {"type": "tool_search_output", "tools": [{"name": "tide"}], "call_id": "t"}
+    asked = {"type": "tool_search_call", "call_id": "t", "arguments": {}}
+    found = translated(more, asked, loaded, USER, tool_choice="auto")
+    names = [each["function"]["name"] for each in found.body["tools"]]
+    assert names == ["find_ferry", "tide"]
+    assert found.body["tool_choice"] == "auto"
+    assert found.body["messages"] == [HI]
+    assert found.dropped == ("input[1]",)
+
+
+def test_item_changes_the_parameters_from_there_on() -> None:
+    effort = {"type": "configuration_update", "reasoning": {"effort": "high"}}
+    form = {"type": "configuration_update", "text": {"format": {"type": "json_object"}}}
+    body = translated(effort, USER, form, reasoning={"effort": "low"}).body
+    assert body["reasoning_effort"] == "high"
+    assert body["response_format"] == {"type": "json_object"}
+
+
+def test_parameters_have_their_names_in_chat() -> None:
+    schema = {"type": "object"}
+    form = {"type": "json_schema", "name": "port", "schema": schema, "strict": True}
+    body = translated(
+        USER,
+        temperature=Number("0.50"),
+        top_p=1,
+        max_output_tokens=99,
+        reasoning={"effort": "low", "summary": "auto"},
+        text={"format": form, "verbosity": "low"},
+        tools=[FERRY],
+        tool_choice={"type": "function", "name": "find_ferry"},
+        parallel_tool_calls=False,
+        top_logprobs=2,
+        stop=["END"],
+        user="u",
+        stream=True,
+    ).body
+    del body["messages"], body["tools"]
+    expected = {"name": "port", "schema": schema, "strict": True}
+    assert body == {
+        "model": "m",
+        "temperature": Number("0.50"),
+        "top_p": 1,
+        "max_tokens": 99,
+        "reasoning_effort": "low",
+        "response_format": {"type": "json_schema", "json_schema": expected},
+        "tool_choice": {"type": "function", "function": {"name": "find_ferry"}},
+        "parallel_tool_calls": False,
+        "logprobs": True,
+        "top_logprobs": 2,
+        "stop": ["END"],
+        "user": "u",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def test_log_probabilities_may_be_asked_for_alone() -> None:
+    body = translated(USER, include=["message.output_text.logprobs"]).body
+    assert (body["logprobs"], body["top_logprobs"]) == (True, 0)
+
+
+def test_whole_answer_is_asked_for_as_such() -> None:
+    body = translated(USER, stream=False, text={"format": {"type": "text"}}).body
+    assert body == {"model": "m", "messages": [HI], "stream": False}
+
+
+def test_what_is_harmless_is_dropped_and_named() -> None:
+    found = translated(
+        USER,
+        store=False,
+        include=["reasoning.encrypted_content"],
+        prompt_cache_key="k",
+        client_metadata={"a": "b"},
+        service_tier=None,
+        reasoning={"effort": None, "summary": "auto"},
+        text={"verbosity": "low"},
+        tools=[{"type": "web_search"}],
+        tool_choice="auto",
+        parallel_tool_calls=True,
+        previous_response_id=None,
+        background=False,
+        something_new=1,
+    )
+    assert found.body == {"model": "m", "messages": [HI]}
+    assert set(found.dropped) == {
+        "store", "include", "prompt_cache_key", "client_metadata", "reasoning.summary",
+        "text.verbosity", "tools[0]", "tool_choice", "parallel_tool_calls",
+        "something_new",
+    }  # fmt: skip
+
+
+def test_forced_hosted_tool_is_no_choice_in_chat() -> None:
+    hosted = {"type": "web_search"}
+    found = translated(USER, tools=[FERRY, hosted], tool_choice=hosted)
+    assert "tool_choice" not in found.body
+    assert found.dropped == ("tools[1]", "tool_choice")
+
+
+@pytest.mark.parametrize(
+    ("fields", "param", "code"),
+    [
+        (
+            {"previous_response_id": "r"},
+            "previous_response_id",
+            "previous_response_not_found",
+        ),
+        ({"conversation": "c"}, "conversation", "conversation_not_found"),
+        ({"prompt": {"id": "p"}}, "prompt", None),
+        ({"background": True}, "background", None),
+        ({"input": None}, "input", None),
+        ({"input": []}, "input", None),
+        ({"input": [THOUGHT]}, "input", None),
+        ({"input": ["Hi"]}, "input[0]", None),
+        ({"input": [USER, {"type": "compaction"}]}, "input[1].type", None),
+        ({"input": [{"role": "critic", "content": ""}]}, "input[0].role", None),
+        ({"input": [{**USER, "content": 7}]}, "input[0].content", None),
+        ({"input": [{**USER, "content": [7]}]}, "input[0].content[0].type", None),
+        (
+            {"input": [{**USER, "content": [{"type": "input_text"}]}]},
+            "input[0].content[0].text",
+            None,
+        ),
+        (
+            {"input": [{**USER, "content": [{"type": "input_image", "file_id": "f"}]}]},
+            "input[0].content[0].image_url",
+            None,
+        ),
+        (
+            {"input": [{**USER, "content": [{"type": "input_file", "file_url": "u"}]}]},
+            "input[0].content[0].file_url",
+            None,
+        ),
+        (
+            {
+                "input": [
+                    {
+                        "type": "agent_message",
+                        "content": [
+                            {
+                                "type": "encrypted_content",
+                                "encrypted_content": "gAAAAABo",
+                            }
+                        ],
+                    }
+                ]
+            },
+            "input[0].content[0]",
+            None,
+        ),
+        (
+            {"input": [{"role": "system", "content": [IMAGE]}]},
+            "input[0].content",
+            None,
+        ),
+        ({"input": [{**CALL, "name": None}]}, "input[0].name", None),
+        ({"input": [{**CALL, "call_id": None}]}, "input[0].call_id", None),
+        ({"input": [{**OUTPUT, "call_id": None}]}, "input[0].call_id", None),
+        ({"instructions": [USER]}, "instructions", None),
+        ({"instructions": ["x"]}, "instructions[0]", None),
+        ({"instructions": {"text": "x"}}, "instructions", None),
+        ({"input": [{"type": ["message"]}]}, "input[0].type", None),
+        ({"text": {"format": {"type": "grammar"}}}, "text.format.type", None),
+    ],
+)
+def test_what_would_change_the_meaning_is_refused(
+    fields: Any, param: str, code: str | None
+) -> None:
+    with pytest.raises(UntranslatableError) as raised:
+        RESPONSES.translate({"model": "m", "input": [USER], **fields}, {})
+    assert (raised.value.param, raised.value.code) == (param, code)
+
+
+WORDS = st.sampled_from([
+    "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
+    "item_reference", "namespace", "function", "custom", "allowed_tools", "user", "text",
+    "input_text", "input_image", "system", "assistant", "msg_1", "call_1", "mcp_call",
+    "additional_tools", "shell_call", "json_schema", "auto", "configuration_update",
+])  # fmt: skip
+KEYS = st.sampled_from([
+    "type", "role", "content", "text", "id", "call_id", "name", "namespace", "arguments",
+    "output", "summary", "encrypted_content", "tools", "input", "image_url", "format",
+    "instructions", "tool_choice", "reasoning", "effort", "include", "stream", "action",
+    "mode", "parameters", "description", "strict", "server_label", "top_logprobs",
+])  # fmt: skip
+ANYTHING = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), WORDS),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=6)
+    ),
+    max_leaves=40,
+)
+OBJECTS = st.dictionaries(KEYS, ANYTHING, max_size=6)
+
+
+@given(OBJECTS, st.lists(OBJECTS, max_size=5))
+def test_any_request_is_translated_or_refused(request: Any, items: list[Any]) -> None:
+    with contextlib.suppress(UntranslatableError):
+        found = RESPONSES.translate({**request, "input": [USER, *items]}, {})
+        assert found.answer.done()
+
+
+IDS = st.sampled_from(["call_1", "call_2", "call_3"])
+ITEMS = st.one_of(
+    st.sampled_from([USER, SAID, THOUGHT, {"role": "developer", "content": "d"}]),
+    st.builds(lambda call_id: {**CALL, "call_id": call_id}, IDS),
+    st.builds(lambda call_id: {**OUTPUT, "call_id": call_id}, IDS),
+)
+
+
+@given(st.lists(ITEMS, max_size=12))
+def test_every_call_has_its_output_right_after_it(items: list[Any]) -> None:
+    found = messages(*items, USER)
+    waiting: list[str] = []
+    for message in found:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] == waiting.pop(0)
+        else:
+            assert not waiting
+            waiting = [each["id"] for each in message.get("tool_calls", ())]
+            assert message["content"] or waiting
+    texts = [each["output"] for each in items if "output" in each]
+    outputs = [x["content"] for x in found if x["role"] == "tool"]
+    assert sorted(x for x in outputs if x != "(no output)") == sorted(texts)
+    said = [x["content"] for x in found if x["role"] == "assistant" and x["content"]]
+    assert "".join(said).count("Let me look.") == items.count(SAID)
+
+
+def test_request_without_a_model_has_none_in_chat() -> None:
+    assert "model" not in RESPONSES.translate({"input": "Hi"}, {}).body
+
+
+def test_request_is_not_changed() -> None:
+    given = {
+        "model": "m",
+        "input": [USER, THOUGHT, CALL, OUTPUT, reference("rs_1")],
+        "tools": [FERRY, {"type": "custom", "name": "patch"}],
+    }
+    before = json.dumps(given)
+    RESPONSES.translate(given, {})
+    assert json.dumps(given) == before
+
+
+def test_error_of_http_is_as_in_chat() -> None:
+    error = {"message": "m", "type": "t", "param": None, "code": "c"}
+    assert RESPONSES.error_body(400, error) == {"error": error}

@@ -1,0 +1,606 @@
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.responses import (
+    Event,
+    check_events,
+    check_response,
+    meaning_of,
+    meaning_of_deltas,
+)
+from llm_normalize.protocols.protocol import AnswerTranslator, ServerEvent
+from llm_normalize.protocols.responses import RESPONSES
+from llm_normalize.protocols.responses.reasoning_text import packed, reasoning_of
+from llm_normalize.wire.json_text import Number
+
+REQUEST: Any = {
+    "model": "asked",
+    "input": "Hi",
+    "stream": True,
+    "tools": [
+        {"type": "function", "name": "find_ferry"},
+        {"type": "custom", "name": "patch"},
+        {
+            "type": "namespace",
+            "name": "sea",
+            "tools": [{"name": "tide"}, {"type": "custom", "name": "log"}],
+        },
+    ],
+}
+USAGE = {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}
+
+
+def answer(**fields: Any) -> AnswerTranslator:
+    return RESPONSES.translate({**REQUEST, **fields}, {}).answer
+
+
+def chunk(delta: Any = None, finish: Any = None, **fields: Any) -> dict[str, Any]:
+    choice = {"index": 0, "delta": delta or {}, "finish_reason": finish, **fields}
+    return {
+        "id": "chatcmpl-7",
+        "object": "chat.completion.chunk",
+        "created": 1700000000,
+        "model": "tern-2",
+        "choices": [choice],
+    }
+
+
+def last(**fields: Any) -> dict[str, Any]:
+    return {**chunk(), "choices": [], **fields}
+
+
+def head(name: str, arguments: str = "", index: int = 0, **more: Any) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    made = {"id": f"call_{index}", "type": "function", "function": function, **more}
+    return {"tool_calls": [{"index": index, **made}]}
+
+
+def more(arguments: str, index: int = 0) -> dict[str, Any]:
+    return {"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}
+
+
+def stream(
+    deltas: Iterable[Any], finish: Any = "stop", usage: Any = USAGE
+) -> list[Any]:
+    chunks = [chunk(each) for each in deltas]
+    return [chunk({"role": "assistant", "content": ""}), *chunks, chunk({}, finish),
+            *([last(usage=usage)] if usage else [])]  # fmt: skip
+
+
+def events_of(chunks: Iterable[Any], **fields: Any) -> list[Event]:
+    made = answer(**fields)
+    events = [event for each in chunks for event in made.chunk(each)]
+    return checked([*events, *made.done()])
+
+
+def checked(events: Sequence[ServerEvent]) -> list[Event]:
+    assert check_events(events) == []
+    return [*events]
+
+
+def response_of(events: Sequence[Event]) -> Any:
+    return events[-1][1]["response"]
+
+
+def output_of(deltas: Iterable[Any], finish: Any = "stop", **fields: Any) -> list[Any]:
+    found: list[Any] = response_of(events_of(stream(deltas, finish), **fields))[
+        "output"
+    ]
+    return found
+
+
+def names_of(events: Iterable[ServerEvent]) -> list[str]:
+    return [name.removeprefix("response.") for name, _ in events]
+
+
+TEXT_OPENS = ["output_item.added", "content_part.added", "output_text.delta"]
+TEXT_CLOSES = ["output_text.done", "content_part.done", "output_item.done"]
+
+
+def test_text_event_by_event() -> None:
+    made = answer()
+    opening, one, two, finish, usage = stream(
+        [{"content": "Low"}, {"content": " tide"}]
+    )
+    assert names_of(made.chunk(opening)) == ["created", "in_progress"]
+    assert names_of(made.chunk(one)) == TEXT_OPENS
+    assert names_of(made.chunk(two)) == ["output_text.delta"]
+    assert names_of(made.chunk(finish)) == TEXT_CLOSES
+    assert made.chunk(usage) == []
+    assert names_of(made.done()) == ["completed"]
+
+
+def test_text_as_a_whole() -> None:
+    events = events_of(stream([{"content": "Low"}, {"content": " tide"}]))
+    response = response_of(events)
+    (item,) = response["output"]
+    part = {
+        "type": "output_text",
+        "text": "Low tide",
+        "annotations": [],
+        "logprobs": [],
+    }
+    assert item == {
+        "id": item["id"], "type": "message", "status": "completed", "role": "assistant",
+        "content": [part],
+    }  # fmt: skip
+    assert response["status"] == "completed"
+    assert response["created_at"] == 1700000000
+    assert response["model"] == "tern-2"
+    assert response["usage"] == {
+        "input_tokens": 9,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": 4,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 13,
+    }
+
+
+def test_details_of_usage() -> None:
+    usage = {
+        "prompt_tokens": 9,
+        "completion_tokens": Number("4.0"),
+        "prompt_tokens_details": {"cached_tokens": 8},
+        "completion_tokens_details": {"reasoning_tokens": 3},
+    }
+    found = response_of(events_of(stream([], usage=usage)))["usage"]
+    assert found["input_tokens_details"]["cached_tokens"] == 8
+    assert found["output_tokens_details"] == {"reasoning_tokens": 3}
+    assert found["total_tokens"] == 13
+
+
+def test_figures_that_chat_did_not_give_are_not_made_up() -> None:
+    assert response_of(events_of(stream([], usage=None)))["usage"] is None
+
+
+def test_reasoning_event_by_event() -> None:
+    events = events_of(
+        stream([{"reasoning_content": "A "}, {"reasoning": "tide"}], "stop")
+    )
+    assert names_of(events)[2:9] == [
+        "output_item.added", "reasoning_summary_part.added",
+        "reasoning_summary_text.delta", "reasoning_summary_text.delta",
+        "reasoning_summary_text.done", "reasoning_summary_part.done",
+        "output_item.done",
+    ]  # fmt: skip
+
+
+def test_reasoning_goes_out_and_comes_back() -> None:
+    thought, said = output_of([{"reasoning_content": "A ferry."}, {"content": "Yes"}])
+    assert thought["summary"] == [{"type": "summary_text", "text": "A ferry."}]
+    assert thought["encrypted_content"] == packed("A ferry.")
+    assert reasoning_of(thought) == "A ferry."
+    assert said["content"][0]["text"] == "Yes"
+
+
+def test_same_reasoning_under_two_names_is_there_once() -> None:
+    delta = {"reasoning_content": "A ferry.", "reasoning": "A ferry."}
+    assert reasoning_of(output_of([delta, {"content": "Yes"}])[0]) == "A ferry."
+
+
+def test_text_and_reasoning_in_turns_are_items_in_turn() -> None:
+    deltas = [
+        {"reasoning_content": "One", "content": "Two"},
+        {"reasoning_content": "Three"},
+        {"content": "Four"},
+    ]
+    kinds = [item["type"] for item in output_of(deltas)]
+    assert kinds == ["reasoning", "message", "reasoning", "message"]
+
+
+def test_answer_that_says_nothing_has_an_empty_message() -> None:
+    for deltas in ([], [{"reasoning_content": "Hm."}]):
+        *_, item = output_of(deltas)
+        assert item["content"][0]["text"] == ""
+
+
+def test_call_event_by_event() -> None:
+    made = answer()
+    made.chunk(chunk())
+    opened = made.chunk(chunk(head("find_ferry")))
+    assert names_of(opened) == ["output_item.added"]
+    assert opened[0][1]["item"]["arguments"] == ""
+    assert names_of(made.chunk(chunk(more('{"to":')))) == [
+        "function_call_arguments.delta"
+    ]
+    made.chunk(chunk(more('"Skye"}')))
+    done, item = made.chunk(chunk({}, "tool_calls"))
+    assert done[1]["arguments"] == item[1]["item"]["arguments"] == '{"to":"Skye"}'
+    assert done[1]["name"] == "find_ferry"
+    assert item[1]["item"]["call_id"] == "call_0"
+
+
+def test_call_without_arguments_has_an_empty_object() -> None:
+    (item,) = output_of([head("find_ferry")], "tool_calls")
+    assert item["arguments"] == "{}"
+
+
+def test_call_of_a_namespace_has_the_clients_names() -> None:
+    (item,) = output_of([head("sea__tide", "{}")], "tool_calls")
+    assert (item["name"], item["namespace"]) == ("tide", "sea")
+
+
+def test_custom_call_of_a_namespace_has_the_clients_names() -> None:
+    (item,) = output_of([head("sea__log", '{"input":"a"}')], "tool_calls")
+    expected = {"name": "log", "namespace": "sea", "input": "a"}
+    assert item | expected == item
+    assert item["type"] == "custom_tool_call"
+
+
+def test_call_without_an_id_gets_one() -> None:
+    (item,) = output_of([head("find_ferry", "{}", id=None)], "tool_calls")
+    assert item["call_id"].startswith("call_")
+
+
+def test_custom_call_gives_its_text_as_it_grows() -> None:
+    deltas = [head("patch", '{"inp'), more('ut": "*** Be'), more('gin\\n"'), more("}")]
+    events = events_of(stream(deltas, "tool_calls"))
+    grown = [data["delta"] for name, data in events if name.endswith("input.delta")]
+    assert grown == ["*** Be", "gin\n"]
+    (item,) = response_of(events)["output"]
+    assert (item["type"], item["input"]) == ("custom_tool_call", "*** Begin\n")
+
+
+def test_calls_one_after_the_other_are_closed_in_turn() -> None:
+    deltas = [head("find_ferry"), more("{}"), head("sea__tide", index=1), more("{}", 1)]
+    events = events_of(stream(deltas, "tool_calls"))
+    assert [each.split(".")[-1] for each in names_of(events)[2:]] == [
+        *("added", "delta", "done", "done"), *("added", "delta", "done", "done"),
+        "completed",
+    ]  # fmt: skip
+
+
+def test_calls_that_interleave_wait_for_nothing() -> None:
+    deltas = [
+        head("find_ferry", '{"to":'),
+        head("patch", '{"input":"a', index=1),
+        more('"Skye"}'),
+        {"content": "Both."},
+        more('b"}', 1),
+        more("  \n"),
+    ]
+    made = answer()
+    sent = [len(made.chunk(chunk(delta))) for delta in deltas]
+    assert all(sent[:-1])
+    assert not sent[-1]  # blanks behind a call that is closed
+    events = events_of(stream(deltas, "tool_calls"))
+    first, second, said = response_of(events)["output"]
+    assert first["arguments"] == '{"to":"Skye"}'
+    assert second["input"] == "ab"
+    assert said["content"][0]["text"] == "Both."
+
+
+def test_index_that_is_used_again_is_another_call() -> None:
+    deltas = [head("find_ferry", "{}"), {"content": "And"}, head("sea__tide", "{}")]
+    assert len(output_of(deltas, "tool_calls")) == 3
+
+
+def test_text_before_calls_is_closed_by_them() -> None:
+    said, called = output_of([{"content": "Look."}, head("find_ferry")], "tool_calls")
+    assert (said["status"], called["type"]) == ("completed", "function_call")
+
+
+def test_refusal_is_a_part_of_its_own() -> None:
+    deltas = [{"content": "Well."}, {"refusal": "I "}, {"refusal": "can't."}]
+    (item,) = output_of(deltas)
+    assert item["content"] == [
+        {"type": "output_text", "text": "Well.", "annotations": [], "logprobs": []},
+        {"type": "refusal", "refusal": "I can't."},
+    ]
+
+
+def test_citations_are_annotations() -> None:
+    cited = {"url": "https://tide", "title": "T", "start_index": 0, "end_index": 3}
+    given = [
+        {"type": "url_citation", "url_citation": cited},
+        {"type": "url_citation", "url_citation": {"url": "https://sea"}},
+        {"type": "file_citation", "file_citation": {"file_id": "f"}},
+    ]
+    (item,) = output_of([{"content": "Low", "annotations": given}])
+    assert item["content"][0]["annotations"] == [
+        {"type": "url_citation", **cited},
+        {"type": "url_citation", "url": "https://sea", "title": "", "start_index": 0,
+         "end_index": 0},
+    ]  # fmt: skip
+
+
+def test_log_probabilities_stay() -> None:
+    top = {"token": "Low", "logprob": Number("-0.50"), "bytes": None}
+    token = {**top, "bytes": [76], "top_logprobs": [top]}
+    given = {"content": [token, {"token": "x"}, 7], "refusal": None}
+    chunks = [chunk({"content": "Low"}, logprobs=given), chunk({}, "stop")]
+    (item,) = response_of(events_of(chunks))["output"]
+    expected = {**token, "top_logprobs": [{**top, "bytes": []}]}
+    assert item["content"][0]["logprobs"] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("finish", "reason"),
+    [("length", "max_output_tokens"), ("content_filter", "content_filter")],
+)
+def test_answer_that_is_cut_is_incomplete(finish: str, reason: str) -> None:
+    deltas = [{"reasoning_content": "Hm"}, {"content": "Low"}]
+    events = events_of(stream(deltas, finish))
+    assert events[-1][0] == "response.incomplete"
+    response = response_of(events)
+    assert response["incomplete_details"] == {"reason": reason}
+    assert [item["status"] for item in response["output"]] == [
+        "completed",
+        "incomplete",
+    ]
+
+
+def test_calls_of_an_answer_that_is_cut() -> None:
+    deltas = [head("find_ferry", '{"to":'), head("sea__tide", "{}", index=1)]
+    first, second = output_of(deltas, "length")
+    assert (first["status"], first["arguments"]) == ("incomplete", '{"to":')
+    assert second["status"] == "completed"
+    assert output_of([], "length") == []
+
+
+def test_error_ends_the_answer() -> None:
+    made = answer()
+    events = [
+        *made.chunk(chunk({"reasoning_content": "Hm"})),
+        *made.chunk(chunk({"content": "Low"})),
+        *made.chunk(last(usage=USAGE)),
+        *made.error({"message": "Too long", "code": "context_length_exceeded"}),
+    ]
+    assert (made.done(), made.error({}), made.keep_alive()) == ([], [], [])
+    assert made.chunk(chunk({"content": "more"})) == []
+    response = response_of(checked(events))
+    assert response["status"] == "failed"
+    assert response["usage"]["total_tokens"] == 13
+    assert [item["type"] for item in response["output"]] == ["reasoning"]
+    code = {"code": "context_length_exceeded", "message": "Too long"}
+    assert response["error"] == code
+    assert meaning_of_deltas(events).choices[0].text == "Low"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        ({"message": "m", "code": "insufficient_quota"}, "insufficient_quota", "m"),
+        ({"message": "m", "code": 429}, "rate_limit_exceeded", "m"),
+        (
+            {"message": "m", "code": None, "type": "rate_limit_error"},
+            "rate_limit_exceeded",
+            "m",
+        ),
+        ({"message": "m", "code": "400"}, "invalid_prompt", "m"),
+        (
+            {"message": "m", "code": "", "type": "invalid_request_error"},
+            "invalid_prompt",
+            "m",
+        ),
+        ({"message": "m", "code": "502"}, "server_error", "m"),
+        ({"message": "", "type": "overloaded"}, "server_error", "overloaded"),
+        ({}, "server_error", "The provider sent an error without words."),
+    ],
+)
+def test_error_before_the_first_chunk(error: Any, code: str, message: str) -> None:
+    events = checked(answer().error(error))
+    assert names_of(events) == ["created", "in_progress", "failed"]
+    assert response_of(events)["error"] == {"code": code, "message": message}
+    assert response_of(events)["model"] == "asked"
+
+
+def test_stream_without_a_chunk_is_an_empty_answer() -> None:
+    events = checked(answer(model=None).done())
+    assert response_of(events)["model"] == ""
+    assert response_of(events)["created_at"] == 0
+
+
+def test_break_off_forges_nothing() -> None:
+    made = answer()
+    events = [e for each in stream([{"content": "Low"}])[:2] for e in made.chunk(each)]
+    assert check_events(events, complete=False) == []
+    assert not {"completed", "output_item.done"} & set(names_of(events))
+
+
+def test_other_choices_are_left_out() -> None:
+    other = {"index": 1, "delta": {"content": "no"}, "finish_reason": None}
+    both = {
+        **chunk({"content": "yes"}),
+        "choices": [other, *chunk({"content": "yes"})["choices"]],
+    }
+    (item,) = response_of(events_of([both, chunk({}, "stop")]))["output"]
+    assert item["content"][0]["text"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("deltas", "kind"),
+    [
+        ([], "in_progress"),
+        ([{"content": "Low"}], "output_text.delta"),
+        ([{"refusal": "No"}], "refusal.delta"),
+        ([{"reasoning_content": "Hm"}], "reasoning_summary_text.delta"),
+        ([head("find_ferry")], "function_call_arguments.delta"),
+        ([head("patch")], "custom_tool_call_input.delta"),
+    ],
+)
+def test_sign_of_life_changes_nothing(deltas: list[Any], kind: str) -> None:
+    made = answer()
+    assert made.keep_alive() == []
+    before = events_of(stream(deltas))
+    events: list[Event] = []
+    for each in stream(deltas):
+        events += made.chunk(each)
+        alive = made.keep_alive()
+        assert names_of(alive) in ([kind], ["in_progress"])
+        events += alive
+    events = checked([*events, *made.done()])
+    assert response_of(events) == response_of(before)
+    assert f"response.{kind}" in [name for name, _ in events]
+
+
+def test_response_says_what_the_request_said() -> None:
+    asked = {
+        "instructions": "Be brief.",
+        "temperature": 0.2,
+        "max_output_tokens": 99,
+        "metadata": {"a": "b"},
+        "parallel_tool_calls": False,
+        "tool_choice": "required",
+        "reasoning": {"effort": "low"},
+        "text": {"format": None, "verbosity": "low"},
+    }
+    response = response_of(events_of(stream([]), **asked))
+    for key, value in asked.items():
+        if key not in ("reasoning", "text"):
+            assert response[key] == value
+    assert response["reasoning"] == {"effort": "low", "summary": None}
+    assert response["text"] == {"format": {"type": "text"}, "verbosity": "low"}
+    function, custom, namespace = response["tools"]
+    assert function == {
+        **REQUEST["tools"][0],
+        "description": None,
+        "parameters": None,
+        "strict": None,
+    }
+    assert [custom, namespace] == REQUEST["tools"][1:]
+    assert (response["store"], response["previous_response_id"]) == (False, None)
+    assert response["service_tier"] == "default"
+
+
+def test_service_tier_is_the_answers() -> None:
+    chunks = [{**chunk(), "service_tier": "flex"}, chunk({}, "stop")]
+    assert response_of(events_of(chunks))["service_tier"] == "flex"
+
+
+def test_answers_have_ids_of_their_own() -> None:
+    first = response_of(events_of(stream([{"content": "x"}])))
+    assert first == response_of(events_of(stream([{"content": "x"}])))
+    other = [{**each, "id": "chatcmpl-8"} for each in stream([{"content": "x"}])]
+    second = response_of(events_of(other))
+    assert first["id"] != second["id"]
+    assert first["output"][0]["id"] != second["output"][0]["id"]
+
+
+COMPLETION: Any = {
+    "id": "chatcmpl-7",
+    "object": "chat.completion",
+    "created": 1700000000,
+    "model": "tern-2",
+    "choices": [
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "reasoning_content": "Hm.",
+                "content": "Look.",
+                "tool_calls": [
+                    head("find_ferry", "{}")["tool_calls"][0],
+                    head("patch", '{"input":"a"}', id="call_1")["tool_calls"][0],
+                ],
+            },
+            "finish_reason": "tool_calls",
+        }
+    ],
+    "usage": USAGE,
+}
+
+
+def test_body_says_what_the_stream_says() -> None:
+    response = answer().body(COMPLETION)
+    assert check_response(response) == []
+    deltas = [
+        {"reasoning_content": "Hm."},
+        {"content": "Look."},
+        head("find_ferry", "{}"),
+        head("patch", '{"input":"a"}', 1),
+    ]
+    assert response == response_of(events_of(stream(deltas, "tool_calls")))
+
+
+@pytest.mark.parametrize("place", ["choice", "top"])
+def test_body_that_failed(place: str) -> None:
+    error = {"message": "m", "code": 502}
+    choice = {**COMPLETION["choices"][0], "error": error}
+    given: Any = {"choices": [choice]} if place == "choice" else {"error": error}
+    response = answer().body({**COMPLETION, **given})
+    assert check_response(response) == []
+    assert response["error"] == {"code": "server_error", "message": "m"}
+
+
+def test_body_without_choices_is_an_empty_answer() -> None:
+    response = answer().body({**COMPLETION, "choices": None})
+    assert check_response(response) == []
+    assert meaning_of(response).choices[0].text == ""
+
+
+PARTS = st.one_of(
+    st.fixed_dictionaries({"content": st.text(max_size=3)}),
+    st.fixed_dictionaries({"reasoning_content": st.text(max_size=3)}),
+    st.fixed_dictionaries({"refusal": st.text(max_size=3)}),
+    st.builds(
+        lambda name, index: head(name, index=index),
+        st.sampled_from(["find_ferry", "patch", "sea__tide", "unknown"]),
+        st.integers(0, 2),
+    ),
+    st.builds(
+        more,
+        st.sampled_from(['{"input":"', "{}", "a\\", 'n"}', '"', "{", "}", " "]),
+        st.integers(0, 2),
+    ),
+)
+
+
+def begun(deltas: Iterable[Any]) -> Iterator[Any]:
+    """Leave out what goes on with a call that has not begun: chat has no such thing."""
+    indexes = set()
+    for delta in deltas:
+        for each in delta.get("tool_calls", ()):
+            if "id" in each:
+                indexes.add(each["index"])
+        if all(each["index"] in indexes for each in delta.get("tool_calls", ())):
+            yield delta
+
+
+@given(
+    st.lists(PARTS, max_size=12),
+    st.sampled_from(["stop", "tool_calls", "length", "content_filter"]),
+)
+def test_any_stream_has_the_form_and_its_deltas_say_the_whole(
+    deltas: list[Any], finish: str
+) -> None:
+    events = events_of(stream(begun(deltas), finish))
+    assert meaning_of_deltas(events) == meaning_of(response_of(events))
+
+
+@given(
+    st.text(max_size=12),
+    st.text(max_size=12),
+    st.dictionaries(st.text(max_size=3), st.text(max_size=3), max_size=2),
+    st.text(max_size=12),
+    st.data(),
+)
+def test_any_split_of_the_deltas_gives_the_same_items(
+    thought: str, text: str, arguments: Any, patch: str, data: st.DataObject
+) -> None:
+    def split(whole: str) -> list[str]:
+        places = data.draw(st.lists(st.integers(0, len(whole)), max_size=5))
+        starts = [0, *sorted(places)]
+        ends = [*starts[1:], len(whole)]
+        return [whole[a:b] for a, b in zip(starts, ends, strict=True)]
+
+    written, text_of_patch = json.dumps(arguments), json.dumps({"input": patch})
+    deltas = [
+        *({"reasoning_content": part} for part in split(thought)),
+        *({"content": part} for part in split(text)),
+        head("find_ferry"),
+        *(more(part) for part in split(written)),
+        head("patch", index=1),
+        *(more(part, 1) for part in split(text_of_patch)),
+    ]
+    whole = [
+        {"reasoning_content": thought, "content": text},
+        head("find_ferry", written),
+        head("patch", text_of_patch, 1),
+    ]
+    assert output_of(deltas, "tool_calls") == output_of(whole, "tool_calls")

@@ -1,0 +1,53 @@
+"""What a stream sends whose client speaks another protocol."""
+
+from functools import partial
+
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.repair.translated_output import TranslatedOutput
+
+HEAD = wire([chunk({"role": "assistant", "content": ""})])
+TEXT = wire([chunk({"content": "Hi"})])
+FINISH = wire([chunk({}, finish="stop")])
+
+
+def played(*reads: bytes) -> tuple[list[bytes], list[EventRecord]]:
+    """Return what is sent for each read, in capitals, and the records."""
+    records: list[EventRecord] = []
+    output = partial(TranslatedOutput, translate=bytes.upper)
+    pipeline = Pipeline(Asked(stream=True), FIXES, records.append, make_output=output)
+    out = [b"".join(pipeline.feed(read)) for read in reads]
+    return [*out, b"".join(pipeline.end())], records
+
+
+def test_each_event_is_translated_when_it_is_complete() -> None:
+    events = (HEAD, *[TEXT] * 20, FINISH, DONE)
+    out, records = played(*events)
+    assert out[:-3] == [each.upper() for each in events[:-2]]
+    assert b"".join(out[-3:]) == (FINISH + DONE).upper()
+    assert [each.fixes for each in records] == [["translated"]] * len(events)
+    assert [each.after for each in records] == [[each.upper()] for each in events]
+
+
+def test_sign_of_life_and_newlines_are_translated() -> None:
+    output = TranslatedOutput(
+        lambda _: None, "", verbatim=True, translate=lambda data: data * 2
+    )
+    assert output.passed(b"\n") == b"\n\n"
+    out, (record, *_) = played(b": ping\n\n", TEXT + b"\n")
+    assert out[0] == b"\n"
+    assert record.fixes == ["comment-sent", "translated"]
+
+
+def test_event_of_which_nothing_remains_has_nothing_after() -> None:
+    records: list[EventRecord] = []
+    output = TranslatedOutput(
+        records.append, "", verbatim=True, translate=lambda _: b""
+    )
+    record = EventRecord(0, TEXT)
+    output.emit(record, TEXT)
+    output.close(record)
+    assert (record.after, record.changed, output.drain()) == ([], True, [])
