@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import override
 
 from ...wire.json_text import Json
+from ..object_end import ObjectEnd
 from ..protocol import AnswerTranslator, JsonObject, ServerEvent
 from .answer_form import (
     SIGNATURE,
@@ -21,7 +22,6 @@ from .answer_form import (
 from .body import message_of
 from .call_ids import CallIds
 from .errors import error_of
-from .object_end import ObjectEnd
 
 _DELTAS = {
     "thinking": ("thinking_delta", "thinking"),
