@@ -82,6 +82,8 @@ class ClientProtocol(ABC):
     """In records and statistics."""
     path: ClassVar[str]
     """The end of its path, in the place of `/chat/completions`."""
+    owners: ClassVar[tuple[str, ...]]
+    """Hosts of who has made it, and serves it: what they refuse is not the path."""
 
     @abstractmethod
     def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
