@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 
 from ..wire.event_boundary import DONE
-from ..wire.json_text import Json, dumps, loads
+from ..wire.json_text import Json, dumps, loads, loads_leniently
 from ..wire.sse import Comments, Event, EventParser, Gap, Item
 from .protocol import AnswerTranslator, JsonObject, ServerEvent
 
@@ -35,8 +35,12 @@ def error_in(value: JsonObject, words: str) -> JsonObject:
 
 def object_in(data: bytes) -> JsonObject:
     """Return the JSON object that *data* is; an empty one if it is none."""
+    value: Json
     try:
-        value: Json = loads(data)
+        try:
+            value = loads(data)
+        except ValueError:  # it passes the repair as it is, for clients can read it
+            value = loads_leniently(data)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
