@@ -30,7 +30,7 @@ def calls_of_one_id(count: int) -> list[dict[str, Any]]:
 
 def texts_beside_a_call(count: int) -> list[dict[str, Any]]:
     more = {"tool_calls": [{"index": 0, "function": {"arguments": "x" * _LARGE}}]}
-    turn = [{"content": "a"}, {"reasoning_content": "b"}, more]
+    turn: list[dict[str, Any]] = [{"content": "a"}, {"reasoning_content": "b"}, more]
     return [_call(0, '{"a":"', "call_0"), *(chunk(each) for each in turn * count)]
 
 
