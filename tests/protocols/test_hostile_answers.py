@@ -7,8 +7,10 @@ import pytest
 
 from growth import MOST, growth
 from llm_normalize.protocols import PROTOCOLS
+from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.protocols.protocol import AnswerTranslator, ClientProtocol
-from llm_normalize.repair.fix import chunk
+from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.wire.sse import LIMIT
 
 ASKED: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [], "input": "Hi"}
 _LARGE = 200
@@ -51,6 +53,40 @@ def test_work_grows_with_the_answer_and_not_with_its_square(
         answer.done()
 
     assert growth(asked, translate, 200) < MOST
+
+
+PART = "x" * (LIMIT // 8)
+DELTAS = {
+    "text": {"content": PART},
+    "thought": {"reasoning_content": PART},
+    "refusal": {"refusal": PART},
+    "arguments": {"tool_calls": [{"index": 0, "function": {"arguments": PART}}]},
+    "citation": {"annotations": [{"url_citation": {"url": PART}}]},
+}
+
+
+@pytest.mark.parametrize("kind", DELTAS)
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
+def test_answer_that_has_to_be_held_ends_before_it_is_too_long(
+    protocol: ClientProtocol, kind: str
+) -> None:
+    answer = protocol.translate(ASKED, {}).answer
+    stream = AnswerStream(answer)
+    out = stream(wire([_call(0, '{"a":"', "call_0")]))
+    for _ in range(9):
+        out = stream(wire([chunk(DELTAS[kind])])) or out
+    is_held = protocol is PROTOCOLS[0] or kind not in ("arguments", "citation")
+    assert (b"too long" in out) is is_held
+    assert answer.held < LIMIT * 5 / 4
+    assert not (is_held and stream(DONE))
+
+
+def test_what_has_been_sent_and_is_not_needed_is_not_held() -> None:
+    answer = PROTOCOLS[1].translate(ASKED, {}).answer
+    for _ in range(3):
+        answer.chunk(chunk({"content": PART}))
+        answer.chunk(chunk({"reasoning_content": PART}))
+    assert answer.held < LIMIT // 8
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)

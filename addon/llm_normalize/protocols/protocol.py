@@ -33,7 +33,13 @@ class UntranslatableError(ValueError):
 
 
 class AnswerTranslator(ABC):
-    """Translates the answer of one request; it is made for that request alone."""
+    """Translates the answer of one request; it is made for that request alone.
+
+    Attributes:
+        held: About how many characters of the answer it holds.
+    """
+
+    held: int = 0
 
     @abstractmethod
     def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:

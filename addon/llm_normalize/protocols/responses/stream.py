@@ -23,6 +23,8 @@ from .tools import Tools
 
 _CUT_BY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Chat's finish reasons for an answer that is not whole, and what Responses says."""
+_ITEM, _CITATION = 1000, 200  # characters' worth
+_PROBABILITY = 16  # likewise; less than it takes: there are twenty for each token
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
 
 
@@ -166,14 +168,19 @@ class ResponsesAnswer(AnswerTranslator):
         delta = choice.get("delta") or {}
         thought = _text(delta, *_THOUGHTS)
         if thought:
+            self.held += len(thought)
             self._send(self._in(Reasoning).add(thought))
         text, logprobs = _text(delta, "content"), logprobs_of(choice.get("logprobs"))
         if text or logprobs:
+            entries = sum(1 + len(each["top_logprobs"]) for each in logprobs)
+            self.held += len(text) + entries * _PROBABILITY
             self._send(self._in(Message).add(text, logprobs))
         refusal = _text(delta, "refusal")
         if refusal:
+            self.held += len(refusal)
             self._send(self._in(Message).refuse(refusal))
         for annotation in annotations_of(delta.get("annotations")):
+            self.held += _CITATION + len(annotation["url"])
             self._send(self._in(Message).annotate(annotation))
         for call in delta.get("tool_calls") or ():
             self._add_call(call)
@@ -206,10 +213,12 @@ class ResponsesAnswer(AnswerTranslator):
         arguments = function.get("arguments")
         if arguments and call.status == IN_PROGRESS:
             self._grown.add(call.index)
+            self.held += len(arguments)
             self._send(call.add(arguments))
 
     def _open(self, item: OutputItem) -> None:
         self._items.append(item)
+        self.held += _ITEM
         self._still_open[item.index] = item
         self._grown.add(item.index)
         self._send(item.opened())
