@@ -56,7 +56,7 @@ def test_work_grows_with_the_answer_and_not_with_its_square(
 
 
 PART = "x" * (LIMIT // 8)
-DELTAS = {
+DELTAS: dict[str, dict[str, Any]] = {
     "text": {"content": PART},
     "thought": {"reasoning_content": PART},
     "refusal": {"refusal": PART},
