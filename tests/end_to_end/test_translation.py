@@ -520,3 +520,22 @@ def test_gate_knows_both_headers(
     assert TOKEN not in str(got.headers)
     mitmdump.terminate()
     assert TOKEN not in mitmdump.log
+
+
+# -- who does not ask for it ----------------------------------------------------------
+
+
+def test_messages_of_a_thread_are_no_messages_of_anthropics(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    refused = dumps({"error": {"message": "No thread found with id 'thread_1'."}})
+    script, others = chat_only(provider, *EVENTS)
+    path = others[MESSAGES][0].replace(MESSAGES, "/threads/thread_1/messages")
+    refusal = body_script(refused, 404)
+    missing = Script(
+        path, refusal.parts, refusal.status, refusal.headers, refusal.framing
+    )
+    provider.alias(missing, path)
+    body = {"role": "user", "content": "heron?"}
+    assert ask(reverse, path, body)[::2] == (404, refused)
+    assert (len(missing.requests), len(script.requests)) == (1, 0)

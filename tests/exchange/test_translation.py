@@ -428,6 +428,66 @@ def test_model_that_chat_does_not_know_either_is_the_clients_error(
     assert send(proxy, flow(host=OTHER)).request.path == MESSAGES  # not remembered
 
 
+def test_provider_that_fails_has_said_nothing_about_its_paths(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    client = first(monkeypatch, MISSING)
+    replies.append(Reply(503, "No", JSON, b"{}"))
+    made = first_refusal(proxy, MESSAGES)
+    response = play(proxy, made)
+    response.raw_content = client.received
+    proxy.addon.response(made)
+    assert response.status_code == 503
+    assert send(proxy, flow(host=OTHER)).request.path == MESSAGES
+
+
+OWN = pytest.mark.parametrize(
+    ("host", "path"),
+    [
+        ("api.openai.com", RESPONSES),
+        ("eu.api.openai.com", RESPONSES),
+        ("api.anthropic.com", MESSAGES),
+        ("api.anthropic.com", COUNT),
+    ],
+)
+
+
+@OWN
+@pytest.mark.parametrize("is_by_model", [False, True])
+def test_whoever_has_made_a_protocol_serves_it(
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    path: str,
+    is_by_model: bool,
+) -> None:
+    first(monkeypatch, MISSING)
+    proxy.set(normalize_hosts=[host])
+    if is_by_model:
+        proxy.set(normalize_routes=[f"{host}/other=https://{HOST}/v1"])
+    made = answered(send(proxy, flow(path, host=host)), 404, "text/plain")
+    assert made.request.path == path
+    assert proxy.addon.responseheaders(made) is None
+    response = response_of(made)
+    response.raw_content = MISSING
+    proxy.addon.response(made)
+    assert (response.status_code, response.raw_content) == (404, MISSING)
+    assert proxy.records() == []
+
+
+def test_key_does_not_replace_the_one_of_a_client_of_anthropics(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", "sk-ant-proxys-own")
+    proxy.set(
+        normalize_hosts=["api.anthropic.com"],
+        normalize_keys=["api.anthropic.com=env:A_KEY"],
+    )
+    made = flow(host="api.anthropic.com")
+    made.request.headers["x-api-key"] = "sk-ant-clients"
+    assert send(proxy, made).request.headers["x-api-key"] == "sk-ant-clients"
+
+
 @pytest.mark.parametrize("body", [None, b'{"error":"The model m is not there"}'])
 def test_refusal_that_is_not_about_the_path_passes(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, body: bytes | None

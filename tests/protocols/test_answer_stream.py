@@ -84,6 +84,15 @@ def test_what_is_no_chat_is_left_out(data: bytes) -> None:
     assert stream(TEXT) == event("chunk", '{"content":"é"}')
 
 
+@pytest.mark.parametrize(
+    "more", [b'"id":"x","id":"x",', b'"x":NaN,', b'"x":-Infinity,', b'"x":1e999,']
+)
+def test_what_only_clients_can_read_is_translated(more: bytes) -> None:
+    text = TEXT.replace(b'data: {"id"', b"data: {" + more + b'"id"')
+    assert text != TEXT
+    assert AnswerStream(Echo())(text) == event("chunk", '{"content":"é"}')
+
+
 def test_nothing_follows_an_error_or_the_end() -> None:
     stream = AnswerStream(Echo())
     known = '{"message":"m","type":"t","param":null,"code":7}'

@@ -1,14 +1,20 @@
 """What a stream sends whose client speaks another protocol."""
 
 from functools import partial
+from typing import Any
+
+import pytest
 
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
+from llm_normalize.protocols import PROTOCOLS
+from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.repair.translated_output import TranslatedOutput
 
+ASKED: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": []}
 HEAD = wire([chunk({"role": "assistant", "content": ""})])
 TEXT = wire([chunk({"content": "Hi"})])
 FINISH = wire([chunk({}, finish="stop")])
@@ -40,6 +46,15 @@ def test_sign_of_life_and_newlines_are_translated() -> None:
     out, (record, *_) = played(b": ping\n\n", TEXT + b"\n")
     assert out[0] == b"\n"
     assert record.fixes == ["comment-sent", "translated"]
+
+
+@pytest.mark.parametrize("line", [b"\n", b"\r\n"])
+def test_blank_line_behind_an_event_is_no_sign_of_life(line: bytes) -> None:
+    stream = AnswerStream(PROTOCOLS[1].translate(ASKED, {}).answer)
+    output = partial(TranslatedOutput, translate=stream)
+    pipeline = Pipeline(Asked(stream=True), FIXES, make_output=output)
+    out = [b"".join(pipeline.feed(each + line)) for each in (HEAD, TEXT, TEXT)]
+    assert [each.count(b"event: ") for each in out] == [2, 2, 1]
 
 
 def test_event_of_which_nothing_remains_has_nothing_after() -> None:

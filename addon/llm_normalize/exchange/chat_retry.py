@@ -26,6 +26,8 @@ from .translation import Translations, means_missing, refusal, translate
 
 logger = logging.getLogger(__name__)
 
+_FAILURE = 500
+
 
 class ChatRetry:
     """One such request; see `of`.
@@ -114,7 +116,8 @@ class ChatRetry:
         ):
             self._undo()
             raise FirstAnswerStaysError
-        if reply.status not in STATUSES:
+        # One that fails says nothing about its paths, nor may the first answer have.
+        if reply.status not in STATUSES and reply.status < _FAILURE:
             self._translations.learn(flow.request, self._endpoint)
         replace_response(response, reply)
         running.live_body = reply.live_body

@@ -153,7 +153,8 @@ class Routing:
             request.scheme = "https"
         if not (exchange.is_selected or target is not None or by_model):
             return False
-        exchange.endpoint = self.translations.endpoint(request)
+        is_routed = target is not None or by_model
+        exchange.endpoint = self.translations.endpoint(request, is_routed=is_routed)
         answer = self._own_answer(exchange, target, by_model=by_model)
         if answer is not None:
             put_in_protocol(exchange, answer)

@@ -64,13 +64,19 @@ class Translations:
     def _is_active(self) -> bool:
         return self.is_on and bool(ctx.options.normalize_mode == "repair")
 
-    def endpoint(self, request: http.Request) -> Endpoint | None:
+    def endpoint(self, request: http.Request, *, is_routed: bool) -> Endpoint | None:
         """Return whose protocol *request* speaks, if that may be translated.
 
         One that mitmproxy streams is sent before its body is known.
+
+        Args:
+            request: The request.
+            is_routed: Whether it may go to another host than its client's.
         """
         may_be = request.method == "POST" and not request.stream and self._is_active
-        return endpoint_at(request.path) if may_be else None
+        found = endpoint_at(request.path) if may_be else None
+        is_served = found and not is_routed and _is_owners(request, found)
+        return None if is_served else found
 
     def refuses_upgrade(self, exchange: Exchange) -> bool:
         """Tell whether a WebSocket is asked of who serves chat alone."""
@@ -143,6 +149,7 @@ class Translations:
             and exchange.translated is None
             and response is not None
             and response.status_code in STATUSES
+            and not _is_owners(flow.request, exchange.endpoint)
             # Nor if mitmproxy has not asked: a replay answers in its own way.
             and bool(flow.server_conn.timestamp_start)
         )
@@ -173,6 +180,12 @@ class Translations:
             self.learn(request, endpoint)
             flow.response = _own_answer(endpoint, request_body(request) or b"")
             put_in_protocol(exchange, flow.response)
+
+
+def _is_owners(request: http.Request, endpoint: Endpoint) -> bool:
+    """Tell whether *request* goes to who has made the protocol that it speaks."""
+    owners = Hosts.parse(endpoint.protocol.owners)
+    return owners.include(request.host, request.port)
 
 
 def _headers(request: http.Request) -> dict[str, str]:

@@ -3,6 +3,7 @@
 A protocol is a folder here and an entry of `PROTOCOLS`.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ from .responses import RESPONSES
 PROTOCOLS: tuple[ClientProtocol, ...] = (RESPONSES, MESSAGES)
 
 _CHAT = "/chat/completions"
+_THREAD = re.compile(r"/threads/[^/]+\Z")
+"""What has messages of its own, in OpenAI's Assistants API."""
 
 
 class Endpoint(NamedTuple):
@@ -48,7 +51,7 @@ def endpoint_at(path: str) -> Endpoint | None:
     found = (
         Endpoint(each, asked.removesuffix(end), end)
         for each, end in ends
-        if asked.endswith(end)
+        if asked.endswith(end) and not _THREAD.search(asked.removesuffix(end))
     )
     return next(found, None)
 

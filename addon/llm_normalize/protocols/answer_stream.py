@@ -4,14 +4,15 @@ import logging
 from collections.abc import Iterable
 
 from ..wire.event_boundary import DONE
-from ..wire.json_text import Json, dumps, loads
-from ..wire.sse import Comments, Event, EventParser, Gap, Item
+from ..wire.json_text import Json, dumps, loads, loads_leniently
+from ..wire.sse import LIMIT, Comments, Event, EventParser, Gap, Item
 from .protocol import AnswerTranslator, JsonObject, ServerEvent
 
 logger = logging.getLogger(__name__)
 
 _FAILED = "The proxy failed at translating the answer."
 _TOO_LARGE = "An event of the provider is too large to be translated."
+_TOO_LONG = "The answer is too long to be translated."
 _KIND = "server_error"
 
 
@@ -35,8 +36,12 @@ def error_in(value: JsonObject, words: str) -> JsonObject:
 
 def object_in(data: bytes) -> JsonObject:
     """Return the JSON object that *data* is; an empty one if it is none."""
+    value: Json
     try:
-        value: Json = loads(data)
+        try:
+            value = loads(data)
+        except ValueError:  # it passes the repair as it is, for clients can read it
+            value = loads_leniently(data)
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -79,7 +84,8 @@ class AnswerStream:
             return written(self._answer.done())
         value = object_in(item.data or b"")
         if isinstance(value.get("choices"), list):
-            return written(self._answer.chunk(value))
+            out = written(self._answer.chunk(value))
+            return out if self._answer.held < LIMIT else out + self._fail(_TOO_LONG)
         # What is neither, no client of chat could read.
         return self._error(error_in(value, _FAILED)) if value.get("error") else b""
 

@@ -33,7 +33,13 @@ class UntranslatableError(ValueError):
 
 
 class AnswerTranslator(ABC):
-    """Translates the answer of one request; it is made for that request alone."""
+    """Translates the answer of one request; it is made for that request alone.
+
+    Attributes:
+        held: About how many characters of the answer it holds.
+    """
+
+    held: int = 0
 
     @abstractmethod
     def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
@@ -82,6 +88,8 @@ class ClientProtocol(ABC):
     """In records and statistics."""
     path: ClassVar[str]
     """The end of its path, in the place of `/chat/completions`."""
+    owners: ClassVar[tuple[str, ...]]
+    """Hosts of who has made it, and serves it: what they refuse is not the path."""
 
     @abstractmethod
     def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:

@@ -129,8 +129,8 @@ class Output:
             else:
                 join(last, gap.raw)
         elif self.verbatim:
-            self.pass_on(raw)
+            self._out.append(raw)  # in any protocol
         elif raw and not gap.joins:
-            self.pass_on(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+            self._out.append(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
         if not gap.joins:
             self.settle()

@@ -16,8 +16,9 @@ STATUSES = (_MISSING, _NOT_ALLOWED)
 
 _CHAT = "chat/completions"
 _SOUGHT = re.compile(
-    r"model|deployment|previous.?response|conversation"
-    r"|\b(?:item|response|message|file|prompt)\W+(?:with\W+)?id\b",
+    r"model|deployment|previous.?response|conversation|container|vector.?store"
+    r"|\b(?!request\b)\w+\s+(?:with\s+)?id\b"
+    r"|\"param\"\s*:\s*\"[^\"]",
     re.IGNORECASE,
 )
 """What a request may name that is not there."""

@@ -98,6 +98,9 @@ _decode_spelled = json.JSONDecoder(
     parse_int=Number,
     parse_constant=_no_constant,
 ).decode
+_decode_leniently = json.JSONDecoder(
+    parse_float=Number, parse_constant=lambda _: None
+).decode
 _first = json.JSONDecoder(parse_constant=_no_constant).raw_decode
 _look = json.JSONDecoder(object_pairs_hook=lambda _: {}).decode
 _encode = json.JSONEncoder(
@@ -124,6 +127,20 @@ def loads(data: bytes) -> Json:
         raise
     except ValueError:  # an integer longer than sys.get_int_max_str_digits()
         return _plain(_decode_spelled(text))
+
+
+def loads_leniently(data: bytes) -> Json:
+    """Return the JSON value in *data* as clients read it, who lose some of it.
+
+    Of a key that is repeated, the last value counts; `NaN` and `Infinity` are null.
+
+    Raises:
+        ValueError: *data* is no JSON all the same.
+        RecursionError: It is nested too deeply for Python.
+    """
+    text = data.decode()
+    _refuse_deep(text)
+    return _decode_leniently(text)
 
 
 def _refuse_deep(text: str) -> None:

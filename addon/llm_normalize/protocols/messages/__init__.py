@@ -19,6 +19,7 @@ class Messages(ClientProtocol):
 
     name = "messages"
     path = "/messages"
+    owners = ("api.anthropic.com",)
 
     @override
     def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:

@@ -18,13 +18,15 @@ class CallIds:
 
     def __init__(self, known: Iterable[str]) -> None:
         self._known = set(known)
+        self._numbers: dict[str, int] = {}
 
     def take(self, given: Json) -> str:
         """Return the id for a call that chat names *given*: the same, if it is unique."""
         wanted = given if isinstance(given, str) and given else "toolu_0"
-        name, number = wanted, 1
+        name, number = wanted, self._numbers.get(wanted, 1)
         while name in self._known:
             number += 1
             name = f"{wanted}_{number}"
+        self._numbers[wanted] = number
         self._known.add(name)
         return name

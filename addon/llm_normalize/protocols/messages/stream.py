@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import override
 
 from ...wire.json_text import Json
+from ..object_end import ObjectEnd
 from ..protocol import AnswerTranslator, JsonObject, ServerEvent
 from .answer_form import (
     SIGNATURE,
@@ -21,7 +22,6 @@ from .answer_form import (
 from .body import message_of
 from .call_ids import CallIds
 from .errors import error_of
-from .object_end import ObjectEnd
 
 _DELTAS = {
     "thinking": ("thinking_delta", "thinking"),
@@ -29,6 +29,7 @@ _DELTAS = {
     "tool_use": ("input_json_delta", "partial_json"),
 }
 _NO_ARGUMENTS = "{}"
+_BLOCK = 1000  # characters' worth
 
 
 @dataclass(slots=True)
@@ -121,7 +122,9 @@ class MessagesAnswer(AnswerTranslator):
             if kind == "thinking":
                 head["signature"] = ""
             self._blocks.append(_Block(kind, head))
+            self.held += _BLOCK
         self._blocks[-1].waiting.append(text)
+        self.held += len(text)
 
     def _call(self, call: JsonObject) -> None:
         at, function = call.get("index", 0), object_of(call.get("function"))
@@ -136,10 +139,12 @@ class MessagesAnswer(AnswerTranslator):
             }
             block = self._calls[at] = _Block("tool_use", head)
             self._blocks.append(block)
+            self.held += _BLOCK
         arguments = text_of(function.get("arguments"))
         # Behind a whole object nothing more can be meant, so what follows a stop is dropped.
         if arguments and not block.has_stopped:
             block.waiting.append(arguments)
+            self.held += len(arguments)
             block.end.add(arguments)
 
     def _flow(self, *, is_over: bool) -> Iterator[ServerEvent]:
@@ -155,6 +160,7 @@ class MessagesAnswer(AnswerTranslator):
                 yield self._of_block("content_block_start", content_block=block.head)
             text = "".join(block.waiting)
             block.waiting.clear()
+            self.held -= len(text)
             if text:
                 block.has_spoken = True
                 yield self._delta(*_DELTAS[block.kind], text)
@@ -172,6 +178,7 @@ class MessagesAnswer(AnswerTranslator):
         yield self._of_block("content_block_stop")
         block.has_stopped = True
         self._blocks.popleft()
+        self.held -= 0 if block.kind == "tool_use" else _BLOCK
         self._index += 1
 
     def _of_block(self, name: str, **data: Json) -> ServerEvent:

@@ -13,6 +13,7 @@ class Responses(ClientProtocol):
 
     name = "responses"
     path = "/responses"
+    owners = ("*.api.openai.com", "api.openai.com")
 
     def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
         """Return a request as chat."""

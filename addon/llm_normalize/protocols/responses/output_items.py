@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ...wire.json_text import Json, loads
+from ...wire.json_text import Json
+from ..object_end import ObjectEnd
 from ..protocol import JsonObject, ServerEvent
 from .custom_input import CustomInput
 from .reasoning_text import packed
@@ -25,6 +26,7 @@ class OutputItem(ABC):
 
     def __init__(self, seed: str, index: int) -> None:
         self.status = IN_PROGRESS
+        self.index = index
         self._place: JsonObject = {
             "item_id": f"{self.prefix}_{seed}{index:02x}",
             "output_index": index,
@@ -52,8 +54,7 @@ class OutputItem(ABC):
     def _parts_closed(self) -> Iterator[ServerEvent]: ...
 
     def _item_event(self, kind: str) -> ServerEvent:
-        index = self._place["output_index"]
-        return kind, {"output_index": index, "item": self.value()}
+        return kind, {"output_index": self.index, "item": self.value()}
 
     def _event(self, kind: str, **fields: Json) -> ServerEvent:
         return f"response.{kind}", {**self._place, **fields}
@@ -195,7 +196,7 @@ class Call(OutputItem):
         super().__init__(seed, index)
         self._tool = tool
         self._call_id = call_id
-        self._given: list[str] = []
+        self._end = ObjectEnd()
         self._texts: list[str] = []
 
     def value(self) -> JsonObject:
@@ -212,7 +213,7 @@ class Call(OutputItem):
 
     def add(self, arguments: str) -> Iterator[ServerEvent]:
         """Yield the event of more arguments, as they are in chat."""
-        self._given.append(arguments)
+        self._end.add(arguments)
         return self._grown(self._meant(arguments))
 
     def still_open(self) -> Iterator[ServerEvent]:
@@ -220,11 +221,8 @@ class Call(OutputItem):
         yield self._event(f"{self.event_kind}.delta", delta="")
 
     def is_whole(self) -> bool:
-        """Tell whether the arguments are a JSON object: nothing can follow then."""
-        try:
-            return isinstance(loads("".join(self._given).encode()), dict)
-        except (ValueError, RecursionError):
-            return False
+        """Tell whether the arguments have ended: nothing can follow then."""
+        return self._end.is_reached
 
     @abstractmethod
     def _meant(self, arguments: str) -> str:

@@ -23,6 +23,8 @@ from .tools import Tools
 
 _CUT_BY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Chat's finish reasons for an answer that is not whole, and what Responses says."""
+_ITEM, _CITATION = 1000, 200  # characters' worth
+_PROBABILITY = 16  # likewise; less than it takes: there are twenty for each token
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
 
 
@@ -44,7 +46,10 @@ class ResponsesAnswer(AnswerTranslator):
         self._out: list[ServerEvent] = []
         self._is_over = False
         self._items: list[OutputItem] = []
-        self._still_open: list[OutputItem] = []
+        self._still_open: dict[int, OutputItem] = {}
+        """By their place."""
+        self._grown: set[int] = set()
+        """Of those, what may be whole by now: the text, and calls with more arguments."""
         self._spoken: Reasoning | Message | None = None
         """The item of text that is open: one at a time."""
         self._calls: dict[int, Call] = {}
@@ -95,9 +100,9 @@ class ResponsesAnswer(AnswerTranslator):
         if self._is_over or not self._seed:
             return []
         if self._still_open:
-            self._send(self._still_open[-1].still_open())
+            self._send(next(reversed(self._still_open.values())).still_open())
         else:
-            self._say(IN_PROGRESS, self._items)
+            self._say(IN_PROGRESS, ())
         return self._sent()
 
     def body(self, completion: JsonObject) -> JsonObject:
@@ -163,14 +168,19 @@ class ResponsesAnswer(AnswerTranslator):
         delta = choice.get("delta") or {}
         thought = _text(delta, *_THOUGHTS)
         if thought:
+            self.held += len(thought)
             self._send(self._in(Reasoning).add(thought))
         text, logprobs = _text(delta, "content"), logprobs_of(choice.get("logprobs"))
         if text or logprobs:
+            entries = sum(1 + len(each["top_logprobs"]) for each in logprobs)
+            self.held += len(text) + entries * _PROBABILITY
             self._send(self._in(Message).add(text, logprobs))
         refusal = _text(delta, "refusal")
         if refusal:
+            self.held += len(refusal)
             self._send(self._in(Message).refuse(refusal))
         for annotation in annotations_of(delta.get("annotations")):
+            self.held += _CITATION + len(annotation["url"])
             self._send(self._in(Message).annotate(annotation))
         for call in delta.get("tool_calls") or ():
             self._add_call(call)
@@ -202,11 +212,15 @@ class ResponsesAnswer(AnswerTranslator):
             self._open(call)
         arguments = function.get("arguments")
         if arguments and call.status == IN_PROGRESS:
+            self._grown.add(call.index)
+            self.held += len(arguments)
             self._send(call.add(arguments))
 
     def _open(self, item: OutputItem) -> None:
         self._items.append(item)
-        self._still_open.append(item)
+        self.held += _ITEM
+        self._still_open[item.index] = item
+        self._grown.add(item.index)
         self._send(item.opened())
 
     def _close_whole(self) -> None:
@@ -215,13 +229,12 @@ class ResponsesAnswer(AnswerTranslator):
         Clients that know no `output_index` take one item at a time. A call that is not
         whole yet may go on after others: chat allows it, and nothing has to wait.
         """
-        going_on: list[OutputItem] = []
-        for item in self._still_open:
-            if isinstance(item, Call) and not item.is_whole():
-                going_on.append(item)
-            else:
+        for index in sorted(self._grown):
+            item = self._still_open[index]
+            if not isinstance(item, Call) or item.is_whole():
+                del self._still_open[index]
                 self._send(item.closed(COMPLETED))
-        self._still_open = going_on
+        self._grown.clear()
         self._spoken = None
 
     def _close_all(self) -> None:
@@ -231,12 +244,13 @@ class ResponsesAnswer(AnswerTranslator):
         ):
             # Agents go round and round if an answer has nothing but thoughts.
             self._send(self._in(Message).add("", []))
-        for item in self._still_open:
+        for item in self._still_open.values():
             is_whole = self._finish not in _CUT_BY or (
                 isinstance(item, Call) and item.is_whole()
             )
             self._send(item.closed(COMPLETED if is_whole else INCOMPLETE))
-        self._still_open = []
+        self._still_open.clear()
+        self._grown.clear()
         self._spoken = None
 
 

@@ -2,14 +2,16 @@
 
 import re
 
+_MOST = 64 * 1024
 _MARK = re.compile(r'["\\{}\[\]]')
 
 
 class ObjectEnd:
-    """Tells whether an object has ended, reading each character once, and only if asked."""
+    """Tells whether an object has ended, reading each character once, mostly if asked."""
 
     def __init__(self) -> None:
         self._unread: list[str] = []
+        self._size = 0
         self._depth = 0
         self._has_begun = False
         self._in_string = False
@@ -18,13 +20,20 @@ class ObjectEnd:
     def add(self, text: str) -> None:
         """Take the next part."""
         self._unread.append(text)
+        self._size += len(text)
+        if self._size > _MOST:
+            self._read_all()
 
     @property
     def is_reached(self) -> bool:
         """Whether an object or array has begun, and all that was opened is closed."""
+        self._read_all()
+        return self._has_begun and self._depth <= 0 and not self._in_string
+
+    def _read_all(self) -> None:
         self._read("".join(self._unread))
         self._unread.clear()
-        return self._has_begun and self._depth <= 0 and not self._in_string
+        self._size = 0
 
     def _read(self, text: str) -> None:
         # The first character of a part may be escaped by the last one of the part before.
