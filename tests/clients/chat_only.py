@@ -118,7 +118,10 @@ def counting(call: Call | None) -> list[Json]:
         for tokens in range(len(chunks))
     ]
     return [
-        *({**each, "usage": so_far} for each, so_far in zip(chunks, counted, strict=True)),
+        *(
+            {**each, "usage": so_far}
+            for each, so_far in zip(chunks, counted, strict=True)
+        ),
         last,
     ]
 
@@ -142,7 +145,11 @@ def objects(call: Call | None) -> list[Json]:
     function = {"name": call.name, "arguments": json.loads("".join(call.arguments))}
     whole = fragment({"index": 0, "id": CALL, "type": "function"}, function)
     first, *_ = (at for at, each in enumerate(chunks) if _calls_in(each))
-    return [*chunks[:first], whole, *(each for each in chunks[first:] if not _calls_in(each))]
+    return [
+        *chunks[:first],
+        whole,
+        *(each for each in chunks[first:] if not _calls_in(each)),
+    ]
 
 
 def renamed(call: Call | None) -> list[Json]:
@@ -191,6 +198,8 @@ BROKEN: dict[str, Script] = {
     "unfinished": _begun(),
 }
 """What goes wrong; of a stream after two words."""
+LENGTH = "length"
+"""The case of a text that ends since it has got too long."""
 BEGUN = "".join(WORDS[:2])
 
 REQUEST: Json = {
@@ -225,4 +234,6 @@ def answered(request: Request) -> Script:
     call = call_of(tools) if tools and not is_answered else None
     if not asked.get("stream"):
         return body_script(dumps(whole(call)))
+    if case == LENGTH:
+        return _begun(data(nim_finish("length", {"role": None})), DONE)
     return Script("", [*map(data, DIALECTS[case](call)), DONE])
