@@ -7,6 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
+// Where nothing listens: no program asks anybody but the tests' own proxy.
+const NOWHERE = { HTTPS_PROXY: "http://127.0.0.1:9", NO_PROXY: "127.0.0.1" };
+
 /** Runs `prepare(home)`, which returns variables, then the program; reports what it says. */
 export async function run(program, args, { outcome }, prepare) {
   const folder = await mkdtemp(join(tmpdir(), "client-"));
@@ -21,7 +24,11 @@ export async function run(program, args, { outcome }, prepare) {
       [createRequire(import.meta.url).resolve(program), ...args],
       {
         cwd,
-        env: { PATH, SystemRoot, HOME: home, USERPROFILE: home, ...variables },
+        env: {
+          ...{ PATH, SystemRoot, HOME: home, USERPROFILE: home },
+          ...NOWHERE,
+          ...variables,
+        },
         stdio: ["ignore", "pipe", "pipe"],
         timeout: 60_000,
       },
