@@ -56,13 +56,13 @@ def matrix(
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    made = config.stash.get(MATRIX, None)
-    if made is None:
-        return
     if environments.NOTES:
         terminalreporter.section("clients: their environments")
         for line in environments.NOTES:
             terminalreporter.write_line(line)
+    made = config.stash.get(MATRIX, None)
+    if made is None:
+        return
     known = made.known()
     clients = [name for name in CLIENTS if any(name == client for client, _ in known)]
     if clients:

@@ -8,6 +8,8 @@ A client for Node is a file in `runners/` with `client("name", "what it is",` li
 folder of its name has the `package.json` and `package-lock.json` of what it imports,
 and `engines` there says which Node it needs. If the PATH has none that is new enough,
 CI fetches the one that `requirements-node.txt` pins.
+
+`responses` or `messages` in the place of `client` names one that asks by that protocol.
 """
 
 import functools
@@ -18,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +32,30 @@ RUNNERS = Path(__file__).resolve().parent / "runners"
 NODE = RUNNERS / "requirements-node.txt"
 TIMEOUT = 300  # seconds for all cases of one program
 _PYTHON_NAMES = re.compile(
-    r'^@client\("([^"]+)"\)\ndef .*?^ +"""(.+?)\.?"""$', re.MULTILINE | re.DOTALL
+    r'^@(client|responses|messages)\("([^"]+)"\)\ndef .*?^ +"""(.+?)\.?"""$',
+    re.MULTILINE | re.DOTALL,
 )
-_NODE_NAMES = re.compile(r'^client\(\s*"([^"]+)",\s*"([^"]+)",', re.MULTILINE)
+_NODE_NAMES = re.compile(
+    r'^(client|responses|messages)\(\s*"([^"]+)",\s*"([^"]+)",', re.MULTILINE
+)
 _FETCHING = threading.Lock()  # runners may be started side by side
 _SETTINGS = (
-    "AI_SDK_", "LANGCHAIN_", "LANGSMITH_", "LITELLM_", "LLM_", "NODE_", "NVIDIA_",
-    "OPENAI_", "PYDANTIC_AI_",
+    "AI_SDK_", "ANTHROPIC_", "LANGCHAIN_", "LANGSMITH_", "LITELLM_", "LLM_", "NODE_",
+    "NVIDIA_", "OPENAI_", "PYDANTIC_AI_",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Runner:
-    """One client program; *clients* maps the ways it reads to what they are."""
+    """One client program; *clients* maps the ways it reads to what they are.
+
+    Those of *translated* ask by another protocol than chat completions, which they are
+    mapped to.
+    """
 
     name: str
     clients: dict[str, str]
+    translated: dict[str, str] = field(default_factory=dict)
 
     @property
     def lock(self) -> Path:
@@ -157,9 +167,11 @@ def runners() -> tuple[Runner, ...]:
     found = []
     for suffix, kind, names in kinds:
         for path in sorted(RUNNERS.glob(f"*{suffix}"), reverse=True):
-            clients = dict(names.findall(path.read_text(encoding="utf-8")))
-            if clients:
-                found.append(kind(path.stem, clients))
+            named = names.findall(path.read_text(encoding="utf-8"))
+            clients = {name: what for by, name, what in named if by == "client"}
+            translated = {name: by for by, name, _ in named if by != "client"}
+            if named:
+                found.append(kind(path.stem, clients, translated))
     return tuple(found)
 
 

@@ -15,6 +15,7 @@ from workshop.traffic.http1 import Request
 from workshop.traffic.scripted import Script
 
 _PATH = re.compile(r"/(quirk|openai)/([\w-]+)/v1/chat/completions")
+_COMPLAINTS = ("Traceback", "crashed", "is left out", "passes as it is", "stays as")
 _STATUS = "/v2/nvcf/pexec/status/"  # where NIM gives an answer that took long
 
 
@@ -90,10 +91,13 @@ class Proxy(mitmdump.Mitmdump):
         self.printed.append(line)
         super().hear(line)
 
-    def wait_quiet(self) -> None:
-        """Return when nothing more is being logged."""
+    def complaints(self) -> list[str]:
+        """Return what the addon could not do, once nothing more is being logged."""
         for _ in range(20):
             count = len(self.printed)
             time.sleep(0.05)
             if count == len(self.printed):
-                return
+                break
+        return [
+            line for line in self.printed if any(map(line.__contains__, _COMPLAINTS))
+        ]

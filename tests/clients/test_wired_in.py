@@ -1,7 +1,6 @@
 """A real SDK that believes it talks to api.openai.com: proxy variables and a CA only."""
 
 import json
-import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from clients import servers
+from clients.lacking import give_up
 from clients.programs import RUNNERS
 from end_to_end.test_browser import STREAM
 from support import LOOPBACK, Mitmdump, Provider, Script, make_ca
@@ -45,10 +45,7 @@ def python() -> Path:
     try:
         environments.make_python(folder, lock)
     except environments.EnvironmentLackingError as error:
-        reason = f"no environment for the SDK: {error}"
-        if os.environ.get("CI"):
-            pytest.fail(reason, pytrace=False)
-        pytest.skip(reason)
+        give_up("the SDK", error)
     return Path(environments.python_in(folder))
 
 

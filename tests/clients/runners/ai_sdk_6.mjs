@@ -1,10 +1,11 @@
 // Vercel's ai 6 with its two providers for OpenAI's chat completions.
 
+import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { extractReasoningMiddleware, wrapLanguageModel } from "ai";
 import * as readers from "./ai_sdk_readers.mjs";
-import { client, serve } from "./serve.mjs";
+import { client, messages, responses, serve } from "./serve.mjs";
 
 client("ai-sdk6-openai", "ai 6 with @ai-sdk/openai, chat", (url, request, report) => {
   const provider = createOpenAI({ apiKey: "made-up", baseURL: url });
@@ -31,6 +32,18 @@ client(
     const options = { "made-up": readers.restOf(request) };
     return readers.read(model, request, report, options);
   },
+);
+
+responses("ai-sdk6-responses", "ai 6 with @ai-sdk/openai", (url, ...rest) =>
+  readers.loop(createOpenAI({ apiKey: "made-up", baseURL: url }), ...rest, {
+    openai: { store: false, forceReasoning: true },
+  }),
+);
+
+messages("ai-sdk6-messages", "ai 6 with @ai-sdk/anthropic", (url, ...rest) =>
+  readers.loop(createAnthropic({ apiKey: "made-up", baseURL: url }), ...rest, {
+    anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } },
+  }),
 );
 
 await serve();

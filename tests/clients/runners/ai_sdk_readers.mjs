@@ -1,7 +1,7 @@
 // A program around the Vercel AI SDK, for any version and any provider of it.
 
-import { generateText, jsonSchema, streamText, tool } from "ai";
-import { failure } from "./serve.mjs";
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { beginTurn, failure } from "./serve.mjs";
 
 /** Returns a message of an OpenAI request as the SDK takes it. */
 function messageOf({ role, content, tool_calls, tool_call_id, name }) {
@@ -91,4 +91,53 @@ export async function read(model, request, { outcome, events }, providerOptions)
   } catch (error) {
     outcome.lacking = failure(error);
   }
+}
+
+/** Runs a tool loop with a provider of another protocol. */
+export async function loop(provider, request, report, providerOptions) {
+  const settings = {
+    model: provider(request.model),
+    system: request.system,
+    prompt: request.prompt,
+    tools: Object.fromEntries(
+      request.tools.map(({ name, description, parameters }) => [
+        name,
+        tool({
+          description,
+          inputSchema: jsonSchema(parameters),
+          execute: () => request.result,
+        }),
+      ]),
+    ),
+    stopWhen: stepCountIs(3),
+    providerOptions,
+    maxRetries: 0,
+    abortSignal: AbortSignal.timeout(10_000),
+    onError: () => {},
+  };
+  if (!request.stream) {
+    const { steps } = await generateText(settings);
+    for (const step of steps) noteStep(step, beginTurn(report));
+    return;
+  }
+  const answer = streamText(settings);
+  let turn;
+  for await (const part of answer.stream ?? answer.fullStream) {
+    if (part.type === "start-step") turn = beginTurn(report);
+    if (part.type === "text-delta") turn.text += part.text;
+    if (part.type === "reasoning-delta") turn.reasoning += part.text;
+    if (part.type === "tool-call") turn.calls.push([part.toolName, part.input]);
+    if (part.type === "error") report.outcome.error = failure(part.error);
+    if (part.type === "finish-step") {
+      turn.finish = part.finishReason;
+      turn.usage = [part.usage.inputTokens, part.usage.outputTokens];
+    }
+  }
+}
+
+function noteStep({ text, reasoningText, toolCalls, finishReason, usage }, turn) {
+  turn.whole = [reasoningText ?? "", text];
+  turn.calls = toolCalls.map(({ toolName, input }) => [toolName, input]);
+  turn.finish = finishReason;
+  turn.usage = [usage.inputTokens, usage.outputTokens];
 }

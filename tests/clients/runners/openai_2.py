@@ -3,10 +3,11 @@
 """openai-python 2: its loops, its helper, its types taken strictly."""
 
 import openai_readers as readers
+import responses_reader
 import serve
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel, ValidationError
-from serve import Json, client
+from serve import Json, client, responses
 
 
 @client("openai2-careful")
@@ -72,6 +73,12 @@ def strict(url: str, request: Json, report: Json) -> None:
             continue
         outcome["faults"] += faults_of(ChatCompletionChunk, event.data)
         events.append(said_of(ChatCompletionChunk, event.data))
+
+
+@responses("openai2-responses")
+def loop(url: str, request: Json, report: Json) -> None:
+    """responses.create(), a tool loop."""
+    responses_reader.loop(readers.at(url), request, report)
 
 
 if __name__ == "__main__":

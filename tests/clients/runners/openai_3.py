@@ -3,8 +3,9 @@
 """openai-python 3: its loops and its helper."""
 
 import openai_readers as readers
+import responses_reader
 import serve
-from serve import Json, client
+from serve import Json, client, responses
 
 
 @client("openai3-careful")
@@ -23,6 +24,12 @@ def short(url: str, request: Json, report: Json) -> None:
 def helper(url: str, request: Json, report: Json) -> None:
     """The .stream() helper and .parse()."""
     readers.helper(readers.at(url).chat.completions, request, report)
+
+
+@responses("openai3-responses")
+def loop(url: str, request: Json, report: Json) -> None:
+    """responses.create(), a tool loop."""
+    responses_reader.loop(readers.at(url), request, report)
 
 
 if __name__ == "__main__":

@@ -7,15 +7,19 @@ from contextlib import aclosing
 from typing import Any
 
 import openai
+import responses_reader
 import serve
 from agents import (
+    Agent,
     FunctionTool,
     ModelSettings,
     ModelTracing,
     OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
+    Runner,
     set_tracing_disabled,
 )
-from serve import Json, client
+from serve import Json, begin_turn, client, responses
 
 set_tracing_disabled(True)
 
@@ -85,6 +89,53 @@ async def ask(url: str, request: Json, report: Json) -> None:
 def chat(url: str, request: Json, report: Json) -> None:
     """OpenAIChatCompletionsModel: a stream's events, or the whole answer."""
     LOOP.run(ask(url, request, report))
+
+
+def agent_of(url: str, request: Json) -> Agent[None]:
+    """Return an agent that runs the tools of *request*."""
+
+    async def answer(*_: Any) -> str:
+        return request["result"]
+
+    return Agent(
+        name="forecaster",
+        instructions=request["system"],
+        model=OpenAIResponsesModel(request["model"], SDK.with_options(base_url=url)),
+        model_settings=ModelSettings(store=False),
+        tools=[
+            FunctionTool(
+                name=tool["name"],
+                description=tool["description"],
+                params_json_schema=tool["parameters"],
+                on_invoke_tool=answer,
+            )
+            for tool in request["tools"]
+        ],
+    )
+
+
+async def run_agent(url: str, request: Json, report: Json) -> None:
+    """Run an agent to its end."""
+    agent = agent_of(url, request)
+    if not request["stream"]:
+        result = await Runner.run(agent, request["prompt"], max_turns=3)
+        report["outcome"]["final"] = result.final_output
+        return
+    result = Runner.run_streamed(agent, request["prompt"], max_turns=3)
+    async for event in result.stream_events():
+        if event.type != "raw_response_event":
+            continue
+        if event.data.type == "response.created":
+            turn = begin_turn(report)
+        elif response := responses_reader.note_event(event.data, turn):
+            responses_reader.note_response(response, turn)
+    report["outcome"]["final"] = result.final_output
+
+
+@responses("openai-agents-responses")
+def loop(url: str, request: Json, report: Json) -> None:
+    """OpenAIResponsesModel: an agent that runs its tool."""
+    LOOP.run(run_agent(url, request, report))
 
 
 if __name__ == "__main__":

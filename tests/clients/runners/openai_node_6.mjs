@@ -1,12 +1,16 @@
 // openai-node 6: its loops and its runner.
 
 import * as readers from "./openai_node_readers.mjs";
-import { client, serve } from "./serve.mjs";
+import * as byResponses from "./responses_reader.mjs";
+import { client, responses, serve } from "./serve.mjs";
 
 client("openai-node6-careful", "create(), every field tested", readers.careful);
 client("openai-node6-readme", "create(), the loop of its README", readers.readme);
 client("openai-node6-runner", "the .stream() runner and .parse()", (url, ...rest) =>
   readers.runner(readers.at(url).chat.completions, ...rest),
+);
+responses("openai-node6-responses", "responses.create(), a tool loop", (url, ...rest) =>
+  byResponses.loop(readers.at(url), ...rest),
 );
 
 await serve();

@@ -16,6 +16,16 @@ export function client(name, what, read) {
   CLIENTS.set(name, read);
 }
 
+/** Likewise, of clients that ask by another protocol than chat completions. */
+export { client as messages, client as responses };
+
+/** Returns what is to be filled with one answer of a conversation. */
+export function beginTurn({ outcome }) {
+  const turn = { text: "", reasoning: "", calls: [], finish: null };
+  (outcome.turns ??= []).push(turn);
+  return turn;
+}
+
 /** Returns what an error says; of an HTTP error what a caller can look up. */
 export function wordsOf(error) {
   const said = {

@@ -30,6 +30,17 @@ def client(name: str) -> Callable[[Client], Client]:
     return take
 
 
+# Likewise, of clients that ask by another protocol than chat completions.
+responses = messages = client
+
+
+def begin_turn(report: Json) -> Json:
+    """Return what is to be filled with one answer of a conversation."""
+    turn: Json = {"text": "", "reasoning": "", "calls": [], "finish": None}
+    report["outcome"].setdefault("turns", []).append(turn)
+    return turn
+
+
 def report_of(case: Json) -> Json:
     """Return what the caller of one client sees."""
     report: Json = {"outcome": {}, "events": []}

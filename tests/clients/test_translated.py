@@ -1,0 +1,276 @@
+"""Clients of Responses and of Messages, and a provider that serves chat alone."""
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from clients.chat_only import (
+    BEGUN,
+    BROKEN,
+    BUSY,
+    DIALECTS,
+    LENGTH,
+    PRINTED,
+    REFUSED,
+    REQUEST,
+    answered,
+)
+from clients.families.shapes import ARGUMENTS, NAME, TEXT, THOUGHT, USAGE, Json
+from clients.lacking import give_up
+from clients.matrix import AT_ONCE
+from clients.programs import Runner, runners
+from clients.servers import Proxy
+from workshop.environments import EnvironmentLackingError
+from workshop.traffic.scripted import Provider
+
+CLIENTS = {name: runner for runner in runners() for name in runner.translated}
+PROGRAMS: dict[str, Json] = {
+    "codex": {
+        "refused": REFUSED,
+        "failed": f"stream disconnected before completion: {BUSY}",
+        "cut": "stream disconnected before completion: Transport error",
+        "unfinished": "stream closed before response.completed",
+    },
+    "claude-code": {
+        "refused": REFUSED,
+        "failed": "Server error mid-response",
+        "cut": "Connection lost mid-response",
+        "unfinished": "Connection lost mid-response",
+    },
+}
+"""Those on the command line, with tools of their own, and how they say what went wrong."""
+
+ENDS = {
+    "responses": ("completed", "completed", "max_output_tokens"),
+    "messages": ("tool_use", "end_turn", "max_tokens"),
+    "ai-sdk": ("tool-calls", "stop", "length"),
+}
+"""What says that there is a call, that all was said, that it got too long."""
+NO_ENDS = (None, "failed", "error", "interrupted", "other", "unknown")
+WHOLE = "whole"  # the case of an unstreamed loop
+
+type Report = dict[str, Json]
+"""What a client reports of a case."""
+
+
+class Runs:
+    """Runs the client programs, some at once, and holds what they report."""
+
+    def __init__(self, proxy: Proxy, pool: ThreadPoolExecutor) -> None:
+        self.proxy = proxy
+        self._pool = pool
+        self._runs: dict[str, Future[dict[str, Report]]] = {}
+
+    def start(self, names: Iterable[str]) -> None:
+        """Start the programs of the clients *names*, unless they have been."""
+        for runner in {CLIENTS[name].name: CLIENTS[name] for name in names}.values():
+            if runner.name not in self._runs:
+                self._runs[runner.name] = self._pool.submit(self._run, runner)
+
+    def report(self, client: str, case: str) -> Json:
+        """Return what *client* has read of *case*."""
+        try:
+            return self.reports(client)[case]
+        except EnvironmentLackingError as error:
+            give_up(client, error)
+
+    def reports(self, client: str) -> Report:
+        """Return what *client* has read of every case.
+
+        Raises:
+            EnvironmentLackingError: It has no environment.
+        """
+        self.start([client])
+        return self._runs[CLIENTS[client].name].result()[client]
+
+    def _run(self, runner: Runner) -> dict[str, Report]:
+        keys = [
+            (client, case) for client in runner.translated for case in cases(client)
+        ]
+        reports = runner.run(
+            [
+                {
+                    "client": client,
+                    "url": f"{self.proxy.url}/{client}/{case}/v1",
+                    "request": {**REQUEST, "stream": case != WHOLE},
+                }
+                for client, case in keys
+            ]
+        )
+        found: dict[str, Report] = {client: {} for client in runner.translated}
+        for (client, case), report in zip(keys, reports, strict=True):
+            found[client][case] = report
+        return found
+
+
+def cases(client: str) -> list[str]:
+    if client in PROGRAMS:
+        return [*DIALECTS, *BROKEN]
+    return [*DIALECTS, WHOLE, *BROKEN, LENGTH]
+
+
+@pytest.fixture(scope="module")
+def chat_only() -> Iterator[Provider]:
+    with Provider(answer=answered) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def runs(
+    chat_only: Provider,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+) -> Iterator[Runs]:
+    folder = tmp_path_factory.mktemp("mitmproxy")
+    with Proxy(chat_only.url, folder) as proxy, ThreadPoolExecutor(AT_ONCE) as pool:
+        made = Runs(proxy, pool)
+        specs = [getattr(item, "callspec", None) for item in request.session.items]
+        wanted = {spec.params.get("client") for spec in specs if spec is not None}
+        # The slowest first.
+        made.start(client for client in [*PROGRAMS, *CLIENTS] if client in wanted)
+        yield made
+        pool.shutdown(cancel_futures=True)
+
+
+def asked_by(provider: Provider, client: str, case: str) -> list[Json]:
+    """Return the chat requests of a case."""
+    path = f"/{client}/{case}/v1/chat/completions"
+    return [
+        json.loads(each.body)
+        for each in provider.requests
+        if each.path.partition("?")[0] == path
+    ]
+
+
+def assert_carries_all(chat: Json) -> None:
+    """See that the second request has the call, its reasoning and its result."""
+    calling, result = [
+        said
+        for said in chat["messages"]
+        if said["role"] == "tool" or said.get("tool_calls")
+    ]
+    assert calling["reasoning_content"] == THOUGHT
+    assert result["tool_call_id"] == calling["tool_calls"][0]["id"]
+    assert PRINTED in result["content"]
+
+
+def assert_usage(turn: Json) -> None:
+    assert turn["usage"] == [USAGE["prompt_tokens"], USAGE["completion_tokens"]]
+
+
+def ends_of(client: str) -> tuple[str, str, str]:
+    if client.startswith("ai-sdk"):
+        return ENDS["ai-sdk"]
+    return ENDS[CLIENTS[client].translated[client]]
+
+
+LIBRARIES = [client for client in CLIENTS if client not in PROGRAMS]
+AGENTS = [client for client in LIBRARIES if client.startswith("openai-agents")]
+
+
+@pytest.mark.parametrize("case", DIALECTS)
+@pytest.mark.parametrize("client", LIBRARIES)
+def test_library_reads_a_streamed_tool_loop(
+    runs: Runs, chat_only: Provider, client: str, case: str
+) -> None:
+    outcome = runs.report(client, case)["outcome"]
+    assert not {"error", "unhandled"} & outcome.keys()
+    assert outcome.get("final", TEXT) == TEXT
+    calling, saying = outcome["turns"]
+    assert calling["calls"] == [[NAME, json.loads("".join(ARGUMENTS))]]
+    assert saying["calls"] == []
+    assert (calling["finish"], saying["finish"]) == ends_of(client)[:2]
+    for turn, text in ((calling, ""), (saying, TEXT)):
+        assert [turn["reasoning"], turn["text"]] == [THOUGHT, text]
+        assert turn.get("whole", [THOUGHT, text]) == [THOUGHT, text]
+        assert_usage(turn)
+    first, second = asked_by(chat_only, client, case)
+    assert first["stream"]
+    assert_carries_all(second)
+
+
+@pytest.mark.parametrize("client", LIBRARIES)
+def test_library_reads_an_unstreamed_tool_loop(
+    runs: Runs, chat_only: Provider, client: str
+) -> None:
+    outcome = runs.report(client, WHOLE)["outcome"]
+    assert not {"error", "unhandled"} & outcome.keys()
+    if client in AGENTS:
+        assert outcome == {"final": TEXT}
+    else:
+        calling, saying = outcome["turns"]
+        assert calling["calls"] == [[NAME, json.loads("".join(ARGUMENTS))]]
+        assert [calling["whole"], saying["whole"]] == [[THOUGHT, ""], [THOUGHT, TEXT]]
+        assert (calling["finish"], saying["finish"]) == ends_of(client)[:2]
+        assert_usage(calling)
+        assert_usage(saying)
+    first, second = asked_by(chat_only, client, WHOLE)
+    assert not first.get("stream")
+    assert_carries_all(second)
+
+
+@pytest.mark.parametrize("client", LIBRARIES)
+def test_library_knows_that_a_text_got_too_long(runs: Runs, client: str) -> None:
+    outcome = runs.report(client, LENGTH)["outcome"]
+    assert ("error" in outcome) == (client in AGENTS)  # an agent cannot go on
+    (turn,) = outcome["turns"]
+    assert (turn["text"], turn["finish"]) == (BEGUN, ends_of(client)[2])
+
+
+@pytest.mark.parametrize("client", LIBRARIES)
+def test_library_has_the_words_of_a_refusal(runs: Runs, client: str) -> None:
+    said = json.dumps(runs.report(client, "refused")["outcome"]["error"])
+    assert REFUSED in said
+    assert "400" in said
+
+
+@pytest.mark.parametrize("case", [case for case in BROKEN if case != "refused"])
+@pytest.mark.parametrize("client", LIBRARIES)
+def test_library_gets_no_end_that_the_provider_did_not_send(
+    runs: Runs, client: str, case: str
+) -> None:
+    outcome = runs.report(client, case)["outcome"]
+    (turn,) = outcome["turns"]
+    assert turn["text"] == BEGUN
+    assert turn["finish"] in NO_ENDS
+    assert (BUSY in json.dumps(outcome)) == (case == "failed")
+    assert case != "cut" or "error" in outcome
+
+
+@pytest.mark.parametrize("case", DIALECTS)
+@pytest.mark.parametrize("client", PROGRAMS)
+def test_program_runs_a_tool_loop(
+    runs: Runs, chat_only: Provider, client: str, case: str
+) -> None:
+    outcome = runs.report(client, case)["outcome"]
+    assert outcome["exit"] == 0, outcome
+    assert not {"error", "unhandled"} & outcome.keys()
+    assert outcome["final"] == TEXT
+    assert PRINTED in outcome["printed"]
+    assert outcome["usage"]["output_tokens"] == 2 * USAGE["completion_tokens"]
+    first, second = asked_by(chat_only, client, case)
+    assert first["stream"]
+    assert second["stream"]  # what it could not read, it would ask again, unstreamed
+    assert_carries_all(second)
+
+
+@pytest.mark.parametrize("case", BROKEN)
+@pytest.mark.parametrize("client", PROGRAMS)
+def test_program_says_what_went_wrong(
+    runs: Runs, chat_only: Provider, client: str, case: str
+) -> None:
+    outcome = runs.report(client, case)["outcome"]
+    assert outcome["exit"] != 0
+    assert "final" not in outcome
+    assert PROGRAMS[client][case] in outcome["error"]
+    assert all(chat["stream"] for chat in asked_by(chat_only, client, case))
+
+
+def test_proxy_has_nothing_to_complain_of(runs: Runs) -> None:
+    for client in CLIENTS:
+        with contextlib.suppress(EnvironmentLackingError):
+            runs.reports(client)
+    assert runs.proxy.complaints() == []
