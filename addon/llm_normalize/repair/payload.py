@@ -1,5 +1,7 @@
 """What the JSON in an event says, and what it costs to read."""
 
+import re
+
 from ..chat.chunk import FLAT, choices, is_chunk, is_flat, is_readable
 from ..chat.chunk_errors import is_error
 from ..chat.failed_body import fails_instead, tells_only_failure
@@ -9,6 +11,9 @@ from .outcome import Outcome
 
 CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
 _KEYS = ("delta", "message")
+_FAILURE_KEY = re.compile(
+    rb'"(?:error|errors|error_msg|message|msg|detail|title)"\s*:\s*[^\s]'
+)
 _VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
 
 
@@ -68,3 +73,8 @@ def parts(value: Json) -> int:
     calls = [each.get("tool_calls") for each in sent if isinstance(each, dict)]
     more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))
     return max(len(found) + CALL * more - 2, 0)
+
+
+def may_tell_failure(raw: bytes) -> bool:
+    """Tell whether *raw*, which nobody can read, may be the words of an error."""
+    return bool(_FAILURE_KEY.search(raw))

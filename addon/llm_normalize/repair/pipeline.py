@@ -437,7 +437,7 @@ class Pipeline:
             return False  # without a field name clients skip it
         self._parser.spare -= EVENT
         made = self._chain.unread(record, event)
-        if made is not None and b'"error"' in event.raw:
+        if made is not None and payloads.may_tell_failure(event.raw):
             self._ending.state.doubtful = True  # no success is made up after it
         for each in made or ():
             self._framed(record, each, each.encode())
