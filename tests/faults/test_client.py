@@ -112,7 +112,12 @@ def test_client_that_leaves_is_recorded(reverse: Stage, how: str, moment: str) -
         if due:
             assert reply.until(due) == due
         leave(client.socket, how)
-        assert end_of(reverse, script) == ("client-left", 200, len(due))
+        end, status, size = end_of(reverse, script)
+    assert (end, status) == ("client-left", 200)
+    sizes = {len(due)}
+    if "waits" in moment:  # for 100 ms: a busy machine may see it leave later
+        sizes.add(len(whole(DUE[:4])))
+    assert size in sizes
 
 
 @fault(
