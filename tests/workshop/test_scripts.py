@@ -741,7 +741,8 @@ def test_ci_ends_where_the_fuzzer_finds_something(tmp_path: Path, finds: bool) -
     (tmp_path / ".ci").mkdir()
     script = shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
     ends = f"case $1 in *fuzz.py) echo found; exit {int(finds)};; esac"
-    executable(tmp_path / "bin" / "python3", 'echo "$*" >> asked', ends)
+    asks = 'IFS="|"; echo "$*" >> asked'  # what has blanks stays one argument
+    executable(tmp_path / "bin" / "python3", asks, ends)
     executable(tmp_path / "bin" / "tmux")  # so that nothing is missing
     path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
     done = subprocess.run(
@@ -752,13 +753,15 @@ def test_ci_ends_where_the_fuzzer_finds_something(tmp_path: Path, finds: bool) -
         timeout=60,
         check=False,
     )
-    asked = (tmp_path / "asked").read_text().splitlines()
-    (fuzzing,) = [each.split()[1:] for each in asked if "fuzz.py" in each]
+    asked = [each.split("|") for each in (tmp_path / "asked").read_text().splitlines()]
+    (fuzzing,) = [
+        arguments for script, *arguments in asked if script.endswith("fuzz.py")
+    ]
     assert load("fuzz").parse(fuzzing).runs == 5000
     assert done.returncode == finds
     assert "found\n" in done.stdout
     assert ("=== All passed" in done.stdout) != finds
-    assert ("scripts/test.py --peers" in asked) != finds
+    assert (["scripts/test.py", "--peers"] in asked) != finds
 
 
 @pytest.mark.parametrize("lacks", [["haproxy"], ["haproxy", "systemd-analyze"]])
