@@ -360,3 +360,14 @@ def test_an_event_that_a_template_knew_is_handed_over_in_brief(clock: Clock) -> 
     whole = {"n": 2, "ms": 12.6, "fixes": ["x"], "before": b"<b>", "after": [b"[b]"]}
     assert records[2] == {"type": "pair", "v": 1, "flow": "f1", **whole}
     assert each.close(200, "complete", 3, 9, 9)["changed"] == 3
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_translated_event_is_handed_over_whole() -> None:
+    """What is sent for it has numbers of its own around the text."""
+    records: list[Any] = []
+    each = answer(records, protocol="responses")
+    assert each.count(0, b"<a>", b"0 a", SIMPLE)
+    assert each.count(1, b"<b>", b"", SIMPLE)
+    assert [record["after"] for record in records] == [[b"0 a"], []]
+    assert [row[4:] for row in rows(each)] == [[[b"0 a"], 1, [1, b"<b>", []]]]

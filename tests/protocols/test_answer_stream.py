@@ -62,6 +62,12 @@ def test_event_leaves_with_its_last_byte() -> None:
     assert stream(TEXT[-1:]) == event("chunk", '{"content":"é"}')
 
 
+def test_nothing_follows_the_end() -> None:
+    stream = AnswerStream(Echo())
+    assert b"done" in stream(DONE)
+    assert stream(TEXT) == stream(TEXT + TEXT) == b""
+
+
 @pytest.mark.parametrize("sign", [b"\n", b": ping\n\n"])
 def test_sign_of_life_is_the_protocols(sign: bytes) -> None:
     assert AnswerStream(Echo())(sign) == event("ping", "{}")

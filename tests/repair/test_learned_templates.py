@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,17 +17,24 @@ from hypothesis import strategies as st
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
+from llm_normalize.protocols import PROTOCOLS
+from llm_normalize.protocols.answer_stream import AnswerStream
+from llm_normalize.protocols.messages import MESSAGES
+from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.repair.fast_path.learned_templates import MOST, Templates
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.repair.translated_output import TranslatedOutput
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 from properties import test_recorded as recorded
 
 STREAM = Asked(stream=True)
+REQUEST: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [], "input": ""}
 CAPTURES = sorted(Path(__file__).parents[1].glob("captures/*/*/response.sse"))
 
 HEAD = chunk({"role": "assistant", "content": ""})
@@ -46,10 +54,18 @@ class Play:
     """One stream, and how many of its events were patched unread."""
 
     def __init__(
-        self, asked: Asked = STREAM, fixes: Iterable[type[Fix]] = FIXES
+        self,
+        asked: Asked = STREAM,
+        fixes: Iterable[type[Fix]] = FIXES,
+        protocol: ClientProtocol | None = None,
     ) -> None:
         self.steps: list[EventRecord] = []
-        self.pipeline = Pipeline(asked, [*fixes], self.steps.append)
+        observe = self.steps.append
+        output: Callable[..., Output] = Output
+        if protocol is not None:
+            answer = protocol.translate(REQUEST, {}).answer
+            output = partial(TranslatedOutput, translate=AnswerStream(answer))
+        self.pipeline = Pipeline(asked, [*fixes], observe, make_output=output)
 
     @property
     def templates(self) -> Templates:
@@ -89,8 +105,8 @@ def nim(word: str) -> Chunk:
     return chunk({"role": None, "content": word}, choice={"stop_reason": None})
 
 
-def outcome(reads: Iterable[bytes], asked: Asked, fixes: Any = FIXES) -> Outcome:
-    play = Play(asked, fixes)
+def outcome(reads: Iterable[bytes], *of: Any) -> Outcome:
+    play = Play(*of)
     out = [b"".join(play.pipeline.feed(read)) for read in reads]
     out.append(b"".join(play.pipeline.end()))
     changed = [
@@ -110,10 +126,11 @@ def the_long_way() -> Iterator[None]:
         yield
 
 
-def assert_same(reads: list[bytes], asked: Asked, fixes: Any = FIXES) -> None:
-    known = outcome(reads, asked, fixes)
+def assert_same(reads: list[bytes], *of: Any) -> None:
+    """Compare both ways of *reads*, in a `Play` of these arguments."""
+    known = outcome(reads, *of)
     with the_long_way():
-        assert outcome(reads, asked, fixes) == known
+        assert outcome(reads, *of) == known
 
 
 def pieces(data: bytes, size: int) -> list[bytes]:
@@ -134,6 +151,8 @@ def test_capture_leaves_the_same_with_and_without(path: Path) -> None:
     for asked in ASKS:
         assert_same([data], asked)
         assert_same(pieces(data, 97), asked)
+    for protocol in PROTOCOLS:
+        assert_same(pieces(data, 97), STREAM, FIXES, protocol)
 
 
 @pytest.mark.unmeasured
@@ -146,6 +165,8 @@ def test_recorded_stream_leaves_the_same_with_and_without(
     for each in (asked, replace(asked, usage=not asked.usage)):
         assert_same([data], each)
         assert_same(pieces(data, 89), each)
+    for protocol in PROTOCOLS:
+        assert_same(pieces(data, 89), asked, FIXES, protocol)
 
 
 SAID = st.sampled_from(
@@ -245,6 +266,49 @@ def test_settled_stream_leaves_the_same_with_and_without(
 ) -> None:
     data = b"".join(events)
     assert_same([events, [data], pieces(data, 31)][cut], asked)
+
+
+@given(settled_streams(), st.integers(0, 2), st.sampled_from(PROTOCOLS))
+def test_translated_stream_leaves_the_same_with_and_without(
+    events: list[bytes], cut: int, protocol: ClientProtocol
+) -> None:
+    data = b"".join(events)
+    reads = [events, [data], pieces(data, 31)][cut]
+    assert_same(reads, STREAM, FIXES, protocol)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
+def test_settled_stream_is_translated_unread(protocol: ClientProtocol) -> None:
+    play = Play(protocol=protocol)
+    play.settle(nim)
+    play.steps.clear()
+    before, long = wire([nim(" a")]), play.templates.long
+    after = play.feed(before)
+    assert b'" a"' in after
+    assert play.templates.long == long
+    (step,) = play.steps
+    assert (step.before, step.after, step.fixes[-1]) == (before, [after], "translated")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
+def test_event_of_which_the_figures_are_read_late_is_translated_once(
+    protocol: ClientProtocol,
+) -> None:
+    play = Play(protocol=protocol)
+    play.settle(lambda word: counting(word, ord(word[-1])))
+    assert b'" a"' in play.say(counting(" a", 200))
+    assert b'" a"' not in play.say(chunk({}, finish="stop"))
+
+
+def test_event_of_which_nothing_is_sent_is_recorded_as_such() -> None:
+    """A message has one block after the other: of a second call nothing is sent yet."""
+    play = Play(protocol=MESSAGES)
+    play.say(calling(head(0, "{")), calling(head(1, "{")))
+    said = [calling(rest(1, f"{word}")) for word in WORDS]
+    assert play.say(*said) == b""
+    assert play.feed(wire(said)) == b""
+    assert play.fitted > len(said)
+    assert all(each.after == [] for each in play.steps[2:])
 
 
 def test_event_that_is_only_counted_makes_no_step() -> None:

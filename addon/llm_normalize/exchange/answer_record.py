@@ -62,7 +62,7 @@ class AnswerRecord:
     first_ms: float | None = None
     _template: Template | None = None  # of the event before, if one knew it
     _patched: int = 0  # events that it knew since, not counted yet
-    _last: tuple[int, bytes, tuple[bytes]] = (0, b"", (b"",))  # of them
+    _last: tuple[int, bytes, list[bytes]] = (0, b"", [])  # of them
     _alike: dict[int, tuple[Template, Row]] = field(default_factory=dict)  # by its id
     _form: Form | None = None  # of their pairs
     _texts: tuple[slice, slice] = (slice(0), slice(0))  # where their text is
@@ -102,31 +102,34 @@ class AnswerRecord:
         Returns:
             True: it needs no `EventRecord`, since one of an equal event was recorded.
         """
+        blocks = [after] if after else []
         if template is not self._template:
-            self._take_up(n, before, after, template)
+            self._take_up(n, before, blocks, template)
         self._patched += 1
-        self._last = n, before, (after,)
+        self._last = n, before, blocks
         write, form = self.write, self._form
         if write is None:
             return True
         if form is None:
-            event = EventRecord(n, before, [after], list(template.fixes))
+            event = EventRecord(n, before, blocks, list(template.fixes))
             self._write_pair(event, self._since_headers(), write)
         else:
             text, repaired = self._texts
             write((form, n, time.monotonic(), before[text], after[repaired]))
         return True
 
-    def _take_up(self, n: int, before: bytes, after: bytes, template: Template) -> None:
+    def _take_up(
+        self, n: int, before: bytes, after: list[bytes], template: Template
+    ) -> None:
         """Count what the template before knew, and let *template* be the next."""
         self._changed_alike()
         self._template = template
         self._form = None
         if self.shown and id(template) not in self._alike:
             ms = self._since_headers()
-            row = self.rows.add(n, ms, template.fixes, before, [after])
+            row = self.rows.add(n, ms, template.fixes, before, after)
             self._alike[id(template)] = template, row
-        if template.edges is not None:
+        if template.edges is not None and self.protocol is None:
             head, tail, new_head, new_tail = template.edges
             self._texts = slice(head, -tail), slice(new_head, -new_tail)
             self._form = Form(

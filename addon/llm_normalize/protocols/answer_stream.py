@@ -65,6 +65,10 @@ class AnswerStream:
         """Return what is sent for *data*; nothing after an error. Never raises."""
         out: list[bytes] = []
         try:
+            # The repair sends one event after the other: most need no parser.
+            sole = Event(data, 1).payload() if self._parser.is_between else None
+            if sole is not None:
+                return b"" if self._is_over else self._payload(sole)
             for item in self._parser.read(data):
                 if self._is_over:
                     break
@@ -79,10 +83,13 @@ class AnswerStream:
             return written(self._answer.keep_alive()) or b"\n"
         if not isinstance(item, Event):
             return self._fail(_TOO_LARGE)
-        if item.data == DONE:
+        return self._payload(item.data or b"")
+
+    def _payload(self, data: bytes) -> bytes:
+        if data == DONE:
             self._is_over = True
             return written(self._answer.done())
-        value = object_in(item.data or b"")
+        value = object_in(data)
         if isinstance(value.get("choices"), list):
             out = written(self._answer.chunk(value))
             return out if self._answer.held < LIMIT else out + self._fail(_TOO_LONG)

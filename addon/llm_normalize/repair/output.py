@@ -21,11 +21,19 @@ _LINE_END = re.compile(rb"\A(?:\r\n|\n|\r)")
 class Output:
     """The bytes of one stream on their way out.
 
+    Attributes:
+        translate: Returns what the client gets for repaired bytes, if it speaks another
+            protocol.
+        cost: What an event costs that a template knows: see `event_boundary.EVENT`.
+
     Args:
         observe: Called with each `EventRecord` once all of it has been sent.
         label: Names the stream in log lines.
         verbatim: Whether newlines behind the blocks are sent as received anyway.
     """
+
+    translate: Callable[[bytes], bytes] | None = None
+    cost: int = 6
 
     def __init__(
         self, observe: Callable[[EventRecord], None], label: str, *, verbatim: bool
@@ -52,9 +60,13 @@ class Output:
         out, self._out = self._out, []
         return out
 
+    def add(self, data: bytes) -> None:
+        """Send *data*, which is what the client gets."""
+        self._out.append(data)
+
     def pass_on(self, data: bytes) -> None:
         """Send *data*, which belongs to no record."""
-        self._out.append(data)
+        self.add(data)
 
     def passed(self, data: bytes) -> bytes:
         """Return what is sent for *data*, of which nothing is repaired."""
@@ -79,6 +91,10 @@ class Output:
         """Take up a record; what `emit` sends until `end` may not be all of it."""
         self.record = record
         self._begun = len(self._out)
+
+    def repaired(self, record: EventRecord) -> EventRecord:
+        """Return *record*, the last one that was begun, as it is untranslated."""
+        return record
 
     def undo(self, record: EventRecord) -> None:
         """Take back what has been emitted of *record*, which is being made."""

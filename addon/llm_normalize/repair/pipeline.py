@@ -39,7 +39,6 @@ rest passes as it is; events that are alike cost next to nothing (fast_path/temp
 """
 _PARTS = 192
 """Tool calls of one event, and events on one line. What has more passes raw."""
-_KNOWN = 6  # what an event costs that a template knows, see `EVENT`
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
 """Comments of one run that have a record of their own; the others share one."""
@@ -121,8 +120,9 @@ class Pipeline:
         parser = self._parser
         parser.spare -= len(data) >> _BYTES
         if parser.spare >= 0:
+            begun = parser.count
             data = self._patches.of_all(data, out)
-            parser.spare -= _KNOWN * len(out)
+            parser.spare -= self.output.cost * (parser.count - begun)
         if not data:
             return out
         self._run(data)
@@ -290,8 +290,8 @@ class Pipeline:
         is_new = event.raw != patches.unknown
         patched = patches.of(event.raw, event.n) if is_new else None
         if patched is not None:
-            self._parser.spare -= _KNOWN
-            self.output.pass_on(patched)
+            self._parser.spare -= self.output.cost
+            self.output.add(patched)
             return
         self._catch_up()
         self._parser.spare -= EVENT + self.seen.size // 2
@@ -306,7 +306,7 @@ class Pipeline:
         if len(event.raw) > _WATCHED:
             self._templates.forget()
         else:
-            self._templates.watch(record)
+            self._templates.watch(self.output.repaired(record))
         patches.unknown = None
 
     def _comments(self, item: Comments) -> None:

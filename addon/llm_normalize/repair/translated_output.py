@@ -1,9 +1,12 @@
 """The output of a stream whose client speaks another protocol than its provider."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from ..chat.errors import wrapped
+from ..wire.event_boundary import EVENT
 from ..wire.json_text import dumps
 from ..wire.sse import encode
 from .outcome import EventRecord
@@ -18,31 +21,51 @@ class TranslatedOutput(Output):
     """Translates what has been repaired. See `Output`.
 
     Args:
+        of: What `Output` is given.
         translate: Returns what the client gets for bytes of a repaired stream, whatever
             their cut; nothing after an error.
-        of: What `Output` is given.
     """
+
+    translate: Callable[[bytes], bytes]
+    cost = Output.cost + EVENT // 8
 
     def __init__(
         self, *of: Any, translate: Callable[[bytes], bytes], verbatim: bool
     ) -> None:
         super().__init__(*of, verbatim=verbatim)
-        self._translate = translate
-
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether what becomes of an event may depend on more than the stream's state."""
-        return True
+        self.translate = translate
+        self._repaired: list[bytes] = []  # what was emitted of the record at hand
 
     def pass_on(self, data: bytes) -> None:
         """Send what becomes of *data*, which belongs to no record."""
-        super().pass_on(self._translate(data))
+        super().pass_on(self.translate(data))
 
     def emit(self, record: EventRecord, data: bytes) -> None:
         """Send what becomes of *data*, which belongs to *record*, if anything does."""
         record.fixed(TRANSLATED)
-        if translated := self._translate(data):
+        if record is self.record:
+            self._repaired.append(data)
+        if translated := self.translate(data):
             super().emit(record, translated)
+
+    @contextmanager
+    def nothing(self) -> Iterator[None]:
+        """Send nothing of what is emitted meanwhile, nor translate it."""
+        translate, self.translate = self.translate, lambda _: b""
+        try:
+            with super().nothing():
+                yield
+        finally:
+            self.translate = translate
+
+    def begin(self, record: EventRecord) -> None:
+        """Take up a record."""
+        super().begin(record)
+        self._repaired = []
+
+    def repaired(self, record: EventRecord) -> EventRecord:
+        """Return *record*, the last one that was begun, as it is untranslated."""
+        return replace(record, after=self._repaired)
 
     def undo(self, record: EventRecord) -> None:
         """Let the client know of a bug: what was translated cannot be taken back."""

@@ -117,8 +117,10 @@ class ResponsesAnswer(AnswerTranslator):
 
     def _send(self, events: Iterable[ServerEvent]) -> None:
         for kind, fields in events:
-            head = {"type": kind, "sequence_number": self._number}
-            self._out.append((kind, {**head, **fields}))
+            number = self._number
+            self._out.append(
+                (kind, {"type": kind, "sequence_number": number, **fields})
+            )
             self._number += 1
 
     def _sent(self) -> list[ServerEvent]:
@@ -256,4 +258,7 @@ class ResponsesAnswer(AnswerTranslator):
 
 def _text(delta: JsonObject, *keys: str) -> str:
     """Return the first text under *keys*: the same may be there under several."""
-    return next(filter(None, (as_string(delta.get(key)) for key in keys)), "")
+    for key in keys:
+        if text := as_string(delta.get(key)):
+            return text
+    return ""

@@ -45,6 +45,7 @@ class Patches:
         self._parser = parser
         self._seen = seen
         self._output = output
+        self._translate = output.translate
         self._count = count
         self._label = label
         self._stop = stop
@@ -52,7 +53,8 @@ class Patches:
     def of(self, data: bytes, n: int | None = None) -> bytes | None:
         """Return what is sent for *data* if it is one event that a template knows.
 
-        Else None, and nothing has happened. Most events go no further than here.
+        Else None, and nothing has happened. Most events go no further than here. It may
+        be nothing that is sent, where that is translated.
 
         Args:
             data: What was received.
@@ -78,6 +80,8 @@ class Patches:
             self._output.verbatim = not template.fixes
             if template.counts:
                 self.counted = Event(data, n)
+            if self._translate is not None:
+                out = self._translate(out)
             if out is not data and out != data:
                 self._changed(n, data, out, template)
             return out
@@ -91,7 +95,8 @@ class Patches:
             logger.exception("%s: event %d is not recorded", self._label, n)
         else:
             if not will_do:
-                self._output.close(EventRecord(n, data, [out], list(template.fixes)))
+                after = [out] if out else []
+                self._output.close(EventRecord(n, data, after, list(template.fixes)))
 
     def of_all(self, data: bytes, out: list[bytes]) -> bytes:
         """Add what is sent for the events of *data* that fit to *out*; return the rest."""
@@ -101,7 +106,8 @@ class Patches:
             patched = self.of(data[: end + 1])
             if patched is None:
                 break
-            out.append(patched)
+            if patched:
+                out.append(patched)
             data = data[end + 1 :]
         return data
 
