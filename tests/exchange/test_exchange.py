@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.exchange.exchange import Exchange
+from llm_normalize.exchange.exchange import HANDED_OVER, Exchange
 from llm_normalize.routing.routes import Routed, Target
 from proxies import BAD, GOOD, HOST, Proxy, chat_flow, connected, response_of
 
@@ -63,6 +63,13 @@ def test_request_that_waits_at_a_reload_keeps_its_route_and_its_model(
     assert (record["host"], record["model"]) == ("other.test", "gpt-4o")
     assert made.request.host == OPENAI
     assert made.metadata.keys() == {"llm_normalize"}
+
+
+def test_flow_that_an_older_version_handed_over_is_resumed() -> None:
+    made = chat_flow(host=HOST)
+    made.metadata[HANDED_OVER] = [None, "mine"]
+    resumed = Exchange.resume(made)
+    assert (resumed.mapped_model, resumed.translated) == ("mine", None)
 
 
 def test_flow_without_route_or_other_model_has_nothing_to_hand_over(

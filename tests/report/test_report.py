@@ -1173,7 +1173,7 @@ def test_browser_shows_it_without_script_or_network(tmp_path: Path) -> None:
 
 
 def test_translated_answers_are_counted_by_protocol() -> None:
-    told = {
+    shared = {
         "translated": True,
         "fixes": {"translated": 5, "role-null": 2},
         "changed": 5,
@@ -1181,10 +1181,10 @@ def test_translated_answers_are_counted_by_protocol() -> None:
     found = gathered(
         flow(),
         pair(fixes=["role-null", "translated"], after=["event: x\ndata: {}\n\n"]),
-        flow(protocol="responses", **told),
-        flow(protocol="messages", **told),
-        flow(protocol="messages", model="other", **told),
-        flow(protocol="of another day", **told),
+        flow(protocol="responses", **shared),
+        flow(protocol="messages", **shared),
+        flow(protocol="messages", model="other", **shared),
+        flow(protocol="of another day", **shared),
     )
     first = next(as_text(found, reader.Notes()))
     counted = "translated: messages 2, another protocol 1, responses 1"

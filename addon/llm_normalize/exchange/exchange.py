@@ -136,7 +136,8 @@ class Exchange:
     def resume(cls, flow: http.HTTPFlow) -> Self:
         """Return the exchange of a flow that began before the addon was loaded."""
         found: Any = flow.metadata.pop(HANDED_OVER, None) if flow.live else None
-        route, model, translated = found or (None, None, None)
+        # An older version of the addon has handed less over.
+        route, model, translated = (*(found or ()), None, None, None)[:3]
         return cls(
             flow,
             route=route and Routed.of_state(route),

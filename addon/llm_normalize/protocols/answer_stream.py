@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from ..wire.event_boundary import DONE
 from ..wire.json_text import Json, dumps, loads, loads_leniently
 from ..wire.sse import LIMIT, Comments, Event, EventParser, Gap, Item
+from .json_values import as_object
 from .protocol import AnswerTranslator, JsonObject, ServerEvent
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ def object_in(data: bytes) -> JsonObject:
             value = loads_leniently(data)
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return as_object(value)
 
 
 class AnswerStream:

@@ -4,6 +4,7 @@ import re
 from typing import Literal
 
 from ...wire.json_text import Json, loads, whole_number
+from ..json_values import as_object, as_string, objects_in
 from ..protocol import JsonObject
 
 type BlockKind = Literal["thinking", "text", "tool_use"]
@@ -29,13 +30,13 @@ def message(given_id: Json, model: Json) -> JsonObject:
         model: The model, as the request names it, whatever the answer says: Claude Code
             sends thoughts back only to the model whose name the message has.
     """
-    name = given_id if isinstance(given_id, str) else ""
+    name = as_string(given_id)
     name = _FOREIGN.sub("_", name.removeprefix("chatcmpl-").removeprefix("msg_"))
     return {
         "id": f"msg_{name}",
         "type": "message",
         "role": "assistant",
-        "model": model if isinstance(model, str) else "",
+        "model": as_string(model),
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
@@ -59,13 +60,13 @@ def usage(given: Json) -> JsonObject:
     Chat counts cached tokens among those of the prompt, Anthropic beside them: clients
     add them up.
     """
-    figures = object_of(given)
+    figures = as_object(given)
     prompt = _count(figures, "prompt_tokens")
-    details = object_of(figures.get("prompt_tokens_details"))
+    details = as_object(figures.get("prompt_tokens_details"))
     # Some providers say more of them than there are: the sum is what counts.
     read = min(prompt, _count(details, "cached_tokens"))
     written = min(prompt - read, _count(details, "cache_write_tokens"))
-    more = object_of(figures.get("completion_tokens_details"))
+    more = as_object(figures.get("completion_tokens_details"))
     thought = _count(more, "reasoning_tokens")
     found: JsonObject = {
         "input_tokens": prompt - read - written,
@@ -86,22 +87,6 @@ def first_choice(answer: JsonObject) -> JsonObject | None:
     """Return the choice of an answer that counts, as Messages have one alone."""
     choices = objects_in(answer.get("choices"))
     return next((each for each in choices if each.get("index", 0) == 0), None)
-
-
-def object_of(value: Json) -> JsonObject:
-    """Return *value* if it is an object; an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def objects_in(value: Json) -> list[JsonObject]:
-    """Return the objects in a list; none for anything else."""
-    given = value if isinstance(value, list) else []
-    return [each for each in given if isinstance(each, dict)]
-
-
-def text_of(value: Json) -> str:
-    """Return *value* if it is a text; an empty one for anything else."""
-    return value if isinstance(value, str) else ""
 
 
 def tool_input(arguments: str) -> JsonObject:

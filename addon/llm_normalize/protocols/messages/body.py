@@ -1,15 +1,13 @@
 """A whole answer, as a message."""
 
 from ...wire.json_text import Json
+from ..json_values import as_object, as_string, objects_in
 from ..protocol import JsonObject
 from .answer_form import (
     SIGNATURE,
     first_choice,
     message,
-    object_of,
-    objects_in,
     stop_reason,
-    text_of,
     tool_input,
     usage,
 )
@@ -26,13 +24,13 @@ def message_of(completion: JsonObject, model: Json, ids: CallIds) -> JsonObject:
     """
     found = message(completion.get("id"), model or completion.get("model"))
     choice = first_choice(completion) or {}
-    said = object_of(choice.get("message"))
+    said = as_object(choice.get("message"))
     content: list[Json] = found["content"]
-    thought = text_of(said.get("reasoning_content"))
+    thought = as_string(said.get("reasoning_content"))
     if thought:
         block = {"type": "thinking", "thinking": thought, "signature": SIGNATURE}
         content.append(block)
-    text = text_of(said.get("content")) + text_of(said.get("refusal"))
+    text = as_string(said.get("content")) + as_string(said.get("refusal"))
     if text:
         content.append({"type": "text", "text": text})
     calls = objects_in(said.get("tool_calls"))
@@ -45,10 +43,10 @@ def message_of(completion: JsonObject, model: Json, ids: CallIds) -> JsonObject:
 
 
 def _tool_use(call: JsonObject, ids: CallIds) -> JsonObject:
-    function = object_of(call.get("function"))
+    function = as_object(call.get("function"))
     return {
         "type": "tool_use",
         "id": ids.take(call.get("id")),
-        "name": text_of(function.get("name")),
-        "input": tool_input(text_of(function.get("arguments"))),
+        "name": as_string(function.get("name")),
+        "input": tool_input(as_string(function.get("arguments"))),
     }

@@ -1,6 +1,7 @@
 """Content blocks as parts of a chat message."""
 
 from ...wire.json_text import Json
+from ..json_values import as_object
 from ..protocol import JsonObject, UntranslatableError
 from .dropped import Dropped
 
@@ -72,7 +73,7 @@ def _image(source: Json, path: str) -> JsonObject:
 
 def _document(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]:
     source = block.get("source")
-    given = source if isinstance(source, dict) else {}
+    given = as_object(source)
     kind = given.get("type")
     about = [block.get("title"), block.get("context")]
     if kind == "text":
@@ -92,7 +93,7 @@ def _document(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject
 
 
 def _url(source: Json) -> str | None:
-    given = source if isinstance(source, dict) else {}
+    given = as_object(source)
     if given.get("type") == "base64" and isinstance(given.get("data"), str):
         return f"data:{given.get('media_type')};base64,{given['data']}"
     url = given.get("url") if given.get("type") == "url" else None

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from ...wire.json_text import Json, whole_number
+from ..json_values import as_list
 from ..protocol import JsonObject
 
 _LAST = 253_402_300_799  # 9999-12-31
@@ -11,7 +12,7 @@ _LAST = 253_402_300_799  # 9999-12-31
 def model_list(body: JsonObject) -> JsonObject:
     """Return what a body of `GET /models` becomes: all models, on one page."""
     given = body.get("data")
-    entries = given if isinstance(given, list) else []
+    entries = as_list(given)
     models = [_model(each) for each in entries if _name(each)]
     return {
         "data": models,

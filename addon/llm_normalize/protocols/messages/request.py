@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from ...wire.json_text import Json
+from ..json_values import as_object
 from ..protocol import JsonObject, UntranslatableError
 from .content import blocks_of, parts_of
 from .dropped import Dropped
@@ -107,7 +108,7 @@ def _system(system: Json, dropped: Dropped) -> list[str]:
 def _put_format(request: JsonObject, chat: JsonObject, dropped: Dropped) -> None:
     """Ask for JSON of a schema, by either of the two names that this has."""
     given = request.get("output_config")
-    config = given if isinstance(given, dict) else {}
+    config = as_object(given)
     dropped.beside("output_config", config, {"format"})
     wanted = config.get("format") or request.get("output_format")
     if isinstance(wanted, dict) and isinstance(wanted.get("schema"), dict):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import override
 
 from ...wire.json_text import Json
+from ..json_values import as_object, as_string, objects_in
 from ..object_end import ObjectEnd
 from ..protocol import AnswerTranslator, JsonObject, ServerEvent
 from .answer_form import (
@@ -13,10 +14,7 @@ from .answer_form import (
     BlockKind,
     first_choice,
     message,
-    object_of,
-    objects_in,
     stop_reason,
-    text_of,
     usage,
 )
 from .body import message_of
@@ -102,15 +100,15 @@ class MessagesAnswer(AnswerTranslator):
         self._usage = chunk.get("usage") or self._usage
         choice = first_choice(chunk)
         if choice is not None:
-            self._take(object_of(choice.get("delta")))
+            self._take(as_object(choice.get("delta")))
             self._finish = choice.get("finish_reason") or self._finish
         yield from self._flow(is_over=self._finish is not None)
 
     def _take(self, delta: JsonObject) -> None:
         """Put what *delta* says into the blocks."""
-        self._say("thinking", text_of(delta.get("reasoning_content")))
-        self._say("text", text_of(delta.get("content")))
-        self._say("text", text_of(delta.get("refusal")))
+        self._say("thinking", as_string(delta.get("reasoning_content")))
+        self._say("text", as_string(delta.get("content")))
+        self._say("text", as_string(delta.get("refusal")))
         for call in objects_in(delta.get("tool_calls")):
             self._call(call)
 
@@ -127,8 +125,8 @@ class MessagesAnswer(AnswerTranslator):
         self.held += len(text)
 
     def _call(self, call: JsonObject) -> None:
-        at, function = call.get("index", 0), object_of(call.get("function"))
-        name = text_of(function.get("name"))
+        at, function = call.get("index", 0), as_object(call.get("function"))
+        name = as_string(function.get("name"))
         block = self._calls.get(at)
         if block is None or (block.has_stopped and name):
             head: JsonObject = {
@@ -140,7 +138,7 @@ class MessagesAnswer(AnswerTranslator):
             block = self._calls[at] = _Block("tool_use", head)
             self._blocks.append(block)
             self.held += _BLOCK
-        arguments = text_of(function.get("arguments"))
+        arguments = as_string(function.get("arguments"))
         # Behind a whole object nothing more can be meant, so what follows a stop is dropped.
         if arguments and not block.has_stopped:
             block.waiting.append(arguments)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from ...wire.json_text import Json
+from ..json_values import as_list, as_object
 from ..protocol import JsonObject
 from .dropped import Dropped
 
@@ -22,11 +23,11 @@ def put_tools(
 ) -> None:
     """Give *chat* the tools of *request*, as they are after all *changes*."""
     given = request.get("tools")
-    declared = _functions(given if isinstance(given, list) else [], dropped)
+    declared = _functions(as_list(given), dropped)
     active = dict.fromkeys(declared)
     for change in changes:
         tool = change.get("tool")
-        about = tool if isinstance(tool, dict) else {}
+        about = as_object(tool)
         if "definition" in about:
             found = _functions([about["definition"]], dropped)
             declared |= found

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from ..json_values import as_string
 from ..protocol import ClientProtocol, JsonObject, Translation
 from .request import RequestTranslation
 from .response_object import frame_of
@@ -19,7 +20,7 @@ class Responses(ClientProtocol):
         """Return a request as chat."""
         made = RequestTranslation(body)
         model = body.get("model")
-        named = model if isinstance(model, str) else ""
+        named = as_string(model)
         answer = ResponsesAnswer(frame_of(body), named, made.tools)
         return Translation(made.body, answer, tuple(made.dropped))
 

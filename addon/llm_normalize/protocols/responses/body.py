@@ -1,7 +1,7 @@
 """A whole answer as the one chunk of a stream that says the same."""
 
+from ..json_values import as_list, as_object
 from ..protocol import JsonObject
-from .json_values import as_list, as_object
 
 
 def chunk_of(completion: JsonObject) -> JsonObject:

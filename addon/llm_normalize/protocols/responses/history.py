@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from ...wire.json_text import Json
+from ..json_values import as_string
 from ..protocol import JsonObject, UntranslatableError
 from .content import as_text, output_of, text_of, user_content
-from .json_values import as_string
 from .reasoning_text import reasoning_of
 from .tools import INPUT, Tools
 

@@ -8,7 +8,7 @@ the client's user above all, who has seen it as the summary.
 from base64 import b64decode, b64encode
 
 from ...wire.json_text import Json
-from .json_values import as_list, as_object, as_string
+from ..json_values import as_list, as_object, as_string
 
 _PREFIX = "llm-normalize:base64:"
 

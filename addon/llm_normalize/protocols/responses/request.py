@@ -1,9 +1,9 @@
 """A request of the Responses protocol as one for chat completions."""
 
 from ...wire.json_text import Json
+from ..json_values import as_list, as_object
 from ..protocol import JsonObject, UntranslatableError
 from .history import History
-from .json_values import as_list, as_object
 from .tools import Tools
 
 _STORED = "Nothing is stored here. Send the whole conversation in `input`."

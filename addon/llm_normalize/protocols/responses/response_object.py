@@ -1,8 +1,8 @@
 """The `response` object around the output, and the parts of it that chat says otherwise."""
 
 from ...wire.json_text import Json, whole_number
+from ..json_values import as_list, as_object, as_string
 from ..protocol import JsonObject
-from .json_values import as_list, as_object, as_string
 
 _ECHOED: JsonObject = {
     "instructions": None,

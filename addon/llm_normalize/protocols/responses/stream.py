@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from ...wire.json_text import Json
+from ..json_values import as_string
 from ..protocol import AnswerTranslator, JsonObject, ServerEvent
 from .body import chunk_of, failure_in
-from .json_values import as_string
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,

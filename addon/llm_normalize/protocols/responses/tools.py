@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from ...wire.json_text import Json
+from ..json_values import as_object, as_string
 from ..protocol import JsonObject, UntranslatableError
-from .json_values import as_object, as_string
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
