@@ -28,7 +28,7 @@ def parse(given: list[str]) -> argparse.Namespace:
         allow_abbrev=False,
         description="Measure what the addon costs, against mitmproxy without it.",
         epilog=(
-            "Takes some seven minutes; a machine with nothing else to do gives the "
+            "Takes some ten minutes; a machine with nothing else to do gives the "
             "narrowest ranges. Ends with exit code 1 if a stream did not arrive as it "
             "had to. The first start makes the environment in .venv."
         ),

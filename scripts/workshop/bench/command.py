@@ -148,7 +148,7 @@ def _measure(
 
 def _slow(side: Side) -> str:
     return (
-        f"{side.name} is slow: it gets one in {side.slow} of the paced duel's streams, "
+        f"{side.name} is slow: it gets one in {side.slow} of the paced duels' streams, "
         "and of the long stream's events"
     )
 

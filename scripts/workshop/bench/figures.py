@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from workshop.bench.client import STAGGER
 from workshop.bench.jobs import GAP_US, MEMORY_EVENTS, Job, JobResult
 from workshop.bench.sides import DIRECT, FLOOR, Side
 
 GROWTH_GOAL = 1.0  # MB; what the system's own pages come to
 MB = 1e6
 _SHARE = 1 / 3  # of the events between the marks, else all of them count
-_KEPT_UP = 0.9  # of the events that a gap allows: less is not paced any more
+_KEPT_UP = 0.9  # of the events that are offered: less is not paced any more
 
 type Figures = dict[str, Any]
 
@@ -52,9 +53,12 @@ def figures(outcomes: Sequence[JobResult], sides: Sequence[Side]) -> dict[str, F
             "stream": side.kind,
             "straight": side is DIRECT,
         }
-        for part in ("paced", "burst"):
-            if duels := by_part[part, side.name]:
-                own[part] = _duel(duels)
+        if duels := by_part["paced", side.name]:
+            own["paced"] = {
+                str(events): _duel(group) for events, group in _by("events", duels)
+            }
+        if duels := by_part["burst", side.name]:
+            own["burst"] = _duel(duels)
         if loads := by_part["saturation", side.name]:
             own["saturation"] = _saturation(loads, by_part["saturation", FLOOR.name])
         if loads := by_part["latency", side.name]:
@@ -91,10 +95,8 @@ def _duel(duels: Sequence[JobResult]) -> Figures:
     own, floor = [], []
     for each in duels:
         assert each.floor is not None
-        both = (each.reported, each.floor)
-        one, other = costs(*both) if paced else map(whole_cost, both)
-        own.append(one * 1e6)
-        floor.append(other * 1e6)
+        own.append(whole_cost(each.reported) * 1e6)
+        floor.append(whole_cost(each.floor) * 1e6)
     ratio = Spread.of(one / other for one, other in zip(own, floor, strict=True))
     assert ratio is not None
     found = {
@@ -106,21 +108,17 @@ def _duel(duels: Sequence[JobResult]) -> Figures:
     if paced:
         found["kept_up"] = all(_kept_up(each) for each in duels)
     if goals:
-        goal = goals.paced if paced else goals.burst
+        goal = goals.paced[duels[0].job.events] if paced else goals.burst
         found |= {"goal": goal, "met": ratio.median <= goal}
     return found
 
 
 def _kept_up(duel: JobResult) -> bool:
     """Tell whether both parties of a paced duel passed events on as fast as they arrived."""
-    for reported in (duel.reported, duel.floor):
-        window = reported and reported["window"]
-        if not window or not window["seconds"]:
-            return False
-        offered = duel.job.streams * 1e6 / GAP_US
-        if window["events"] / window["seconds"] < _KEPT_UP * offered:
-            return False
-    return True
+    _, _, streams, events = duel.job
+    offered = 2 * streams * STAGGER / 1e9 + events * GAP_US / 1e6
+    both = (duel.reported, duel.floor)
+    return all(each and _KEPT_UP * each["seconds"] <= offered for each in both)
 
 
 def _saturation(loads: Sequence[JobResult], floor: Sequence[JobResult]) -> Figures:
@@ -130,7 +128,7 @@ def _saturation(loads: Sequence[JobResult], floor: Sequence[JobResult]) -> Figur
         for each in floor
     }
     found: Figures = {}
-    for streams, group in _by_streams(loads):
+    for streams, group in _by("streams", loads):
         rates = [each.reported["events"] / each.reported["seconds"] for each in group]
         ratios = [
             rate / beside[streams, each.round]
@@ -153,7 +151,7 @@ def _saturation(loads: Sequence[JobResult], floor: Sequence[JobResult]) -> Figur
 def _latency(loads: Sequence[JobResult], direct: Sequence[JobResult]) -> Figures:
     beside = {(each.job.streams, each.round): each.reported for each in direct}
     found: Figures = {}
-    for streams, group in _by_streams(loads):
+    for streams, group in _by("streams", loads):
         own: Figures = _amount(group[0].job)
         for name in ("p50", "p99"):
             values = [each.reported["late_us"][name] for each in group]
@@ -210,10 +208,11 @@ def _amount(job: Job) -> Figures:
     return {"streams": job.streams, "events": job.events}
 
 
-def _by_streams(loads: Sequence[JobResult]) -> list[tuple[int, list[JobResult]]]:
+def _by(what: str, loads: Sequence[JobResult]) -> list[tuple[int, list[JobResult]]]:
+    """Return *loads* by their number of streams, or of events."""
     found: dict[int, list[JobResult]] = defaultdict(list)
     for each in loads:
-        found[each.job.streams].append(each)
+        found[getattr(each.job, what)].append(each)
     return sorted(found.items())
 
 

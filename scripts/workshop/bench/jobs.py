@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 from workshop.bench.sides import DIRECT, FLOOR, Side
 
 PARTS = ("paced", "burst", "saturation", "latency", "memory")
-"""Duels with and without a gap between events, then each side by itself."""
+"""Duels of whole streams with a gap between events, and without; then each by itself."""
 ROUNDS = ("paced", "burst", "saturation", "latency")
 """Those of every round; memory is measured once."""
 
 GAP_US = 10_000
-PACED_STREAMS = 25  # of each party; twice as many at once
-PACED_EVENTS = 250
+PACED = {5: 100, 60: 40, 600: 12}
+"""Events of a stream, and how many streams of each party: short ones are the most."""
 BURST_STREAMS = 2
 BURST_SECONDS = 0.6  # that the side would take alone
 BURST_SLOW = (
@@ -85,8 +85,11 @@ def jobs_of(
     rivals = [side for side in proxied if side is not FLOOR]
     match part:
         case "paced":
-            each = PACED_STREAMS
-            return [steady(s, max(1, each // s.slow), PACED_EVENTS) for s in rivals]
+            return [
+                Job(part, side, max(1, int(streams * scale / side.slow)), events)
+                for events, streams in PACED.items()
+                for side in rivals
+            ]
         case "burst":
             # Else what the floor does for its connections would count for much.
             slowest = BURST_SLOW * pace[FLOOR.name]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workshop.bench.jobs import LATENCY_STREAMS, SATURATION
+from workshop.bench.jobs import LATENCY_STREAMS, PACED, SATURATION
 
 type Spread = Mapping[str, float] | None
 type Figures = Mapping[str, Any]
@@ -41,7 +41,8 @@ def _key(result: Mapping[str, Any]) -> str:
     return (
         f"Each figure {figure}. CPU per event is the "
         "proxy's, as a multiple of the floor's: both run at once on one CPU with the "
-        "same traffic, paced with 10 ms between the events of a stream, or in a burst. "
+        "same traffic. Whole streams of so many events, from the connection to its end, "
+        "are paced with 10 ms between events; a long stream comes in a burst. "
         "In a burst the client reads once a millisecond, so that no proxy is charged for "
         "waking it. "
         "Added latency is how much longer an event takes than straight from the "
@@ -61,9 +62,9 @@ type Cell = Callable[[Figures], str]
 def columns() -> list[tuple[str, Cell]]:
     """Return the head of each column and what fills it."""
     found: list[tuple[str, Cell]] = [
-        ("CPU per event, paced", lambda side: _duel(side.get("paced"))),
-        ("in a burst", lambda side: _duel(side.get("burst"))),
+        (f"CPU per event, {events} events", _paced(str(events))) for events in PACED
     ]
+    found.append(("a long burst", lambda side: _duel(side.get("burst"))))
     for streams in SATURATION:
         head = f"events/s, {_streams(streams)}"
         found.append((head, _saturation(str(streams), "events_per_s")))
@@ -120,6 +121,10 @@ def _duel(duel: Figures | None) -> str:
     if not duel.get("kept_up", True):
         text += ", overloaded"
     return text
+
+
+def _paced(events: str) -> Cell:
+    return lambda side: _duel(side.get("paced", {}).get(events))
 
 
 def _met(met: bool) -> str:

@@ -77,15 +77,12 @@ class Bench:
 
     def _duel(self, job: Job, number: int) -> JobResult:
         """Run the side and the floor at once, with the same traffic."""
-        paced = job.part == "paced"
         floor = FLOOR._replace(kind=job.side.kind)
         pair = [job.side, floor]
         if number % 2:
             pair.reverse()  # who is asked first takes turns
-        gap = plan.GAP_US if paced else 0
-        reported = self._ask(
-            pair, self._proxies, job, gap, settle=not paced and job.side.lags
-        )
+        gap = plan.GAP_US if job.part == "paced" else 0
+        reported = self._ask(pair, self._proxies, job, gap, settle=job.side.lags)
         return JobResult(job, number, reported[job.side.name], reported[floor.name])
 
     def _memory(self, job: Job) -> dict[str, Any]:

@@ -1,17 +1,23 @@
 """What the benchmark can time in this process: each stage, and each fix alone."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.exchange.answer_record import AnswerRecord
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
+from llm_normalize.protocols import PROTOCOLS
+from llm_normalize.protocols.answer_stream import AnswerStream
+from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.records.record_line import line
 from llm_normalize.repair.fix import Fix
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.repair.translated_output import TranslatedOutput
 from llm_normalize.wire.content_encoding import decoder_for
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import Event, EventParser, encode
@@ -19,6 +25,13 @@ from workshop.bench.layers import Layers
 from workshop.bench.traffic import DONE, Kind, dialect, http_chunk
 
 ASKED = Asked(stream=True, id="bench")
+TRANSLATED: dict[str, Any] = {
+    "model": "m",
+    "max_tokens": 9,
+    "messages": [],
+    "input": "",
+}
+"""What a client of another protocol asks, whichever it is."""
 SETTLED = 400  # events: templates are learned, and the view has all that it shows
 SHORT = 8  # events with a text in a stream that never settles
 TOGETHER = 200  # events in one read, about what mitmproxy reads at saturation
@@ -128,12 +141,26 @@ def _unsettled(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
     return work, sum(map(len, streams))
 
 
-def rewriter(write: Callable[[Any], None] | None = None) -> Rewriter:
-    """Return what a stream passes; *write* takes the records of its log, if it has one."""
-    answer = AnswerRecord("flow", "host", "/v1", "m", True, False, 1.0, write)
+def rewriter(
+    write: Callable[[Any], None] | None = None, protocol: ClientProtocol | None = None
+) -> Rewriter:
+    """Return what a stream passes.
+
+    Args:
+        write: Takes the records of its log, if it has one.
+        protocol: What its client speaks, if not chat.
+    """
+    name = None if protocol is None else protocol.name
+    answer = AnswerRecord(
+        "flow", "host", "/v1", "m", True, False, 1.0, write, protocol=name
+    )
     decoder = decoder_for("")
     assert decoder is not None
-    pipeline = Pipeline(ASKED, FIXES, answer.add_event, "bench", answer.count)
+    output: Callable[..., Output] = Output
+    if protocol is not None:
+        stream = AnswerStream(protocol.translate(TRANSLATED, {}).answer)
+        output = partial(TranslatedOutput, translate=stream)
+    pipeline = Pipeline(ASKED, FIXES, answer.add_event, "bench", answer.count, output)
     return Rewriter(pipeline, decoder)
 
 
@@ -142,6 +169,17 @@ def _whole(
 ) -> Callable[[Kind, Sequence[bytes]], tuple[Work, int]]:
     def make(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
         made = rewriter(write)
+        settle(made, kind)
+        return _each(made, events)
+
+    return make
+
+
+def _translated(
+    protocol: ClientProtocol,
+) -> Callable[[Kind, Sequence[bytes]], tuple[Work, int]]:
+    def make(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
+        made = rewriter(protocol=protocol)
         settle(made, kind)
         return _each(made, events)
 
@@ -190,6 +228,10 @@ STAGES = (
     Row("stage", f"Pipeline, streams of {SHORT + 3} events", _unsettled),
     Row("stage", "Rewriter, settled stream", _whole(None)),
     Row("stage", "Rewriter, the same with the log", _whole(lambda _: None)),
+    *(
+        Row("stage", f"Rewriter, translated to {each.name}", _translated(each))
+        for each in PROTOCOLS
+    ),
     Row("stage", "a line of the log, in its thread", _log),
     Row("layers", "an event a read", _layers(ours=False, together=False)),
     Row("layers", f"{TOGETHER} events a read", _layers(ours=False, together=True)),
