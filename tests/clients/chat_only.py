@@ -194,7 +194,9 @@ def _begun(*rest: Part) -> Script:
 BROKEN: dict[str, Script] = {
     "refused": body_script(dumps({"detail": REFUSED}), 400),
     "failed": _begun(data({"error": {"message": BUSY, "code": 503}}), DONE),
-    "cut": _begun(Break.CUT),
+    # Who has not read the words yet when the connection ends may forget them: Claude Code
+    # then asks for a whole body.
+    "cut": _begun(0.5, Break.CUT),
     "unfinished": _begun(),
 }
 """What goes wrong; of a stream after two words."""
