@@ -6,6 +6,7 @@ from typing import NamedTuple
 from mitmproxy import ctx, http
 
 from . import options
+from .exchange.request_facts import named_host
 from .fixes import EVERY_FIX
 from .repair.fix import Fix
 from .request.adaptation import Adaptation
@@ -64,7 +65,7 @@ class FixSelection:
     def of(self, request: http.Request) -> Selected:
         """Return what counts for the host of *request*."""
         # Either may be the name that the user knows: behind the `keep_host_header` option, say.
-        hosts, port = (request.host, request.pretty_host), request.port
+        hosts, port = (request.host, named_host(request)), request.port
         found = self._of.get((hosts, port))
         if found is None:
             if len(self._of) >= _HOSTS:

@@ -13,7 +13,7 @@ from ..request.rejected_parameters import apply
 from ..text.printable import brief
 from ..wire.json_text import Json, dumps, loads
 from .message_body import content_of
-from .request_facts import place_of
+from .request_facts import named_host, place_of
 
 logger = logging.getLogger(__name__)
 
@@ -82,14 +82,14 @@ def _adapt(
     request = flow.request
     # Either may be the name that is known: behind a preserved host header, say.
     here = _for_host(tuple(adaptations), request.host, request.port)
-    by_name = _for_host(tuple(adaptations), request.pretty_host, request.port)
+    by_name = _for_host(tuple(adaptations), named_host(request), request.port)
     try:
         text = content_of(request)
     except ValueError as error:
         logger.warning(
             "normalize: a request to %s is not read (%s): nothing in it is adapted or "
             "mapped",
-            brief(request.pretty_host),
+            brief(named_host(request)),
             brief(str(error)),
         )
         return None

@@ -7,6 +7,7 @@ from mitmproxy import http
 from ..routing.hosts import Hosts
 from ..routing.routes import is_reverse
 from .exchange import HANDED_OVER, Exchange
+from .request_facts import named_host
 
 MOST = 100_000
 """Exchanges that are open at a time; more are flows that mitmproxy has never ended."""
@@ -99,5 +100,5 @@ def is_on_selected_host(flow: http.HTTPFlow, hosts: Hosts) -> bool:
     return bool(flow.live) and (
         is_reverse(flow.client_conn.proxy_mode)
         or hosts.include(request.host, request.port)
-        or hosts.include(request.pretty_host, request.port)
+        or hosts.include(named_host(request), request.port)
     )

@@ -1,9 +1,11 @@
 """Facts of a request: its host, what it asks, and what in it is secret."""
 
+import functools
 import re
 from dataclasses import replace
 
 from mitmproxy import http
+from mitmproxy.net.http import url
 
 from ..chat.stream_state import Asked
 from ..text.echo import Echo
@@ -20,6 +22,17 @@ _TELLING = re.compile(r"auth|key|token|secret|cookie|sig", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
 
 
+def named_host(request: http.Request) -> str:
+    """Return the host that the client names, as `pretty_host` does, which takes long."""
+    named = request.host_header
+    return _host_in(named) if named else request.host
+
+
+@functools.lru_cache(maxsize=256)
+def _host_in(authority: str) -> str:
+    return url.parse_authority(authority, check=False)[0]
+
+
 def place_of(request: http.Request, host: str = "") -> str:
     """Return the host of *request*, with its port unless that is its scheme's own.
 
@@ -27,7 +40,7 @@ def place_of(request: http.Request, host: str = "") -> str:
         request: The request.
         host: Another name of that host than the one in its `Host`.
     """
-    host = (host or request.pretty_host).strip("[]")
+    host = (host or named_host(request)).strip("[]")
     host = f"[{host}]" if ":" in host else host
     is_usual = request.port == _PORTS.get(request.scheme)
     return host if is_usual else f"{host}:{request.port}"
@@ -63,10 +76,13 @@ def asked_of(
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:
     """Return what in the request's headers and query must not be in a log."""
-    fields = [*request.headers.items(multi=True), *request.query.items(multi=True)]
+    fields = [*request.headers.items(multi=True)]
+    if "?" in request.path:  # to read what is not there takes long
+        fields += request.query.items(multi=True)
     values = [value for name, value in fields if _TELLING.search(name)]
     values += [value.partition(" ")[2].strip() for value in values]  # after its scheme
-    values += [value for _, value in request.cookies.items(multi=True)]
+    if "cookie" in request.headers:
+        values += [value for _, value in request.cookies.items(multi=True)]
     secrets = {value for value in values if len(value) >= _SECRET}
     return tuple(sorted(secrets, key=len, reverse=True))
 

@@ -37,7 +37,7 @@ from .adapted_request import Adapted
 from .exchange import Exchange
 from .message_body import content_of
 from .native_provider import translate
-from .request_facts import place_of, quoted
+from .request_facts import named_host, place_of, quoted
 from .translation import Translations, put_in_protocol
 
 logger = logging.getLogger(__name__)
@@ -435,7 +435,7 @@ class Routing:
 
 def _places(request: http.Request) -> list[tuple[str, int]]:
     """Return by which names a route may know the host of *request*, with its port."""
-    return [(host, request.port) for host in (request.host, request.pretty_host)]
+    return [(host, request.port) for host in (request.host, named_host(request))]
 
 
 def _is_asked(exchange: Exchange) -> bool:

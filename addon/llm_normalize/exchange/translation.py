@@ -25,7 +25,7 @@ from ..wire.json_text import dumps
 from .adapted_request import Adapted
 from .exchange import Exchange
 from .message_body import content_of, request_body
-from .request_facts import place_of
+from .request_facts import named_host, place_of
 from .translated_request import Translated
 
 logger = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class Translations:
     def serves_chat_only(self, exchange: Exchange, endpoint: Endpoint) -> bool:
         """Tell whether it is known that nothing but chat is served where a request goes."""
         request = exchange.flow.request
-        names, port = (request.host, request.pretty_host), request.port
+        names, port = (request.host, named_host(request)), request.port
         paths = endpoint.base + endpoint.end, endpoint.base + endpoint.protocol.path
         return (
             exchange.is_native
