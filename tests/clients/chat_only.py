@@ -186,6 +186,11 @@ DIALECTS: dict[str, Dialect] = {
 # -- what is answered ----------------------------------------------------------------
 
 
+# In seconds. A client forgets what it has not read when its connection breaks, and then
+# Claude Code takes it for an answer that cannot be streamed.
+_UNTIL_READ = 0.3
+
+
 def _begun(*rest: Part) -> Script:
     """Return an answer that has begun when *rest* comes."""
     return Script("", [*map(data, nim(None)[: len(THOUGHTS) + 3]), *rest])
@@ -194,7 +199,7 @@ def _begun(*rest: Part) -> Script:
 BROKEN: dict[str, Script] = {
     "refused": body_script(dumps({"detail": REFUSED}), 400),
     "failed": _begun(data({"error": {"message": BUSY, "code": 503}}), DONE),
-    "cut": _begun(Break.CUT),
+    "cut": _begun(_UNTIL_READ, Break.CUT),
     "unfinished": _begun(),
 }
 """What goes wrong; of a stream after two words."""
