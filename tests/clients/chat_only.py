@@ -39,9 +39,10 @@ from workshop.traffic.scripted import Break, Part, Script, body_script
 
 PRINTED = "drizzle-4711"
 COMMAND = f"echo {PRINTED}"
-# What the tools of the two programs on the command line are given; another is SDKs'.
+# What the tools of the programs on the command line are given; another is SDKs'.
 _COMMANDS: dict[str, Json] = {
     "Bash": {"command": COMMAND, "description": "Print a word"},
+    "bash": {"command": COMMAND, "description": "Print a word"},
     "exec_command": {"cmd": COMMAND},
     "shell": {"command": ["echo", PRINTED]},
     "shell_command": {"command": COMMAND},
