@@ -39,9 +39,10 @@ from workshop.traffic.scripted import Break, Part, Script, body_script
 
 PRINTED = "drizzle-4711"
 COMMAND = f"echo {PRINTED}"
-# What the tools of the two programs on the command line are given; another is SDKs'.
+# What the tools of the programs on the command line are given; another is SDKs'.
 _COMMANDS: dict[str, Json] = {
     "Bash": {"command": COMMAND, "description": "Print a word"},
+    "bash": {"command": COMMAND, "description": "Print a word"},
     "exec_command": {"cmd": COMMAND},
     "shell": {"command": ["echo", PRINTED]},
     "shell_command": {"command": COMMAND},
@@ -186,6 +187,11 @@ DIALECTS: dict[str, Dialect] = {
 # -- what is answered ----------------------------------------------------------------
 
 
+# In seconds. A client forgets what it has not read when its connection breaks, and then
+# Claude Code takes it for an answer that cannot be streamed.
+_UNTIL_READ = 0.5
+
+
 def _begun(*rest: Part) -> Script:
     """Return an answer that has begun when *rest* comes."""
     return Script("", [*map(data, nim(None)[: len(THOUGHTS) + 3]), *rest])
@@ -194,9 +200,7 @@ def _begun(*rest: Part) -> Script:
 BROKEN: dict[str, Script] = {
     "refused": body_script(dumps({"detail": REFUSED}), 400),
     "failed": _begun(data({"error": {"message": BUSY, "code": 503}}), DONE),
-    # Who has not read the words yet when the connection ends may forget them: Claude Code
-    # then asks for a whole body.
-    "cut": _begun(0.5, Break.CUT),
+    "cut": _begun(_UNTIL_READ, Break.CUT),
     "unfinished": _begun(),
 }
 """What goes wrong; of a stream after two words."""

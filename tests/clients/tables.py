@@ -40,8 +40,9 @@ Without the addon only the outcome counts (text, tool calls, finish reason, usag
 with it every part has to be the same, too. The few cells that do not end with `ok` have
 their reasons in `test_clients.py`.
 
-These ask for chat completions. Clients of Responses and of Messages, Codex and Claude Code
-among them, are in `test_translated.py`: each against a provider that serves chat alone.
+These ask for chat completions. Clients of Responses and of Messages, Codex, Claude Code, pi and
+GitHub Copilot CLI among them, are in `test_translated.py`: each against a provider that serves
+chat alone.
 
 ## The clients
 """

@@ -27,21 +27,58 @@ from workshop.environments import EnvironmentLackingError
 from workshop.traffic.scripted import Provider
 
 CLIENTS = {name: runner for runner in runners() for name in runner.translated}
-PROGRAMS: dict[str, Json] = {
+PROGRAMS: dict[str, dict[str, str]] = {
+    "copilot-responses": {
+        "refused": REFUSED,
+        "failed": BUSY,
+        "cut": "error reading a body from connection",
+        "unfinished": "Responses stream ended without a completed response",
+    },
+    "copilot-messages": {
+        "refused": REFUSED,
+        "failed": BUSY,
+        "cut": "error reading a body from connection",
+        "unfinished": "stream ended without producing a Message",
+    },
     "codex": {
         "refused": REFUSED,
         "failed": f"stream disconnected before completion: {BUSY}",
         "cut": "stream disconnected before completion: Transport error",
         "unfinished": "stream closed before response.completed",
+        LENGTH: "Incomplete response returned, reason: max_output_tokens",
     },
     "claude-code": {
         "refused": REFUSED,
         "failed": "Server error mid-response",
         "cut": "Connection lost mid-response",
         "unfinished": "Connection lost mid-response",
+        LENGTH: "response exceeded the 128000 output token maximum",
+    },
+    "pi-responses": {
+        "refused": REFUSED,
+        "failed": f"server_error: {BUSY}",
+        "cut": "terminated",
+        "unfinished": "stream ended before a terminal response event",
+        LENGTH: "length",
+    },
+    "pi-messages": {
+        "refused": REFUSED,
+        "failed": BUSY,
+        "cut": "terminated",
+        "unfinished": "stream ended before message_stop",
+        LENGTH: "length",
     },
 }
-"""Those on the command line, with tools of their own, and how they say what went wrong."""
+"""Those on the command line, with tools of their own, and how they say what went wrong.
+
+The slowest first. What is missing is no error to them.
+"""
+EXIT_WITH_0 = ("pi-responses", "pi-messages")
+"""Those that exit as after an answer: an error is in the JSON that they print."""
+UNSTREAMED = ("copilot-responses",)
+"""Those that can be set to ask for one body."""
+ASKED_AGAIN = {"claude-code": 3, "copilot-responses": 2, "copilot-messages": 2}
+"""How often a text that got too long is asked to go on."""
 
 ENDS = {
     "responses": ("completed", "completed", "max_output_tokens"),
@@ -108,8 +145,14 @@ class Runs:
 
 def cases(client: str) -> list[str]:
     if client in PROGRAMS:
-        return [*DIALECTS, *BROKEN]
+        # What is asked again takes longest.
+        return [*BROKEN, LENGTH, *loops(client)]
     return [*DIALECTS, WHOLE, *BROKEN, LENGTH]
+
+
+def loops(program: str) -> list[str]:
+    """Return the cases in which a program calls its tool."""
+    return [*DIALECTS, WHOLE] if program in UNSTREAMED else [*DIALECTS]
 
 
 @pytest.fixture(scope="module")
@@ -240,8 +283,9 @@ def test_library_gets_no_end_that_the_provider_did_not_send(
     assert case != "cut" or "error" in outcome
 
 
-@pytest.mark.parametrize("case", DIALECTS)
-@pytest.mark.parametrize("client", PROGRAMS)
+@pytest.mark.parametrize(
+    ("client", "case"), [(each, case) for each in PROGRAMS for case in loops(each)]
+)
 def test_program_runs_a_tool_loop(
     runs: Runs, chat_only: Provider, client: str, case: str
 ) -> None:
@@ -252,8 +296,8 @@ def test_program_runs_a_tool_loop(
     assert PRINTED in outcome["printed"]
     assert outcome["usage"]["output_tokens"] == 2 * USAGE["completion_tokens"]
     first, second = asked_by(chat_only, client, case)
-    assert first["stream"]
-    assert second["stream"]  # what it could not read, it would ask again, unstreamed
+    # What it could not read, it would ask again, unstreamed.
+    assert [bool(chat.get("stream")) for chat in (first, second)] == [case != WHOLE] * 2
     assert_carries_all(second)
 
 
@@ -263,10 +307,25 @@ def test_program_says_what_went_wrong(
     runs: Runs, chat_only: Provider, client: str, case: str
 ) -> None:
     outcome = runs.report(client, case)["outcome"]
-    assert outcome["exit"] != 0
+    assert bool(outcome["exit"]) == (client not in EXIT_WITH_0)
     assert "final" not in outcome
     assert PROGRAMS[client][case] in outcome["error"]
     assert all(chat["stream"] for chat in asked_by(chat_only, client, case))
+
+
+@pytest.mark.parametrize("client", PROGRAMS)
+def test_program_knows_that_a_text_got_too_long(
+    runs: Runs, chat_only: Provider, client: str
+) -> None:
+    outcome = runs.report(client, LENGTH)["outcome"]
+    assert PROGRAMS[client].get(LENGTH, "") in outcome.get("error", "")
+    assert ("error" in outcome) == (LENGTH in PROGRAMS[client])
+    _, *again = asked_by(chat_only, client, LENGTH)
+    assert len(again) == ASKED_AGAIN.get(client, 0)
+    for chat in again:
+        begun = [said for said in chat["messages"] if said["role"] == "assistant"]
+        assert {said["content"] for said in begun} == {BEGUN}
+        assert {said["reasoning_content"] for said in begun} == {THOUGHT}
 
 
 def test_proxy_has_nothing_to_complain_of(runs: Runs) -> None:

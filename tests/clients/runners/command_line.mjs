@@ -2,16 +2,20 @@
 
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 
 // Where nothing listens: no program asks anybody but the tests' own proxy.
 const NOWHERE = { HTTPS_PROXY: "http://127.0.0.1:9", NO_PROXY: "127.0.0.1" };
 
-/** Runs `prepare(home)`, which returns variables, then the program; reports what it says. */
-export async function run(program, args, { outcome }, prepare) {
+/**
+ * Runs `prepare(home)`, which returns variables, then the program; returns what it says.
+ *
+ * What it says are lines of JSON on stdout, and what `log(home)` reads of its files then.
+ */
+export async function run(program, args, { outcome }, prepare, log = () => "") {
   const folder = await mkdtemp(join(tmpdir(), "client-"));
   const [home, cwd] = [join(folder, "home"), join(folder, "work")];
   await mkdir(home);
@@ -21,7 +25,8 @@ export async function run(program, args, { outcome }, prepare) {
     const { PATH, SystemRoot } = process.env;
     const child = spawn(
       process.execPath,
-      [createRequire(import.meta.url).resolve(program), ...args],
+      // Not every package exports its program.
+      [fileURLToPath(new URL(`node_modules/${program}`, import.meta.url)), ...args],
       {
         cwd,
         env: {
@@ -39,7 +44,8 @@ export async function run(program, args, { outcome }, prepare) {
     const [said, complaints] = await Promise.all([text(child.stdout), text(child.stderr)]);
     outcome.exit = await ended;
     outcome.complaints = complaints;
-    return said
+    return [said, await log(home)]
+      .join("\n")
       .split("\n")
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line));

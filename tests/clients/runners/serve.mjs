@@ -82,13 +82,16 @@ async function reportOf({ client, url, request }, stray) {
   return report;
 }
 
-/** Serves the cases, one after another. */
-export async function serve() {
+/** Serves the cases, one after another; more at once where each is a program that waits. */
+export async function serve(atOnce = 1) {
   const stray = [];
   process.on("unhandledRejection", (error) => stray.push(error));
-  const cases = JSON.parse(await text(process.stdin));
+  const cases = JSON.parse(await text(process.stdin)).entries();
   const reports = [];
-  for (const each of cases) reports.push(await reportOf(each, stray));
+  const serveSome = async () => {
+    for (const [place, each] of cases) reports[place] = await reportOf(each, stray);
+  };
+  await Promise.all(Array.from({ length: atOnce }, serveSome));
   // Connections that are kept would hold it.
   process.stdout.write(JSON.stringify(reports), () => process.exit());
 }
