@@ -331,7 +331,7 @@ def test_stream_that_has_begun_has_no_encoding(
     monkeypatch: pytest.MonkeyPatch,
     encoding: str,
 ) -> None:
-    outlet = first(monkeypatch, b"")
+    client = first(monkeypatch, b"")
     packed = gzip.compress(STREAM)
     headers = [*EVENTS, ("content-encoding", encoding)]
     replies.append(Reply(200, "OK", headers, live_body=Rest(packed[:20], packed[20:])))
@@ -339,17 +339,17 @@ def test_stream_that_has_begun_has_no_encoding(
     response_of(made).headers["retry-after-ms"] = "20"
     if encoding == "gzip":
         play(impatient, made)
-        assert outlet.received == STREAM
+        assert client.received == STREAM
     else:
         with pytest.raises(ValueError, match="encoding"):
             play(impatient, made)
-        assert outlet.received == b""
+        assert client.received == b""
 
 
 def test_stream_begins_while_a_result_is_pending(
     impatient: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = first(monkeypatch, b"")
+    client = first(monkeypatch, b"")
 
     async def result_of(*_: object) -> Reply:
         await asyncio.sleep(0.02)
@@ -359,7 +359,7 @@ def test_stream_begins_while_a_result_is_pending(
     made = refused(202)
     response_of(made).headers["nvcf-reqid"] = "brook"
     assert play(impatient, made).status_code == 200
-    assert outlet.received == STREAM
+    assert client.received == STREAM
     assert impatient.feed(made, STREAM) == STREAM
     impatient.feed(made, b"")
     impatient.addon.response(made)
@@ -371,7 +371,7 @@ def test_provider_that_refuses_once_it_is_free_gets_a_changed_request(
     proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy.set(normalize_retry=20)
-    outlet = first(monkeypatch, b"")
+    client = first(monkeypatch, b"")
     replies += [
         Reply(400, "No", JSON, SEED),
         Reply(200, "OK", EVENTS, live_body=Rest(STREAM)),
@@ -379,7 +379,7 @@ def test_provider_that_refuses_once_it_is_free_gets_a_changed_request(
     made = refused(503)
     response_of(made).headers["retry-after-ms"] = "20"
     assert play(proxy, made).status_code == 200
-    assert outlet.received == STREAM
+    assert client.received == STREAM
     assert loads(made.request.content or b"") == {"model": "m", "stream": True}
 
 
@@ -387,26 +387,26 @@ def test_compressed_refusal_of_a_busy_provider_is_an_event(
     impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     busy = b'{"error":{"message":"40 a minute"}}'
-    outlet = first(monkeypatch, gzip.compress(busy))
+    client = first(monkeypatch, gzip.compress(busy))
     replies.append("it broke off")
     made = refused(429)
     response_of(made).headers.update(
         {"retry-after-ms": "20", "content-encoding": "gzip"}
     )
     assert "content-encoding" not in play(impatient, made).headers
-    assert outlet.received == busy
+    assert client.received == busy
 
 
 def test_large_body_passes_a_stream_that_has_begun(
     impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = first(monkeypatch, b"")
+    client = first(monkeypatch, b"")
     body = dumps({**GOOD_BODY, "more": [{}] * (CONTAINERS + 1)})
     replies.append(Reply(200, "OK", JSON, body))
     made = refused(503)
     response_of(made).headers["retry-after-ms"] = "20"
     play(impatient, made)
-    assert outlet.received == body
+    assert client.received == body
     impatient.feed(made, b"")
     impatient.addon.response(made)
     assert made.metadata[KEY]["came_status"] == 200

@@ -11,7 +11,7 @@ from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.moment import Moment
 from llm_normalize.repair.fix import DONE, USAGE, Fix, calling, chunk, head, wire
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.outcome import EventRecord, Outgoing, Outlet
+from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
 from streams import repaired
 
 STREAM = Asked(stream=True)
@@ -31,11 +31,11 @@ class Stream:
         self.seen = Seen()
         self.sent: list[bytes] = []
         self.closed: list[EventRecord] = []
-        outlet = Outlet(lambda _, data: self.sent.append(data), self.closed.append)
+        sender = ChunkSender(lambda _, data: self.sent.append(data), self.closed.append)
         fixes = Chain(
             [fix for fix in FIXES if fix.name in on], asked, self.seen, "test"
         )
-        self.end = EndState(asked, self.seen, fixes, outlet, lambda *_: None)
+        self.end = EndState(asked, self.seen, fixes, sender, lambda *_: None)
 
     def hold(self, held: Chunk) -> Outgoing:
         outgoing = Outgoing(EventRecord(0, b"raw"), held, b"raw")

@@ -1,4 +1,4 @@
-from llm_normalize.repair.outcome import EventRecord, Outgoing, Outlet
+from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
 from llm_normalize.wire.json_text import Number
 
 
@@ -47,7 +47,7 @@ class Sink:
     def __init__(self) -> None:
         self.sent: list[tuple[EventRecord, bytes]] = []
         self.closed: list[EventRecord] = []
-        self.outlet = Outlet(
+        self.sender = ChunkSender(
             lambda step, data: self.sent.append((step, data)), self.closed.append
         )
 
@@ -55,21 +55,21 @@ class Sink:
 def test_a_piece_that_is_sent_closes_nothing() -> None:
     sink = Sink()
     step = EventRecord(0, b"")
-    sink.outlet.send(Outgoing(step, {}, b"a"))
+    sink.sender.send(Outgoing(step, {}, b"a"))
     assert sink.sent == [(step, b"a")]
     assert sink.closed == []
 
 
 def test_what_rides_on_repairs_has_one_turn() -> None:
     ridden: list[Outgoing] = []
-    outlet = Outlet(lambda *_: None, lambda _: None, ridden.append)
+    sender = ChunkSender(lambda *_: None, lambda _: None, ridden.append)
     changed = Outgoing(EventRecord(0, b""), {}, None)
     for piece in (
         changed,
         Outgoing(changed.record, {}, b"a"),
         Outgoing(changed.record, {}, None, True),
     ):
-        outlet.send(piece)
+        sender.send(piece)
     assert ridden == [changed]
 
 
@@ -77,23 +77,23 @@ def test_a_piece_that_waits_is_counted_until_it_is_released() -> None:
     sink = Sink()
     step = EventRecord(0, b"")
     outgoing = Outgoing(step, {}, b"a")
-    assert sink.outlet.hold(outgoing) is outgoing
+    assert sink.sender.hold(outgoing) is outgoing
     assert (step.waiting, sink.sent) == (1, [])
-    sink.outlet.release(outgoing)
+    sink.sender.release(outgoing)
     assert (step.waiting, sink.sent, sink.closed) == (0, [(step, b"a")], [step])
 
 
 def test_a_piece_that_is_dropped_sends_nothing() -> None:
     sink = Sink()
     step = EventRecord(0, b"")
-    sink.outlet.drop(sink.outlet.hold(Outgoing(step, {}, b"a")))
+    sink.sender.drop(sink.sender.hold(Outgoing(step, {}, b"a")))
     assert (step.waiting, sink.sent, sink.closed) == (0, [], [step])
 
 
 def test_what_is_added_is_a_step_of_its_own_with_nothing_before() -> None:
     sink = Sink()
-    sink.outlet.add(4, {"a": 1}, "x")
-    sink.outlet.add(5, b"data: [DONE]\n\n", "y")
+    sink.sender.add(4, {"a": 1}, "x")
+    sink.sender.add(5, b"data: [DONE]\n\n", "y")
     assert [(step.n, step.before, step.fixes, data) for step, data in sink.sent] == [
         (4, None, ["x"], b'data: {"a":1}\n\n'),
         (5, None, ["y"], b"data: [DONE]\n\n"),

@@ -26,7 +26,7 @@ from llm_normalize.repair.fast_path.patching import Patches
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.outcome import EventRecord, Outgoing, Outlet
+from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
 from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
@@ -118,7 +118,7 @@ OUTPUT = {
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
-        Boundary, Chain, Ending, EndState, Event, EventParser, Output, Outlet, Patches,
+        Boundary, Chain, Ending, EndState, Event, EventParser, Output, ChunkSender, Patches,
         Outgoing, Seen, EventRecord, Template, Templates,
     )
     for name, value in vars(owner).items()
@@ -135,7 +135,7 @@ FIX_PLACES = [
 LASTING = [
     (owner, name)
     for owner, name in PLACES + FIX_PLACES
-    if owner not in (Output, Outlet, Outgoing, EventRecord)
+    if owner not in (Output, ChunkSender, Outgoing, EventRecord)
     and name not in ("flush", "_draw", "_draw_due", "_held", "_send_held", "ride")
     and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]
@@ -266,13 +266,13 @@ def test_what_waits_of_the_event_that_failed_leaves_with_it_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pipe = Pipeline(TOOLS, FIXES)
-    hold = Outlet.hold
+    hold = ChunkSender.hold
 
-    def fail(self: Outlet, outgoing: Outgoing) -> Outgoing:
+    def fail(self: ChunkSender, outgoing: Outgoing) -> Outgoing:
         hold(self, outgoing)
         raise RuntimeError
 
-    monkeypatch.setattr(Outlet, "hold", fail)
+    monkeypatch.setattr(ChunkSender, "hold", fail)
     stop = wire([chunk({"role": None}, finish="stop")])
     assert b"".join(pipe.feed(stop)) == stop
     assert pipe.rescue() == b""

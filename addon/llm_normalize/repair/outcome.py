@@ -91,7 +91,7 @@ class Outgoing:
         return encode(dumps(self.chunk)) if self.raw is None else self.raw
 
 
-class Outlet:
+class ChunkSender:
     """Where chunks are sent, and where some wait.
 
     Args:

@@ -23,7 +23,7 @@ from .fast_path.patching import Patches
 from .fast_path.template import Template
 from .fix import Fix
 from .fix_chain import Chain
-from .outcome import EventRecord, Outcome, Outgoing, Outlet
+from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
 from .output import Output
 
 logger = logging.getLogger(__name__)
@@ -84,8 +84,8 @@ class Pipeline:
         verbatim = "line-end-cr" not in chain.names
         self._drops_comments = _COMMENT in chain.names
         self.output = output = make_output(observe, label, verbatim=verbatim)
-        self._outlet = outlet = Outlet(output.emit, output.close, chain.ride)
-        self._ending = Ending(asked, self.seen, chain, outlet, self._close)
+        self._sender = sender = ChunkSender(output.emit, output.close, chain.ride)
+        self._ending = Ending(asked, self.seen, chain, sender, self._close)
         self._templates = Templates(self._state, lambda: chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
         self._patches = Patches(
@@ -540,7 +540,7 @@ class Pipeline:
 
     def _close(self, record: EventRecord, indexes: set[int] | None) -> None:
         """Send what fixes hold of choices that end, all if None, as part of *record*."""
-        self._drain(record, self._chain.end(record, indexes), self._outlet.send)
+        self._drain(record, self._chain.end(record, indexes), self._sender.send)
 
     def _drain(
         self,

@@ -61,7 +61,7 @@ class FinishRepeated(Fix):
         end.keep_notes(outgoing.chunk, self.name)
         if late is not None:
             end.add_notes(late)
-            end.outlet.send(late)
+            end.sender.send(late)
         if usage_of(outgoing.chunk):
             end.keep(outgoing.chunk, self.name)
         return True

@@ -33,7 +33,7 @@ from ...chat.finish_words import finished_of, rest_of
 from ...chat.notes import NOTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
 from ...wire.json_text import Json, frozen
-from ..outcome import EventRecord, Outgoing, Outlet
+from ..outcome import ChunkSender, EventRecord, Outgoing
 from .choice_progress import ChoiceProgress
 from .moment import Moment
 
@@ -71,7 +71,7 @@ class EndState(ChoiceProgress):
         asked: What the request asked.
         seen: What the stream has sent, recorded by the pipeline.
         fixes: The fixes of the stream, by the moments at which they act.
-        outlet: Where chunks are sent and wait.
+        sender: Where chunks are sent and wait.
         close: Sends what the fixes hold of choices that end, as part of a record.
     """
 
@@ -80,11 +80,11 @@ class EndState(ChoiceProgress):
         asked: Asked,
         seen: Seen,
         fixes: ActAtEnd,
-        outlet: Outlet,
+        sender: ChunkSender,
         close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
         super().__init__(asked, seen)
-        self.outlet = outlet
+        self.sender = sender
         self.close = close
         self._fixes = fixes
         self.opening: Outgoing | None = None
@@ -179,8 +179,8 @@ class EndState(ChoiceProgress):
 
     def add(self, outgoing: Outgoing) -> None:
         """Send *outgoing*, which the provider left out."""
-        self.outlet.send(outgoing)
-        self.outlet.close(outgoing.record)
+        self.sender.send(outgoing)
+        self.sender.close(outgoing.record)
 
     # -- choices ---------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class EndState(ChoiceProgress):
 
     def hold_opening(self, outgoing: Outgoing, *, briefly: bool = False) -> None:
         """Let *outgoing* wait for one event; if *briefly*, a keep-alive is one, too."""
-        self.opening = self.outlet.hold(outgoing)
+        self.opening = self.sender.hold(outgoing)
         self._is_brief = briefly
 
     @property
@@ -209,9 +209,9 @@ class EndState(ChoiceProgress):
             return
         if self.ask(Moment.OPENING_SENT, outgoing):
             self.keep_notes(outgoing.chunk, outgoing.record.fixes[-1])
-            self.outlet.drop(outgoing)
+            self.sender.drop(outgoing)
         else:
-            self.outlet.release(outgoing)
+            self.sender.release(outgoing)
 
     # -- finish reasons ----------------------------------------------------------
 
@@ -237,7 +237,7 @@ class EndState(ChoiceProgress):
     def hold_finish(self, outgoing: Outgoing) -> None:
         """Let *outgoing* wait."""
         self._suspects = self.is_doubtful(outgoing)
-        self.finish = self.outlet.hold(outgoing)
+        self.finish = self.sender.hold(outgoing)
         self._noted = 0
 
     def release_finish(self) -> None:
@@ -246,7 +246,7 @@ class EndState(ChoiceProgress):
         if outgoing is not None:
             self.ask(Moment.WAITED_FINISH, outgoing)
             self.send_finish(outgoing)
-            self.outlet.drop(outgoing)
+            self.sender.drop(outgoing)
 
     def send_finish(self, outgoing: Outgoing) -> None:
         """Send a finish, after what the calls of its choice still lack.
@@ -260,15 +260,15 @@ class EndState(ChoiceProgress):
         """Send *outgoing*, which ends choices, after what the fixes hold of them."""
         self.close(outgoing.record, finished)
         self.ask(Moment.SENT_FINISH, outgoing)
-        self.outlet.send(outgoing)
+        self.sender.send(outgoing)
 
     def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:
         """Send *chunk*, which *fix* adds, before *outgoing*: in its record if it has bytes."""
         if outgoing.record.before is None:
-            self.outlet.add(outgoing.record.n, chunk, fix)
+            self.sender.add(outgoing.record.n, chunk, fix)
         else:
             outgoing.record.fixed(fix)
-            self.outlet.send(Outgoing(outgoing.record, chunk, None))
+            self.sender.send(Outgoing(outgoing.record, chunk, None))
 
     def add_finish(self, outgoing: Outgoing) -> None:
         """Send *outgoing*, a finish reason that the provider left out."""
@@ -286,7 +286,7 @@ class EndState(ChoiceProgress):
         record = EventRecord(n, None)
         self.close(record, indexes)
         if record.fixes:
-            self.outlet.close(record)
+            self.sender.close(record)
 
     def overtake_finish(self, fix: str) -> None:
         """Let what its choice still says be sent before the finish that waits."""
@@ -415,7 +415,7 @@ class EndState(ChoiceProgress):
     def hold_usage(self, outgoing: Outgoing, fix: str) -> None:
         """Let *outgoing*, a usage chunk, wait for *fix*."""
         self.replace_usage()
-        self.usage = self.outlet.hold(outgoing)
+        self.usage = self.sender.hold(outgoing)
         self._usage_fix = fix
 
     def replace_usage(self) -> None:
@@ -423,7 +423,7 @@ class EndState(ChoiceProgress):
         outgoing, self.usage = self.usage, None
         if outgoing is not None:
             outgoing.fixed(self._usage_fix)
-            self.outlet.drop(outgoing)
+            self.sender.drop(outgoing)
             self.keep_notes(outgoing.chunk, self._usage_fix)
 
     def bare_choices(self) -> list[Chunk]:
@@ -443,7 +443,7 @@ class EndState(ChoiceProgress):
             outgoing, self.usage = self.usage, None
             self.add_notes(outgoing)
             self.pass_usage()
-            self.outlet.release(outgoing)
+            self.sender.release(outgoing)
         if self.figures and not self.opened - self.finished:
             self._add_figures(n, envelope)
         self.flush_notes(n)
@@ -464,7 +464,7 @@ class EndState(ChoiceProgress):
         chunk = {**envelope, "choices": found}
         self.ride_notes(chunk)
         self.ride(chunk)
-        self.outlet.add(n, chunk, self.figures_fix)
+        self.sender.add(n, chunk, self.figures_fix)
 
     # -- notes: what dropped chunks held besides -----------------------------------
 
@@ -549,4 +549,4 @@ class EndState(ChoiceProgress):
         }
         if self.notes:
             self.ride_notes(chunk)
-            self.outlet.add(n, chunk, CHOICES)
+            self.sender.add(n, chunk, CHOICES)

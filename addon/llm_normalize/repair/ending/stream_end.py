@@ -16,7 +16,7 @@ from ...chat.finish_words import finished_of, is_bare_finish
 from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
-from ..outcome import EventRecord, Outgoing, Outlet
+from ..outcome import ChunkSender, EventRecord, Outgoing
 from .end_state import CHOICES, ActAtEnd, EndState
 from .moment import Moment
 
@@ -28,7 +28,7 @@ class Ending:
         asked: What the request asked.
         seen: What the stream has sent, recorded by the pipeline.
         fixes: The fixes of the stream, by the moments at which they act.
-        outlet: Where chunks are sent and wait.
+        sender: Where chunks are sent and wait.
         close: Sends what the fixes hold of choices that end, as part of a record.
     """
 
@@ -37,11 +37,11 @@ class Ending:
         asked: Asked,
         seen: Seen,
         fixes: ActAtEnd,
-        outlet: Outlet,
+        sender: ChunkSender,
         close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
-        self._asked, self._seen, self._outlet = asked, seen, outlet
-        self.state = EndState(asked, seen, fixes, outlet, close)
+        self._asked, self._seen, self._sender = asked, seen, sender
+        self.state = EndState(asked, seen, fixes, sender, close)
 
     # -- what comes in ---------------------------------------------------------
 
@@ -84,7 +84,7 @@ class Ending:
         elif not (state.new and state.ask(Moment.OPENING, outgoing)) and not state.ask(
             Moment.GOES_ON, outgoing
         ):
-            self._outlet.send(outgoing)
+            self._sender.send(outgoing)
 
     def _pass_finish(
         self, waiting: Outgoing, outgoing: Outgoing, indexes: set[int], *, bare: bool
@@ -145,7 +145,7 @@ class Ending:
             # OpenAI's moderation follows the finish: no usage does, unless asked for.
             if self._asked.usage or "moderation" in outgoing.chunk:
                 state.release_finish()
-            self._outlet.send(outgoing)
+            self._sender.send(outgoing)
 
     def _emptied(self, outgoing: Outgoing) -> None:
         """Take in a chunk whose choices are gone: its usage may not be the last."""
@@ -163,7 +163,7 @@ class Ending:
         if not self._asked.usage:
             if not state.ask(Moment.USAGE_UNASKED, outgoing):
                 state.release_finish()
-                self._outlet.send(outgoing)
+                self._sender.send(outgoing)
             return
         if state.ask(Moment.USAGE_REPEATED, outgoing):
             return
@@ -173,7 +173,7 @@ class Ending:
         state.release_finish()
         state.close(outgoing.record, None)
         state.pass_usage()
-        self._outlet.send(outgoing)
+        self._sender.send(outgoing)
 
     def _late(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Take in a chunk after `[DONE]` or an error: it passes, but for empty choices."""
@@ -191,7 +191,7 @@ class Ending:
             or usage_of(outgoing.chunk)
             or not (indexes or empty)
         ):
-            self._outlet.send(outgoing)
+            self._sender.send(outgoing)
 
     def done(self, outgoing: Outgoing) -> None:
         """Take in the provider's `[DONE]`."""
@@ -209,14 +209,14 @@ class Ending:
         if not self._seen.error:
             state.flush_usage(n)
         state.done = True
-        self._outlet.send(outgoing)
+        self._sender.send(outgoing)
 
     def error(self, outgoing: Outgoing) -> None:
         """Take in an error event: nothing may be added to the stream after it."""
         self._seen.error = True
         self._send_all(outgoing.record.n - 1)
         self.state.flush_usage(outgoing.record.n - 1)
-        self._outlet.send(outgoing)
+        self._sender.send(outgoing)
 
     def other(self) -> None:
         """Take in an event that is not understood.
@@ -301,7 +301,7 @@ class Ending:
             failed: The record whose block is about to pass as received, if any.
         """
         self.state.forget_waiting()
-        self._outlet.rescue(failed)
+        self._sender.rescue(failed)
         if failed is None or self.state.figures_fix not in failed.fixes:
             self.state.flush_usage(n - 1)
 
@@ -310,7 +310,7 @@ class Ending:
         opening = self.state.opening
         waiting = self.state.forget_waiting()
         for outgoing in waiting:
-            self._outlet.drop(outgoing)
+            self._sender.drop(outgoing)
         is_loss = any(outgoing is not opening for outgoing in waiting)
         return is_loss or bool(self.state.figures)
 
