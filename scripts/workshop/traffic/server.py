@@ -282,6 +282,10 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self.writable.set()
+        # asyncio does not for a socket of `create_server`; then a second small write waits
+        # 40 ms for the peer's system to acknowledge the first.
+        raw = transport.get_extra_info("socket")
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         tls = transport.get_extra_info("ssl_object")
         if tls is not None:
             self.protocol = tls.selected_alpn_protocol() or self.protocol
