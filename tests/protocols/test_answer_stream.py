@@ -12,7 +12,7 @@ from llm_normalize.protocols.protocol import (
     ServerEvent,
 )
 from llm_normalize.repair.fix import DONE, chunk, wire
-from llm_normalize.wire.sse import LIMIT
+from llm_normalize.wire.sse import BOM, LIMIT
 from proxies import fail
 
 TEXT = wire([chunk({"content": "é"})])
@@ -60,6 +60,19 @@ def test_event_leaves_with_its_last_byte() -> None:
     stream = AnswerStream(Echo())
     assert stream(TEXT[:-1]) == b""
     assert stream(TEXT[-1:]) == event("chunk", '{"content":"é"}')
+
+
+def test_event_that_ends_a_part_of_another_is_none_of_its_own() -> None:
+    stream = AnswerStream(Echo())
+    assert stream(b"data: ") == b""
+    assert stream(TEXT) == b""  # its line is no JSON, so no client of chat reads it
+
+
+def test_byte_order_mark_begins_the_first_event_alone() -> None:
+    stream, marked = AnswerStream(Echo()), BOM + TEXT
+    assert stream(TEXT) == event("chunk", '{"content":"é"}')
+    assert stream(marked) == b""
+    assert AnswerStream(Echo())(marked) == event("chunk", '{"content":"é"}')
 
 
 def test_nothing_follows_the_end() -> None:

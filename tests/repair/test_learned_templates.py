@@ -29,6 +29,7 @@ from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.repair.translated_output import TranslatedOutput
+from llm_normalize.wire.event_boundary import EVENT
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 from properties import test_recorded as recorded
@@ -294,10 +295,26 @@ def test_settled_stream_is_translated_unread(protocol: ClientProtocol) -> None:
 def test_event_of_which_the_figures_are_read_late_is_translated_once(
     protocol: ClientProtocol,
 ) -> None:
-    play = Play(protocol=protocol)
-    play.settle(lambda word: counting(word, ord(word[-1])))
-    assert b'" a"' in play.say(counting(" a", 200))
-    assert b'" a"' not in play.say(chunk({}, finish="stop"))
+    words = [counting(word, 5 + at) for at, word in enumerate([*WORDS, " now", " a"])]
+    reads = [wire([each]) for each in (HEAD, *words, chunk({}, finish="stop"))]
+    assert_same([*reads, DONE], STREAM, FIXES, protocol)
+
+
+def test_events_that_are_not_read_cost_less_but_something() -> None:
+    costs = []
+    for protocol in (None, MESSAGES):
+        play = Play(protocol=protocol)
+        play.settle()
+        play.pipeline.refill(10_000)
+        play.say(*[text(" a")] * 100)  # each a read
+        one_by_one = 10_000 - play.pipeline.spare
+        play.pipeline.refill(10_000)
+        play.feed(wire([text(" a")] * 100))
+        together = 10_000 - play.pipeline.spare
+        assert 100 * play.pipeline.output.cost <= together < 100 * EVENT
+        assert abs(one_by_one - together) <= 100
+        costs.append(together)
+    assert costs[0] < costs[1]
 
 
 def test_event_of_which_nothing_is_sent_is_recorded_as_such() -> None:

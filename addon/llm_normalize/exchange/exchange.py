@@ -136,7 +136,7 @@ class Exchange:
     def resume(cls, flow: http.HTTPFlow) -> Self:
         """Return the exchange of a flow that began before the addon was loaded."""
         found: Any = flow.metadata.pop(HANDED_OVER, None) if flow.live else None
-        # An older version of the addon has handed less over.
+        # Another version of the addon may have handed less over, or more.
         route, model, translated = (*(found or ()), None, None, None)[:3]
         return cls(
             flow,

@@ -63,12 +63,13 @@ class AnswerStream:
         self._is_over = False
 
     def __call__(self, data: bytes) -> bytes:
-        """Return what is sent for *data*; nothing after an error. Never raises."""
+        """Return what is sent for *data*; nothing after the end. Never raises."""
         out: list[bytes] = []
         try:
             # The repair sends one event after the other: most need no parser.
             sole = Event(data, 1).payload() if self._parser.is_between else None
             if sole is not None:
+                self._parser.count += 1
                 return b"" if self._is_over else self._payload(sole)
             for item in self._parser.read(data):
                 if self._is_over:

@@ -23,11 +23,12 @@ class TranslatedOutput(Output):
     Args:
         of: What `Output` is given.
         translate: Returns what the client gets for bytes of a repaired stream, whatever
-            their cut; nothing after an error.
+            their cut; nothing after the stream's end. `Patches` has it, too: while
+            `nothing` is sent, no event goes unread.
     """
 
     translate: Callable[[bytes], bytes]
-    cost = Output.cost + EVENT // 8
+    cost = Output.cost + EVENT // 8  # of the long way, translating takes that part
 
     def __init__(
         self, *of: Any, translate: Callable[[bytes], bytes], verbatim: bool
@@ -43,7 +44,7 @@ class TranslatedOutput(Output):
     def emit(self, record: EventRecord, data: bytes) -> None:
         """Send what becomes of *data*, which belongs to *record*, if anything does."""
         record.fixed(TRANSLATED)
-        if record is self.record:
+        if record is self.record:  # not what another event lets go
             self._repaired.append(data)
         if translated := self.translate(data):
             super().emit(record, translated)

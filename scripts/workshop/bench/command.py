@@ -30,7 +30,7 @@ from workshop.bench.sides import (
 )
 from workshop.child import START, ChildError
 
-VERSION = 1  # of the JSON
+VERSION = 2  # of the JSON
 INTERRUPTED = 130
 MICRO_EVENTS = 1000
 DOCUMENT = markers.DOCS / "performance.md"

@@ -86,7 +86,10 @@ def jobs_of(
     match part:
         case "paced":
             return [
-                Job(part, side, max(1, int(streams * scale / side.slow)), events)
+                # More at once would be another load: more rounds are what there is for that.
+                Job(
+                    part, side, max(1, int(streams * min(1, scale) / side.slow)), events
+                )
                 for events, streams in PACED.items()
                 for side in rivals
             ]

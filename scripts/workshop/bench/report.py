@@ -64,7 +64,7 @@ def columns() -> list[tuple[str, Cell]]:
     found: list[tuple[str, Cell]] = [
         (f"CPU per event, {events} events", _paced(str(events))) for events in PACED
     ]
-    found.append(("a long burst", lambda side: _duel(side.get("burst"))))
+    found.append(("CPU per event, a long burst", lambda side: _duel(side.get("burst"))))
     for streams in SATURATION:
         head = f"events/s, {_streams(streams)}"
         found.append((head, _saturation(str(streams), "events_per_s")))

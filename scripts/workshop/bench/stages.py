@@ -25,7 +25,7 @@ from workshop.bench.layers import Layers
 from workshop.bench.traffic import DONE, Kind, dialect, http_chunk
 
 ASKED = Asked(stream=True, id="bench")
-TRANSLATED: dict[str, Any] = {
+REQUEST: dict[str, Any] = {
     "model": "m",
     "max_tokens": 9,
     "messages": [],
@@ -158,28 +158,17 @@ def rewriter(
     assert decoder is not None
     output: Callable[..., Output] = Output
     if protocol is not None:
-        stream = AnswerStream(protocol.translate(TRANSLATED, {}).answer)
+        stream = AnswerStream(protocol.translate(REQUEST, {}).answer)
         output = partial(TranslatedOutput, translate=stream)
     pipeline = Pipeline(ASKED, FIXES, answer.add_event, "bench", answer.count, output)
     return Rewriter(pipeline, decoder)
 
 
 def _whole(
-    write: Callable[[Any], None] | None,
+    write: Callable[[Any], None] | None = None, protocol: ClientProtocol | None = None
 ) -> Callable[[Kind, Sequence[bytes]], tuple[Work, int]]:
     def make(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
-        made = rewriter(write)
-        settle(made, kind)
-        return _each(made, events)
-
-    return make
-
-
-def _translated(
-    protocol: ClientProtocol,
-) -> Callable[[Kind, Sequence[bytes]], tuple[Work, int]]:
-    def make(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
-        made = rewriter(protocol=protocol)
+        made = rewriter(write, protocol)
         settle(made, kind)
         return _each(made, events)
 
@@ -226,10 +215,10 @@ STAGES = (
     Row("stage", "Pipeline without fixes", _pipeline(())),
     Row("stage", "Pipeline, settled", _pipeline(FIXES)),
     Row("stage", f"Pipeline, streams of {SHORT + 3} events", _unsettled),
-    Row("stage", "Rewriter, settled stream", _whole(None)),
+    Row("stage", "Rewriter, settled stream", _whole()),
     Row("stage", "Rewriter, the same with the log", _whole(lambda _: None)),
     *(
-        Row("stage", f"Rewriter, translated to {each.name}", _translated(each))
+        Row("stage", f"Rewriter, translated to {each.name}", _whole(protocol=each))
         for each in PROTOCOLS
     ),
     Row("stage", "a line of the log, in its thread", _log),

@@ -53,8 +53,8 @@ class Patches:
     def of(self, data: bytes, n: int | None = None) -> bytes | None:
         """Return what is sent for *data* if it is one event that a template knows.
 
-        Else None, and nothing has happened. Most events go no further than here. It may
-        be nothing that is sent, where that is translated.
+        Else None, and nothing has happened. Most events go no further than here. Empty if
+        nothing is sent for it: a translation may hold its text back.
 
         Args:
             data: What was received.
