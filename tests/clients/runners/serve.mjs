@@ -82,7 +82,11 @@ async function reportOf({ client, url, request }, stray) {
   return report;
 }
 
-/** Serves the cases, one after another; more at once where each is a program that waits. */
+/**
+ * Serves the cases, one after another; several at once where each is a program that waits.
+ *
+ * Those must not change what they share, nor leave a promise unhandled.
+ */
 export async function serve(atOnce = 1) {
   const stray = [];
   process.on("unhandledRejection", (error) => stray.push(error));
