@@ -60,7 +60,7 @@ def arguments_in(data: bytes, asked: Asked = ASKED) -> str:
     """Return the arguments of the one call that a strict client takes."""
     out = repaired(data, asked)
     assert conformance.check_stream(out, REQUEST) == []
-    assert repaired(out, asked) == out
+    assert b"".join(feed([out], asked)) == out
     (call,) = taken(out).choices[0].calls
     return call.arguments
 
