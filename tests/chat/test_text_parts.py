@@ -103,6 +103,7 @@ def in_body(
     return message["content"] or "", thought, calls, choice["finish_reason"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])
 def test_a_call_in_a_text_is_a_call(size: int) -> None:
     calls = [("f", '{"a":1}'), ("g", '{"b":2,"c":"x y"}')]
@@ -282,6 +283,7 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("before", ["", "Let me see.\n"])
 @pytest.mark.parametrize("name", CALLS)
 def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
@@ -294,6 +296,7 @@ def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
     assert in_body(before + text) == (before, "", calls, "tool_calls")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CALLS)
 def test_no_form_is_a_call_without_its_tool_or_the_option(name: str) -> None:
     text, _ = CALLS[name]
@@ -414,6 +417,7 @@ def test_text_before_a_form_is_never_lost(text: str, size: int, name: str) -> No
         assert sum(len(part.calls or ()) for part in parts) == len(calls)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_marks_of_harmony_s_messages_go_with_what_they_mean(size: int) -> None:
     text = ANALYSIS + FINAL + "Hi there<|return|>"
@@ -568,8 +572,9 @@ def test_call_that_lacks_only_its_end_is_sent_after_a_moment() -> None:
     assert taken(b"".join(out)).choices[0].finish_reason == "tool_calls"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.unmeasured), 4, 9])
+@pytest.mark.parametrize("size", [1, 4, 9])
 def test_call_whose_provider_pauses_within_it_is_one(name: str, size: int) -> None:
     text, calls = CALLS[name]
     pipeline = Pipeline(ASKED, EVERY_FIX)
