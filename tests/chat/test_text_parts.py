@@ -676,8 +676,8 @@ def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
     texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
     for text in texts:
         events = [chunk({"content": text}, index=at) for at in range(MANY + 2)]
-        out = taken(repaired(wire(events), ASKED, EVERY_FIX, ended=False))
-        assert out.choices[MANY + 1].text == text
+        out = b"".join(feed([wire(events)], ASKED, EVERY_FIX, ended=False))
+        assert taken(out).choices[MANY + 1].text == text
 
 
 def test_text_that_waits_is_bounded() -> None:
