@@ -11,6 +11,7 @@ from mitmproxy import http
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
+import _bootstrap
 import add_capture
 from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
 
@@ -35,7 +36,7 @@ def added(
 ) -> Callable[..., tuple[int, str, str]]:
     """Do the same here: the exit code, and what was printed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(add_capture._bootstrap, "ensure", lambda: None)
+    monkeypatch.setattr(_bootstrap, "ensure", lambda: None)
 
     def run(*args: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", [str(SCRIPT), *args])
