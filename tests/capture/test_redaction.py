@@ -289,6 +289,7 @@ def test_any_text_stays_json(text: str) -> None:
     assert len(out["content"]) == len(text)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "make",
     [

@@ -613,6 +613,7 @@ def test_several_choices_of_a_body_become_a_stream(asked: Asked) -> None:
         assert out.count(b'"role":"assistant"') == 2
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
 @pytest.mark.parametrize("forced", [False, True])
 @pytest.mark.parametrize("finish", ["tool_calls", None])
@@ -638,6 +639,7 @@ def test_tool_calls_of_a_body_become_a_stream(
     assert b'"finish_reason":"%b"' % reason.encode() in out
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "body",
     [
@@ -715,6 +717,7 @@ def test_a_body_after_chunks_adds_no_second_answer() -> None:
     assert conformance.meaning_of_stream(repaired(data, PLAIN)).choices[0].text == "Hi"
 
 
+@pytest.mark.unmeasured
 def test_lists_of_many_chunks_are_joined_in_linear_time() -> None:
     def make(count: int) -> list[Chunk]:
         return [chunk({"annotations": [at]}) for at in range(count)]

@@ -60,7 +60,7 @@ def arguments_in(data: bytes, asked: Asked = ASKED) -> str:
     """Return the arguments of the one call that a strict client takes."""
     out = repaired(data, asked)
     assert conformance.check_stream(out, REQUEST) == []
-    assert repaired(out, asked) == out
+    assert b"".join(feed([out], asked)) == out
     (call,) = taken(out).choices[0].calls
     return call.arguments
 
@@ -142,6 +142,7 @@ OWN: list[list[str]] = [
 ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("fragments", OWN)
 def test_arguments_that_are_json_pass_unchanged(fragments: list[str]) -> None:
     assert arguments_in(answer(*fragments)) == "".join(fragments)

@@ -31,7 +31,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from measured import unmeasured
-from streams import repaired
+from streams import feed, repaired
 
 PROPERTIES: Chunk = {
     "a": {"type": "integer"},
@@ -83,7 +83,7 @@ def said(
         out = repaired(answer(text, size, finish=finish), asked, fixes)
     with unmeasured():
         assert conformance.check_stream(out, conformance.Request(stream=True)) == []
-        assert repaired(out, asked, fixes) == out
+        assert b"".join(feed([out], asked, fixes)) == out
     choice = taken(out).choices[0]
     calls = [(call.name, call.arguments) for call in choice.calls]
     return choice.text, choice.reasoning, calls, str(choice.finish_reason)
@@ -103,6 +103,7 @@ def in_body(
     return message["content"] or "", thought, calls, choice["finish_reason"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])
 def test_a_call_in_a_text_is_a_call(size: int) -> None:
     calls = [("f", '{"a":1}'), ("g", '{"b":2,"c":"x y"}')]
@@ -282,6 +283,7 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("before", ["", "Let me see.\n"])
 @pytest.mark.parametrize("name", CALLS)
 def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
@@ -294,6 +296,7 @@ def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
     assert in_body(before + text) == (before, "", calls, "tool_calls")
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CALLS)
 def test_no_form_is_a_call_without_its_tool_or_the_option(name: str) -> None:
     text, _ = CALLS[name]
@@ -414,6 +417,7 @@ def test_text_before_a_form_is_never_lost(text: str, size: int, name: str) -> No
         assert sum(len(part.calls or ()) for part in parts) == len(calls)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_marks_of_harmony_s_messages_go_with_what_they_mean(size: int) -> None:
     text = ANALYSIS + FINAL + "Hi there<|return|>"
@@ -568,8 +572,9 @@ def test_call_that_lacks_only_its_end_is_sent_after_a_moment() -> None:
     assert taken(b"".join(out)).choices[0].finish_reason == "tool_calls"
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.unmeasured), 4, 9])
+@pytest.mark.parametrize("size", [1, 4, 9])
 def test_call_whose_provider_pauses_within_it_is_one(name: str, size: int) -> None:
     text, calls = CALLS[name]
     pipeline = Pipeline(ASKED, EVERY_FIX)
@@ -671,8 +676,8 @@ def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
     texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
     for text in texts:
         events = [chunk({"content": text}, index=at) for at in range(MANY + 2)]
-        out = taken(repaired(wire(events), ASKED, EVERY_FIX, ended=False))
-        assert out.choices[MANY + 1].text == text
+        out = b"".join(feed([wire(events)], ASKED, EVERY_FIX, ended=False))
+        assert taken(out).choices[MANY + 1].text == text
 
 
 def test_text_that_waits_is_bounded() -> None:

@@ -1281,6 +1281,7 @@ def test_usage(items: list[Any]) -> None:
         ({"error": {"reason": "m", "x": "y"}}, Error(("m",))),
         ({"choices": [], "errors": "m", "usage": USAGE}, Error(("m",))),
         ({**TEXT, "errors": [{"message": "m", "code": 1}]}, Error(("m",), "1")),
+        ({"choices": [{"error": {"message": "m", "code": 1}}]}, Error(("m",), "1")),
     ],
 )
 def test_errors(value: Any, error: Error) -> None:
@@ -1412,6 +1413,31 @@ def test_loss_is_found(word: str, after: bytes) -> None:
     assert word in faults[0]
 
 
+@pytest.mark.parametrize(
+    ("more", "figures"),
+    [
+        (
+            {"prompt_tokens_details": {"cached_tokens": 1}},
+            ["prompt_tokens_details.cached_tokens 1"],
+        ),
+        ({"cost": 0.25}, ["cost 0.25"]),
+        ({"cost": "0.25"}, ["cost 0.25"]),
+        ({"cost": "much"}, []),
+        ({"cost": None}, []),
+        ({"estimated": True}, []),
+        ({"prompt_tokens_details": 1}, []),
+    ],
+)
+def test_figure_of_usage_is_a_number(more: Any, figures: list[str]) -> None:
+    before, after = (
+        meaning_of_stream(sse(OPEN, STOP, bare(usage=usage), DONE))
+        for usage in (USAGE | more, USAGE)
+    )
+    gone = [f"usage: {figure} became None" for figure in figures]
+    assert lost(before, after) == gone
+    assert lost(after, before) == []
+
+
 def meant(*items: Any) -> Meaning:
     return meaning_of_stream(sse(*items))
 
@@ -1539,6 +1565,7 @@ def test_openai_conforms(entry: Any) -> None:
         assert check_body(data, request) == []
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("entry", recorded())
 def test_any_recording_is_understood(entry: Any) -> None:
     data = (CAPTURES / entry["file"]).read_bytes()

@@ -891,6 +891,7 @@ def test_large_native_answer_becomes_a_stream_in_a_thread(proxy: Proxy) -> None:
     assert "".join(said) == text
 
 
+@pytest.mark.unmeasured
 def test_reads_of_one_turn_share_what_may_be_looked_at(proxy: Proxy) -> None:
     made = chat_flow()
     odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(2000)]
@@ -978,6 +979,7 @@ def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
     ]
 
 
+@pytest.mark.unmeasured
 def test_large_answer_of_another_addon_slows_no_provider_down(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -1007,6 +1009,7 @@ def test_bug_in_what_slows_a_provider_down_costs_no_stream(
     assert proxy.end() == "complete"
 
 
+@pytest.mark.unmeasured
 def test_large_answer_of_another_addon_has_one_record_after_a_reload(
     proxy: Proxy,
 ) -> None:

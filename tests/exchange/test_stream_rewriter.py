@@ -78,6 +78,7 @@ def rewrite(data: bytes, encoding: str = "", *, repair: bool = True) -> bytes:
     return whole
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("encoding", ENCODERS)
 def test_a_stream_is_decoded_and_repaired_in_any_cut(encoding: str) -> None:
     assert rewrite(ENCODERS[encoding](GOOD), encoding) == GOOD
@@ -208,6 +209,7 @@ def test_what_inflates_to_too_much_at_once_is_broken_off(
     )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
 def test_what_inflates_to_as_much_as_may_be_leaves(encoding: str) -> None:
     client = Client(encoding)
@@ -409,6 +411,7 @@ ORDINARY: dict[str, Callable[[int], Any]] = {
 ODD_BURSTS = [(name, 400) for name in ("keys", "ids", "calls")] + [("choices", 250)]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 @pytest.mark.parametrize(("name", "count"), [("texts", 1000), *ODD_BURSTS])
 def test_ordinary_burst_is_repaired_wholly(
@@ -425,6 +428,7 @@ def test_ordinary_burst_is_repaired_wholly(
     assert len(client.steps) > count / 2
 
 
+@pytest.mark.unmeasured
 def test_streams_share_what_may_be_looked_at_in_one_turn() -> None:
     later = list[Callable[[], None]]()
     turn = Turn(later.append)

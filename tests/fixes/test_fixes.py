@@ -49,6 +49,7 @@ def run_body(data: bytes, fix: type[Fix], example: Example) -> EventRecord:
     return repair_body(data, status, example.asked, alone(fix))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("fix", "example"), STREAMS)
 def test_stream_example_comes_out_as_declared_and_stays(
     fix: type[Fix], example: Example
@@ -112,6 +113,7 @@ def test_fix_declares_a_state_if_it_has_attributes(fix: type[Fix]) -> None:
     assert (fix in STATEFUL) is bool(attributes_of(fix(STREAM, Seen())))
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("fix", STATEFUL, ids=lambda fix: fix.name)
 def test_declared_state_follows_the_attributes_and_is_a_snapshot(
     fix: type[Fix],
@@ -175,12 +177,14 @@ OPENAI: dict[str, tuple[Asked, Wire]] = {
 }
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("fix", EVERY_FIX, ids=lambda fix: fix.name)
 def test_fix_leaves_openai_alone(fix: type[Fix]) -> None:
     for asked, events in OPENAI.values():
         assert repaired(wire(events), asked, alone(fix)) == wire(events)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "fix",
     [
@@ -243,6 +247,7 @@ def test_no_shape_of_json_makes_a_fix_fail(
     assert not caplog.records
 
 
+@pytest.mark.unmeasured
 def test_examples_are_not_changed_by_running_them() -> None:
     for fix in FIXES:
         for example in fix.examples:

@@ -105,6 +105,7 @@ BESIDE = [
 ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("fix", "example"), CHANGING)
 def test_quirk_of_a_skipped_fix_stays(fix: type[Fix], example: Example) -> None:
     assert keeps_quirk(fix, example, {fix.name, *fix.also_covered_by})

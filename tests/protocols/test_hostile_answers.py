@@ -36,6 +36,7 @@ def texts_beside_a_call(count: int) -> list[dict[str, Any]]:
     return [_call(0, '{"a":"', "call_0"), *(chunk(each) for each in turn * count)]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
 @pytest.mark.parametrize(
     "make", [calls_that_stay_open, calls_of_one_id, texts_beside_a_call]

@@ -193,6 +193,7 @@ def test_framing_fixes_see_what_the_one_before_made() -> None:
     assert step.fixes == ["event-split", "event-drop"]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "fix", [fix for fix in FIXES if fix.key], ids=lambda fix: fix.name
 )

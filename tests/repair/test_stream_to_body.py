@@ -348,6 +348,7 @@ def test_without_the_fix_a_stream_stays_as_it_is() -> None:
     assert (step.after, step.fixes) == ([wire(STREAM)], [])
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("off", FIXES)
 def test_without_one_fix_a_stream_loses_nothing(off: type[Fix]) -> None:
     fixes = [fix for fix in FIXES if fix is not off]

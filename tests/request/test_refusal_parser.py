@@ -538,6 +538,7 @@ def test_without_words_only_fields_for_names_count() -> None:
     assert refusal_of(json.dumps(role).encode(), words=False) == Refusal()
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "part", ["a", "a.", "a -> ", "a, ", "a and ", " ", "'", "[", "('messages.1' : "]
 )

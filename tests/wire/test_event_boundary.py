@@ -188,6 +188,7 @@ def test_values_of_a_line_are_all_of_it_or_none(
     assert values_in(data) == values
 
 
+@pytest.mark.unmeasured
 def test_values_of_a_line_are_found_in_linear_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

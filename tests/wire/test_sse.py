@@ -185,6 +185,7 @@ def test_no_byte_is_lost_and_no_cut_matters(data: bytes) -> None:
     read(data)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("text", [b"x", b"x\r", b"data: x\r", b"[{\n"])
 def test_tiny_reads_scan_each_byte_a_few_times_only(
     monkeypatch: pytest.MonkeyPatch, text: bytes

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from mitmproxy import http
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
+import _bootstrap
+import add_capture
 from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "add_capture.py"
@@ -23,6 +26,23 @@ def add(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+@pytest.fixture
+def added(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Callable[..., tuple[int, str, str]]:
+    """Do the same here: the exit code, and what was printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_bootstrap, "ensure", lambda: None)
+
+    def run(*args: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", [str(SCRIPT), *args])
+        return (add_capture.main(), *capfd.readouterr())
+
+    return run
 
 
 @pytest.fixture
@@ -74,36 +94,39 @@ def test_folders_run_as_tests_at_once(flows: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("flows")
-def test_what_is_beyond_repair_fails_and_says_where_to_look(tmp_path: Path) -> None:
-    done = add(tmp_path, "flows")
+def test_what_is_beyond_repair_fails_and_says_where_to_look(
+    tmp_path: Path, added: Callable[..., tuple[int, str, str]]
+) -> None:
+    code, out, _ = added("flows")
     folder = Path("captures/integrate.api.nvidia.com-m-stream-3")
-    assert done.returncode == 1
-    assert f"{folder}: not yet as OpenAI would send it" in done.stdout
-    assert f"doctor.py {folder}" in done.stdout
-    assert "left out: it asks for no chat completion" in done.stdout
-    assert "left out: it is no HTTP" in done.stdout
+    assert code == 1
+    assert f"{folder}: not yet as OpenAI would send it" in out
+    assert f"doctor.py {folder}" in out
+    assert "left out: it asks for no chat completion" in out
+    assert "left out: it is no HTTP" in out
     assert (tmp_path / folder / "response.sse").exists()
 
 
 @pytest.mark.usefixtures("flows")
-def test_nothing_to_make_a_folder_of_is_reported(tmp_path: Path) -> None:
-    done = add(tmp_path, "flows", "--only", "nowhere.test")
-    assert done.returncode == 3
-    assert "there is no answer to a chat completion" in done.stderr
+def test_nothing_to_make_a_folder_of_is_reported(
+    added: Callable[..., tuple[int, str, str]],
+) -> None:
+    code, _, err = added("flows", "--only", "nowhere.test")
+    assert code == 3
+    assert "there is no answer to a chat completion" in err
 
 
 @pytest.mark.usefixtures("flows")
-def test_what_cannot_be_read_is_reported_in_one_sentence(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_in_one_sentence(
+    tmp_path: Path, added: Callable[..., tuple[int, str, str]]
+) -> None:
     (tmp_path / "text").write_text("no flows")
-    done = add(tmp_path, "text")
-    assert done.returncode == 1
-    assert done.stderr.startswith("add_capture.py: text: no file of flows (")
-    assert done.stderr.count("\n") == 1
-    done = add(tmp_path, "missing")
-    assert (done.returncode, done.stderr) == (
-        2,
-        "add_capture.py: missing: there is no such file\n",
-    )
-    done = add(tmp_path, "flows", "-o", "text")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+    code, _, err = added("text")
+    assert code == 1
+    assert err.startswith("add_capture.py: text: no file of flows (")
+    assert err.count("\n") == 1
+    code, _, err = added("missing")
+    assert (code, err) == (2, "add_capture.py: missing: there is no such file\n")
+    code, _, err = added("flows", "-o", "text")
+    assert code == 1
+    assert err.startswith("add_capture.py: ")

@@ -60,11 +60,11 @@ def response(flow):
 def test_short_soak_finds_nothing_wrong(tmp_path: Path) -> None:
     found = tmp_path / "figures.json"
     done = script_runs.run(
-        "soak", "--seed", "1", "--sessions", "60", "--json", str(found)
+        "soak", "--seed", "1", "--sessions", "24", "--json", str(found)
     )
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(found.read_text())
-    numbers = [n for k in range(60) for n in session(1, k).numbers]
+    numbers = [n for k in range(24) for n in session(1, k).numbers]
     assert figures["streams"] == len(numbers)
     assert figures["kinds"] == Counter(plan(1, n).kind for n in numbers)
     assert figures["faults"].keys() > FAULTS.keys() - {""}

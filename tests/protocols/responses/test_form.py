@@ -65,6 +65,7 @@ def places() -> list[tuple[int, str]]:
     return [(at, key) for at, (_, data) in enumerate(good()) for key in data]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(("at", "key"), places())
 @pytest.mark.parametrize("value", [None, "other", -1])
 def test_field_that_is_wrong_is_found(at: int, key: str, value: Any) -> None:
