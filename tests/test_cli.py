@@ -121,8 +121,8 @@ def test_help_of_a_tool_has_every_flag_that_it_had(name: str) -> None:
         check=True,
     )
     assert f"llm-normalize {name}" in done.stdout.replace("[run]", "run")
-    told = set(re.findall(r"--[a-z][\w-]*", done.stdout))
-    assert set(NAMES["flags"].get(name, ())) - OF_MITMPROXY <= told
+    reported = set(re.findall(r"--[a-z][\w-]*", done.stdout))
+    assert set(NAMES["flags"].get(name, ())) - OF_MITMPROXY <= reported
 
 
 def test_every_flag_that_is_promised_is_a_tools() -> None:

@@ -193,9 +193,11 @@ def test_text_in_fragments_is_one_text() -> None:
     whole = "".join(chr(97 + n % 26) for n in range(60))
     parts = [chunk({"content": whole[at : at + 3]}) for at in range(0, 60, 3)]
     out = filled(wire(parts))
-    told = "".join(re.findall(r'"content":"(\w+)"', out.decode()))
+    reported = "".join(re.findall(r'"content":"(\w+)"', out.decode()))
     message = filled(event(content=whole))
-    assert len(set(re.findall(r"\w{3}", told))) > 10  # not the same letters each time
+    assert (
+        len(set(re.findall(r"\w{3}", reported))) > 10
+    )  # not the same letters each time
     assert len(message) == len(event(content=whole))
 
 
@@ -213,14 +215,14 @@ def test_arguments_stay_json_over_all_fragments() -> None:
     events = [calling(head())]
     events += [calling(rest(0, each)) for each in cuts]
     out = filled(wire(events)).decode()
-    told = "".join(
+    reported = "".join(
         json.loads(f'"{each}"')
         for each in re.findall(r'"arguments":"((?:[^"\\]|\\.)*)"', out)
     )
-    read = json.loads(told)
+    read = json.loads(reported)
     assert list(map(type, read.values())) == [str, list, bool]
     assert list(read.values())[1:] == [[11, -11.0, True, None], False]
-    assert "city" not in told
+    assert "city" not in reported
 
 
 def test_two_calls_at_once_do_not_mix() -> None:

@@ -55,9 +55,9 @@ def test_differences_are_reported_by_event_and_field() -> None:
 
 def test_many_differences_are_counted() -> None:
     many = [chunk({"role": None, "content": "x"})] * 9
-    told = list(differences(wire(many), wire([chunk({"content": "x"})] * 9)))
-    assert len(told) == 4
-    assert told[-1] == "and 6 events more"
+    reported = list(differences(wire(many), wire([chunk({"content": "x"})] * 9)))
+    assert len(reported) == 4
+    assert reported[-1] == "and 6 events more"
 
 
 @pytest.mark.parametrize("at", range(0, len(LEFT), 37))

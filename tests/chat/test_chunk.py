@@ -232,7 +232,7 @@ def test_put_first_changes_or_adds_a_key_in_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reported"),
     [
         ({"error": "no"}, True),
         ({"error": {}, "message": ""}, False),
@@ -256,8 +256,8 @@ def test_put_first_changes_or_adds_a_key_in_place() -> None:
         ([], False),
     ],
 )
-def test_error_is_distinguished_from_a_notice(value: object, told: bool) -> None:
-    assert is_error(value) is told
+def test_error_is_distinguished_from_a_notice(value: object, reported: bool) -> None:
+    assert is_error(value) is reported
 
 
 def test_all_parts_are_changed() -> None:

@@ -99,9 +99,9 @@ class Matrix:
                 asked = FAMILIES[name].request
                 cases[url] = {"client": client, "url": url, "request": asked}
         reports = zip(cases, runner.run(list(cases.values())), strict=True)
-        told = {url: _without(url, report) for url, report in reports}
+        reported = {url: _without(url, report) for url, report in reports}
         for name, three in places.items():
-            wanted, before, after = (told[url] for url in three)
+            wanted, before, after = (reported[url] for url in three)
             yield name, Cell(wanted, before, settled(after, FAMILIES[name]))
 
     def _places(self, name: str) -> tuple[str, str, str]:

@@ -129,11 +129,11 @@ def test_stream_of_a_provider_with_a_protocol_of_its_own_that_does_not_stream(
     python: Path, start: Start, upstream: Provider
 ) -> None:
     kind = {"content-type": "application/json"}
-    told = {"result": {"response": "Mill brook."}, "success": True, "errors": []}
+    reported = {"result": {"response": "Mill brook."}, "success": True, "errors": []}
     empty = {"result": {}, "success": True, "errors": []}
     nothing = Script("", [json.dumps(empty).encode()], headers=kind)
     script = upstream.script(
-        json.dumps(told).encode(), turns=[nothing], headers=kind, framing="length"
+        json.dumps(reported).encode(), turns=[nothing], headers=kind, framing="length"
     )
     upstream.alias(script, "/ai/run/@cf/acme/brook")
     mitmdump = start(

@@ -1676,9 +1676,9 @@ def test_words_behind_values_over_several_lines_cost_none_of_them() -> None:
 
 def test_the_name_of_an_event_may_tell_of_an_error() -> None:
     named = meaning_of_stream(b"event: error\n\n")
-    told = meaning_of_stream(sse({"error": {"message": "no"}}))
-    assert lost(named, told) == []
-    assert lost(meaning_of_stream(b"event: ping\n\n"), told) != []
+    reported = meaning_of_stream(sse({"error": {"message": "no"}}))
+    assert lost(named, reported) == []
+    assert lost(meaning_of_stream(b"event: ping\n\n"), reported) != []
 
 
 def test_end_of_a_choice_of_nothing_may_go_with_an_error_that_is_all() -> None:
@@ -1704,8 +1704,8 @@ def test_legacy_call_may_be_told_by_what_a_tool_call_got() -> None:
     call = {"name": "f", "arguments": "{}"}
     bare = {"id": "a", "type": "function", "function": {"name": "f"}}
     now = meaning_of_stream(sse(chunk({"tool_calls": [{**bare, "function": call}]})))
-    told = {"tool_calls": [bare], "function_call": call}
-    assert lost(meaning_of_stream(sse(chunk(told))), now) == []
+    reported = {"tool_calls": [bare], "function_call": call}
+    assert lost(meaning_of_stream(sse(chunk(reported))), now) == []
     whole = {"tool_calls": [{**bare, "function": call}], "function_call": call}
     assert lost(meaning_of_stream(sse(chunk(whole), chunk(whole))), now) == []
     other = {**whole, "function_call": {"name": "f", "arguments": "[]"}}

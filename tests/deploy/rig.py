@@ -135,10 +135,10 @@ class Rig:
         return f"{row['status'].split()[0]} {row['check_status'].lstrip('* ')}"
 
     @staticmethod
-    def wait_until(told: Callable[[], bool]) -> None:
+    def wait_until(reported: Callable[[], bool]) -> None:
         """Wait until *told*."""
         end = time.monotonic() + support.PATIENCE
-        while not told():
+        while not reported():
             assert time.monotonic() < end, "it never came true"
             time.sleep(0.02)
 

@@ -64,7 +64,7 @@ class Checked(NamedTuple):
         (line,) = (each for each in self.lines if each.step == step)
         return line
 
-    def told(self, step: str) -> Line:
+    def reported(self, step: str) -> Line:
         """Return the one line of a step that is not skipped."""
         found = (each for each in self.lines if each.mark != "skip")
         (line,) = (each for each in found if each.step == step)
@@ -255,7 +255,7 @@ def test_where_nothing_listens_a_proxy_of_its_own_stands_in(
     start = ROOT / "scripts" / "run.py"
     assert checked.of("port").repair == f"python3 {start} -p {port}"
     assert checked.last.endswith(f"the first to repair: {checked.of('port').repair}")
-    assert checked.told("variables").mark == "ok"  # once something listens
+    assert checked.reported("variables").mark == "ok"  # once something listens
     assert checked.of("system proxy").mark == "FAIL"
     assert checked.of("system proxy").repair.startswith("gsettings set")
     assert checked.of("stream").mark == checked.of("other hosts").mark == "ok"

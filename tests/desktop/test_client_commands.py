@@ -62,11 +62,11 @@ def test_curl(
     outside: Outside, tmp_path: Path, options: list[str], variables: dict[str, str]
 ) -> None:
     command = [*CURL, *(outside.ca if each == CA else each for each in options)]
-    told = {"HTTPS_PROXY": outside.proxy} | dict.fromkeys(variables, outside.ca)
-    ran = outside.stream(command, told, tmp_path)
+    reported = {"HTTPS_PROXY": outside.proxy} | dict.fromkeys(variables, outside.ca)
+    ran = outside.stream(command, reported, tmp_path)
     assert ran.deltas == TOLD
     assert ran.out.endswith("data: [DONE]\n\n")
-    outside.refused(command, told, tmp_path)
+    outside.refused(command, reported, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,6 @@ def test_python(
     # httpx is here already, and its successor, which openai brings, there.
     interpreter = sys.executable if way == "httpx" else str(python)
     command = [interpreter, str(PROGRAMS / "python_client.py"), way, "BASE"]
-    told = {"HTTPS_PROXY": outside.proxy, variable: outside.ca}
-    assert outside.stream(command, told, tmp_path).deltas == TOLD
-    outside.refused(command, told, tmp_path)
+    reported = {"HTTPS_PROXY": outside.proxy, variable: outside.ca}
+    assert outside.stream(command, reported, tmp_path).deltas == TOLD
+    outside.refused(command, reported, tmp_path)

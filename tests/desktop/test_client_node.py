@@ -53,24 +53,24 @@ def client() -> list[str]:
 def test_node_takes_the_proxy_from_variables(
     outside: Outside, tmp_path: Path, client: list[str], way: str
 ) -> None:
-    told = {
+    reported = {
         "HTTPS_PROXY": outside.proxy,
         "NODE_USE_ENV_PROXY": "1",
         "NODE_EXTRA_CA_CERTS": outside.ca,
     }
     command = [*client, way, "BASE"]
-    assert outside.stream(command, told, tmp_path).deltas == TOLD
-    outside.refused(command, told, tmp_path)
+    assert outside.stream(command, reported, tmp_path).deltas == TOLD
+    outside.refused(command, reported, tmp_path)
 
 
 @pytest.mark.parametrize("way", ["undici", "agent"])
 def test_packages_take_the_proxy_on_any_node(
     outside: Outside, tmp_path: Path, client: list[str], way: str
 ) -> None:
-    told = {"HTTPS_PROXY": outside.proxy, "NODE_EXTRA_CA_CERTS": outside.ca}
+    reported = {"HTTPS_PROXY": outside.proxy, "NODE_EXTRA_CA_CERTS": outside.ca}
     command = [*client, way, "BASE"]
-    assert outside.stream(command, told, tmp_path).deltas == TOLD
-    outside.refused(command, told, tmp_path)
+    assert outside.stream(command, reported, tmp_path).deltas == TOLD
+    outside.refused(command, reported, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_an_extension_of_vs_code_asks_takes_the_proxy_of_its_settings(
         "http.systemCertificates": True,
         "http.fetchAdditionalSupport": True,
     }
-    told = {"SETTINGS": json.dumps(settings), "SYSTEM_STORE": outside.ca}
+    reported = {"SETTINGS": json.dumps(settings), "SYSTEM_STORE": outside.ca}
     command = [*client, way, "BASE"]
-    assert outside.stream(command, told, tmp_path).deltas == TOLD
-    outside.refused(command, told, tmp_path)
+    assert outside.stream(command, reported, tmp_path).deltas == TOLD
+    outside.refused(command, reported, tmp_path)

@@ -28,9 +28,9 @@ def test_whoever_has_the_token_gets_a_repaired_stream_with_our_key(
                 headers = {"authorization": f"Bearer {token}"}
                 reply = client.post(script.path, ASKED, headers)
                 assert reply.status == status
-                told = reply.rest()
+                reported = reply.rest()
                 if status == 200:
-                    first = json.loads(told.split(b"\n")[0].removeprefix(b"data: "))
+                    first = json.loads(reported.split(b"\n")[0].removeprefix(b"data: "))
                     (choice,) = first["choices"]
                     assert choice["delta"] == {"role": "assistant", "content": ""}
     (asked,) = script.requests

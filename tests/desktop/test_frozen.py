@@ -156,12 +156,12 @@ def test_it_repairs_and_logs_and_its_commands_work(
 
     says, captures = tmp_path / "says.py", tmp_path / "captures"
     says.write_text(SAYS.format(flows=str(flows), folder=str(captures)))
-    told = said(home, mitmdump, "-s", str(script), "-s", str(says))
-    assert "Traceback" not in told
-    words = {line.partition(" ")[0] for line in told.splitlines()}
-    assert {"fixes", "stats", "rerun", "capture", "view"} <= words, told
-    assert "data-space-missing" in told
-    assert list(captures.rglob("response.sse")), told
+    reported = said(home, mitmdump, "-s", str(script), "-s", str(says))
+    assert "Traceback" not in reported
+    words = {line.partition(" ")[0] for line in reported.splitlines()}
+    assert {"fixes", "stats", "rerun", "capture", "view"} <= words, reported
+    assert "data-space-missing" in reported
+    assert list(captures.rglob("response.sse")), reported
 
 
 def test_it_sends_a_refused_request_again(

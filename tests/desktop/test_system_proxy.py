@@ -382,8 +382,8 @@ def test_password_of_the_upstream_proxy_is_sent_and_never_seen(gnome: Session) -
         gnome.environ["COMPANY"] = f"http://me:s3cret@127.0.0.1:{server.port}"
         started, port = on(gnome, "--system-proxy", "--upstream-proxy", "env:COMPANY")
         proxy = psutil.Process(gnome.read_state()["proxy"]["pid"])
-        told = ["curl", "-sS", "-m", "20", "--proxy", f"http://127.0.0.1:{port}"]
-        gnome.machine.run([*told, "https://listed.test/"])
+        reported = ["curl", "-sS", "-m", "20", "--proxy", f"http://127.0.0.1:{port}"]
+        gnome.machine.run([*reported, "https://listed.test/"])
         command = proxy.cmdline()
         started.end(signal.SIGTERM)
     login = f"Basic {b64encode(b'me:s3cret').decode()}"

@@ -135,7 +135,7 @@ class Registry(Machine):
         return rf"C:\Windows\System32\{program}.exe" if program == "reg" else None
 
     @property
-    def told(self) -> int:
+    def reported(self) -> int:
         return sum("InternetSetOptionW" in command[-1] for command in self.ran)
 
     def run(

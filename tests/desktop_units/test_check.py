@@ -72,7 +72,7 @@ def only(findings: list[Finding]) -> Finding:
 
 
 def status(**more: Any) -> Status:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "version": "1.2",
         "pid": 7,
         "confdir": "/conf",
@@ -82,7 +82,7 @@ def status(**more: Any) -> Status:
         "ca_sha256": "AA",
         "probe": "check.llm-normalize.invalid/t0",
     }
-    return Status(**{**told, **more})
+    return Status(**{**reported, **more})
 
 
 # -- lines ---------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_another_program_on_the_port_is_named(
 
 
 @pytest.mark.parametrize(
-    "told",
+    "reported",
     [
         None,
         b"<html>",
@@ -237,9 +237,9 @@ def test_another_program_on_the_port_is_named(
     ],
 )
 def test_what_is_not_llm_normalize_has_no_status(
-    told: bytes | None, monkeypatch: pytest.MonkeyPatch
+    reported: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = None if told is None else Answer(200, "application/json", told)
+    answer = None if reported is None else Answer(200, "application/json", reported)
     monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
     assert local_server.status("127.0.0.1", 8080) is None
 
@@ -247,14 +247,14 @@ def test_what_is_not_llm_normalize_has_no_status(
 def test_a_status_of_odd_values_is_read_without_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told = {
+    reported = {
         "name": "llm_normalize",
         "version": "1\x1b[2J",
         "pid": "x",
         "hosts": [1, "a.b"],
         "probe": "-oevil/../x",
     }
-    answer = Answer(200, "application/json", json.dumps(told).encode())
+    answer = Answer(200, "application/json", json.dumps(reported).encode())
     monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
     found = local_server.status("127.0.0.1", 8080)
     assert found == Status(r"1\x1b[2J", 0, "", "", "", ("a.b",), "", "")
@@ -420,13 +420,13 @@ def test_no_proxy_is_read_as_clients_read_it(entry: str, host: str, does: bool) 
 # -- the desktop ---------------------------------------------------------------------
 
 
-def gnome(**told: str) -> Recorded:
+def gnome(**reported: str) -> Recorded:
     values = {
         "": {"mode": "'none'", "autoconfig-url": "''", "ignore-hosts": "@as []"},
         ".http": {"host": "''", "port": "8080", "use-authentication": "false"},
         ".https": {"host": "''", "port": "0"},
     }
-    for name, value in told.items():
+    for name, value in reported.items():
         part, _, key = name.rpartition("_")
         values[f".{part}" if part else ""][key.replace("url", "autoconfig-url")] = value
     lines = [
@@ -445,10 +445,10 @@ def gnome(**told: str) -> Recorded:
     )
 
 
-def kde(**told: str) -> Recorded:
+def kde(**reported: str) -> Recorded:
     def answer(command: list[str]) -> Result:
         key = command[command.index("--key") + 1].replace(" ", "_")
-        return Result(0, told.get(key, command[-1]) + "\n")
+        return Result(0, reported.get(key, command[-1]) + "\n")
 
     return Recorded(
         system="linux",
@@ -955,14 +955,14 @@ def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) 
 
 def test_where_nothing_leads_here_lack_of_trust_is_no_failure(confdir: Path) -> None:
     away = Led(shell=False, desktop=False)
-    told = {
+    reported = {
         CURL: REFUSED,
         ("python3",): Result(0, json.dumps(dict.fromkeys(TRUSTED, "no"))),
         NODE: Result(0, json.dumps({"error": "no", **VERSION})),
     }
-    assert {each.mark for each in trust(confdir, told, led=away)} == {Mark.WARN}
+    assert {each.mark for each in trust(confdir, reported, led=away)} == {Mark.WARN}
     browsers = Led(shell=False, desktop=True)
-    marks = [each.mark for each in trust(confdir, told, led=browsers)]
+    marks = [each.mark for each in trust(confdir, reported, led=browsers)]
     assert marks == [Mark.FAIL, Mark.WARN, Mark.WARN, Mark.WARN]
 
 
@@ -987,11 +987,11 @@ def test_what_is_not_installed_is_skipped(confdir: Path) -> None:
 def test_python_that_does_not_trust_it_is_told_which_file_to_name(
     has_roots: bool, confdir: Path, tmp_path: Path
 ) -> None:
-    told = {"ssl": "CERTIFICATE_VERIFY_FAILED", "httpx": "no", "requests": "no"}
+    reported = {"ssl": "CERTIFICATE_VERIFY_FAILED", "httpx": "no", "requests": "no"}
     roots = debian(tmp_path).places["bundle"]
     _, plain, more, _ = trust(
         confdir,
-        {("python3",): Result(0, json.dumps(told)), CURL: REFUSED},
+        {("python3",): Result(0, json.dumps(reported)), CURL: REFUSED},
         programs=(*ALL, "update-ca-certificates"),
         root_folder=tmp_path if has_roots else Path("/nowhere"),
     )
@@ -1096,14 +1096,14 @@ def browsers(
             0, SHOWN.format(fingerprint=held.certificate.fingerprint, trust=trust)
         )
 
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "system": "linux",
         "home": home,
         "environ": {},
         "programs": ("certutil",),
         "answers": {("/usr/bin/certutil",): answer},
     }
-    machine = Recorded(**{**told, **more})
+    machine = Recorded(**{**reported, **more})
     stores = trust_status.browsers(machine, authority.certificate, confdir)
     states: list[str] = [each.state().state for each in stores]
     return check_nss.judge(machine, authority, must=True), states

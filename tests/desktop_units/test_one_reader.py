@@ -63,9 +63,9 @@ def test_a_ca_whose_copy_for_clients_is_gone_is_one_for_both(confdir: Path) -> N
     assert not (confdir / "mitmproxy-ca-cert.pem").exists()
     machine = Recorded(system="linux", environ={})
     found = ca.read(confdir)
-    told = started(machine, confdir, "status", "--json").status_data()
+    reported = started(machine, confdir, "status", "--json").status_data()
     assert found is not None
-    assert found.certificate.fingerprint == told["ca"]["sha256"]
+    assert found.certificate.fingerprint == reported["ca"]["sha256"]
     (finding,) = checked(machine, confdir)
     assert finding.mark is Mark.FAIL
     assert finding.saw.startswith("mitmproxy-ca-cert.pem, which clients are given")
@@ -172,8 +172,8 @@ def both(machine: Machine, confdir: Path) -> tuple[Finding, list[dict[str, str]]
     actions = started(
         machine, confdir, "status", "--store", "nss", "--store", "firefox"
     )
-    told = actions.status_data()["stores"]
-    return browsers.judge(machine, found, must=True), told, actions.failed
+    reported = actions.status_data()["stores"]
+    return browsers.judge(machine, found, must=True), reported, actions.failed
 
 
 @pytest.mark.parametrize(

@@ -209,10 +209,10 @@ def test_registry_is_as_before(
         assert "AutoConfigURL" not in windows.values
         _, override = windows.values["ProxyOverride"]
         assert override.split(";")[-3:] == ["localhost", "127.*", "[::1]"]
-    assert windows.told == 1
+    assert windows.reported == 1
     assert off(windows, tmp_path) == []
     assert windows.values == before
-    assert windows.told == 2
+    assert windows.reported == 2
 
 
 def test_windows_gets_exactly_these_commands(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_windows_gets_exactly_these_commands(tmp_path: Path) -> None:
         tell,
     ]
     assert KEY.endswith(r"\CurrentVersion\Internet Settings")
-    compile(TELL, "told", "exec")
+    compile(TELL, "reported", "exec")
 
 
 def test_proxy_that_the_user_set_in_windows_stays_on(tmp_path: Path) -> None:

@@ -313,9 +313,9 @@ def test_what_has_no_place_in_a_unit_is_refused(
 ) -> None:
     on = machine(tmp_path)
     assert run(on, "install", *arguments) == 1
-    told = capsys.readouterr()
-    assert said in told.err
-    assert "me:secret" not in told.out + told.err
+    reported = capsys.readouterr()
+    assert said in reported.err
+    assert "me:secret" not in reported.out + reported.err
     assert on.ran == []
 
 

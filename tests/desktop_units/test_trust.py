@@ -160,9 +160,9 @@ def test_what_was_installed_goes_also_after_the_ca_was_made_anew(
     start(machine, "install", "--yes").install()
     for path in made[1].glob("mitmproxy-*"):
         shutil.copy(path, confdir_of)
-    told = start(machine, "status").status_data()
-    assert told["stores"][0]["state"] == "stale"
-    assert [each["name"] for each in told["older"]] == ["system"]
+    reported = start(machine, "status").status_data()
+    assert reported["stores"][0]["state"] == "stale"
+    assert [each["name"] for each in reported["older"]] == ["system"]
     actions = start(machine, "remove", "--yes")
     actions.remove()
     assert not actions.failed
@@ -924,8 +924,8 @@ def test_what_others_can_get_at_is_reported_and_repaired(
     machine = debian(tmp_path)
     confdir = at_home(machine, made)
     loosen(confdir)
-    told = start(machine, "status").status_data()["loose"]
-    assert [each.rpartition("(")[2] for each in told] == [
+    reported = start(machine, "status").status_data()["loose"]
+    assert [each.rpartition("(")[2] for each in reported] == [
         f"chmod 755 {confdir})",
         f"chmod 600 {confdir}/mitmproxy-ca.pem)",
         f"chmod 600 {confdir}/mitmproxy-ca.p12)",
@@ -1131,9 +1131,9 @@ def test_status_as_text_and_as_json(
     )
     assert "for you alone" in text
     start(machine, "status", "--json").status()
-    told = json.loads(capsys.readouterr().out)
-    assert told["ca"]["sha256"] == mine.fingerprint
-    assert [each["state"] for each in told["stores"]] == ["trusted"]
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["ca"]["sha256"] == mine.fingerprint
+    assert [each["state"] for each in reported["stores"]] == ["trusted"]
     start(machine, "status", "--json", "--store", "nss").status()
     assert json.loads(capsys.readouterr().out)["stores"] == []
 

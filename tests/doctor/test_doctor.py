@@ -209,8 +209,10 @@ def spelled(key: str) -> list[str]:
     ]
 
 
-def keeps_quiet(told: Told) -> bool:
-    return not any(each in told.out + told.err for each in [*spelled(KEY), "canary"])
+def keeps_quiet(reported: Told) -> bool:
+    return not any(
+        each in reported.out + reported.err for each in [*spelled(KEY), "canary"]
+    )
 
 
 # -- providers of every kind -----------------------------------------------------------
@@ -232,12 +234,12 @@ def test_conforming_provider_gets_a_card_that_says_so(start: Start) -> None:
 
 
 def test_nim_like_provider_is_repaired_completely(start: Start, run: Run) -> None:
-    told = run(*asking(start(as_nim), "--json"))
-    assert told.code == 0
-    assert told.card["verdict"] == REPAIRED
-    assert told.left == []
-    assert told.verdicts["stream"] == told.verdicts["bad-model"] == REPAIRED
-    fixes = {each["name"]: each for each in told.card["fixes"]}
+    reported = run(*asking(start(as_nim), "--json"))
+    assert reported.code == 0
+    assert reported.card["verdict"] == REPAIRED
+    assert reported.left == []
+    assert reported.verdicts["stream"] == reported.verdicts["bad-model"] == REPAIRED
+    fixes = {each["name"]: each for each in reported.card["fixes"]}
     assert {"role-null", "content-null", "tool-call-whole", "error-unwrapped"} <= {
         *fixes
     }
@@ -247,16 +249,16 @@ def test_nim_like_provider_is_repaired_completely(start: Start, run: Run) -> Non
         {"place": "choices[0].delta.role", "old": "null", "new": None}
     ]
     assert "Strict clients" in null["why"]
-    rules = {each["rule"] for each in told.card["broken"]}
+    rules = {each["rule"] for each in reported.card["broken"]}
     assert {"content", "finish", "usage", "tool-calls", "error"} <= rules
 
 
 def test_card_of_a_repaired_provider_can_be_read(start: Start, run: Run) -> None:
-    told = run(*asking(start(as_nim)))
-    assert "Repaired completely: 6 of 7 answers" in told.out
-    assert "choices[0].delta.role: null → removed" in told.out
-    assert told.out.rstrip().endswith("Faults that no fix repairs\n  nothing")
-    assert max(map(len, told.out.splitlines())) <= 80
+    reported = run(*asking(start(as_nim)))
+    assert "Repaired completely: 6 of 7 answers" in reported.out
+    assert "choices[0].delta.role: null → removed" in reported.out
+    assert reported.out.rstrip().endswith("Faults that no fix repairs\n  nothing")
+    assert max(map(len, reported.out.splitlines())) <= 80
 
 
 def test_what_no_fix_repairs_is_left(start: Start, run: Run) -> None:
@@ -264,11 +266,11 @@ def test_what_no_fix_repairs_is_left(start: Start, run: Run) -> None:
     def endless(asked: dict[str, Any]) -> Script:
         return event_body(*events(asked)[:-2])
 
-    told = run(*asking(start(endless), "--only", "plain,stream", "--json"))
-    assert told.code == 1
-    assert told.verdicts == {"plain": CONFORMS, "stream": LEFT}
-    assert "finish: is the last, and choice 0 is open" in told.left
-    assert not any("made up" in each for each in told.left)
+    reported = run(*asking(start(endless), "--only", "plain,stream", "--json"))
+    assert reported.code == 1
+    assert reported.verdicts == {"plain": CONFORMS, "stream": LEFT}
+    assert "finish: is the last, and choice 0 is open" in reported.left
+    assert not any("made up" in each for each in reported.left)
 
 
 def test_tools_that_are_refused_are_left(start: Start, run: Run) -> None:
@@ -278,9 +280,9 @@ def test_tools_that_are_refused_are_left(start: Start, run: Run) -> None:
             return body_script(refusal("tools are not supported"), 400)
         return openai(asked)
 
-    told = run(*asking(start(toolless), "--only", "stream,tools", "--json"))
-    assert told.code == 1
-    assert told.left == ["request: refused with 400: tools are not supported"]
+    reported = run(*asking(start(toolless), "--only", "stream,tools", "--json"))
+    assert reported.code == 1
+    assert reported.left == ["request: refused with 400: tools are not supported"]
 
 
 def test_usage_that_was_asked_for_and_never_arrived_is_left(
@@ -291,9 +293,9 @@ def test_usage_that_was_asked_for_and_never_arrived_is_left(
         asked.pop("stream_options", None)
         return openai(asked)
 
-    told = run(*asking(start(mute), "--only", "usage", "--json"))
-    assert told.code == 1
-    assert told.left == ["usage: is the last, and usage was asked for"]
+    reported = run(*asking(start(mute), "--only", "usage", "--json"))
+    assert reported.code == 1
+    assert reported.left == ["usage: is the last, and usage was asked for"]
 
 
 def test_body_without_a_choice_is_left(start: Start, run: Run) -> None:
@@ -301,9 +303,9 @@ def test_body_without_a_choice_is_left(start: Start, run: Run) -> None:
         body = {**completion({}), "choices": []}
         return body_script(json.dumps(body).encode())
 
-    told = run(*asking(start(hollow), "--only", "plain", "--json"))
-    assert told.code == 1
-    assert told.left == ["finish: the body has no choice"]
+    reported = run(*asking(start(hollow), "--only", "plain", "--json"))
+    assert reported.code == 1
+    assert reported.left == ["finish: the body has no choice"]
 
 
 def test_model_that_calls_no_tool_is_reported(start: Start, run: Run) -> None:
@@ -312,9 +314,11 @@ def test_model_that_calls_no_tool_is_reported(start: Start, run: Run) -> None:
         asked.pop("tools", None)
         return openai(asked)
 
-    told = run(*asking(start(talks), "--only", "tools", "--json"))
-    assert told.code == 0
-    assert told.card["notes"] == ["tools: no tool was called: that form was not seen"]
+    reported = run(*asking(start(talks), "--only", "tools", "--json"))
+    assert reported.code == 0
+    assert reported.card["notes"] == [
+        "tools: no tool was called: that form was not seen"
+    ]
 
 
 def test_request_that_openai_refuses_is_told_when_it_is_answered(
@@ -323,10 +327,10 @@ def test_request_that_openai_refuses_is_told_when_it_is_answered(
     def lax(asked: dict[str, Any]) -> Script:
         return openai({**asked, "model": MODEL})
 
-    told = run(*asking(start(lax), "--only", "bad-model", "--json"))
-    assert told.code == 0
+    reported = run(*asking(start(lax), "--only", "bad-model", "--json"))
+    assert reported.code == 0
     note = "bad-model: answered with 200, where OpenAI refuses the request"
-    assert told.card["notes"] == [note]
+    assert reported.card["notes"] == [note]
 
 
 def test_wrong_content_type_is_a_fault_that_is_repaired(start: Start, run: Run) -> None:
@@ -334,14 +338,14 @@ def test_wrong_content_type_is_a_fault_that_is_repaired(start: Start, run: Run) 
     def named(asked: dict[str, Any]) -> Script:
         return body_script(b"".join(events(asked)), content_type="text/plain")
 
-    told = run(*asking(start(named), "--only", "stream", "--json"))
-    assert told.code == 0
-    (fix,) = told.card["fixes"]
+    reported = run(*asking(start(named), "--only", "stream", "--json"))
+    assert reported.code == 0
+    (fix,) = reported.card["fixes"]
     assert fix["name"] == "content-type-wrong"
     assert fix["shown"] == [
         {"place": "content-type", "old": "text/plain", "new": "text/event-stream"}
     ]
-    (broken,) = told.card["broken"]
+    (broken,) = reported.card["broken"]
     assert broken["text"] == "the content type is text/plain, not text/event-stream"
 
 
@@ -350,9 +354,9 @@ def test_json_in_place_of_a_stream_becomes_one(start: Start, run: Run) -> None:
     def at_once(asked: dict[str, Any]) -> Script:
         return openai({**asked, "stream": False})
 
-    told = run(*asking(start(at_once), "--only", "stream", "--json"))
-    assert told.code == 0
-    assert "body-in-stream" in {each["name"] for each in told.card["fixes"]}
+    reported = run(*asking(start(at_once), "--only", "stream", "--json"))
+    assert reported.code == 0
+    assert "body-in-stream" in {each["name"] for each in reported.card["fixes"]}
 
 
 def test_answer_that_can_be_fetched_later_is_not_fetched(
@@ -362,9 +366,9 @@ def test_answer_that_can_be_fetched_later_is_not_fetched(
         return body_script(b"{}", 202, nvcf_reqid="1")
 
     server = start(pending)
-    told = run(*asking(server, "--only", "stream", "--json"))
-    assert told.code == 0
-    assert [each["name"] for each in told.card["fixes"]] == ["answer-pending"]
+    reported = run(*asking(server, "--only", "stream", "--json"))
+    assert reported.code == 0
+    assert [each["name"] for each in reported.card["fixes"]] == ["answer-pending"]
     assert len(server.asked) == 1
 
 
@@ -375,9 +379,9 @@ def test_newer_name_of_the_limit_is_tried(start: Start, run: Run) -> None:
         return openai(asked)
 
     server = start(newer)
-    told = run(*asking(server, "--only", "plain,stream", "--json"))
-    assert told.code == 0
-    assert told.verdicts == {"plain": CONFORMS, "stream": CONFORMS}
+    reported = run(*asking(server, "--only", "plain,stream", "--json"))
+    assert reported.code == 0
+    assert reported.verdicts == {"plain": CONFORMS, "stream": CONFORMS}
     assert len(server.asked) == 3
     assert "max_completion_tokens" in server.asked[-1]
 
@@ -396,11 +400,11 @@ def test_refused_key_is_reported_and_not_shown(
         return body_script(body, 401, x_key=KEY)
 
     server = start(refused)
-    told = run(*asking(server, *form))
-    assert told.code == 3
-    assert "refuses the key, with status 401" in told.out + told.err
-    assert "Incorrect API key provided: ***" in told.out + told.err
-    assert keeps_quiet(told)
+    reported = run(*asking(server, *form))
+    assert reported.code == 3
+    assert "refuses the key, with status 401" in reported.out + reported.err
+    assert "Incorrect API key provided: ***" in reported.out + reported.err
+    assert keeps_quiet(reported)
     assert len(server.asked) == 1
 
 
@@ -408,9 +412,9 @@ def test_missing_key_is_asked_for(start: Start, run: Run) -> None:
     def refused(_: dict[str, Any]) -> Script:
         return body_script(refusal("no key"), 401)
 
-    told = run(start(refused).url, "--model", MODEL)
-    assert told.code == 3
-    assert "wants a key (--key), with status 401. It says: no key" in told.err
+    reported = run(start(refused).url, "--model", MODEL)
+    assert reported.code == 3
+    assert "wants a key (--key), with status 401. It says: no key" in reported.err
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -430,10 +434,10 @@ def test_key_that_is_echoed_anywhere_is_not_shown(
         data = data.replace(b"KEY", key.encode())
         return body_script(data, content_type=kind.replace("KEY", KEY))
 
-    told = run(*asking(start(echoes), *form))
-    assert told.code == 1
-    assert "***" in told.out
-    assert keeps_quiet(told)
+    reported = run(*asking(start(echoes), *form))
+    assert reported.code == 1
+    assert "***" in reported.out
+    assert keeps_quiet(reported)
 
 
 def test_key_that_is_cut_by_two_reads_is_not_shown(start: Start, run: Run) -> None:
@@ -442,9 +446,9 @@ def test_key_that_is_cut_by_two_reads_is_not_shown(start: Start, run: Run) -> No
         parts = f"data: {{{KEY[:8]}".encode(), f"{KEY[8:]}\n\n".encode()
         return paced([*parts], 0.05)
 
-    told = run(*asking(start(cuts), "--only", "stream"))
-    assert told.code == 1
-    assert keeps_quiet(told)
+    reported = run(*asking(start(cuts), "--only", "stream"))
+    assert reported.code == 1
+    assert keeps_quiet(reported)
 
 
 def test_key_is_not_in_a_traceback(
@@ -454,11 +458,11 @@ def test_key_is_not_in_a_traceback(
         raise RuntimeError(f"with {KEY}\x1b[31m")
 
     monkeypatch.setattr(asked_card, "card_of", fails)
-    told = run(*asking(start(openai), "--only", "plain"))
-    assert told.code == 3
-    assert "RuntimeError: with ***" in told.err
-    assert "\x1b" not in told.err
-    assert keeps_quiet(told)
+    reported = run(*asking(start(openai), "--only", "plain"))
+    assert reported.code == 3
+    assert "RuntimeError: with ***" in reported.err
+    assert "\x1b" not in reported.err
+    assert keeps_quiet(reported)
 
 
 def test_key_in_what_is_no_http_is_not_shown(start: Start, run: Run) -> None:
@@ -466,10 +470,10 @@ def test_key_in_what_is_no_http_is_not_shown(start: Start, run: Run) -> None:
         garbage = f"HTTP/9 {KEY} {KEY}\r\n\r\n".encode()
         return Script("", [garbage, Break.CUT], framing="raw")
 
-    told = run(*asking(start(garbles)))
-    assert told.code == 3
-    assert "gave no answer" in told.err
-    assert keeps_quiet(told)
+    reported = run(*asking(start(garbles)))
+    assert reported.code == 3
+    assert "gave no answer" in reported.err
+    assert keeps_quiet(reported)
 
 
 def test_redirect_is_not_followed(start: Start, run: Run) -> None:
@@ -480,13 +484,13 @@ def test_redirect_is_not_followed(start: Start, run: Run) -> None:
         return body_script(b"", 307, location=place)
 
     server = start(elsewhere)
-    told = run(*asking(server))
-    assert told.code == 3
-    assert "answers with 307 and names " in told.err
-    assert f"127.0.0.1:{other.port}" in told.err
+    reported = run(*asking(server))
+    assert reported.code == 3
+    assert "answers with 307 and names " in reported.err
+    assert f"127.0.0.1:{other.port}" in reported.err
     assert other.asked == []
     assert len(server.asked) == 1
-    assert keeps_quiet(told)
+    assert keeps_quiet(reported)
 
 
 def test_proxy_variables_do_not_lead_what_is_here_elsewhere(
@@ -506,8 +510,8 @@ def test_proxy_variables_are_honoured(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
     url = "http://provider.invalid/v1"
-    told = run(url, "--model", MODEL, "--only", "plain", "--json")
-    assert told.code == 0
+    reported = run(url, "--model", MODEL, "--only", "plain", "--json")
+    assert reported.code == 0
     (asked,) = proxy.asked
     assert asked["path"] == f"{url}/chat/completions"
 
@@ -530,10 +534,10 @@ def test_key_on_the_command_line_is_refused_and_not_quoted(
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         doctor.parse(["https://provider.invalid/v1", "--model", "m", *given])
-    told = Told(2, *capsys.readouterr())
+    reported = Told(2, *capsys.readouterr())
     assert ended.value.code == 2
-    assert words in told.err
-    assert keeps_quiet(told)
+    assert words in reported.err
+    assert keeps_quiet(reported)
 
 
 def test_key_is_read_from_a_file(tmp_path: Path) -> None:
@@ -558,17 +562,17 @@ def test_every_spelling_of_a_key_is_masked() -> None:
 def test_nothing_listens_there(run: Run) -> None:
     server = Server(openai)
     server.close()
-    told = run(server.url, "--model", MODEL)
-    assert told.code == 3
-    assert "127.0.0.1" in told.err
-    assert "cannot be reached" in told.err
+    reported = run(server.url, "--model", MODEL)
+    assert reported.code == 3
+    assert "127.0.0.1" in reported.err
+    assert "cannot be reached" in reported.err
 
 
 def test_what_speaks_no_tls_is_reported(start: Start, run: Run) -> None:
     url = start(openai).url.replace("http://", "https://")
-    told = run(url, "--model", MODEL, "--json")
-    assert told.code == 3
-    assert "TLS failed" in json.loads(told.out)["error"]
+    reported = run(url, "--model", MODEL, "--json")
+    assert reported.code == 3
+    assert "TLS failed" in json.loads(reported.out)["error"]
 
 
 def test_unreadable_certificates_are_reported(
@@ -576,9 +580,9 @@ def test_unreadable_certificates_are_reported(
 ) -> None:
     (tmp_path / "bad.pem").write_text("none")
     monkeypatch.setenv("SSL_CERT_FILE", f"{tmp_path}/bad.pem")
-    told = run("https://127.0.0.1:9/v1", "--model", MODEL)
-    assert told.code == 3
-    assert "no certificates can be read" in told.err
+    reported = run("https://127.0.0.1:9/v1", "--model", MODEL)
+    assert reported.code == 3
+    assert "no certificates can be read" in reported.err
 
 
 def test_path_that_is_not_there_is_reported(start: Start, run: Run) -> None:
@@ -586,20 +590,20 @@ def test_path_that_is_not_there_is_reported(start: Start, run: Run) -> None:
         return body_script(b"404 page not found", 404, "text/plain")
 
     server = start(nothing)
-    told = run(*asking(server))
-    assert told.code == 3
-    assert f"{server.url}/chat/completions is not found (404)" in told.err
+    reported = run(*asking(server))
+    assert reported.code == 3
+    assert f"{server.url}/chat/completions is not found (404)" in reported.err
 
 
 def test_nothing_but_failures_is_no_verdict(start: Start, run: Run) -> None:
     def busy(_: dict[str, Any]) -> Script:
         return body_script(refusal("too many requests", 429), 429)
 
-    told = run(*asking(start(busy), "--only", "plain,stream", "--json"))
-    assert told.code == 3
-    assert told.verdicts == {"plain": NONE, "stream": NONE}
+    reported = run(*asking(start(busy), "--only", "plain,stream", "--json"))
+    assert reported.code == 3
+    assert reported.verdicts == {"plain": NONE, "stream": NONE}
     note = "plain and 1 more: refused with 429: too many requests"
-    assert told.card["notes"] == [note]
+    assert reported.card["notes"] == [note]
 
 
 def test_error_in_a_stream_is_no_verdict_on_that_stream(start: Start, run: Run) -> None:
@@ -608,10 +612,12 @@ def test_error_in_a_stream_is_no_verdict_on_that_stream(start: Start, run: Run) 
         data = b'data: {"error":{"message":"overloaded"}}\n\n'
         return event_body(data)
 
-    told = run(*asking(start(fails), "--only", "plain,stream", "--json"))
-    assert told.code == 0
-    assert told.verdicts == {"plain": CONFORMS, "stream": NONE}
-    assert told.card["notes"] == ["stream: an error in place of an answer: overloaded"]
+    reported = run(*asking(start(fails), "--only", "plain,stream", "--json"))
+    assert reported.code == 0
+    assert reported.verdicts == {"plain": CONFORMS, "stream": NONE}
+    assert reported.card["notes"] == [
+        "stream: an error in place of an answer: overloaded"
+    ]
 
 
 # -- time and size ---------------------------------------------------------------------
@@ -622,9 +628,9 @@ def test_provider_that_hangs_is_asked_twice(start: Start, run: Run) -> None:
         return Script("", [20.0], framing="raw")
 
     server = start(hangs)
-    told = run(*asking(server, "--timeout", "1"))
-    assert told.code == 3
-    assert "did not answer within 1 s" in told.err
+    reported = run(*asking(server, "--timeout", "1"))
+    assert reported.code == 3
+    assert "did not answer within 1 s" in reported.err
     assert len(server.asked) == 2
 
 
@@ -637,13 +643,13 @@ def test_one_request_that_hangs_does_not_hide_the_others(
         return openai(asked)
 
     server = start(hangs)
-    told = run(*asking(server, "--timeout", "2", "--json"))
-    assert told.code == 1
-    assert len(told.verdicts) == 7
-    assert [name for name, word in told.verdicts.items() if word != CONFORMS] == [
+    reported = run(*asking(server, "--timeout", "2", "--json"))
+    assert reported.code == 1
+    assert len(reported.verdicts) == 7
+    assert [name for name, word in reported.verdicts.items() if word != CONFORMS] == [
         "usage"
     ]
-    (left,) = told.left
+    (left,) = reported.left
     assert left.endswith(" did not answer within 2 s")
 
 
@@ -655,9 +661,9 @@ def test_one_request_that_is_hung_up_on_does_not_hide_the_others(
             return openai(asked)
         return Script("", [Break.CUT], framing="raw")
 
-    told = run(*asking(start(hangs_up), "--only", "plain,stream"))
-    assert told.code == 1
-    assert "gave no answer: Server disconnected" in told.out
+    reported = run(*asking(start(hangs_up), "--only", "plain,stream"))
+    assert reported.code == 1
+    assert "gave no answer: Server disconnected" in reported.out
 
 
 def test_stream_that_drips_is_left_when_its_time_is_up(start: Start, run: Run) -> None:
@@ -666,9 +672,9 @@ def test_stream_that_drips_is_left_when_its_time_is_up(start: Start, run: Run) -
         return paced([events(asked)[0], *[b": wait\n\n"] * 200], 0.05)
 
     server = start(drips)
-    told = run(*asking(server, "--only", "stream", "--timeout", "1.5", "--json"))
-    assert told.code == 1
-    assert told.left == ["transport: it was not complete within 1.5 s"]
+    reported = run(*asking(server, "--only", "stream", "--timeout", "1.5", "--json"))
+    assert reported.code == 1
+    assert reported.left == ["transport: it was not complete within 1.5 s"]
 
 
 def test_endless_answer_is_read_in_part(start: Start, run: Run) -> None:
@@ -677,10 +683,10 @@ def test_endless_answer_is_read_in_part(start: Start, run: Run) -> None:
         parts = [wire([chunk({"content": "x" * 60_000}, n=at)]) for at in range(99)]
         return stream(*parts)
 
-    told = run(*asking(start(pours), "--only", "stream", "--json"))
-    assert told.code == 1
-    assert "transport: it is longer than 2 MiB" in told.left
-    assert len(told.out) < 20_000
+    reported = run(*asking(start(pours), "--only", "stream", "--json"))
+    assert reported.code == 1
+    assert "transport: it is longer than 2 MiB" in reported.left
+    assert len(reported.out) < 20_000
 
 
 def test_connection_that_breaks_is_left_and_nothing_is_made_up(
@@ -690,11 +696,11 @@ def test_connection_that_breaks_is_left_and_nothing_is_made_up(
     def breaks(asked: dict[str, Any]) -> Script:
         return stream(*as_nim_blocks(asked)[:3], Break.CUT)
 
-    told = run(*asking(start(breaks), "--only", "stream", "--json"))
-    assert told.code == 1
+    reported = run(*asking(start(breaks), "--only", "stream", "--json"))
+    assert reported.code == 1
     said = "transport: the connection broke off before the end of the answer"
-    assert told.left == [said]
-    assert "role-null" in {each["name"] for each in told.card["fixes"]}
+    assert reported.left == [said]
+    assert "role-null" in {each["name"] for each in reported.card["fixes"]}
 
 
 def as_nim_blocks(asked: dict[str, Any]) -> list[bytes]:
@@ -712,9 +718,9 @@ def test_buffering_is_distinguished_from_streaming(start: Start, run: Run) -> No
         return paced(events(asked), 0.1)
 
     for act, arrival in ((buffers, "at once"), (paces, "spread")):
-        told = run(*asking(start(act), "--only", "plain,stream", "--json"))
-        assert [row["arrival"] for row in told.card["rows"]] == ["", arrival]
-        plain, stream = told.card["rows"]
+        reported = run(*asking(start(act), "--only", "plain,stream", "--json"))
+        assert [row["arrival"] for row in reported.card["rows"]] == ["", arrival]
+        plain, stream = reported.card["rows"]
         assert plain["events"] is None
         assert stream["events"] == 6
         assert 0 < stream["first_ms"] <= stream["total_ms"]
@@ -728,9 +734,9 @@ def test_web_page_in_place_of_an_answer_is_reported(start: Start, run: Run) -> N
         data = b"<!DOCTYPE html><title>Welcome</title><script>alert(1)</script>"
         return body_script(data, content_type="text/html")
 
-    told = run(*asking(start(page)))
-    assert told.code == 1
-    assert "that is a web page: is the URL right?" in told.out
+    reported = run(*asking(start(page)))
+    assert reported.code == 1
+    assert "that is a web page: is the URL right?" in reported.out
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
@@ -744,10 +750,10 @@ def test_compressed_answers_are_read(start: Start, run: Run, encoding: str) -> N
             data, kind = json.dumps(body).encode(), "application/json"
         return body_script(press(data), 200, kind, content_encoding=encoding)
 
-    told = run(*asking(start(compresses), "--only", "plain,stream", "--json"))
-    assert told.code == 0
-    assert told.card["verdict"] == CONFORMS
-    assert [row["encoding"] for row in told.card["rows"]] == [encoding] * 2
+    reported = run(*asking(start(compresses), "--only", "plain,stream", "--json"))
+    assert reported.code == 0
+    assert reported.card["verdict"] == CONFORMS
+    assert [row["encoding"] for row in reported.card["rows"]] == [encoding] * 2
 
 
 @pytest.mark.parametrize(
@@ -768,9 +774,9 @@ def test_what_cannot_be_decoded_is_left(
             bytes(data), 200, "text/event-stream", content_encoding=encoding
         )
 
-    told = run(*asking(start(corrupt), "--only", "stream", "--json"))
-    assert told.code == 1
-    assert words in told.left[-1]
+    reported = run(*asking(start(corrupt), "--only", "stream", "--json"))
+    assert reported.code == 1
+    assert words in reported.left[-1]
 
 
 HOSTILE = "<script>\x1b[31m\u202e\x00\x85\ud800" + "A" * 100_000
@@ -790,11 +796,11 @@ def test_hostile_words_are_shown_escaped_and_cut(start: Start, run: Run) -> None
         return body_script(json.dumps(body).encode())
 
     server = start(hostile)
-    told = run(*asking(server))
-    assert told.code == 1
-    assert "<script>\\u001b[31m\\u202e\\u0000\\x85\\ud800A" in told.out
-    assert all(each.isprintable() for each in told.out.split("\n"))
-    assert len(told.out) < 40_000
+    reported = run(*asking(server))
+    assert reported.code == 1
+    assert "<script>\\u001b[31m\\u202e\\u0000\\x85\\ud800A" in reported.out
+    assert all(each.isprintable() for each in reported.out.split("\n"))
+    assert len(reported.out) < 40_000
     as_json = run(*asking(server, "--json"))
     assert as_json.out.isascii()
     assert len(as_json.out) < 80_000
@@ -865,10 +871,10 @@ def test_bad_command_line_is_refused(
     with pytest.raises(SystemExit) as ended:
         doctor.parse(given)
     assert ended.value.code == 2
-    told = capsys.readouterr().err
-    assert words in told
-    assert "word@" not in told
-    assert "two words" not in told
+    reported = capsys.readouterr().err
+    assert words in reported
+    assert "word@" not in reported
+    assert "two words" not in reported
 
 
 @pytest.mark.parametrize(
@@ -915,9 +921,9 @@ def test_known_providers_are_those_of_the_addon() -> None:
 
 
 def test_list_names_the_known_providers(run: Run) -> None:
-    told = run("--list")
-    assert told.code == 0
-    assert "NVIDIA_API_KEY" in told.out
+    reported = run("--list")
+    assert reported.code == 0
+    assert "NVIDIA_API_KEY" in reported.out
 
 
 def test_help_names_the_command_as_it_is_started(
@@ -949,9 +955,9 @@ def test_capture_gets_the_card_that_it_tells_of(path: Path) -> None:
 
 
 def test_all_captures_are_one_card(run: Run) -> None:
-    told = run(str(ROOT / "tests" / "captures"), "--json")
-    assert told.code == 0
-    assert len(told.card["rows"]) == len(CAPTURES)
+    reported = run(str(ROOT / "tests" / "captures"), "--json")
+    assert reported.code == 0
+    assert len(reported.card["rows"]) == len(CAPTURES)
     text = run(str(ROOT / "tests" / "captures")).out
     assert f"and {len(CAPTURES) - 40} more (--json has all)" in text
     assert max(map(len, text.splitlines())) <= 80
@@ -968,20 +974,22 @@ def test_recorded_answer_gets_a_card(path: Path) -> None:
 
 
 def test_file_of_a_capture_is_that_capture(run: Run) -> None:
-    told = run(str(CAPTURES[0] / next(CAPTURES[0].glob("response.*")).name), "--json")
-    assert [*rows(told.card)] == ["/".join(CAPTURES[0].parts[-2:])]
-    assert told.card["notes"] == []
+    reported = run(
+        str(CAPTURES[0] / next(CAPTURES[0].glob("response.*")).name), "--json"
+    )
+    assert [*rows(reported.card)] == ["/".join(CAPTURES[0].parts[-2:])]
+    assert reported.card["notes"] == []
 
 
 def test_single_file_is_taken_for_what_its_name_says(tmp_path: Path, run: Run) -> None:
     asked = request_body(stream=True, usage=True)
     (tmp_path / "a.sse").write_bytes(b"".join(events(asked)))
     (tmp_path / "b.json").write_bytes(refusal("no"))
-    told = run(str(tmp_path), "--json")
-    assert rows(told.card) == {"a.sse": REPAIRED, "b.json": CONFORMS}
-    assert "assumed: a stream was asked for, with no usage" in told.card["notes"][0]
-    told = run(f"{tmp_path}/a.sse", "--asked", "usage,tools", "--json")
-    assert rows(told.card) == {"a.sse": CONFORMS}
+    reported = run(str(tmp_path), "--json")
+    assert rows(reported.card) == {"a.sse": REPAIRED, "b.json": CONFORMS}
+    assert "assumed: a stream was asked for, with no usage" in reported.card["notes"][0]
+    reported = run(f"{tmp_path}/a.sse", "--asked", "usage,tools", "--json")
+    assert rows(reported.card) == {"a.sse": CONFORMS}
 
 
 @pytest.mark.parametrize(
@@ -1009,10 +1017,10 @@ def test_what_cannot_be_read_is_reported(
         (place / "a.sse").write_bytes(DONE)
     elif text:
         (place / "response.sse").write_bytes(DONE)
-    told = run(str(given))
-    assert told.code == 2
-    assert told.err.startswith("llm-normalize doctor: ")
-    assert "\x1b" not in told.err
+    reported = run(str(given))
+    assert reported.code == 2
+    assert reported.err.startswith("llm-normalize doctor: ")
+    assert "\x1b" not in reported.err
 
 
 # -- before/after logs -----------------------------------------------------------------
@@ -1025,8 +1033,14 @@ def pair(flow: str, before: str | None, *after: str, n: int = 1) -> dict[str, An
 
 
 def flow(name: str, host: str = "api.x", **more: Any) -> dict[str, Any]:
-    told = {"host": host, "model": "m", "events": 5, "changed": 1, "end": "complete"}
-    return {"type": "flow", "v": 1, "flow": name, **told, **more}
+    reported = {
+        "host": host,
+        "model": "m",
+        "events": 5,
+        "changed": 1,
+        "end": "complete",
+    }
+    return {"type": "flow", "v": 1, "flow": name, **reported, **more}
 
 
 def write(path: Path, *records: dict[str, Any]) -> Path:
@@ -1054,9 +1068,9 @@ def test_log_gives_a_card_for_each_host_and_model(tmp_path: Path, run: Run) -> N
             write(tmp_path / "x", pair("f0", NULL, GOOD), flow("f0")).read_bytes()
         )
     )
-    told = run(str(log), "--json")
-    assert told.code == 0
-    cards = {each["subject"]: each for each in json.loads(told.out)["cards"]}
+    reported = run(str(log), "--json")
+    assert reported.code == 0
+    cards = {each["subject"]: each for each in json.loads(reported.out)["cards"]}
     x, y, z = (cards[f"api.{name}, model m"] for name in "xyz")
     (fix,) = x["fixes"]
     assert (fix["name"], fix["count"]) == ("role-null", 3)
@@ -1083,9 +1097,9 @@ def test_changed_event_that_still_breaks_a_rule_is_left(
         pair("f1", error, error, n=0),
         flow("f1"),
     )
-    told = run(str(log), "--json")
-    assert told.code == 1
-    assert told.left == [
+    reported = run(str(log), "--json")
+    assert reported.code == 1
+    assert reported.left == [
         "content: has a null role in choice 0",
         "framing: carries no JSON",
         "content: choice 0 has null content",
@@ -1101,9 +1115,9 @@ def test_event_that_needs_its_neighbours_is_not_judged_alone(
 ) -> None:
     calls = [calling(rest(1)), chunk({}, finish="stop"), chunk(None, usage=USAGE)]
     records = [pair("f", NULL, wire([each]).decode()) for each in calls]
-    told = run(str(write(tmp_path / "p.jsonl", *records, flow("f"))), "--json")
-    assert told.code == 0
-    assert told.left == []
+    reported = run(str(write(tmp_path / "p.jsonl", *records, flow("f"))), "--json")
+    assert reported.code == 0
+    assert reported.left == []
 
 
 def test_odd_logs_are_read_as_far_as_they_go(tmp_path: Path, run: Run) -> None:
@@ -1115,11 +1129,11 @@ def test_odd_logs_are_read_as_far_as_they_go(tmp_path: Path, run: Run) -> None:
         {"type": "lost", "count": 3},
     )
     log.write_text(log.read_text() + "junk\n{")
-    told = run(str(log))
-    assert told.code == 1  # what is no event was sent
-    assert "\x1b" not in told.out
-    assert "answers without a record, model -" in told.out
-    assert "3 lines were lost when the log was written" in told.out
+    reported = run(str(log))
+    assert reported.code == 1  # what is no event was sent
+    assert "\x1b" not in reported.out
+    assert "answers without a record, model -" in reported.out
+    assert "3 lines were lost when the log was written" in reported.out
     empty = run(str(write(tmp_path / "empty.jsonl")))
     assert empty.code == 0
     assert "The logs hold nothing." in empty.out

@@ -97,13 +97,16 @@ def test_origin_form_and_absolute_form_get_the_same_page(regular: Mitmdump) -> N
 
 
 def test_status_says_which_process_it_is(regular: Mitmdump) -> None:
-    told = status(regular)
-    assert told["name"] == "llm_normalize"
-    assert told["pid"] == regular.pid
-    assert told["confdir"] == str(regular.confdir)
+    reported = status(regular)
+    assert reported["name"] == "llm_normalize"
+    assert reported["pid"] == regular.pid
+    assert reported["confdir"] == str(regular.confdir)
     pem = x509.load_pem_x509_certificate(regular.ca.read_bytes())
     der = pem.public_bytes(serialization.Encoding.DER)
-    assert told["ca_sha256"].replace(":", "").lower() == hashlib.sha256(der).hexdigest()
+    assert (
+        reported["ca_sha256"].replace(":", "").lower()
+        == hashlib.sha256(der).hexdigest()
+    )
 
 
 def test_certificates_are_the_ones_that_mitmproxy_wrote(regular: Mitmdump) -> None:

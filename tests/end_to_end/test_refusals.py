@@ -86,7 +86,7 @@ def without(body: Json, *keys: str) -> Json:
     return {key: value for key, value in body.items() if key not in keys}
 
 
-def told(
+def reported(
     mitmdump: Mitmdump, script: Script, count: int = 1
 ) -> tuple[Sequence[Json], Json]:
     """Return the request records and the flow record of the *count*th answer.
@@ -141,7 +141,7 @@ def test_refused_parameters_are_dropped_and_the_next_request_goes_out_right(
     assert len(script.requests) == 4
     assert bodies(script)[-1] == right
     assert b'"temperature":1.1,' in script.requests[-1].body
-    (record,), flow = told(reverse, script)
+    (record,), flow = reported(reverse, script)
     assert record == {
         "type": "request",
         "v": 1,
@@ -161,7 +161,7 @@ def test_refused_parameters_are_dropped_and_the_next_request_goes_out_right(
         assert reply.rest() == GOOD
     assert len(script.requests) == 5
     assert bodies(script)[-1] == right
-    (record,), _ = told(reverse, script, 2)
+    (record,), _ = reported(reverse, script, 2)
     assert record["dropped"] == ["seed", "messages[*].x_note"]
     rows = reverse.control(command="normalize.stats")
     assert [
@@ -254,7 +254,7 @@ def test_client_that_leaves_ends_the_requests(
         client.send(script.path, asked("left"), HEADERS)
         _until(lambda: len(script.requests) == 2)
     try:
-        assert told(reverse, script)[1]["end"] == "client-left"
+        assert reported(reverse, script)[1]["end"] == "client-left"
     finally:
         gate.set()
     assert ask(reverse, script, asked("left"))[0] == 200
@@ -298,7 +298,7 @@ def test_what_a_host_is_known_for_never_reaches_it(
             b'{ "model": "m", "tools": [], "store": false, "stream": true, "n": 1.0 }'
         )
         assert client.post(script.path, sent, HEADERS).rest() == GOOD
-        (record,), _ = told(mitmdump, script)
+        (record,), _ = reported(mitmdump, script)
         assert record["fixes"] == ["store-refused", "tools-empty"]
         assert record["dropped"] == ["store", "tools"]
         assert script.requests[-1].body == b'{"model":"m","stream":true,"n":1.0}'
@@ -309,12 +309,12 @@ def test_what_a_host_is_known_for_never_reaches_it(
         with mitmdump.options(normalize_mode="observe"):
             client.post(script.path, sent, HEADERS).rest()
         assert script.requests[-1].body == sent
-        (record,), _ = told(mitmdump, script, 3)
+        (record,), _ = reported(mitmdump, script, 3)
         assert (record["mode"], record["dropped"]) == ("observe", ["store", "tools"])
         untouched = b'{ "model":"m",  "stream":true }'
         client.post(script.path, untouched, HEADERS).rest()
         assert script.requests[-1].body == untouched
-        assert told(mitmdump, script, 4)[0] == []
+        assert reported(mitmdump, script, 4)[0] == []
 
 
 def test_behind_another_proxy_it_is_asked_again_through_that(
@@ -332,7 +332,7 @@ def test_behind_another_proxy_it_is_asked_again_through_that(
     ):
         reply = client.post(url, asked("proxied"), HEADERS)
         assert (reply.status, reply.rest()) == (200, GOOD)
-        (record,), _ = told(mitmdump, script)
+        (record,), _ = reported(mitmdump, script)
     assert (record["host"], record["dropped"]) == ("localhost:81", ["seed"])
     words = [each.headers["proxy-authorization"] for each in script.requests]
     assert words == ["Basic dXNlcjp3YWd0YWlsLXdvcmQ="] * 2

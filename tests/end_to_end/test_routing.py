@@ -172,12 +172,15 @@ def test_page_of_a_known_origin_reads_its_stream(
 def test_provider_with_a_protocol_of_its_own_streams_by_way_of_one_piece(
     start: Start, provider: Provider
 ) -> None:
-    told = {"result": {"response": "Der Mühlbach."}, "success": True, "errors": []}
+    reported = {"result": {"response": "Der Mühlbach."}, "success": True, "errors": []}
     empty = {"result": {}, "success": True, "errors": []}
     kind = {"content-type": "application/json"}
     first_of_all = Script("", [json.dumps(empty).encode()], headers=kind)
     script = provider.script(
-        json.dumps(told).encode(), turns=[first_of_all], headers=kind, framing="length"
+        json.dumps(reported).encode(),
+        turns=[first_of_all],
+        headers=kind,
+        framing="length",
     )
     path = f"/ai/run/{script.path.strip('/').replace('/', '-')}"
     provider.alias(script, path)

@@ -235,8 +235,8 @@ def test_secrets_of_the_request_are_in_no_log(
     }
     for name, value in secrets.items():
         made.request.headers[name] = value
-    told = "bad keys: nvapi-SECRET1 SECRET2 SECRET3 SECRET4 a=SECRET5 SECRET6"
-    body = proxy.body(made, told.encode())
+    reported = "bad keys: nvapi-SECRET1 SECRET2 SECRET3 SECRET4 a=SECRET5 SECRET6"
+    body = proxy.body(made, reported.encode())
     assert body is not None
     assert b"SECRET1" in body  # the client gets the provider's words
     proxy.close()
@@ -491,8 +491,8 @@ def test_events_that_passed_unread_are_reported(
     caplog.set_level("INFO")
     made = chat_flow()
     proxy.stream(made, b'data: {"a":NaN}\n\n' * 2)
-    told = f"normalize: {HOST}: 2 events passed unread (not-json 2)"
-    assert told in caplog.messages
+    reported = f"normalize: {HOST}: 2 events passed unread (not-json 2)"
+    assert reported in caplog.messages
 
 
 # -- ends --------------------------------------------------------------------------
@@ -607,8 +607,10 @@ def test_a_lost_finish_reason_is_not_the_providers_fault_if_the_client_left(
     proxy.feed(made, wire([HEAD, TEXT, FINISH]))
     broken(made, "Client disconnected.")
     proxy.addon.error(made)
-    told = f"normalize: the client of {HOST} left while a finish reason or usage waited"
-    assert messages(caplog) == [told]
+    reported = (
+        f"normalize: the client of {HOST} left while a finish reason or usage waited"
+    )
+    assert messages(caplog) == [reported]
 
 
 def test_an_answer_that_never_arrived_is_an_error(proxy: Proxy) -> None:

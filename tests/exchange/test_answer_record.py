@@ -59,8 +59,8 @@ def answer(records: list[Record] | None = None, **more: Any) -> AnswerRecord:
     if records is not None:
 
         def write(entry: Entry | Known) -> None:
-            told: Any = entry if isinstance(entry, tuple) else entry.record
-            records.append(told)
+            reported: Any = entry if isinstance(entry, tuple) else entry.record
+            records.append(reported)
 
         given["write"] = write
     made = AnswerRecord(**(given | more))

@@ -67,15 +67,15 @@ def test_a_note_of_ours_gives_way_and_one_of_the_users_stays() -> None:
 def test_whoever_lists_flows_learns_that_there_is_more() -> None:
     class View:
         name = "view"
-        told: ClassVar[list[Any]] = []
+        reported: ClassVar[list[Any]] = []
 
         def update(self, flows: list[http.HTTPFlow]) -> None:
-            self.told.append(flows)
+            self.reported.append(flows)
 
     made = chat_flow()
     with taddons.context() as context:
         show_anew(made)  # nobody lists them
         context.master.addons.add(View())
         show_anew(made)
-    assert View.told == [[made]]
+    assert View.reported == [[made]]
     context.master.event_loop.close()

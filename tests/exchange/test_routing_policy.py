@@ -283,8 +283,8 @@ def test_model_that_is_mapped_and_what_else_is_changed_are_reported(
     request = {"model": "gpt-4o", "stream": True, "prompt_cache_key": "x"}
     made = ask(proxy, request=request)
     answer(proxy, made)
-    told = made.metadata[NOTED]["request"]
-    assert [each[2] for each in told] == ["model", "prompt_cache_key"]
+    reported = made.metadata[NOTED]["request"]
+    assert [each[2] for each in reported] == ["model", "prompt_cache_key"]
     assert made.metadata[NOTED]["model"] == "gpt-4o"
 
 
@@ -784,9 +784,9 @@ def test_request_is_put_into_the_form_of_its_provider_and_back(proxy: Proxy) -> 
     assert body["choices"][0]["message"]["content"] == "Hi"
     assert made.request.url == f"https://{OPENAI}/v1/chat/completions"
     assert made.metadata[NOTED]["host"] == HOST
-    told = made.metadata[NOTED]["request"]
-    assert told[0] == ["model-mapped", "changed", "model"]
-    assert ["request-not-native", "dropped", "prompt_cache_key"] in told
+    reported = made.metadata[NOTED]["request"]
+    assert reported[0] == ["model-mapped", "changed", "model"]
+    assert ["request-not-native", "dropped", "prompt_cache_key"] in reported
     (record,) = proxy.records("flow")
     assert record["path"] == "/v1/chat/completions"
 
@@ -820,14 +820,14 @@ def test_native_page_stays_what_it_is(proxy: Proxy, stream: bool) -> None:
     assert b"Bad gateway" in answered(proxy, made, b"<h1>Bad gateway</h1>", 502)
 
 
-@pytest.mark.parametrize("told", [TOLD, FAILED])
+@pytest.mark.parametrize("reported", [TOLD, FAILED])
 def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, told: Any
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, reported: Any
 ) -> None:
     async def send_retry(flow: http.HTTPFlow, _: bytes, *, live: bool) -> Reply:
         assert not live
         assert flow.request.path.endswith("/ai/run/@cf/acme/brook")
-        return Reply(200, "OK", [("content-type", "application/json")], dumps(told))
+        return Reply(200, "OK", [("content-type", "application/json")], dumps(reported))
 
     monkeypatch.setattr("llm_normalize.exchange.native_provider.send_retry", send_retry)
     made = native(proxy, stream=True)
@@ -844,7 +844,7 @@ def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
 
     asyncio.run(run())
     body = response_of(made).content or b""
-    if told is TOLD:
+    if reported is TOLD:
         assert conformance.check_stream(body, conformance.Request()) == []
     else:
         assert conformance.check_error_body(body) == []

@@ -32,16 +32,20 @@ def loaded(made: http.HTTPFlow) -> http.HTTPFlow:
 def test_stream_is_what_came_and_what_left(proxy: Proxy, from_file: bool) -> None:
     made = chat_flow()
     proxy.stream(made, BAD)
-    told = stored(loaded(made) if from_file else made)
-    assert (told.received, told.sent, told.fixes) == (
+    reported = stored(loaded(made) if from_file else made)
+    assert (reported.received, reported.sent, reported.fixes) == (
         BAD,
         GOOD,
         {"data-space-missing": 4},
     )
-    assert (told.host, told.asked.model, told.status) == (HOST, "m", 200)
-    assert (told.is_stream, told.is_complete, told.is_observed) == (True, True, False)
-    assert "nvapi-key" in told.secrets
-    assert "nvapi-key" not in repr(told)
+    assert (reported.host, reported.asked.model, reported.status) == (HOST, "m", 200)
+    assert (reported.is_stream, reported.is_complete, reported.is_observed) == (
+        True,
+        True,
+        False,
+    )
+    assert "nvapi-key" in reported.secrets
+    assert "nvapi-key" not in repr(reported)
 
 
 def test_stream_that_was_right_came_as_it_left(proxy: Proxy) -> None:
@@ -55,9 +59,9 @@ def test_observed_stream_left_as_it_came(proxy: Proxy) -> None:
     proxy.set(normalize_mode="observe")
     made = chat_flow()
     proxy.stream(made, BAD)
-    told = stored(made)
-    assert (told.received, told.sent, told.is_observed) == (BAD, BAD, True)
-    assert told.fixes == {"data-space-missing": 4}
+    reported = stored(made)
+    assert (reported.received, reported.sent, reported.is_observed) == (BAD, BAD, True)
+    assert reported.fixes == {"data-space-missing": 4}
 
 
 def test_usage_was_asked_for_though_that_was_not_sent(proxy: Proxy) -> None:
@@ -80,8 +84,12 @@ def test_body_is_what_came_and_what_left(proxy: Proxy) -> None:
         request={"model": "m"}, headers={"content-type": "application/json"}
     )
     left = proxy.body(made, dumps(BAD_BODY))
-    told = stored(made)
-    assert (told.received, told.sent, told.is_stream) == (dumps(BAD_BODY), left, False)
+    reported = stored(made)
+    assert (reported.received, reported.sent, reported.is_stream) == (
+        dumps(BAD_BODY),
+        left,
+        False,
+    )
 
 
 def test_status_is_the_providers(proxy: Proxy) -> None:
@@ -99,16 +107,16 @@ def test_stream_that_broke_off_is_not_whole(proxy: Proxy) -> None:
     proxy.feed(made, BAD[:200])
     broken(made, "connection closed")
     proxy.addon.error(made)
-    told = stored(made)
-    assert (told.received, told.is_complete) == (BAD[:200], False)
+    reported = stored(made)
+    assert (reported.received, reported.is_complete) == (BAD[:200], False)
 
 
 def test_flow_that_was_never_repaired_came_as_it_left() -> None:
     made = chat_flow()
     response_of(made).content = BAD
-    told = stored(made, strict=True)
-    assert (told.received, told.sent, told.fixes) == (BAD, BAD, None)
-    assert told.asked.strict
+    reported = stored(made, strict=True)
+    assert (reported.received, reported.sent, reported.fixes) == (BAD, BAD, None)
+    assert reported.asked.strict
 
 
 def test_what_nobody_could_look_at_is_not_kept(

@@ -276,12 +276,12 @@ def test_a_pipeline_that_fails_costs_no_byte(
 
 def test_growth_is_reported_with_the_first_bytes_and_now_and_then() -> None:
     rewriter = Client(repair=False).rewriter
-    told: list[int] = []
-    rewriter.on_growth = lambda: told.append(rewriter.bytes_out)
+    reported: list[int] = []
+    rewriter.on_growth = lambda: reported.append(rewriter.bytes_out)
     for _ in range(100):
         rewriter(b"x" * 1000)
-    assert told[0] == 1000
-    assert 3 <= len(told) <= 10
+    assert reported[0] == 1000
+    assert 3 <= len(reported) <= 10
 
 
 def test_who_shows_it_cannot_cost_bytes(caplog: pytest.LogCaptureFixture) -> None:

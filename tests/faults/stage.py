@@ -124,8 +124,8 @@ class Stage:
             assert [pair["n"] for pair in pairs] == [0, 1, 2, 3]
         self.works()
         log = self.mitmdump.printed()[begun:]
-        told = sum(log.count(bug) for bug in BUGS)
-        assert told == bugs if bugs is not None else told, log
+        reported = sum(log.count(bug) for bug in BUGS)
+        assert reported == bugs if bugs is not None else reported, log
 
 
 def hung_up(client: Http1Client | Http2Client) -> bool:

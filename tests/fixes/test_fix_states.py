@@ -360,7 +360,7 @@ def said_by(name: str, *found: list[Chunk], asked: Asked = STREAM) -> list[Any]:
     return [choice["delta"] for each in parts for choice in each["choices"]]
 
 
-def told(message: Any, /, delta: Any = None, **more: Any) -> list[Chunk]:
+def reported(message: Any, /, delta: Any = None, **more: Any) -> list[Chunk]:
     said = {} if delta is None else {"delta": delta}
     return [{"index": 0, **said, "message": message, **more}]
 
@@ -370,13 +370,13 @@ def test_calls_that_only_the_message_says_leave_once() -> None:
     grown = {**says_all, "tool_calls": [head(), head(1)]}
     made = said_by(
         "message-in-stream",
-        told({"content": "Let"}, {"content": "Let"}),
-        told({"content": "Let me."}, {"content": " me."}),
-        told(says_all, {}),
-        told({"content": "Let me.", "refusal": None}, {}),
-        told({**says_all, "reasoning": "Hm", "thinking": "Hm"}, None),
-        told(grown, {}, finish_reason="tool_calls"),
-        told(grown, {}),
+        reported({"content": "Let"}, {"content": "Let"}),
+        reported({"content": "Let me."}, {"content": " me."}),
+        reported(says_all, {}),
+        reported({"content": "Let me.", "refusal": None}, {}),
+        reported({**says_all, "reasoning": "Hm", "thinking": "Hm"}, None),
+        reported(grown, {}, finish_reason="tool_calls"),
+        reported(grown, {}),
     )
     assert made == [
         {"content": "Let"},
@@ -390,7 +390,7 @@ def test_calls_that_only_the_message_says_leave_once() -> None:
 
 
 def test_calls_of_a_last_message_reach_the_client() -> None:
-    last = told({"content": "Hi", "tool_calls": [head(0, "{}")]}, {})
+    last = reported({"content": "Hi", "tool_calls": [head(0, "{}")]}, {})
     data = wire([TEXT, chunk(None, choices=last), chunk({}, finish="tool_calls"), DONE])
     out = repaired(data, Asked(stream=True, tools=True))
     end = [calling(head()), calling({"index": 0, "function": {"arguments": "{}"}})]
@@ -400,10 +400,10 @@ def test_calls_of_a_last_message_reach_the_client() -> None:
 def test_reasoning_under_any_name_is_one_kind() -> None:
     made = said_by(
         "message-in-stream",
-        told({"reasoning_content": "Hm"}, {"reasoning": "Hm"}),
-        told({"content": "Ja", "thinking": "Hm"}, {}),
-        told({"content": "Ja", "thinking": "Hm"}, {}),
-        told({"content": "Ja so", "thinking": "Hm"}, {"content": " so"}),
+        reported({"reasoning_content": "Hm"}, {"reasoning": "Hm"}),
+        reported({"content": "Ja", "thinking": "Hm"}, {}),
+        reported({"content": "Ja", "thinking": "Hm"}, {}),
+        reported({"content": "Ja so", "thinking": "Hm"}, {"content": " so"}),
     )
     assert made == [{"reasoning": "Hm"}, {"content": "Ja"}, {}, {"content": " so"}]
 
@@ -411,9 +411,9 @@ def test_reasoning_under_any_name_is_one_kind() -> None:
 def test_messages_that_bring_news_only_are_not_cut() -> None:
     made = said_by(
         "message-in-stream",
-        told({"reasoning": "ha"}, {"content": "Ja"}),
-        told({"reasoning": "so"}, {}),
-        told({"reasoning": "so"}, {}),
+        reported({"reasoning": "ha"}, {"content": "Ja"}),
+        reported({"reasoning": "so"}, {}),
+        reported({"reasoning": "so"}, {}),
     )
     assert made == [
         {"content": "Ja", "reasoning": "ha"},
@@ -425,10 +425,10 @@ def test_messages_that_bring_news_only_are_not_cut() -> None:
 def test_deltas_after_messages_take_their_kind_over() -> None:
     made = said_by(
         "message-in-stream",
-        told({"role": "assistant", "content": "Hi"}),
-        told({"role": "assistant", "content": "Hi you"}, {"content": " you"}),
-        told({"role": "assistant", "content": "Hi you", "tool_calls": [head()]}),
-        told("Hi you", {}),
+        reported({"role": "assistant", "content": "Hi"}),
+        reported({"role": "assistant", "content": "Hi you"}, {"content": " you"}),
+        reported({"role": "assistant", "content": "Hi you", "tool_calls": [head()]}),
+        reported("Hi you", {}),
     )
     assert made == [
         {"role": "assistant", "content": "Hi"},
@@ -441,7 +441,9 @@ def test_deltas_after_messages_take_their_kind_over() -> None:
 def test_kinds_that_deltas_bring_are_not_all_kept() -> None:
     (fix,) = (fix(STREAM, Seen()) for fix in FIXES if fix.name == "message-in-stream")
     for at in range(3000):
-        found = told({"content": "a", "refusal": "b"}, {"content": "a", "x" * at: 1})
+        found = reported(
+            {"content": "a", "refusal": "b"}, {"content": "a", "x" * at: 1}
+        )
         found[0]["index"] = at
         fix.edit(chunk(None, choices=found))
         assert found[0]["delta"] == {"content": "a", "x" * at: 1, "refusal": "b"}
@@ -579,7 +581,7 @@ def test_a_call_of_odd_types_passes_as_it_is() -> None:
 
 
 def test_what_goes_on_with_a_call_is_not_taken_for_one_without_an_index() -> None:
-    def told(at: int | None, name: str, arguments: str) -> Chunk:
+    def reported(at: int | None, name: str, arguments: str) -> Chunk:
         call: Chunk = {"function": {"arguments": arguments}}
         call |= {} if at is None else {"index": at}
         if name:
@@ -587,13 +589,13 @@ def test_what_goes_on_with_a_call_is_not_taken_for_one_without_an_index() -> Non
         return calling(call)
 
     events = [
-        told(1, "a", "1"),
-        told(None, "b", "2"),
-        told(1, "", "3"),
-        told(None, "", "4"),
-        told(None, "c", "5"),
-        told(1, "", "6"),
-        told(None, "", "7"),
+        reported(1, "a", "1"),
+        reported(None, "b", "2"),
+        reported(1, "", "3"),
+        reported(None, "", "4"),
+        reported(None, "c", "5"),
+        reported(1, "", "6"),
+        reported(None, "", "7"),
     ]
     out = repaired(wire(events))
     said = ["", "", ""]

@@ -129,17 +129,17 @@ def test_status_is_for_programs(proxy: Proxy) -> None:
         "prompt_tokens 1200, completion_tokens 3"
         in get(proxy, headers={"accept": "*/*"})[1]
     )
-    told = json.loads(page)
+    reported = json.loads(page)
     assert status == 200
-    assert (told["hosts"], told["mode"], told["ca_sha256"]) == (
+    assert (reported["hosts"], reported["mode"], reported["ca_sha256"]) == (
         ["api.test"],
         "observe",
         "",
     )
-    assert told["counters"][0]["fixes"] == {"role-null": 2}
-    assert told["counters"][0]["prompt_tokens"] == 1200
-    assert told["confdir"] == str(proxy.folder)
-    assert told["probe"].startswith(f"{HOST}/")
+    assert reported["counters"][0]["fixes"] == {"role-null": 2}
+    assert reported["counters"][0]["prompt_tokens"] == 1200
+    assert reported["confdir"] == str(proxy.folder)
+    assert reported["probe"].startswith(f"{HOST}/")
 
 
 @pytest.mark.parametrize(
@@ -251,9 +251,9 @@ def test_certificate_of_the_ca_and_never_its_key(proxy: Proxy, mitm_ca: Path) ->
     made = asked("/mitmproxy-ca-cert.cer")
     proxy.addon.requestheaders(made)
     assert response_of(made).content == ssl.PEM_cert_to_DER_cert(pem)
-    told = json.loads(get(proxy, "/status.json")[1])["ca_sha256"]
+    reported = json.loads(get(proxy, "/status.json")[1])["ca_sha256"]
     found = certs.Cert.from_pem(pem.encode()).fingerprint()
-    assert bytes.fromhex(told.replace(":", "")) == found
+    assert bytes.fromhex(reported.replace(":", "")) == found
 
 
 # -- the PAC file ------------------------------------------------------------------------

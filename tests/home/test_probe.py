@@ -109,8 +109,8 @@ def hello(
     context.server.address = address
     context.server.tls = True
     named = cast(tls.ClientHello, SimpleNamespace(sni=HOST))
-    told = probe.client_hello(tls.ClientHelloData(context, named))
-    return told, context.server.tls
+    reported = probe.client_hello(tls.ClientHelloData(context, named))
+    return reported, context.server.tls
 
 
 def test_tls_is_answered_without_asking_anybody() -> None:

@@ -117,20 +117,20 @@ def test_how_it_ended_is_reported(end: str, said: str) -> None:
 
 
 def test_what_was_changed_in_the_request_is_a_line_of_its_own() -> None:
-    told = [["tools-empty", "dropped", "tools"], ["a\x1b", "changed", "b\x1b"]]
-    lines = text(request=told).splitlines()
+    reported = [["tools-empty", "dropped", "tools"], ["a\x1b", "changed", "b\x1b"]]
+    lines = text(request=reported).splitlines()
     assert "request   tools dropped (tools-empty)" in lines
     assert r"request   b\x1b changed (a\x1b)" in lines
-    observed = text(request=told, observe=True)
+    observed = text(request=reported, observe=True)
     assert "request   tools would be dropped (tools-empty)" in observed
-    assert VIEW.render_priority(b"", shown(fixes=[], request=told)) == 10
+    assert VIEW.render_priority(b"", shown(fixes=[], request=reported)) == 10
     assert VIEW.render_priority(b"", shown(fixes=[], request=[])) == 0.1
 
 
 def test_an_answer_that_never_arrived_and_a_cut_one_are_reported() -> None:
-    told = text(status=None, end="error", first_ms=None, model="", is_cut=True)
-    assert "model     -\nanswer    stream, none arrived\n" in told
-    assert "time      all after 4,210 ms\nstored    its beginning only" in told
+    reported = text(status=None, end="error", first_ms=None, model="", is_cut=True)
+    assert "model     -\nanswer    stream, none arrived\n" in reported
+    assert "time      all after 4,210 ms\nstored    its beginning only" in reported
 
 
 def test_a_changed_field_is_named_and_shown_before_and_after() -> None:
@@ -248,14 +248,14 @@ def test_hostile_bytes_are_shown_and_do_nothing(
 def test_hostile_names_and_values_are_shown_and_do_nothing() -> None:
     hostile = "\x1b]0;x\x07\u202e<script>\n"
     block = delta(f'"{hostile.strip()}":"{hostile.strip()}"')
-    told = text(host=hostile, model=hostile, pairs=[row(block, delta(""))])
-    assert told.replace("\n", "").isprintable()
+    reported = text(host=hostile, model=hostile, pairs=[row(block, delta(""))])
+    assert reported.replace("\n", "").isprintable()
 
 
 def test_long_lines_and_many_are_bounded() -> None:
     wide = b"data: " + b"x" * 100_000 + b"\n\n"
     many = b"data: y\n" * 1000 + b"\n"
-    told = text(pairs=[row(wide, many)])
-    assert "… and 99,606 characters more" in told
-    assert "  + … and 988 lines more" in told
-    assert len(told) < 5000
+    reported = text(pairs=[row(wide, many)])
+    assert "… and 99,606 characters more" in reported
+    assert "  + … and 988 lines more" in reported
+    assert len(reported) < 5000

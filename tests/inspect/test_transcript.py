@@ -57,28 +57,28 @@ def test_a_stream_is_shown_as_one_text() -> None:
 
 def test_calls_have_their_names_and_arguments() -> None:
     calls = [calling(head(0, "")), calling(rest(0, '{"a":')), calling(rest(0, "1}"))]
-    told = text(OPENING, *calls, chunk({}, finish="tool_calls"), DONE)
-    assert 'call 0: f (call_0):\n  {"a":1}\nfinish: tool_calls\n' in told
+    reported = text(OPENING, *calls, chunk({}, finish="tool_calls"), DONE)
+    assert 'call 0: f (call_0):\n  {"a":1}\nfinish: tool_calls\n' in reported
 
 
 def test_a_legacy_call_is_one_too() -> None:
     legacy = {"function_call": {"name": "f", "arguments": "{}"}}
-    told = text(OPENING, chunk(legacy), chunk({}, finish="function_call"), DONE)
-    assert "call 0: f:\n  {}\nfinish: function_call\n" in told
+    reported = text(OPENING, chunk(legacy), chunk({}, finish="function_call"), DONE)
+    assert "call 0: f:\n  {}\nfinish: function_call\n" in reported
 
 
 def test_several_choices_are_distinguished() -> None:
     second = [chunk({"role": "assistant", "content": "B"}, index=1)]
-    told = text(chunk({"role": "assistant", "content": "A"}), *second)
-    assert "== choice 0\ntext:\n  A\n" in told
-    assert "== choice 1\ntext:\n  B\n" in told
+    reported = text(chunk({"role": "assistant", "content": "A"}), *second)
+    assert "== choice 0\ntext:\n  A\n" in reported
+    assert "== choice 1\ntext:\n  B\n" in reported
 
 
 def test_a_body_is_shown_alike() -> None:
     body = dumps(completion({"role": "assistant", "content": "Hi"}))
-    told = VIEW.prettify(body, answer())
-    assert "text:\n  Hi\nfinish: stop\n" in told
-    assert "usage: " in told
+    reported = VIEW.prettify(body, answer())
+    assert "text:\n  Hi\nfinish: stop\n" in reported
+    assert "usage: " in reported
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,15 @@ def test_what_says_nothing_is_no_error(data: bytes) -> None:
 
 
 def test_a_stream_that_broke_off_has_no_finish_yet() -> None:
-    told = VIEW.prettify(wire([OPENING, chunk({"content": "Hi"})]), answer())
-    assert "text:\n  Hi\nfinish: none yet\n" in told
+    reported = VIEW.prettify(wire([OPENING, chunk({"content": "Hi"})]), answer())
+    assert "text:\n  Hi\nfinish: none yet\n" in reported
 
 
 def test_errors_and_what_is_no_chunk_are_shown() -> None:
     busy = {"error": {"message": "Busy", "type": "t", "param": None, "code": None}}
-    told = text(OPENING, b'data: {"a":NaN}\n\n', busy)
-    assert 'error:\n  {"message":"Busy"' in told
-    assert "1 events that are no chunks" in told
+    reported = text(OPENING, b'data: {"a":NaN}\n\n', busy)
+    assert 'error:\n  {"message":"Busy"' in reported
+    assert "1 events that are no chunks" in reported
 
 
 def test_a_cut_body_says_so() -> None:
@@ -120,8 +120,8 @@ def test_a_stream_on_its_way_is_shown_as_far_as_it_has_arrived(encoding: str) ->
         made = gzip.compress(sent) if encoding == "gzip" else sent
         flow.response.data.content = made
 
-    told = Transcript(refresh).prettify(wire([OPENING]), asked)
-    assert told.splitlines()[2:] == [
+    reported = Transcript(refresh).prettify(wire([OPENING]), asked)
+    assert reported.splitlines()[2:] == [
         "text:",
         "  Hi",
         "finish: none yet",
@@ -142,15 +142,15 @@ def test_little_is_read_of_a_bomb_on_its_way() -> None:
 
 
 def test_hostile_text_commands_nothing() -> None:
-    told = text(OPENING, chunk({"content": "\x1b[31m\u202e<script>\r\nend"}), STOP)
-    assert "  \\x1b[31m\\u202e<script>\n  end\n" in told
+    reported = text(OPENING, chunk({"content": "\x1b[31m\u202e<script>\r\nend"}), STOP)
+    assert "  \\x1b[31m\\u202e<script>\n  end\n" in reported
 
 
 def test_long_texts_are_bounded() -> None:
-    told = text(OPENING, chunk({"content": "x" * 20_000 + "\n" * 5000}), STOP)
-    assert "… and 10,000 characters more" in told
-    assert "… and 3,000 lines more" in told
-    assert len(told) < 20_000
+    reported = text(OPENING, chunk({"content": "x" * 20_000 + "\n" * 5000}), STOP)
+    assert "… and 10,000 characters more" in reported
+    assert "… and 3,000 lines more" in reported
+    assert len(reported) < 20_000
 
 
 @pytest.mark.parametrize(

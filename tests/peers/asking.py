@@ -42,7 +42,7 @@ def ask(
     return request
 
 
-def told(report: Json) -> Json:
+def reported(report: Json) -> Json:
     """Return the same of every client: only what it reports at all.
 
     `calls` has for each call whether it has an id, the name and the arguments.

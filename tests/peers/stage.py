@@ -10,7 +10,7 @@ import httpx
 
 from clients.programs import Runner, runners
 from peers import rig, sources
-from peers.asking import Json, told
+from peers.asking import Json, reported
 from peers.cases import CLIENTS, Case
 from peers.known import PEERS
 from support import Provider
@@ -46,7 +46,7 @@ class Seen:
     """
 
     wires: tuple[Wire, Wire]
-    told: dict[str, tuple[Json, Json]]
+    reported: dict[str, tuple[Json, Json]]
     fixes: frozenset[str]
     end: str
 
@@ -152,7 +152,7 @@ def _said(
         for key, both in wanted[name].items()
         for url in both
     ]
-    reports = iter([told(report) for report in runner.run(cases)])
+    reports = iter([reported(report) for report in runner.run(cases)])
     return [
         (name, {key: (next(reports), next(reports)) for key in wanted[name]})
         for name in names

@@ -82,14 +82,14 @@ def test_the_fixes_are_these(seen: All, key: Key, case: Case) -> None:
 def test_client_gets_what_it_should_with_the_addon(
     seen: All, key: Key, case: Case, client: str
 ) -> None:
-    assert seen[key].told[client][1] == case.expected(client)
+    assert seen[key].reported[client][1] == case.expected(client)
 
 
 @pytest.mark.parametrize(("key", "case", "client"), EACH)
 def test_client_gets_without_the_addon_what_the_table_says(
     seen: All, key: Key, case: Case, client: str
 ) -> None:
-    said = seen[key].told[client][0]
+    said = seen[key].reported[client][0]
     assert difference(said, case.expected(client)) == case.wrong.get(client, {})
 
 

@@ -20,61 +20,61 @@ def chunk(delta: str, finish: str = "null") -> str:
     )
 
 
-def told(before: str | None, *after: str) -> list[str]:
+def reported(before: str | None, *after: str) -> list[str]:
     return [str(change) for change in changes(before, after)]
 
 
 def test_field_that_went_is_reported_with_its_path() -> None:
     before = chunk('{"role":null,"content":"Hi"}')
-    assert told(before, chunk('{"content":"Hi"}')) == [
+    assert reported(before, chunk('{"content":"Hi"}')) == [
         "choices[0].delta.role: null → removed"
     ]
 
 
 def test_field_that_came_and_one_that_changed() -> None:
     before = event('{"choices":[],"created":0}')
-    assert told(before, event('{"choices":[],"created":7,"id":"x"}')) == [
+    assert reported(before, event('{"choices":[],"created":7,"id":"x"}')) == [
         "created: 0 → 7",
         'id: added "x"',
     ]
 
 
 def test_list_is_compared_place_by_place() -> None:
-    assert told('{"a":[1,2.50,{"b c":1},"x"]}', '{"a":[1,2.50,{"b c":true}]}') == [
+    assert reported('{"a":[1,2.50,{"b c":1},"x"]}', '{"a":[1,2.50,{"b c":true}]}') == [
         'a[2]."b c": 1 → true',
         'a[3]: "x" → removed',
     ]
-    assert told('{"a":[]}', '{"a":[4]}') == ["a[0]: added 4"]
+    assert reported('{"a":[]}', '{"a":[4]}') == ["a[0]: added 4"]
 
 
 def test_framing_shows_its_line_ends() -> None:
-    assert told('data:{"choices":[]}\r\n\r\n', event('{"choices":[]}')) == [
+    assert reported('data:{"choices":[]}\r\n\r\n', event('{"choices":[]}')) == [
         r"framing: data:…\r\n\r\n → data: …\n\n"
     ]
 
 
 def test_several_data_lines_are_one_value() -> None:
     before = 'data: {"choices":\ndata: []}\n\n'
-    assert told(before, event('{"choices":[]}')) == [
+    assert reported(before, event('{"choices":[]}')) == [
         r"framing: data: …\ndata: …\n\n → data: …\n\n"
     ]
 
 
 def test_event_that_went_and_one_that_was_added() -> None:
-    assert told(event("null")) == ["event: data: null → removed"]
-    assert told(None, event("[DONE]")) == ["event: added data: [DONE]"]
+    assert reported(event("null")) == ["event: data: null → removed"]
+    assert reported(None, event("[DONE]")) == ["event: added data: [DONE]"]
 
 
 def test_what_is_no_json_is_reported_whole() -> None:
-    assert told(": ping\n\n", "\n") == ["event: : ping → a bare newline"]
-    assert told(event("[done]"), event("[DONE]")) == [
+    assert reported(": ping\n\n", "\n") == ["event: : ping → a bare newline"]
+    assert reported(event("[done]"), event("[DONE]")) == [
         "event: data: [done] → data: [DONE]"
     ]
 
 
 def test_each_part_of_a_split_chunk_is_compared() -> None:
     before = chunk('{"content":"Hi"}', '"stop"')
-    assert told(before, chunk('{"content":"Hi"}'), chunk("{}", '"stop"')) == [
+    assert reported(before, chunk('{"content":"Hi"}'), chunk("{}", '"stop"')) == [
         'event 1: choices[0].finish_reason: "stop" → null',
         'event 2: choices[0].delta.content: "Hi" → removed',
     ]
@@ -82,19 +82,19 @@ def test_each_part_of_a_split_chunk_is_compared() -> None:
 
 def test_what_is_no_chunk_is_reported_with_what_it_became() -> None:
     glued = 'data: {"a":1}data: {"b":2}\n\n'
-    assert told(glued, event('{"a":1}'), event('{"b":2}')) == [
+    assert reported(glued, event('{"a":1}'), event('{"b":2}')) == [
         'event: data: {"a":1}data: {"b":2} → data: {"a":1}',
         'event: added data: {"b":2}',
     ]
     body = '{"choices":[{"message":{"content":"Hi"}}]}'
-    assert told(body, chunk('{"content":"Hi"}'), event("[DONE]"))[1:] == [
+    assert reported(body, chunk('{"content":"Hi"}'), event("[DONE]"))[1:] == [
         "event: added data: [DONE]"
     ]
 
 
 def test_other_json_than_an_object() -> None:
-    assert told(event("1"), event("2")) == ["data: 1 → 2"]
-    assert told(event("1"), event("1")) == []
+    assert reported(event("1"), event("2")) == ["data: 1 → 2"]
+    assert reported(event("1"), event("1")) == []
 
 
 def test_event_of_many_lines_takes_no_longer_for_each_line() -> None:

@@ -158,8 +158,10 @@ def test_what_stands_between_many_objects_stays() -> None:
 
 
 def test_input_value_of_a_pydantic_message_is_masked() -> None:
-    told = "1 validation error [type=missing, input_value='my prompt', input_type=str]"
-    assert "prompt" not in mask(told)
+    reported = (
+        "1 validation error [type=missing, input_value='my prompt', input_type=str]"
+    )
+    assert "prompt" not in mask(reported)
 
 
 def test_text_with_a_secret_is_not_clean() -> None:

@@ -469,8 +469,8 @@ def test_a_stuck_disk_never_holds_a_writer_and_its_queue_is_bounded(
     until(written(log))
     log.write(pair(102))
     log.close()
-    told = [each for each in lines(logs.path) if each["type"] == "lost"]
-    assert sum(each["count"] for each in told) == 92
+    reported = [each for each in lines(logs.path) if each["type"] == "lost"]
+    assert sum(each["count"] for each in reported) == 92
     assert numbers(logs.path) == [*range(10), 102]
 
 
@@ -606,8 +606,8 @@ def test_a_pair_that_a_template_knew_is_written_and_weighed(
     log.write(known)
     log.close()
     assert log.lost == 1
-    (told,) = [each for each in lines(logs.path) if each["type"] == "pair"]
-    assert (told["n"], told["before"], told["after"]) == (3, "<a>", ["[a]"])
+    (reported,) = [each for each in lines(logs.path) if each["type"] == "pair"]
+    assert (reported["n"], reported["before"], reported["after"]) == (3, "<a>", ["[a]"])
 
 
 def test_nothing_of_a_record_is_remembered_once_it_is_written(logs: Logs) -> None:

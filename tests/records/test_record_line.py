@@ -18,7 +18,7 @@ PAIR: dict[str, Any] = {
 }
 
 
-def told(record: dict[str, Any], *secrets: str) -> Any:
+def reported(record: dict[str, Any], *secrets: str) -> Any:
     data = line(Entry(record, secrets))
     assert data.endswith(b"\n")
     assert data.count(b"\n") == 1
@@ -26,7 +26,7 @@ def told(record: dict[str, Any], *secrets: str) -> Any:
 
 
 def test_a_pair_is_reported_in_full_and_in_order() -> None:
-    found = told(PAIR)
+    found = reported(PAIR)
     assert list(found) == list(PAIR)
     assert found == PAIR | {
         "before": PAIR["before"].decode(),
@@ -52,7 +52,7 @@ def test_a_pair_reads_as_json_dumps_would_have_written_it(
 
 def test_secrets_and_echoes_are_masked_in_all_texts_of_a_pair() -> None:
     record = PAIR | {"before": b"key sk-1", "after": [b"sk-1", b'{"input": "x"}']}
-    found = told(record, "sk-1")
+    found = reported(record, "sk-1")
     assert found["before"] == "key ***"
     assert found["after"] == ["***", '{"input":"***"}']
 
@@ -126,7 +126,7 @@ def test_no_key_and_no_text_is_remembered_beyond_its_flow() -> None:
 
 
 def test_another_record_is_json() -> None:
-    assert told({"type": "flow", "model": "\ud83d"}) == {
+    assert reported({"type": "flow", "model": "\ud83d"}) == {
         "type": "flow",
         "model": "\ud83d",
     }

@@ -37,8 +37,8 @@ class Way:
         self.seen = Seen()
         self.output = Output(self.steps.append, "label", verbatim=True)
 
-        def count(*told: Any) -> bool:
-            self.counted.append(told)
+        def count(*reported: Any) -> bool:
+            self.counted.append(reported)
             return will_do
 
         self.patches = Patches(
@@ -119,13 +119,13 @@ def test_arguments_are_told_and_usage_is_kept() -> None:
     call = wire([calling(rest(0, "a"))])
     used = wire([{**chunk({"content": "a"}), "usage": {"completion_tokens": 3}}])
     way = Way(template(call, call), template(used, used))
-    told: list[Any] = []
-    way.seen.add_arguments = lambda *each: told.append(each)  # type: ignore[method-assign]
+    reported: list[Any] = []
+    way.seen.add_arguments = lambda *each: reported.append(each)  # type: ignore[method-assign]
     assert way.patches.of(wire([calling(rest(0, "b}"))])) == wire(
         [calling(rest(0, "b}"))]
     )
     assert way.patches.of(wire([calling(rest(0, "{}"))])) is None  # it may come again
-    assert told == [(0, 0, "b}")]
+    assert reported == [(0, 0, "b}")]
     event = used.replace(b"3", b"4")
     assert way.patches.of(event) == event
     assert way.patches.counted is not None

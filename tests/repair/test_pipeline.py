@@ -897,8 +897,8 @@ def test_errors_of_several_choices_all_arrive() -> None:
         {"index": at, "delta": {}, "error": {"message": f"no {at}"}} for at in (0, 1, 1)
     ]
     out = repaired(wire([SAID, {**SAID, "choices": failed}]), Asked(stream=True, n=2))
-    told = [error.message for error in meaning_of_stream(out).errors]
-    assert told == ["no 0", "no 1"]
+    reported = [error.message for error in meaning_of_stream(out).errors]
+    assert reported == ["no 0", "no 1"]
 
 
 @pytest.mark.parametrize(

@@ -242,8 +242,8 @@ def test_usage_that_never_came_is_zero() -> None:
 def test_log_probabilities_are_joined() -> None:
     token = {"token": "H", "logprob": -0.5, "bytes": [72], "top_logprobs": []}
     logprobs = {"content": [token], "refusal": None}
-    told = chunk({"content": "H"}, logprobs=logprobs)
-    data = wire([told, told, STOP])
+    reported = chunk({"content": "H"}, logprobs=logprobs)
+    data = wire([reported, reported, STOP])
     found = answer(data)["choices"][0]
     assert found["logprobs"] == {"content": [token, token], "refusal": None}
 
@@ -409,8 +409,8 @@ def test_an_error_among_events_is_the_answer(data: bytes) -> None:
 @pytest.mark.parametrize("data", FRAMES)
 @pytest.mark.parametrize("status", [400, 429, 500])
 def test_a_refusal_as_events_becomes_an_error_body(data: bytes, status: int) -> None:
-    found, told = error(data, status)
-    assert (found["message"], found["code"], told) == ("Too busy", "busy", None)
+    found, reported = error(data, status)
+    assert (found["message"], found["code"], reported) == ("Too busy", "busy", None)
 
 
 def test_an_error_in_a_choice_gets_a_status_if_nothing_else_was_said() -> None:

@@ -313,7 +313,7 @@ def test_event_that_only_waited_is_reported_as_such() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "reported"),
     [
         ("data: null\n\n", [], ["old data: null", "note dropped"]),
         (": ping\n\n", ["\n"], ["old : ping", "note a bare newline remains"]),
@@ -332,10 +332,10 @@ def test_event_that_only_waited_is_reported_as_such() -> None:
     ],
 )  # fmt: skip
 def test_lines_of_an_example_are_those_that_differ(
-    before: str | None, after: list[str], told: list[str]
+    before: str | None, after: list[str], reported: list[str]
 ) -> None:
     found = [f"{line.kind} {line.text}" for line in examples._diff(before, after)]
-    assert sorted(found) == sorted(told)
+    assert sorted(found) == sorted(reported)
 
 
 def test_event_that_was_split_is_shown_from_where_it_differs() -> None:
@@ -455,37 +455,37 @@ def test_name_is_cut_after_it_was_made_visible() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "told"),
+    ("part", "whole", "reported"),
     [(0, 0, "-"), (0, 9, "0 %"), (1, 999, "under 1 %"), (998, 999, "over 99 %"),
      (9, 9, "100 %"), (1, 3, "33 %")],
 )  # fmt: skip
 def test_share_is_all_or_nothing_only_where_it_is(
-    part: int, whole: int, told: str
+    part: int, whole: int, reported: str
 ) -> None:
-    assert text.share(part, whole) == told
+    assert text.share(part, whole) == reported
 
 
 @pytest.mark.parametrize(
-    ("ms", "told"),
+    ("ms", "reported"),
     [(None, "-"), (0.24, "0.2 ms"), (12.3, "12 ms"), (1234.0, "1.23 s"), (45_678.0, "45.7 s"),
      (300_000.0, "5.0 min"), (7.3e6, "2.0 h")],
 )  # fmt: skip
-def test_duration_has_the_unit_that_fits(ms: float | None, told: str) -> None:
-    assert text.duration(ms) == told
+def test_duration_has_the_unit_that_fits(ms: float | None, reported: str) -> None:
+    assert text.duration(ms) == reported
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reported"),
     [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (2.5e6, "2.5 MB"), (3e9, "3.0 GB")],
 )  # fmt: skip
-def test_size_has_the_unit_that_fits(value: float, told: str) -> None:
-    assert text.size(value) == told
+def test_size_has_the_unit_that_fits(value: float, reported: str) -> None:
+    assert text.size(value) == reported
 
 
 def test_summary_says_in_words_what_matters() -> None:
     notes = reader.Notes()
     notes.lost, notes.torn, notes.unreadable = 3, 1, 2
-    told = " ".join(
+    reported = " ".join(
         sentences.summary(
             gathered(
                 flow(),
@@ -510,13 +510,13 @@ def test_summary_says_in_words_what_matters() -> None:
         "1 record of a kind that this version does not know",
         "1 answer without a time",
     ):
-        assert sentence in told
-    assert "Half of the answers began within 10 ms, 99 % within 10 ms." in told
+        assert sentence in reported
+    assert "Half of the answers began within 10 ms, 99 % within 10 ms." in reported
 
 
 def test_summary_of_nothing_says_so() -> None:
-    told = sentences.summary(gathered(), reader.Notes())
-    assert told == ["The logs hold no answer that has ended."]
+    reported = sentences.summary(gathered(), reader.Notes())
+    assert reported == ["The logs hold no answer that has ended."]
     assert "Nothing in them had to be repaired." in " ".join(
         sentences.summary(gathered(flow(fixes={}, changed=0)), reader.Notes())
     )
@@ -710,9 +710,9 @@ def test_hostile_content_commands_no_terminal() -> None:
     shown = list(as_text(found, notes))
     assert all(line.isprintable() for line in shown)
     assert max(map(len, shown)) < 400
-    told = as_json(found, notes)
-    assert told.isascii()
-    assert json.loads(told)["answers"] == found.overall().flows
+    reported = as_json(found, notes)
+    assert reported.isascii()
+    assert json.loads(reported)["answers"] == found.overall().flows
 
 
 def test_summary_for_a_terminal_stays_on_a_screen() -> None:
@@ -812,19 +812,19 @@ def test_every_fix_of_a_stream_is_reported_with_an_example(tmp_path: Path) -> No
     found = collecting.collected(
         reader.read(reader.find([str(tmp_path)]), reader.Notes())
     )
-    told = set(found.overall().fixes)
-    assert len(told) > 60
-    assert len(told & set(written)) > 0.9 * len(written)
-    assert [name for name in told if not found.examples.of(name)] == []
+    reported = set(found.overall().fixes)
+    assert len(reported) > 60
+    assert len(reported & set(written)) > 0.9 * len(written)
+    assert [name for name in reported if not found.examples.of(name)] == []
     empty = [
         each
-        for name in told
+        for name in reported
         for each in found.examples.of(name)
         if not each.changes and not each.lines
     ]
     assert empty == []
     seen = Parsed(page(found))
-    assert all(name in seen.text for name in told)
+    assert all(name in seen.text for name in reported)
 
 
 # -- reading ---------------------------------------------------------------------------
@@ -966,15 +966,15 @@ def test_command_prints_one_object_for_programs(
     logs: Path, tmp_path: Path, start: Run
 ) -> None:
     _, out, err = start(logs, "--json", "-o", tmp_path / "r.html")
-    told = json.loads(out)
+    reported = json.loads(out)
     assert start(logs, "--format", "json")[1] == out
     assert err.startswith(f"{tmp_path / 'r.html'}: ")
-    assert (told["answers"], told["lost"], told["torn"]) == (2, 2, 1)
-    assert told["since"] == "2026-11-21T10:00:00Z"
-    (group,) = told["groups"]
+    assert (reported["answers"], reported["lost"], reported["torn"]) == (2, 2, 1)
+    assert reported["since"] == "2026-11-21T10:00:00Z"
+    (group,) = reported["groups"]
     assert group["first_ms"] == {"p50": 10.0, "p90": 10.0, "p99": 10.0}
     assert group["total_ms"] == {"p50": 20.0, "p90": 20.0, "p99": 20.0}
-    (fix,) = told["fixes"]
+    (fix,) = reported["fixes"]
     assert (fix["name"], fix["answers"], fix["events"], fix["models"]) == (
         "role-null",
         2,
@@ -982,9 +982,9 @@ def test_command_prints_one_object_for_programs(
         1,
     )
     assert fix["examples"][0]["changes"] == ["choices[0].delta.role: null → removed"]
-    (broken,) = told["broken_off"]
+    (broken,) = reported["broken_off"]
     assert (broken["time"], broken["end"]) == ("2026-11-21T10:00:00Z", "upstream-broke")
-    (bucket,) = told["over_time"]["buckets"]
+    (bucket,) = reported["over_time"]["buckets"]
     assert bucket["ends"] == {"upstream-broke": 1, "complete": 1}
 
 

@@ -14,7 +14,7 @@ from llm_normalize.text.echo import Echo
 EXTRA = "Extra inputs are not permitted"
 
 
-def told(body: Any) -> list[str]:
+def reported(body: Any) -> list[str]:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return [".".join(path) for path in refusal_of(data).paths]
 
@@ -211,7 +211,7 @@ NAMED: list[tuple[Any, list[str]]] = [
 
 @pytest.mark.parametrize(("body", "expected"), NAMED, ids=str)
 def test_what_a_refusal_names(body: Any, expected: list[str]) -> None:
-    assert told(body) == expected
+    assert reported(body) == expected
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_what_a_refusal_names(body: Any, expected: list[str]) -> None:
     ids=str,
 )
 def test_what_names_nothing(body: Any) -> None:
-    assert told(body) == []
+    assert reported(body) == []
 
 
 @pytest.mark.parametrize(
@@ -395,13 +395,13 @@ def test_role_that_is_only_spoken_of() -> None:
 
 def test_what_is_read_is_bounded() -> None:
     names = [detail(f"p{n}") for n in range(1000)]
-    assert len(told({"detail": names[:100]})) == 24
-    assert told({"detail": names}) == []  # too long to be one
+    assert len(reported({"detail": names[:100]})) == 24
+    assert reported({"detail": names}) == []  # too long to be one
     assert len(json.dumps(names)) > LARGE
     deep: Any = error("Unknown parameter: a")
     for _ in range(9):
         deep = {"error": deep}
-    assert told(deep) == []
+    assert reported(deep) == []
 
 
 # Each made the work grow with the square of the text: seconds for 64 KiB.

@@ -49,10 +49,10 @@ def asking(
 def test_who_has_the_token_gets_what_is_served(
     token: str, method: str, path: str, status: int | None
 ) -> None:
-    told = refused(asking(token, method, path), TOKEN)
-    assert (told and told.status_code) == status
-    if told is not None:
-        assert conformance.check_error_body(told.content or b"") == []
+    reported = refused(asking(token, method, path), TOKEN)
+    assert (reported and reported.status_code) == status
+    if reported is not None:
+        assert conformance.check_error_body(reported.content or b"") == []
 
 
 @pytest.mark.parametrize(
@@ -77,24 +77,24 @@ def test_host_on_this_machine_is_another_one_behind_another_proxy(
     made = tflow.tflow()
     made.client_conn.proxy_mode = ProxyMode.parse(mode)
     made.request = http.Request.make("POST", "http://localhost:8000/v1/x")
-    told = key_refused(made, frozenset(), is_routed=False, is_known=True)
-    assert (told is not None) is refused
+    reported = key_refused(made, frozenset(), is_routed=False, is_known=True)
+    assert (reported is not None) is refused
 
 
 def test_gate_without_its_token_lets_nobody_in(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.delenv("A_TOKEN")
-    told = refused(asking(""), TOKEN)
-    assert told is not None
-    assert told.status_code == 401
+    reported = refused(asking(""), TOKEN)
+    assert reported is not None
+    assert reported.status_code == 401
     assert "the variable A_TOKEN is empty; nobody is let in" in messages(caplog)[0]
 
 
 def test_errors_are_openais() -> None:
     assert b'"type":"server_error"' in (refusal(500, "No", None).content or b"")
-    told = not_found(asking("", "GET", "/a\x1b"))
-    assert b"GET /a\\\\x1b" in (told.content or b"")
+    reported = not_found(asking("", "GET", "/a\x1b"))
+    assert b"GET /a\\\\x1b" in (reported.content or b"")
     assert is_list(asking("", "GET", "/models"))
     assert is_asked(asking(""))
 

@@ -484,13 +484,13 @@ def test_proxy_of_the_network_is_gone_through(
 ) -> None:
     monkeypatch.delenv(proxy_upstream_auth.VARIABLE, raising=False)
     monkeypatch.setenv("COMPANY", "http://me:s3cret@corp.example:3128")
-    told = command("--upstream-proxy", "env:COMPANY", "-p", free())
-    assert told[told.index("--mode") + 1] == "upstream:http://corp.example:3128"
-    assert told.count("-s") == 2
-    assert "s3cret" not in " ".join(told) + capsys.readouterr().err
+    reported = command("--upstream-proxy", "env:COMPANY", "-p", free())
+    assert reported[reported.index("--mode") + 1] == "upstream:http://corp.example:3128"
+    assert reported.count("-s") == 2
+    assert "s3cret" not in " ".join(reported) + capsys.readouterr().err
     assert os.environ.pop(proxy_upstream_auth.VARIABLE) == "me:s3cret"
-    told = command("--upstream-proxy", "corp.example:3128", "-p", free())
-    assert told.count("-s") == 1
+    reported = command("--upstream-proxy", "corp.example:3128", "-p", free())
+    assert reported.count("-s") == 1
     assert proxy_upstream_auth.VARIABLE not in os.environ
 
 
@@ -533,15 +533,15 @@ def test_what_makes_no_sense_gets_a_sentence(
 def test_mitmproxy_itself_says_what_is_wrong_with_its_arguments(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
-    told = command("--pac", "-p", "abc")
-    assert told[-2:] == ["-p", "abc"]
+    reported = command("--pac", "-p", "abc")
+    assert reported[-2:] == ["-p", "abc"]
     assert "--pac switches nothing: mitmproxy will say why" in capsys.readouterr().err
     assert list(home.iterdir()) == []
 
 
 def test_another_folder_of_mitmproxys_is_named_where_the_ca_is() -> None:
-    told = planned("--set", "confdir=/tmp/a b")
-    says = next_steps("mitmdump", told, Ways("linux"))[1]
+    reported = planned("--set", "confdir=/tmp/a b")
+    says = next_steps("mitmdump", reported, Ways("linux"))[1]
     trusts = trust_advice.command("install", Path("/tmp/a b"), system="linux")
     assert trusts.endswith(" install --confdir '/tmp/a b'")
     assert f"{trusts}, or" in says

@@ -247,7 +247,7 @@ HOSTILE = "\x1b]0;title\x07\n[12:00:00.000] a line that nobody logged" + "m" * 9
 
 
 @pytest.mark.parametrize(
-    ("encoding", "data", "told"),
+    ("encoding", "data", "reported"),
     [
         ("identity", BAD, "repaired"),
         ("identity", b"data: ?\n\n", "unread"),
@@ -259,7 +259,7 @@ def test_no_name_reaches_the_terminal_as_a_command(
     caplog: pytest.LogCaptureFixture,
     encoding: str,
     data: bytes,
-    told: str,
+    reported: str,
 ) -> None:
     caplog.set_level(logging.INFO)
     with Proxy(tmp_path) as proxy:
@@ -274,7 +274,7 @@ def test_no_name_reaches_the_terminal_as_a_command(
     said = [
         each.getMessage() for each in caplog.records if each.name.startswith("llm_")
     ]
-    assert any(told in each for each in said)
+    assert any(reported in each for each in said)
     assert all(each.isprintable() and len(each) < 1000 for each in said)
 
 

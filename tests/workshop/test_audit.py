@@ -169,7 +169,7 @@ def test_auditor_that_is_not_the_reviewed_one_is_a_failure(
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "word", "told"),
+    ("name", "code", "word", "reported"),
     [
         ("lint", 0, "ok", ""),
         ("lint", 1, "failed", "first\nlast"),
@@ -180,9 +180,9 @@ def test_auditor_that_is_not_the_reviewed_one_is_a_failure(
     ],
 )
 def test_check_tells_what_was_audited_even_when_all_is_well(
-    name: str, code: int, word: str, told: str
+    name: str, code: int, word: str, reported: str
 ) -> None:
-    assert load("check").outcome(name, code, "first\nlast\n") == (word, told)
+    assert load("check").outcome(name, code, "first\nlast\n") == (word, reported)
 
 
 def test_check_and_audit_mean_the_same_code(audit: Any) -> None:

@@ -108,12 +108,12 @@ def is_empty(group: int) -> bool:
 
 
 def test_run_has_all_figures_and_leaves_nothing(tmp_path: Path) -> None:
-    told = tmp_path / "told.json"
+    said = tmp_path / "told.json"
     table = tmp_path / "table.md"
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     with subprocess.Popen(
-        command(*SMALL, "--json", str(told), "--markdown", str(table)),
+        command(*SMALL, "--json", str(said), "--markdown", str(table)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(temporary),
@@ -124,7 +124,7 @@ def test_run_has_all_figures_and_leaves_nothing(tmp_path: Path) -> None:
     assert process.returncode == 0, err
     assert "round 1 of 1" in err
     assert out == table.read_text(encoding="utf-8")
-    result = json.loads(told.read_text(encoding="utf-8"))
+    result = json.loads(said.read_text(encoding="utf-8"))
     assert list(result["sides"]) == ["direct", "floor", "nim-pairs"]
     assert set(result["machine"]) == {
         *("cpu", "memory", "os", "python", "mitmproxy", "date"),
@@ -209,9 +209,9 @@ def run(bench: Any, events: int, part: str = "latency", **more: Any) -> Any:
 
 @pytest.mark.parametrize("part", ["latency", "saturation"])
 def test_right_proxy_passes(bench: Any, part: str) -> None:
-    told = run(bench, 101, part)
-    assert told["faults"] == []
-    assert told["events"] == 202
+    said = run(bench, 101, part)
+    assert said["faults"] == []
+    assert said["events"] == 202
 
 
 @pytest.mark.parametrize(

@@ -272,11 +272,11 @@ def test_work_counts_from_when_all_streams_run_until_one_ends() -> None:
     two.events, two.over = 40, True
     made.note(two, 3)
     made.finish()
-    told = made.report()
-    assert told["window"]["events"] == 10
-    assert told["window"]["cpu"] >= 0
-    assert told["events"] == 80
-    assert told["rss"]["mark"] > 1e6
+    reported = made.report()
+    assert reported["window"]["events"] == 10
+    assert reported["window"]["cpu"] >= 0
+    assert reported["events"] == 80
+    assert reported["rss"]["mark"] > 1e6
 
 
 def test_work_may_count_until_just_before_the_end() -> None:
@@ -310,8 +310,8 @@ def test_parties_take_turns_within_the_gap() -> None:
 def test_load_survives_its_line() -> None:
     load_ = load("workshop.bench.load")
     target = load_.Target("x", 1, 2, "nim", "text", 3, 40)
-    told = load_.Load([target], 10, 0.2, 0.9, settle=True)
-    assert load_.Load.of_line(told.line()) == told
+    reported = load_.Load([target], 10, 0.2, 0.9, settle=True)
+    assert load_.Load.of_line(reported.line()) == reported
 
 
 def test_quantiles_are_values_that_were_there() -> None:
@@ -442,9 +442,9 @@ def test_child_is_not_led_through_a_proxy_of_the_environment(
     command = [sys.executable, "-c", code]
     more = {"MORE": "1"}
     with children.Worker("it", command, None, more, without=("LITELLM_",)) as child:
-        told = json.loads(child.line(20))
-    assert told["MORE"] == "1"
-    assert not {"HTTPS_PROXY", "http_proxy", "LITELLM_X"} & set(told)
+        reported = json.loads(child.line(20))
+    assert reported["MORE"] == "1"
+    assert not {"HTTPS_PROXY", "http_proxy", "LITELLM_X"} & set(reported)
 
 
 def test_client_tells_of_what_it_could_not_do() -> None:
@@ -554,12 +554,12 @@ def test_latency_is_measured_at_each_number_of_streams() -> None:
 # Figures
 
 
-def outcome(part: str, side: str, number: int = 0, **told: Any) -> Any:
+def outcome(part: str, side: str, number: int = 0, **reported: Any) -> Any:
     jobs_, sides = load("workshop.bench.jobs"), load("workshop.bench.sides")
-    floor = told.pop("floor", None)
+    floor = reported.pop("floor", None)
     events = 600 if part == "paced" else 200_000
-    job = jobs_.Job(part, sides.SIDES[side], told.pop("streams", 1), events)
-    return jobs_.JobResult(job, number, told, floor)
+    job = jobs_.Job(part, sides.SIDES[side], reported.pop("streams", 1), events)
+    return jobs_.JobResult(job, number, reported, floor)
 
 
 def used(cpu: float, events: int = 1000, **more: Any) -> dict[str, Any]:
@@ -616,8 +616,8 @@ def test_proxy_that_falls_behind_is_reported() -> None:
 
 
 def late(side: str, number: int, p50: float, p99: float) -> Any:
-    told = {"late_us": {"p50": p50, "p99": p99}, "first_ms": [3.0, 1.0, 2.0]}
-    return outcome("latency", side, number, **told)
+    reported = {"late_us": {"p50": p50, "p99": p99}, "first_ms": [3.0, 1.0, 2.0]}
+    return outcome("latency", side, number, **reported)
 
 
 def test_added_latency_is_what_direct_does_not_have() -> None:
@@ -881,19 +881,19 @@ def test_fault_ends_with_a_sentence_and_code_1(
 
 def test_progress_is_a_line_on_a_terminal_and_one_a_round_elsewhere() -> None:
     progress = load("workshop.bench.rounds").Progress
-    told: list[str] = []
-    plain = progress(20, told.append, live=False)
+    reported: list[str] = []
+    plain = progress(20, reported.append, live=False)
     plain.begin("round 1")
     plain.job("one")
     plain.end()
-    assert [line.partition(": ")[2] for line in told] == ["round 1\n"]
-    told.clear()
-    live = progress(20, told.append, live=True)
+    assert [line.partition(": ")[2] for line in reported] == ["round 1\n"]
+    reported.clear()
+    live = progress(20, reported.append, live=True)
     live.begin("round 1")
     for number in range(4):
         live.job(f"job {number}")
     live.end()
-    assert all(line.startswith("\r") and "\n" not in line for line in told)
-    assert "round 1: job 3" in told[3]
-    assert "left" in told[3]
-    assert told[-1].strip() == ""
+    assert all(line.startswith("\r") and "\n" not in line for line in reported)
+    assert "round 1: job 3" in reported[3]
+    assert "left" in reported[3]
+    assert reported[-1].strip() == ""

@@ -31,7 +31,7 @@ def load(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def told(*lines: str) -> dict[str, str] | None:
+def reported(*lines: str) -> dict[str, str] | None:
     found: dict[str, str] | None = load("_uv").variables_for("\n".join(lines), "cache")
     return found
 
@@ -55,7 +55,7 @@ def told(*lines: str) -> dict[str, str] | None:
     ],
 )  # fmt: skip
 def test_setting_of_pip_is_handed_on(line: str, more: dict[str, str]) -> None:
-    assert told(line) == {**OWN, **more}
+    assert reported(line) == {**OWN, **more}
 
 
 def test_extra_index_is_reported_and_tells_no_credentials() -> None:
@@ -74,7 +74,7 @@ def test_extra_index_is_reported_and_tells_no_credentials() -> None:
 
 @pytest.mark.parametrize("name", ["no-index", "constraint", "proxy", "not-known-yet"])
 def test_setting_that_cannot_be_handed_on_is_left_to_pip(name: str) -> None:
-    assert told("global.index-url='https://host'", f":env:.{name}='1'") is None
+    assert reported("global.index-url='https://host'", f":env:.{name}='1'") is None
 
 
 @pytest.mark.parametrize("turn", [1, -1])
@@ -83,9 +83,9 @@ def test_later_place_of_a_setting_wins_as_with_pip(turn: int) -> None:
         f"{section}.index-url='https://{section.strip(':')}'"
         for section in (":env:", "install", "global")[::turn]
     ]
-    assert (told(*lines) or {})["UV_DEFAULT_INDEX"] == "https://env"
+    assert (reported(*lines) or {})["UV_DEFAULT_INDEX"] == "https://env"
     lines = [line for line in lines if ":env:" not in line]
-    assert (told(*lines) or {})["UV_DEFAULT_INDEX"] == "https://install"
+    assert (reported(*lines) or {})["UV_DEFAULT_INDEX"] == "https://install"
 
 
 def test_pip_lists_its_settings_in_the_form_that_is_read(
@@ -109,7 +109,7 @@ def test_pip_lists_its_settings_in_the_form_that_is_read(
         timeout=60,
         check=True,
     ).stdout
-    found = told(listing) or {}
+    found = reported(listing) or {}
     assert found["UV_DEFAULT_INDEX"] == "https://joe:secret@host/simple"
     assert not any("https://a" in value for value in found.values())
     (line,) = load("_uv").extra_indexes(listing, {})
@@ -154,7 +154,7 @@ class Steps:
         self.uv = home / "program" / "bin" / "uv"
         self.version = version
         self.commands: list[list[str]] = []
-        self.told: dict[str, str] = {}
+        self.reported: dict[str, str] = {}
         self.settings = ""
         self.said = ["error: it broke"]
         self.fails: Callable[[list[str]], bool] = lambda _command: False
@@ -164,7 +164,7 @@ class Steps:
         if self.fails(command):
             raise load("_bootstrap").StepError(title, self.said[-12:], self.said)
         if command[0] == str(self.uv):
-            self.told = more
+            self.reported = more
         if "venv" in command:
             (Path(command[-1]) / "bin").mkdir(parents=True)
             (Path(command[-1]) / "bin" / "python").symlink_to(sys.executable)
@@ -209,8 +209,8 @@ def test_uv_is_installed_and_fills_the_environment(steps: Steps) -> None:
     steps.settings = "global.index-url='https://joe:secret@host'"
     fill()
     assert steps.fillers() == [PINNED, "uv development.txt"]
-    assert steps.told["UV_DEFAULT_INDEX"] == "https://joe:secret@host"
-    assert steps.told["UV_CACHE_DIR"] == str(
+    assert steps.reported["UV_DEFAULT_INDEX"] == "https://joe:secret@host"
+    assert steps.reported["UV_CACHE_DIR"] == str(
         load("_bootstrap").ROOT / ".venv-uv" / "cache"
     )
 

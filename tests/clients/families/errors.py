@@ -160,26 +160,26 @@ def in_streams() -> Iterator[Family]:
         after_words(data(error_of(BUSY, kind, "500"))),
     )
     said = {"message": BUSY, "code": 502}
-    told = after_words(data({"error": completed(said)}))
+    reported = after_words(data({"error": completed(said)}))
     yield Family(
         "error-without-choices-in-stream",
         after_words(data(around([], error=said))),
-        told,
+        reported,
     )
     yield Family(
         "openrouter-error-in-stream",
         after_words(
             data(chunk({"role": "assistant", "content": ""}, "error", error=said))
         ),
-        told,
+        reported,
     )
     yield Family(
         "error-event",
         after_words(b"event: error\n" + data({"error": said})),
-        told,
+        reported,
     )
     yield Family(
         "error-line",
         after_words(b"error: " + dumps(said) + b"\n\n"),
-        told,
+        reported,
     )
