@@ -210,9 +210,7 @@ def test_what_one_read_inflates_to_is_bounded(coding: str) -> None:
 
 @pytest.mark.parametrize("page", ["<script>", "<!--"])
 def test_work_on_an_error_page_grows_with_its_size_alone(page: str) -> None:
-    assert (
-        growth(lambda n: b"<html>" + page.encode() * n, body(502), 500, tries=1) < MOST
-    )
+    assert growth(lambda n: b"<html>" + page.encode() * n, body(502), 500) < MOST
 
 
 @pytest.mark.parametrize("fix", [ToolCallIndexWrong, ToolCallIndexMissing])
@@ -228,7 +226,7 @@ def test_work_on_many_calls_of_a_chunk_grows_with_their_number_alone(
         )
 
     work = fix(ASKED, Seen()).edit
-    assert growth(make, work, 400, tries=1) < MOST
+    assert growth(make, work, 400) < MOST
 
 
 def test_work_on_doubled_fields_grows_with_their_number_alone() -> None:
@@ -238,7 +236,7 @@ def test_work_on_doubled_fields_grows_with_their_number_alone() -> None:
         return event
 
     work = DataDoubled(ASKED, Seen()).event
-    assert growth(make, work, 10_000, tries=1) < MOST
+    assert growth(make, work, 10_000) < MOST
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["named", "nameless"])
