@@ -523,11 +523,11 @@ def test_only_rivals_duel_with_the_floor() -> None:
     assert [job.side.name for job in jobs("burst")] == ["nim", "litellm"]
     paced = {(job.side.name, job.events): job.streams for job in jobs("paced")}
     assert paced == {
-        ("nim", 5): 100,
-        ("nim", 60): 40,
-        ("nim", 600): 12,
-        ("litellm", 5): 10,
-        ("litellm", 60): 4,
+        ("nim", 5): 80,
+        ("nim", 60): 16,
+        ("nim", 600): 10,
+        ("litellm", 5): 8,
+        ("litellm", 60): 1,
         ("litellm", 600): 1,
     }
     assert [job.side.name for job in jobs("memory")] == ["floor", "nim", "litellm"]

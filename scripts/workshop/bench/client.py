@@ -22,7 +22,7 @@ from workshop.bench.traffic import HOST, Plan
 
 PATIENCE = 30.0  # seconds without a byte
 READ = 256 * 1024
-STAGGER = 5_000_000  # nanoseconds between the beginnings of two paced streams
+STAGGER = 10_000_000  # nanoseconds between the beginnings of two paced streams
 NAP = 0.001  # seconds between two looks at streams without a gap
 QUIET = 0.25  # seconds; the pairs log gathers for 0.2 s before it writes
 QUIET_CPU = 0.001  # seconds of CPU that a proxy may use within a tenth of that
