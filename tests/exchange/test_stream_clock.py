@@ -112,8 +112,8 @@ def test_what_changes_while_it_waits_has_its_time_anew(sent: Sent) -> None:
             changed.append(loop.time())
             made.on_wait()
 
-        made(wire([TEXT, STOP]))
         loop.call_later(stream_clock.WAIT * 0.9, change)
+        made(wire([TEXT, STOP]))
         await until(lambda: bool(sent.out))
         assert loop.time() >= changed[0] + stream_clock.WAIT
 

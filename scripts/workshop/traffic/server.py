@@ -100,10 +100,11 @@ class Exchange:
         """Close the connection, in TLS without a farewell, once all is on its way."""
         self._connection.transport.set_write_buffer_limits(1)
         await self._connection.writable.wait()
-        # To close it would reset it, where something of the peer's is unread.
+        # To close it would reset it, where something of the peer's is unread, or comes
+        # later: then the peer may lose what it has not read yet. It closes it in turn.
         raw = self._connection.transport.get_extra_info("socket")
         with contextlib.suppress(OSError):
-            raw.shutdown(socket.SHUT_RDWR)
+            raw.shutdown(socket.SHUT_WR)
 
     def reset(self) -> None:
         """Reset the connection: what is on its way may be lost."""
