@@ -119,10 +119,10 @@ async def _run_http1(
         seen.clean, seen.tells = reply.done, reply.framing != "close"
         seen.ended = time.monotonic()
         report(due, seen)
-        # mitmproxy may ask the next question on a connection to the provider where
-        # there is more of an answer than its length says.
-        surplus = due.transfer.fault == "length too small"
-        if not reply.keeps or seen.error or surplus or due.version == "HTTP/1.0":
+        # mitmproxy may ask the next question on a connection to the provider that is being
+        # reset, or where there is more of an answer than its length says.
+        stale = due.transfer.fault in ("length too small", "reset after the end")
+        if not reply.keeps or seen.error or stale or due.version == "HTTP/1.0":
             writer.close()
             writer = None
     if writer is not None:
