@@ -554,7 +554,6 @@ def own(
         "normalize_hosts": "localhost",
         "normalize_also": "tool-call-as-text",
         "normalize_retry": "20",
-        "normalize_keepalive": "1",
         "ssl_verify_upstream_trusted_ca": str(provider_ca),
     }
     (tmp_path / "files").mkdir()
@@ -616,7 +615,8 @@ def test_end_while_something_waits_loses_nothing(
 ) -> None:
     never, running = threading.Event(), []
     retried = upstream.script(turns=[refusal(429, None, retry_after="15")])
-    new_client(own, upstream).post(retried.path, ASKED).until(b"\n")
+    with own[0].options(normalize_keepalive=1):
+        new_client(own, upstream).post(retried.path, ASKED).until(b"\n")
     for asked, sent, due in WAITS.values():
         script = upstream.script(wire([b": ping\n\n", *sent]), never)
         reply = new_client(own, upstream).post(script.path, asked)
