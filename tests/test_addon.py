@@ -16,7 +16,8 @@ from mitmproxy.test import tflow
 
 from llm_normalize import addon
 from llm_normalize.commands import EVERY
-from llm_normalize.exchange import running_answer, stream_clock
+from llm_normalize.exchange.answer import running_answer
+from llm_normalize.exchange.stream import stream_clock
 from llm_normalize.fixes import FIXES
 from llm_normalize.records import pairs_logs
 from llm_normalize.records.snapshot import KEY

@@ -26,15 +26,15 @@ from . import options
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .deferred_options import take_deferred, take_each
 from .exchange import outage
-from .exchange.answer_lifecycle import Answers
+from .exchange.answer.answer_lifecycle import Answers
+from .exchange.answer.flow_list import is_shown
+from .exchange.answer.response_headers import answers_events
 from .exchange.exchange import Exchange
-from .exchange.flow_list import is_shown
 from .exchange.open_exchanges import OpenExchanges
 from .exchange.request_facts import place_of
-from .exchange.response_headers import answers_events
 from .exchange.routing_policy import Routing
 from .exchange.settings import Settings
-from .exchange.translation import put_in_protocol
+from .exchange.translated.translation import put_in_protocol
 from .fix_selection import FixSelection
 from .home.home import Home
 from .inspect.before_after import BeforeAfter

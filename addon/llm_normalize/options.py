@@ -12,8 +12,8 @@ from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 from mitmproxy.utils import human
 
 from .commands import EVERY
-from .exchange import translation
 from .exchange.routing_policy import Routing
+from .exchange.translated import translation
 from .fixes import EVERY_FIX
 from .request.adaptation import LEARNED
 from .request.adaptations import ADAPTATIONS

@@ -30,11 +30,12 @@ from typing import Any, NamedTuple, Self
 import brotli
 
 from llm_normalize import conformance
-from llm_normalize.chat import chunk, stream_state
-from llm_normalize.chat.chunk_content import speaks
-from llm_normalize.chat.chunk_errors import is_error
+from llm_normalize.chat import stream_state
+from llm_normalize.chat.chunks import chunk
+from llm_normalize.chat.chunks.chunk_content import speaks
+from llm_normalize.chat.errors.chunk_errors import is_error
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Example, Fix, wire

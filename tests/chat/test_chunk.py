@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.chunk import (
+from llm_normalize.chat.chunks.chunk import (
     Chunk,
     calls,
     change_all,
@@ -21,7 +21,7 @@ from llm_normalize.chat.chunk import (
     put_calls,
     put_first,
 )
-from llm_normalize.chat.chunk_content import (
+from llm_normalize.chat.chunks.chunk_content import (
     is_hollow,
     is_silent,
     news,
@@ -31,7 +31,7 @@ from llm_normalize.chat.chunk_content import (
     speaks,
     stands_for_text,
 )
-from llm_normalize.chat.chunk_errors import is_error
+from llm_normalize.chat.errors.chunk_errors import is_error
 from llm_normalize.wire.json_text import Number
 
 

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from growth import MOST, growth
-from llm_normalize.chat.context_overflow import CODE, is_overflow
-from llm_normalize.chat.errors import status_of
+from llm_normalize.chat.errors.context_overflow import CODE, is_overflow
+from llm_normalize.chat.errors.errors import status_of
 
 # What servers have said, each in its own words.
 OVERFLOWS = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from growth import MOST, growth
 from judge.quirks import Answer, answers, bodies
 from llm_normalize import conformance
-from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.conversion import body_of, chunks_of, counts
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES

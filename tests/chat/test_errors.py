@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.errors import (
+from llm_normalize.chat.errors.errors import (
     code_of,
     kind_of,
     message_of,

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.chunk_errors import errors_in, is_error, take_errors
-from llm_normalize.chat.failed_body import fails_instead, tells_only_failure
+from llm_normalize.chat.errors.chunk_errors import errors_in, is_error, take_errors
+from llm_normalize.chat.errors.failed_body import fails_instead, tells_only_failure
 
 SPIKE = {
     "faultstring": "Spike arrest violation. Allowed rate : 10ps",
@@ -120,7 +120,7 @@ def test_event_without_a_key_for_errors_is_looked_at_no_further(
     def looked(_: object) -> bool:
         raise AssertionError("it is looked at")
 
-    monkeypatch.setattr("llm_normalize.chat.chunk_errors.is_chunk", looked)
+    monkeypatch.setattr("llm_normalize.chat.errors.chunk_errors.is_chunk", looked)
     plain = {"choices": [{"index": 0, "delta": {"error": "x"}}], "k1": 1, "usage": {}}
     assert errors_in(plain) == []
     for telling in (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.strict import taken
-from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.growing_text import GrowingTexts, Growth, ProvedGrowth
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES

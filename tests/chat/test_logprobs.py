@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.logprobs import UNLIKELY, complete
+from llm_normalize.chat.chunks.logprobs import UNLIKELY, complete
 from llm_normalize.wire.json_text import Number
 
 ENTRY = {"token": "Hi", "logprob": Number("-0.5"), "top_logprobs": []}

@@ -1,8 +1,8 @@
 import pytest
 
-from llm_normalize.chat.open_calls import Counted, Moved, Opened
-from llm_normalize.chat.sent_call import Call
 from llm_normalize.chat.stream_state import MANY
+from llm_normalize.chat.tool_calls.open_calls import Counted, Moved, Opened
+from llm_normalize.chat.tool_calls.sent_call import Call
 
 
 def test_calls_are_found_by_index_and_by_id() -> None:

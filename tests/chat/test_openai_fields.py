@@ -1,4 +1,4 @@
-from llm_normalize.chat.openai_fields import (
+from llm_normalize.chat.chunks.openai_fields import (
     CALL,
     CHOICE,
     FUNCTION,

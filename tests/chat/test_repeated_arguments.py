@@ -8,9 +8,10 @@ import pytest
 
 from judge.strict import taken
 from llm_normalize import conformance
-from llm_normalize.chat.chunk import Chunk
-from llm_normalize.chat.declared_tools import Tools
-from llm_normalize.chat.repeated_arguments import (
+from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.tool_calls.repeated_arguments import (
     begins_object,
     decoded,
     is_object,
@@ -18,7 +19,6 @@ from llm_normalize.chat.repeated_arguments import (
     rest_after,
     said_once,
 )
-from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.tool_calls.tool_call_arguments_repeated import (
     ToolCallArgumentsRepeated,

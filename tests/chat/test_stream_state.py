@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.sent_call import Call, brief
 from llm_normalize.chat.stream_state import Asked, ChoiceSeen, Seen
+from llm_normalize.chat.tool_calls.sent_call import Call, brief
 from llm_normalize.repair.fix import calling, chunk, head
 from llm_normalize.wire.json_text import Json, dumps
 

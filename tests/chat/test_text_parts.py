@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from judge.strict import taken
 from llm_normalize import conformance
-from llm_normalize.chat.chunk import Chunk
-from llm_normalize.chat.declared_tools import Tools
-from llm_normalize.chat.harmony import Header, header_of
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import MANY, Asked
-from llm_normalize.chat.text_parts import Part, Place, Wanted, read
+from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.tool_calls.harmony import Header, header_of
+from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.optional.think_as_text import ThinkAsText
 from llm_normalize.fixes.optional.tool_call_as_text import ToolCallAsText

@@ -63,8 +63,8 @@ def test_test_judge_imports_of_the_package_what_it_says() -> None:
         "strict": {("", "conformance")},
         "quirks": {
             ("", "conformance"),
-            ("chat.chunk", "Chunk"),
-            ("chat.declared_tools", "Tools"),
+            ("chat.chunks.chunk", "Chunk"),
+            ("chat.tool_calls.declared_tools", "Tools"),
             ("chat.stream_state", "Asked"),
             ("repair.fix", "chunk"),
             ("wire.json_text", "Json"),

@@ -202,7 +202,7 @@ def test_every_module_that_contributing_names_exists() -> None:
     text = (ROOT / "addon" / "docs" / "contributing.md").read_text(encoding="utf-8")
     names = set(re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", text))
     package = ROOT / "addon" / "llm_normalize"
-    folders = [ROOT, package, package / "exchange", ROOT / "scripts"]
+    folders = [ROOT, package, ROOT / "scripts"]
     lost = {
         name
         for name in names

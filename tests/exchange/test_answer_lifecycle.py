@@ -13,15 +13,12 @@ from mitmproxy import contentviews, flow, http
 from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.exchange import (
-    answer_streams,
-    buffered_answer,
-    pending_result,
-    running_answer,
-)
-from llm_normalize.exchange.answer_record import AnswerRecord
-from llm_normalize.exchange.second_request import Reply
-from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.exchange.answer import buffered_answer, running_answer
+from llm_normalize.exchange.answer.answer_record import AnswerRecord
+from llm_normalize.exchange.retries import pending_result
+from llm_normalize.exchange.retries.second_request import Reply
+from llm_normalize.exchange.stream import answer_streams
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.body import repair_body

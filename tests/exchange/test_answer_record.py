@@ -11,8 +11,8 @@ from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow
 
-from llm_normalize.exchange import answer_record
-from llm_normalize.exchange.answer_record import AnswerRecord
+from llm_normalize.exchange.answer import answer_record
+from llm_normalize.exchange.answer.answer_record import AnswerRecord
 from llm_normalize.records.record_line import Entry, Form, Known, Record
 from llm_normalize.records.snapshot import KEY, VERSION, Snapshot, unpacked
 from llm_normalize.repair.fast_path.template import Template

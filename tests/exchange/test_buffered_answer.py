@@ -2,8 +2,9 @@ import gzip
 
 import pytest
 
-from llm_normalize.exchange import buffered_answer, message_body
-from llm_normalize.exchange.running_answer import RunningAnswer
+from llm_normalize.exchange import message_body
+from llm_normalize.exchange.answer import buffered_answer
+from llm_normalize.exchange.answer.running_answer import RunningAnswer
 from llm_normalize.exchange.settings import Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import LARGE

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange import busy_provider
-from llm_normalize.exchange.busy_provider import _retry_after, _wait
-from llm_normalize.exchange.second_request import Reply
+from llm_normalize.exchange.retries import busy_provider
+from llm_normalize.exchange.retries.busy_provider import _retry_after, _wait
+from llm_normalize.exchange.retries.second_request import Reply
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import GOOD_BODY, Proxy, chat_flow, response_of
 

@@ -26,7 +26,7 @@ from mitmproxy.proxy.layers.http._http2 import Http2Server
 from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
 from mitmproxy.test import taddons
 
-from llm_normalize.exchange.client_stream import (
+from llm_normalize.exchange.stream.client_stream import (
     ClientStream,
     close,
     handler_of,
@@ -308,7 +308,7 @@ def test_reset_does_not_wait_for_a_client_that_has_left() -> None:
 
 
 def test_reset_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_normalize.exchange.client_stream._PATIENCE", 0.1)
+    monkeypatch.setattr("llm_normalize.exchange.stream.client_stream._PATIENCE", 0.1)
     side = Buffered(b"a", b"b")
     drain(side, side.h2_conn.stream_buffers[3].pop)
     assert len(side.h2_conn.stream_buffers[3]) == 1
@@ -386,7 +386,7 @@ def test_nothing_more_is_read_until_others_had_their_turn(
 
     async def read(handler: Any) -> list[str]:
         monkeypatch.setattr(
-            "llm_normalize.exchange.client_stream.handler_of", lambda _: handler
+            "llm_normalize.exchange.stream.client_stream.handler_of", lambda _: handler
         )
         done = list[str]()
         for _ in range(2):  # the second changes nothing

@@ -8,8 +8,8 @@ from mitmproxy import connection, flow, http
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons
 
-from llm_normalize.exchange.client_stream import ClientStream
 from llm_normalize.exchange.disconnect import break_off, client_left, gateway_status
+from llm_normalize.exchange.stream.client_stream import ClientStream
 from proxies import broken, chat_flow, response_of
 
 

@@ -6,7 +6,7 @@ from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.test import taddons
 
-from llm_normalize.exchange.flow_list import annotate, is_shown, show_anew
+from llm_normalize.exchange.answer.flow_list import annotate, is_shown, show_anew
 from proxies import chat_flow
 
 

@@ -4,16 +4,16 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange import native_provider
 from llm_normalize.exchange.adapted_request import Adapted
+from llm_normalize.exchange.answer.running_answer import RunningAnswer
 from llm_normalize.exchange.exchange import Exchange
-from llm_normalize.exchange.native_provider import (
+from llm_normalize.exchange.retries import native_provider
+from llm_normalize.exchange.retries.native_provider import (
     is_answer,
     retry_without_stream,
     translate,
 )
-from llm_normalize.exchange.running_answer import RunningAnswer
-from llm_normalize.exchange.second_request import Reply
+from llm_normalize.exchange.retries.second_request import Reply
 from llm_normalize.exchange.settings import Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.wire.json_text import dumps, loads

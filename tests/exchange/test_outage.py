@@ -12,10 +12,11 @@ from mitmproxy.proxy import commands, events, layer, mode_specs
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 
-from llm_normalize.exchange import outage, stream_clock
+from llm_normalize.exchange import outage
 from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.exchange.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.outage import Connections, end, error_of, reason_of, wait
+from llm_normalize.exchange.stream import stream_clock
 from llm_normalize.repair.fix import DONE
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.routes import Routed, Target

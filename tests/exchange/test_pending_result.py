@@ -9,9 +9,9 @@ import pytest
 from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ProxyMode
 
-from llm_normalize.exchange import pending_result, polling
-from llm_normalize.exchange.pending_result import fetch, is_pending
-from llm_normalize.exchange.second_request import Reply, UpstreamError
+from llm_normalize.exchange.retries import pending_result, polling
+from llm_normalize.exchange.retries.pending_result import fetch, is_pending
+from llm_normalize.exchange.retries.second_request import Reply, UpstreamError
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
 from proxies import (

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.exchange import polling
-from llm_normalize.exchange.polling import Ask, result_of
-from llm_normalize.exchange.second_request import Reply, UpstreamError
+from llm_normalize.exchange.retries import polling
+from llm_normalize.exchange.retries.polling import Ask, result_of
+from llm_normalize.exchange.retries.second_request import Reply, UpstreamError
 
 NAME = "req-1"
 READY = Reply(200, "OK", [("content-type", "text/plain")], b"hi")

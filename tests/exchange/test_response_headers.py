@@ -1,6 +1,9 @@
 import pytest
 
-from llm_normalize.exchange.response_headers import answers_events, prepare_headers
+from llm_normalize.exchange.answer.response_headers import (
+    answers_events,
+    prepare_headers,
+)
 from proxies import SSE, chat_flow, headers_of, response_of
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange import polling, retry
 from llm_normalize.exchange.adapted_request import key_of
-from llm_normalize.exchange.retry import TIMES, RefusedRequest
-from llm_normalize.exchange.second_request import Reply, UpstreamError
+from llm_normalize.exchange.retries import polling, retry
+from llm_normalize.exchange.retries.retry import TIMES, RefusedRequest
+from llm_normalize.exchange.retries.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.request.learned_rejections import Learned
 from llm_normalize.wire.json_text import dumps, loads

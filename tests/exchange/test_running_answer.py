@@ -8,9 +8,9 @@ from mitmproxy import contentviews, http
 from mitmproxy.flow import Error
 from mitmproxy.utils import emoji
 
-from llm_normalize.exchange.running_answer import RunningAnswer
+from llm_normalize.exchange.answer.running_answer import RunningAnswer
 from llm_normalize.exchange.settings import Settings
-from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.inspect.before_after import BeforeAfter
 from llm_normalize.inspect.transcript import Transcript
@@ -130,7 +130,9 @@ def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
     def show_anew(flow: http.HTTPFlow) -> None:
         shown.append(len(response_of(flow).raw_content or b""))
 
-    monkeypatch.setattr("llm_normalize.exchange.running_answer.show_anew", show_anew)
+    monkeypatch.setattr(
+        "llm_normalize.exchange.answer.running_answer.show_anew", show_anew
+    )
     running = streaming(made)
     assert running.rewriter is not None
     for _ in range(8):

@@ -10,15 +10,10 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange import (
-    answer_streams,
-    busy_provider,
-    pending_result,
-    polling,
-    retry,
-)
 from llm_normalize.exchange.message_body import CONTAINERS
-from llm_normalize.exchange.second_request import Reply
+from llm_normalize.exchange.retries import busy_provider, pending_result, polling, retry
+from llm_normalize.exchange.retries.second_request import Reply
+from llm_normalize.exchange.stream import answer_streams
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.json_text import dumps, loads

@@ -27,8 +27,8 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 from OpenSSL import crypto
 
-from llm_normalize.exchange import second_request
-from llm_normalize.exchange.second_request import (
+from llm_normalize.exchange.retries import second_request
+from llm_normalize.exchange.retries.second_request import (
     Reply,
     UpstreamError,
     drop,

@@ -6,7 +6,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
 
-from llm_normalize.exchange.stored_flow import stored
+from llm_normalize.exchange.answer.stored_flow import stored
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.wire.json_text import dumps
 from proxies import BAD, BAD_BODY, GOOD, HOST, Proxy, broken, chat_flow, response_of

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.exchange import stream_clock
-from llm_normalize.exchange.stream_clock import StreamClock, send_rest
-from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.exchange.stream import stream_clock
+from llm_normalize.exchange.stream.stream_clock import StreamClock, send_rest
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.pipeline import Pipeline

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.exchange.stream_rewriter import Rewriter, Turn
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import Snapshot, unpacked
 from llm_normalize.repair import payload
@@ -338,7 +338,7 @@ def test_any_bytes_never_raise(encoding: str) -> None:
 def test_a_plain_read_of_any_size_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     # A replayed answer comes in one read: only what inflates is limited.
     due = Client().run([BAD])
-    monkeypatch.setattr("llm_normalize.exchange.stream_rewriter.MOST", 10)
+    monkeypatch.setattr("llm_normalize.exchange.stream.stream_rewriter.MOST", 10)
     client = Client()
     assert client.run([BAD]) == due
     assert client.given_up == 0

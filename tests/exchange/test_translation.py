@@ -13,10 +13,10 @@ from mitmproxy.io import FlowReader, FlowWriter
 
 from exchange.test_second_answer import EVENTS, JSON, FirstAnswer, Rest, first, play
 from llm_normalize.addon import Normalize
-from llm_normalize.exchange import chat_retry, translation
+from llm_normalize.exchange.answer.stored_flow import stored
 from llm_normalize.exchange.exchange import HANDED_OVER
-from llm_normalize.exchange.second_request import Reply
-from llm_normalize.exchange.stored_flow import stored
+from llm_normalize.exchange.retries.second_request import Reply
+from llm_normalize.exchange.translated import chat_retry, translation
 from llm_normalize.inspect.before_after import BeforeAfter
 from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.protocols.messages import Messages

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 PREFIX = "held until "
-streams = importlib.import_module("llm_normalize.exchange.answer_streams")
-whole = importlib.import_module("llm_normalize.exchange.buffered_answer")
+streams = importlib.import_module("llm_normalize.exchange.stream.answer_streams")
+whole = importlib.import_module("llm_normalize.exchange.answer.buffered_answer")
 repair_body, slow_down = whole.repair_body, streams.slow_down
 files = {}  # by a client's id: that, and how often its provider was slowed down
 

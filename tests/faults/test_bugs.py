@@ -28,9 +28,9 @@ PLACES = {
     "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
     "init": ("fixes.shape.choices_empty", "ChoicesEmpty", "__init__"),
     "ending": ("repair.ending.stream_end", "Ending", "chunk"),
-    "step": ("exchange.answer_record", "AnswerRecord", "add_event"),
-    "count": ("exchange.answer_record", "AnswerRecord", "count"),
-    "close": ("exchange.answer_record", "AnswerRecord", "close"),
+    "step": ("exchange.answer.answer_record", "AnswerRecord", "add_event"),
+    "count": ("exchange.answer.answer_record", "AnswerRecord", "count"),
+    "close": ("exchange.answer.answer_record", "AnswerRecord", "close"),
     "stats": ("records.statistics", "Stats", "add"),
 }
 

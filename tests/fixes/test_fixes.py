@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from judge.strict import taken
-from llm_normalize.chat.chunk import LONG
-from llm_normalize.chat.declared_tools import Tools
+from llm_normalize.chat.chunks.chunk import LONG
 from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong

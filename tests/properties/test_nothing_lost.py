@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fixes import test_captures as own
 from judge.quirks import QUIRKS, answers, damaged
 from llm_normalize import conformance
-from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body

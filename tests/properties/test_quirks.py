@@ -40,7 +40,7 @@ from judge.quirks import (
 )
 from judge.strict import meaning_of, taken
 from llm_normalize import conformance
-from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix

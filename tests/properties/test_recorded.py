@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from llm_normalize import conformance
-from llm_normalize.chat.openai_fields import parts
+from llm_normalize.chat.chunks.openai_fields import parts
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.outcome import EventRecord

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from judge.strict import chunks
-from llm_normalize.chat.chunk import Chunk, usage_of
+from llm_normalize.chat.chunks.chunk import Chunk, usage_of
 from llm_normalize.chat.finish_words import finished_of, is_bare_finish
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES

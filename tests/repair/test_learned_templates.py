@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.protocols import PROTOCOLS

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.chat.chunk import Chunk
-from llm_normalize.chat.errors import wrapped
+from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.errors.errors import wrapped
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.conformance import Request, check_stream, lost, meaning_of_stream
 from llm_normalize.fixes import FIXES

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.stream_state import Asked, Seen
-from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
 from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire

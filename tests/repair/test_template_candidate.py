@@ -1,6 +1,6 @@
 import pytest
 
-from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.repair.fast_path.template_candidate import Candidate, learn, may_fit
 from llm_normalize.repair.fix import calling, chunk, head, wire
 from llm_normalize.repair.outcome import EventRecord

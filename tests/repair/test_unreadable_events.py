@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.failed_event import failure_in
+from llm_normalize.chat.errors.failed_event import failure_in
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.framing.data_unreadable import DataUnreadable

@@ -10,10 +10,10 @@ import brotli
 import pytest
 
 from growth import MOST, growth
-from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.stream_state import Asked, Seen
-from llm_normalize.chat.text_parts import Place, Wanted, read
-from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.tool_calls.text_parts import Place, Wanted, read
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.framing.data_doubled import DataDoubled
 from llm_normalize.fixes.tool_calls.tool_call_index_missing import ToolCallIndexMissing

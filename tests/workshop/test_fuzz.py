@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import pytest
 
 from llm_normalize.chat import stream_state
-from llm_normalize.chat.chunk import Chunk, deltas
+from llm_normalize.chat.chunks.chunk import Chunk, deltas
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.repair.fix import Fix
 from llm_normalize.wire import sse

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from ..text.split_text import split
 from ..wire.json_text import Json, whole_number
-from .chunk import ENVELOPE, LONG, Chunk, calls, choices, index_of, usage_of
-from .chunk_content import stands_for_text
+from .chunks.chunk import ENVELOPE, LONG, Chunk, calls, choices, index_of, usage_of
+from .chunks.chunk_content import stands_for_text
 from .stream_state import Asked, Seen
 
 _CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")

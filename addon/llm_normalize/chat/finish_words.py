@@ -9,7 +9,7 @@ a text like `stop`.
 import re
 
 from ..wire.json_text import Json, dumps
-from .chunk import Chunk, choices, index_of
+from .chunks.chunk import Chunk, choices, index_of
 
 OWN = ("stop", "length", "tool_calls", "content_filter", "function_call")
 """OpenAI's own words."""

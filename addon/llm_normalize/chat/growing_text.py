@@ -22,7 +22,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
 from ..wire.json_text import frozen
-from .chunk import Chunk, deltas, envelope_of
+from .chunks.chunk import Chunk, deltas, envelope_of
 
 _PROOF = 3  # deltas in a row that begin with the whole one before them
 _LENGTH = 16  # characters of the last of those

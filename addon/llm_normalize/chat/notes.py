@@ -1,9 +1,9 @@
 """Notes: what a chunk says beside its choices and its usage."""
 
 from ..wire.json_text import dumps
-from .chunk import Chunk
-from .chunk_errors import errors_in, is_error
-from .failed_body import fails_instead
+from .chunks.chunk import Chunk
+from .errors.chunk_errors import errors_in, is_error
+from .errors.failed_body import fails_instead
 
 NOTES = 64 * 1024
 """Bytes of what dropped chunks held that wait for another; beyond it they are sent at once."""

@@ -1,7 +1,7 @@
 """The body of a request, as the object that it has to be to be put into another form."""
 
 from ..wire.json_text import RepeatedKeyError, loads
-from .chunk import Chunk
+from .chunks.chunk import Chunk
 
 
 def read_request(body: bytes) -> Chunk:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from ..wire.json_text import Json, RepeatedKeyError, loads
-from .chunk import (
+from .chunks.chunk import (
     LONG,
     Chunk,
     Tokens,
@@ -21,11 +21,11 @@ from .chunk import (
     name_of,
     tokens_of,
 )
-from .chunk_errors import errors_in
-from .declared_tools import NONE, Tools
+from .errors.chunk_errors import errors_in
 from .finish_words import FAILED, meaning
 from .growing_text import NO_GROWTH, Growth
-from .sent_call import Call, brief
+from .tool_calls.declared_tools import NONE, Tools
+from .tool_calls.sent_call import Call, brief
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _SHARED = {"id": str, "created": int, "model": str}

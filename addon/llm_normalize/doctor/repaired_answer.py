@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from mitmproxy import connection, flow, http
 
-from ..exchange.answer_lifecycle import Answers
+from ..exchange.answer.answer_lifecycle import Answers
 from ..exchange.exchange import Exchange
 from ..exchange.settings import Settings
-from ..exchange.stream_rewriter import Rewriter
+from ..exchange.stream.stream_rewriter import Rewriter
 from ..fixes import FIXES
 from ..records.snapshot import KEY
 from ..records.statistics import Stats

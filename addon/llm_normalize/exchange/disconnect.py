@@ -6,7 +6,7 @@ from http import HTTPStatus
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from .client_stream import ClientStream, handler_of
+from .stream.client_stream import ClientStream, handler_of
 
 logger = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from ..protocols import Endpoint
 from ..routing.routes import Routed
 from ..routing.saved_flow_guard import GuardedKey
 from .adapted_request import Adapted, client_of
-from .running_answer import RunningAnswer
+from .answer.running_answer import RunningAnswer
 from .settings import Settings
-from .translated_request import Translated
+from .translated.translated_request import Translated
 
 HANDED_OVER = "llm_normalize_handed_over"
 """Where a flow's metadata has, from a reload to its next hook, its route and model."""

@@ -18,10 +18,10 @@ from ..routing.gate import refusal
 from ..routing.own_address import LOOP
 from ..routing.routes import is_reverse
 from ..text.printable import brief
-from .client_stream import ClientStream, close, handler_of
 from .disconnect import gateway_status
 from .exchange import Exchange
 from .request_facts import place_of
+from .stream.client_stream import ClientStream, close, handler_of
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from mitmproxy.net.http import url
 from ..chat.stream_state import Asked
 from ..text.echo import Echo
 from ..text.printable import brief
+from .answer.response_headers import answers_events
 from .message_body import request_body
-from .response_headers import answers_events
 
 _SECRET = 6
 """Characters; shorter values are placeholders ("x", "none") and would garble lines."""

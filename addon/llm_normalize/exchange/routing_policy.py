@@ -36,9 +36,9 @@ from ..wire.content_encoding import LargeBodyError
 from .adapted_request import Adapted
 from .exchange import Exchange
 from .message_body import content_of
-from .native_provider import translate
 from .request_facts import named_host, place_of, quoted
-from .translation import Translations, put_in_protocol
+from .retries.native_provider import translate
+from .translated.translation import Translations, put_in_protocol
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,6 @@ from mitmproxy import ctx, http, tls
 from mitmproxy.proxy import mode_specs
 
 from .. import __version__
-from ..home import client_pages, pac, rendering
 from ..records.statistics import Stats
 from ..routing.gate import is_asked, is_list, refusal
 from ..routing.hosts import Hosts
@@ -35,6 +34,7 @@ from ..routing.own_address import (
     names_proxy,
 )
 from ..routing.routes import Routes
+from . import client_pages, pac, rendering
 from .probe import HOST, PATTERN, Probe, serves
 from .rendering import Visit
 from .status import REFUSED, Facts, fingerprint, grouped

@@ -8,7 +8,7 @@ from typing import Any
 
 import jinja2
 
-from ..home import trust_advice
+from . import trust_advice
 from .client_pages import Client
 from .status import Facts
 from .trust_advice import Advice

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from mitmproxy import connection, tls
 
-from ..home import trust_advice
 from ..routing.own_address import address
 from ..text.printable import brief
+from . import trust_advice
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mitmproxy import contentviews, http
 
-from ..chat.chunk import Chunk, calls, choices, function, usage_of
+from ..chat.chunks.chunk import Chunk, calls, choices, function, usage_of
 from ..chat.endpoint import is_chat_request
 from ..chat.stream_state import Asked
 from ..fixes import FIXES

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from ..chat.chunk import choices, is_chunk, is_flat, is_readable, tokens_of
-from ..chat.chunk_errors import is_error
-from ..chat.errors import failures_in, status_of
-from ..chat.failed_body import says_any, tells_only_failure
+from ..chat.chunks.chunk import choices, is_chunk, is_flat, is_readable, tokens_of
+from ..chat.errors.chunk_errors import is_error
+from ..chat.errors.errors import failures_in, status_of
+from ..chat.errors.failed_body import says_any, tells_only_failure
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps, loads
 from ..wire.sse import BOM

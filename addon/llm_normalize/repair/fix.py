@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-from ..chat.chunk import Chunk
+from ..chat.chunks.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
-from ..chat.chunk import Chunk
+from ..chat.chunks.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ..chat.chunk import Chunk, Tokens
+from ..chat.chunks.chunk import Chunk, Tokens
 from ..wire.json_text import dumps
 from ..wire.sse import encode
 

@@ -2,9 +2,9 @@
 
 import re
 
-from ..chat.chunk import FLAT, choices, is_chunk, is_flat, is_readable
-from ..chat.chunk_errors import is_error
-from ..chat.failed_body import fails_instead, tells_only_failure
+from ..chat.chunks.chunk import FLAT, choices, is_chunk, is_flat, is_readable
+from ..chat.errors.chunk_errors import is_error
+from ..chat.errors.failed_body import fails_instead, tells_only_failure
 from ..chat.stream_state import Seen
 from ..wire.json_text import Json, RepeatedKeyError, loads
 from .outcome import Outcome

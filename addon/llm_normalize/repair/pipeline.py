@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ..chat.chunk import choices, is_chunk
-from ..chat.chunk_errors import is_error
+from ..chat.chunks.chunk import choices, is_chunk
+from ..chat.errors.chunk_errors import is_error
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ..wire.json_text import Json

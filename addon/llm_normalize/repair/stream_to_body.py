@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..chat.chunk import Chunk, choices, is_chunk, is_flat
-from ..chat.chunk_errors import is_error
+from ..chat.chunks.chunk import Chunk, choices, is_chunk, is_flat
 from ..chat.conversion import body_of
+from ..chat.errors.chunk_errors import is_error
 from ..chat.stream_state import Asked
 from ..wire.event_boundary import DONE, EVENT
 from ..wire.json_text import Json, loads

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from ..chat.errors import wrapped
+from ..chat.errors.errors import wrapped
 from ..wire.event_boundary import EVENT
 from ..wire.json_text import dumps
 from ..wire.sse import encode

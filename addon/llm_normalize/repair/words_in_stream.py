@@ -7,7 +7,7 @@ event streams can read waits: no event begins like that.
 import re
 from collections.abc import Callable, Sequence
 
-from ..chat.failed_body import is_page_or_words
+from ..chat.errors.failed_body import is_page_or_words
 from ..chat.stream_state import Asked
 from ..wire.json_text import dumps
 from ..wire.sse import BOM, encode

@@ -8,10 +8,10 @@ from mitmproxy import ctx, http
 from mitmproxy.proxy import mode_specs
 
 from ..chat.endpoint import is_chat_request
-from ..chat.errors import wrapped
-from ..routing import cors
+from ..chat.errors.errors import wrapped
 from ..text.printable import brief
 from ..wire.json_text import dumps
+from . import cors
 from .certificate_proof import is_proven
 from .keys import Secret, is_let_in
 from .own_address import is_cross_site, is_here, is_loopback

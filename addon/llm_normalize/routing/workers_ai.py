@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import quote
 
-from ..chat.chunk import Chunk, calls, function
-from ..chat.errors import message_of, words_of
+from ..chat.chunks.chunk import Chunk, calls, function
+from ..chat.errors.errors import message_of, words_of
 from ..chat.request_body import read_request
 from ..wire.json_text import Json, Number, dumps, loads
 

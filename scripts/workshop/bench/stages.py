@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from llm_normalize.chat.stream_state import Asked, Seen
-from llm_normalize.exchange.answer_record import AnswerRecord
-from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.exchange.answer.answer_record import AnswerRecord
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream

@@ -1,6 +1,6 @@
 """Annotations of a message that are no whole `url_citation`."""
 
-from ...chat.chunk import Chunk, in_messages
+from ...chat.chunks.chunk import Chunk, in_messages
 from ...repair.fix import Example, Fix, completion
 from ...wire.json_text import Json, Number
 

@@ -1,6 +1,6 @@
 """Each delta brings the whole text again, from its beginning."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
 from ...chat.growing_text import GrowingTexts
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, chunk

@@ -1,6 +1,6 @@
 """An opening that names the role alone, without any `content`."""
 
-from ...chat.chunk import Chunk, change_all, deltas
+from ...chat.chunks.chunk import Chunk, change_all, deltas
 from ...repair.fix import DONE, Example, Fix, chunk
 
 _OPEN = chunk({"role": "assistant", "content": ""})

@@ -1,6 +1,6 @@
 """`content` as an object or a number where OpenAI sends its text."""
 
-from ...chat.chunk import Chunk, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
 from ...repair.fix import Example, Fix, chunk, completion
 from ...wire.json_text import dumps
 

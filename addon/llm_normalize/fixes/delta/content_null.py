@@ -1,8 +1,8 @@
 """`content: null` where OpenAI sends a string or nothing."""
 
-from ...chat.chunk import Chunk, deltas, messages
-from ...chat.chunk_content import stands_for_text
-from ...chat.opening import is_open_null, open_texts
+from ...chat.chunks.chunk import Chunk, deltas, messages
+from ...chat.chunks.chunk_content import stands_for_text
+from ...chat.chunks.opening import is_open_null, open_texts
 from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment

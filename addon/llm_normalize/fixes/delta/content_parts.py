@@ -1,7 +1,7 @@
 """`content` as a list of parts where OpenAI sends one string."""
 
-from ...chat.chunk import Chunk, in_deltas, messages
-from ...chat.content_parts import join_parts
+from ...chat.chunks.chunk import Chunk, in_deltas, messages
+from ...chat.chunks.content_parts import join_parts
 from ...repair.fix import Example, Fix, chunk, completion
 
 _TEXT = {"type": "text", "text": "Hi"}

@@ -1,7 +1,7 @@
 """Text and a tool call in one delta."""
 
-from ...chat.chunk import Chunk
-from ...chat.chunk_split import part_text
+from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.chunk_split import part_text
 from ...repair.fix import Example, Fix, calling, chunk, head
 
 _TEXT_DELTA = {"role": "assistant", "content": "Let me see."}

@@ -1,6 +1,13 @@
 """A `function_call` or `audio` whose every value is empty, and nulls in an `audio`."""
 
-from ...chat.chunk import Chunk, calls, function, in_deltas, in_messages, put_calls
+from ...chat.chunks.chunk import (
+    Chunk,
+    calls,
+    function,
+    in_deltas,
+    in_messages,
+    put_calls,
+)
 from ...repair.fix import Example, Fix, chunk, completion
 
 _CALL = {"name": "", "arguments": ""}

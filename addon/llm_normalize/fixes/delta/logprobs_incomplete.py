@@ -1,7 +1,7 @@
 """Log probabilities in the form of the old completions API, or incomplete."""
 
-from ...chat.chunk import Chunk, change_all, choices
-from ...chat.logprobs import UNLIKELY, complete
+from ...chat.chunks.chunk import Chunk, change_all, choices
+from ...chat.chunks.logprobs import UNLIKELY, complete
 from ...repair.fix import Example, Fix, chunk
 
 _TOKEN = {"token": "Hi", "logprob": -1}

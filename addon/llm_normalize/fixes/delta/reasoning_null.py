@@ -1,6 +1,6 @@
 """Reasoning that is null again once the text has begun."""
 
-from ...chat.chunk import Chunk, deltas
+from ...chat.chunks.chunk import Chunk, deltas
 from ...chat.stream_state import MANY, Asked, Seen
 from ...repair.fix import Example, Fix, chunk
 

@@ -1,6 +1,6 @@
 """Reasoning under `reasoning`, `reasoning_text` or `reasoning_details` alone."""
 
-from ...chat.chunk import Chunk, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
 from ...repair.fix import Example, Fix, chunk, completion
 
 _DETAILS = {

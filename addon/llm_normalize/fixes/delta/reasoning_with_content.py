@@ -1,6 +1,6 @@
 """Reasoning in one delta with text or a tool call."""
 
-from ...chat.chunk import Chunk, deltas, envelope_of
+from ...chat.chunks.chunk import Chunk, deltas, envelope_of
 from ...repair.fix import Example, Fix, chunk, head
 
 _BOTH = {"role": "assistant", "content": "Hi", "reasoning_content": "so"}

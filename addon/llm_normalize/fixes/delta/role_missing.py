@@ -1,6 +1,6 @@
 """No role in the first chunk of a choice, or in a message."""
 
-from ...chat.chunk import Chunk, deltas, messages, put_first
+from ...chat.chunks.chunk import Chunk, deltas, messages, put_first
 from ...repair.fix import Example, Fix, chunk, completion
 
 _TEXT = chunk({"content": "Hi"})

@@ -1,6 +1,6 @@
 """`role` is null or empty where OpenAI leaves it out."""
 
-from ...chat.chunk import Chunk, deltas
+from ...chat.chunks.chunk import Chunk, deltas
 from ...repair.fix import Example, Fix, chunk
 
 _FIRST = chunk({"role": "assistant", "content": ""})

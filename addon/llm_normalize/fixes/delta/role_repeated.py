@@ -1,6 +1,6 @@
 """The role again, after the first chunk of a choice."""
 
-from ...chat.chunk import Chunk, deltas
+from ...chat.chunks.chunk import Chunk, deltas
 from ...repair.fix import Example, Fix, chunk
 
 _FIRST = chunk({"role": "assistant", "content": ""})

@@ -1,6 +1,6 @@
 """A `role` other than `assistant`."""
 
-from ...chat.chunk import Chunk, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
 from ...repair.fix import Example, Fix, chunk, completion
 
 _RIGHT = {"role": "assistant", "content": "Hi"}

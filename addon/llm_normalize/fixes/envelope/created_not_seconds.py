@@ -1,7 +1,7 @@
 """`created` as text, as a fraction, or in milliseconds."""
 
-from ...chat.chunk import Chunk
-from ...chat.created_time import seconds_in
+from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.created_time import seconds_in
 from ...repair.fix import Example, Fix, chunk, completion
 from ...wire.json_text import Number
 

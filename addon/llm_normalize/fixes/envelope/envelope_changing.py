@@ -1,6 +1,6 @@
 """`id`, `created` or `model` that change, or go missing, within one stream."""
 
-from ...chat.chunk import ENVELOPE, LONG, Chunk
+from ...chat.chunks.chunk import ENVELOPE, LONG, Chunk
 from ...repair.fix import DONE, Example, Fix, chunk
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})

@@ -1,6 +1,6 @@
 """No `id`, or one that says nothing: null, empty, a number, a placeholder."""
 
-from ...chat.chunk import Chunk, put_first
+from ...chat.chunks.chunk import Chunk, put_first
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 from ...wire.json_text import Number

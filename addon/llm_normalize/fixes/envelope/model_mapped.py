@@ -1,6 +1,6 @@
 """The answer names the model that was sent in the place of the one that was asked for."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 

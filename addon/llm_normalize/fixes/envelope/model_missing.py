@@ -1,6 +1,6 @@
 """No `model`, or one that says nothing: null, empty, a placeholder."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 

@@ -1,6 +1,6 @@
 """`object` missing, empty, or of another kind of answer."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
 from ...chat.conversion import is_body
 from ...repair.fix import Example, Fix, chunk, completion
 

@@ -1,6 +1,6 @@
 """A `service_tier` that OpenAI does not have."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
 from ...repair.fix import Example, Fix, chunk, completion
 
 _TEXT = chunk({"content": "Hi"})

@@ -1,7 +1,7 @@
 """A request that is too long for its model, refused without OpenAI's code."""
 
-from ...chat.chunk import Chunk
-from ...chat.context_overflow import CODE, is_overflow
+from ...chat.chunks.chunk import Chunk
+from ...chat.errors.context_overflow import CODE, is_overflow
 from ...repair.fix import Example, Fix
 from ...wire.json_text import Json
 
@@ -19,7 +19,7 @@ def _error(kind: str, code: str | None, message: str = _WORDS) -> Chunk:
 class ContextOverflowUnnamed(Fix):
     """Give the error OpenAI's type and code; the provider's words stay.
 
-    chat/context_overflow.py knows the words. Not for a limit of the answer's tokens that
+    chat/errors/context_overflow.py knows the words. Not for a limit of the answer's tokens that
     is too large by itself, nor for rates.
     """
 

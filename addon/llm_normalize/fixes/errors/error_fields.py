@@ -1,7 +1,7 @@
 """An `error` object that lacks keys, or whose values are no strings."""
 
-from ...chat.chunk import Chunk
-from ...chat.errors import KEYS, message_of, phrase, text_of, words_of
+from ...chat.chunks.chunk import Chunk
+from ...chat.errors.errors import KEYS, message_of, phrase, text_of, words_of
 from ...repair.fix import Example, Fix
 from ...wire.json_text import Json
 

@@ -1,7 +1,7 @@
 """Errors that are not wrapped in `{"error": {…}}`."""
 
-from ...chat import errors
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
+from ...chat.errors import errors
 from ...repair.fix import Example, Fix
 from ...wire.json_text import Json
 

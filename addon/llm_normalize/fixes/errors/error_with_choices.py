@@ -1,9 +1,9 @@
 """An error in a chunk that has choices, or in a choice."""
 
-from ...chat.chunk import ENVELOPE, Chunk, choices
-from ...chat.chunk_content import speaks
-from ...chat.chunk_errors import errors_in, take_errors
-from ...chat.errors import failures_in
+from ...chat.chunks.chunk import ENVELOPE, Chunk, choices
+from ...chat.chunks.chunk_content import speaks
+from ...chat.errors.chunk_errors import errors_in, take_errors
+from ...chat.errors.errors import failures_in
 from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import Example, Fix, chunk
 from ...wire.json_text import Json

@@ -1,7 +1,7 @@
 """A finish reason before the last words of its choice, often on every chunk."""
 
-from ...chat.chunk import choices, index_of
-from ...chat.chunk_content import speaks_in
+from ...chat.chunks.chunk import choices, index_of
+from ...chat.chunks.chunk_content import speaks_in
 from ...chat.finish_words import finished_of
 from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState

@@ -1,6 +1,6 @@
 """`finish_reason: ""`, or `"null"`, where OpenAI sends null."""
 
-from ...chat.chunk import Chunk, choices
+from ...chat.chunks.chunk import Chunk, choices
 from ...chat.finish_words import meaning
 from ...repair.fix import Example, Fix, chunk
 

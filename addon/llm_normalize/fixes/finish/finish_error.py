@@ -1,8 +1,8 @@
 """A `finish_reason` that is a failure's: `error`, `engine_overloaded`, `503`."""
 
-from ...chat.chunk import Chunk, choices
-from ...chat.chunk_content import speaks
-from ...chat.errors import failures_in
+from ...chat.chunks.chunk import Chunk, choices
+from ...chat.chunks.chunk_content import speaks
+from ...chat.errors.errors import failures_in
 from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import Example, Fix, chunk, completion
 

@@ -1,6 +1,6 @@
 """No `finish_reason` in a choice of a stream."""
 
-from ...chat.chunk import Chunk, choices
+from ...chat.chunks.chunk import Chunk, choices
 from ...repair.fix import DONE, Example, Fix, chunk
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})

@@ -1,6 +1,6 @@
 """No finish reason before `[DONE]`, or in a body."""
 
-from ...chat.chunk import Chunk, calls, choices, index_of
+from ...chat.chunks.chunk import Chunk, calls, choices, index_of
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head

@@ -1,6 +1,6 @@
 """A second finish reason for one choice."""
 
-from ...chat.chunk import usage_of
+from ...chat.chunks.chunk import usage_of
 from ...chat.finish_words import is_bare_finish
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment

@@ -1,6 +1,6 @@
 """`finish_reason: "stop"` although the model called tools."""
 
-from ...chat.chunk import Chunk, calls, choices, index_of, messages
+from ...chat.chunks.chunk import Chunk, calls, choices, index_of, messages
 from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment

@@ -1,6 +1,6 @@
 """Finish reasons in other words than OpenAI's."""
 
-from ...chat.chunk import Chunk, choices
+from ...chat.chunks.chunk import Chunk, choices
 from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import DONE, Example, Fix, chunk, completion
 

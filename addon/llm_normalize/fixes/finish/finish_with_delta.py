@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...chat.chunk import Chunk, choices, deltas, envelope_of
+from ...chat.chunks.chunk import Chunk, choices, deltas, envelope_of
 from ...chat.finish_words import finishes
 from ...repair.fix import DONE, Example, Fix, chunk
 

@@ -1,6 +1,6 @@
 """`finish_reason: "tool_calls"` although no tool was called."""
 
-from ...chat.chunk import Chunk, calls, choices, deltas, index_of, messages
+from ...chat.chunks.chunk import Chunk, calls, choices, deltas, index_of, messages
 from ...chat.finish_words import finished_of
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment

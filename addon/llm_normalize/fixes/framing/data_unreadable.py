@@ -2,7 +2,7 @@
 
 import re
 
-from ...chat.chunk import choices, is_chunk, is_readable
+from ...chat.chunks.chunk import choices, is_chunk, is_readable
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, wire
 from ...wire.json_text import begun_value, first_value, is_broken, loads
 from ...wire.sse import Event, encode

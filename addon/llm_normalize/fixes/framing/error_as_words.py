@@ -2,8 +2,8 @@
 
 import re
 
-from ...chat.chunk import is_chunk
-from ...chat.failed_event import failure_in, has_failed
+from ...chat.chunks.chunk import is_chunk
+from ...chat.errors.failed_event import failure_in, has_failed
 from ...repair.fix import DONE, Example, Fix, chunk, wire
 from ...wire.json_text import dumps, first_value, loads
 from ...wire.sse import Event, encode

@@ -1,8 +1,8 @@
 """An error that only its event's name tells: `event: error`."""
 
-from ...chat.chunk import choices
-from ...chat.chunk_errors import errors_in
-from ...chat.errors import failure, failures_in
+from ...chat.chunks.chunk import choices
+from ...chat.errors.chunk_errors import errors_in
+from ...chat.errors.errors import failure, failures_in
 from ...repair.fix import DONE, Example, Fix, chunk, wire
 from ...wire.json_text import dumps, loads
 from ...wire.sse import Event, encode

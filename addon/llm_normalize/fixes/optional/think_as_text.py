@@ -1,8 +1,8 @@
 """Thoughts before the answer, in `content`: `<think>…</think>`, or harmony's analysis."""
 
-from ...chat.chunk import Chunk, deltas, envelope_of, messages
+from ...chat.chunks.chunk import Chunk, deltas, envelope_of, messages
 from ...chat.stream_state import Asked, Seen
-from ...chat.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
+from ...chat.tool_calls.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
 from ...repair.fix import Example, Fix, chunk, completion
 from ...wire.json_text import frozen
 

@@ -1,10 +1,10 @@
 """Calls in `content`, as the model wrote them, and no call."""
 
-from ...chat.chunk import Chunk, calls, deltas, envelope_of, messages
-from ...chat.chunk_split import fragments_of, part_calls, part_text
-from ...chat.declared_tools import Tools
+from ...chat.chunks.chunk import Chunk, calls, deltas, envelope_of, messages
+from ...chat.chunks.chunk_split import fragments_of, part_calls, part_text
 from ...chat.stream_state import Asked, Seen
-from ...chat.text_parts import Part, Place, Texts, Wanted, joined, read
+from ...chat.tool_calls.declared_tools import Tools
+from ...chat.tool_calls.text_parts import Part, Place, Texts, Wanted, joined, read
 from ...repair.fix import Example, Fix, calling, chunk, completion, head, rest
 from ...wire.json_text import frozen
 

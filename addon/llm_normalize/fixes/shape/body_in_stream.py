@@ -1,6 +1,6 @@
 """A whole answer, `chat.completion`, where a stream was asked for."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
 from ...chat.conversion import chunks_of, is_body
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
 

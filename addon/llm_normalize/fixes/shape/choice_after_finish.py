@@ -1,7 +1,7 @@
 """A choice that goes on after its finish reason, and says nothing."""
 
-from ...chat.chunk import choices, index_of
-from ...chat.chunk_content import speaks_in
+from ...chat.chunks.chunk import choices, index_of
+from ...chat.chunks.chunk_content import speaks_in
 from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment

@@ -1,6 +1,6 @@
 """Choices without `index`, or with one that is no integer."""
 
-from ...chat.chunk import Chunk, choices, given_index, put_first
+from ...chat.chunks.chunk import Chunk, choices, given_index, put_first
 from ...repair.fix import Example, Fix, chunk, completion
 
 _TEXT = chunk({"content": "Hi"})

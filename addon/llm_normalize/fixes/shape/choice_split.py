@@ -1,8 +1,8 @@
 """One answer in two choices: the text in one, the tool calls in the other."""
 
-from ...chat.chunk import Chunk, choices, given_index
-from ...chat.chunk_split import part_choices
-from ...chat.merged_choices import has_delta_text, merge_choice, name_text
+from ...chat.chunks.chunk import Chunk, choices, given_index
+from ...chat.chunks.chunk_split import part_choices
+from ...chat.chunks.merged_choices import has_delta_text, merge_choice, name_text
 from ...chat.stream_state import MANY, Asked, Seen
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json

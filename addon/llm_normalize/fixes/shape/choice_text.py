@@ -1,7 +1,7 @@
 """`text` in a choice, as the old completions API has it."""
 
-from ...chat.chunk import Chunk, choices
-from ...chat.chunk_content import says_words
+from ...chat.chunks.chunk import Chunk, choices
+from ...chat.chunks.chunk_content import says_words
 from ...repair.fix import Example, Fix, chunk, completion
 
 _HI = {"content": "Hi"}

@@ -1,6 +1,6 @@
 """A chunk without choices that brings no usage."""
 
-from ...chat.chunk import ENVELOPE, Chunk, usage_of
+from ...chat.chunks.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.notes import NOTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
 from ...repair.ending.end_state import EndState

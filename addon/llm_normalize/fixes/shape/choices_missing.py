@@ -1,6 +1,6 @@
 """No `choices`, or null, on a chunk that brings usage or nothing."""
 
-from ...chat.chunk import Chunk, is_flat
+from ...chat.chunks.chunk import Chunk, is_flat
 from ...chat.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk
 

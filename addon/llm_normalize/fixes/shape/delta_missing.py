@@ -1,6 +1,6 @@
 """No `delta` in a choice, or null, or a bare string."""
 
-from ...chat.chunk import Chunk, choices
+from ...chat.chunks.chunk import Chunk, choices
 from ...chat.conversion import is_body
 from ...repair.fix import Example, Fix, chunk
 

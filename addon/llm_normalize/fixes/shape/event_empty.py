@@ -1,8 +1,8 @@
 """Events that a repair left without anything to say."""
 
-from ...chat.chunk import Chunk, choices, index_of
-from ...chat.chunk_content import says_nothing
-from ...chat.chunk_errors import take_errors
+from ...chat.chunks.chunk import Chunk, choices, index_of
+from ...chat.chunks.chunk_content import says_nothing
+from ...chat.errors.chunk_errors import take_errors
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk

@@ -1,7 +1,7 @@
 """Null fields that OpenAI does not define, or sends only when asked."""
 
-from ...chat.chunk import Chunk
-from ...chat.openai_fields import parts
+from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.openai_fields import parts
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 

@@ -1,7 +1,7 @@
 """Fields that OpenAI does not define, where `normalize_strict` asks for no others."""
 
-from ...chat.chunk import Chunk, calls, deltas, put_calls
-from ...chat.openai_fields import ERROR, parts
+from ...chat.chunks.chunk import Chunk, calls, deltas, put_calls
+from ...chat.chunks.openai_fields import ERROR, parts
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json

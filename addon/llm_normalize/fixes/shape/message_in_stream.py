@@ -2,11 +2,11 @@
 
 import re
 
-from ...chat.chunk import Chunk, choices, index_of
-from ...chat.chunk_content import is_hollow, news, repeats, says_words
+from ...chat.chunks.chunk import Chunk, choices, index_of
+from ...chat.chunks.chunk_content import is_hollow, news, repeats, says_words
 from ...chat.conversion import is_body
-from ...chat.sent_call import brief
 from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.tool_calls.sent_call import brief
 from ...repair.fix import Example, Fix, chunk
 from ...wire.json_text import frozen
 

@@ -1,6 +1,6 @@
 """No `message` in a choice of a body, or a `delta` in its place."""
 
-from ...chat.chunk import Chunk, choices
+from ...chat.chunks.chunk import Chunk, choices
 from ...repair.fix import Example, Fix, completion
 from ...wire.json_text import Json
 

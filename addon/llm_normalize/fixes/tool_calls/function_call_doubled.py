@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from ...chat.chunk import Chunk, calls, deltas, function, messages
-from ...chat.repeated_arguments import said_once
+from ...chat.chunks.chunk import Chunk, calls, deltas, function, messages
 from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.tool_calls.repeated_arguments import said_once
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json
 

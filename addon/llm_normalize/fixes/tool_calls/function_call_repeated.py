@@ -1,6 +1,6 @@
 """The name of a legacy `function_call` again, or null."""
 
-from ...chat.chunk import Chunk, deltas
+from ...chat.chunks.chunk import Chunk, deltas
 from ...repair.fix import Example, Fix, chunk
 
 _OPEN = chunk({"function_call": {"name": "f", "arguments": ""}})

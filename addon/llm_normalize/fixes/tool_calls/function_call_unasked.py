@@ -1,6 +1,6 @@
 """A legacy `function_call` in the answer to a request with `tools`."""
 
-from ...chat.chunk import Chunk, calls, deltas, function, index_of, messages
+from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
 from ...chat.stream_state import MANY, Asked, Seen
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
 

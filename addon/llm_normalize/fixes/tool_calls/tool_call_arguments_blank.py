@@ -1,9 +1,9 @@
 """`{}` as a call's first arguments, and then the real ones."""
 
-from ...chat.chunk import Chunk, calls, deltas, function, index_of, put_calls
-from ...chat.declared_tools import Tools
-from ...chat.repeated_arguments import begins_object
+from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, put_calls
 from ...chat.stream_state import Asked, Seen
+from ...chat.tool_calls.declared_tools import Tools
+from ...chat.tool_calls.repeated_arguments import begins_object
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest

@@ -1,7 +1,7 @@
 """A tool call that ends without any arguments."""
 
-from ...chat.chunk import Chunk, calls, envelope_of, function, messages
-from ...chat.chunk_content import is_hollow
+from ...chat.chunks.chunk import Chunk, calls, envelope_of, function, messages
+from ...chat.chunks.chunk_content import is_hollow
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest

@@ -1,6 +1,6 @@
 """`arguments` of a call as an object where OpenAI sends its text."""
 
-from ...chat.chunk import Chunk, calls, function, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, calls, function, in_deltas, in_messages
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import dumps
 

@@ -1,6 +1,6 @@
 """Arguments of a tool call again, whole or growing, or encoded as a string."""
 
-from ...chat.chunk import (
+from ...chat.chunks.chunk import (
     Chunk,
     calls,
     deltas,
@@ -11,10 +11,10 @@ from ...chat.chunk import (
     name_of,
     put_calls,
 )
-from ...chat.repeated_arguments import said_once
-from ...chat.sent_arguments import Place, SentArguments
-from ...chat.sent_call import Call, brief
 from ...chat.stream_state import Asked, Seen
+from ...chat.tool_calls.repeated_arguments import said_once
+from ...chat.tool_calls.sent_arguments import Place, SentArguments
+from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, completion, head, rest
 from ...wire.json_text import frozen
 

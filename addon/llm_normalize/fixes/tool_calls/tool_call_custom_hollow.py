@@ -1,6 +1,6 @@
 """An empty `custom` beside the `function` of a tool call."""
 
-from ...chat.chunk import Chunk, calls, change_all, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, calls, change_all, in_deltas, in_messages
 from ...repair.fix import Example, Fix, calling, completion, head
 
 _HOLLOW = {"name": "", "input": ""}

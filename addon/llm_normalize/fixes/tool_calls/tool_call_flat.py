@@ -1,6 +1,6 @@
 """Tool calls without `function`: `name` and `arguments` stand beside `id`."""
 
-from ...chat.chunk import Chunk, calls, change_all, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, calls, change_all, in_deltas, in_messages
 from ...repair.fix import Example, Fix, calling, chunk, completion
 
 _CALL = {"index": 0, "id": "call_0", "type": "function"}

@@ -1,6 +1,14 @@
 """A tool call that opens without `type` or without `arguments`, or with null."""
 
-from ...chat.chunk import Chunk, calls, change_all, deltas, function, index_of, messages
+from ...chat.chunks.chunk import (
+    Chunk,
+    calls,
+    change_all,
+    deltas,
+    function,
+    index_of,
+    messages,
+)
 from ...repair.fix import Example, Fix, calling, completion, head, rest
 
 _BARE = {"index": 0, "id": "call_0", "function": {"name": "f"}}

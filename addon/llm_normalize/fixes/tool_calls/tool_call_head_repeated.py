@@ -1,7 +1,7 @@
 """`id`, `type` or `name` again, or null, on fragments after a call's first."""
 
-from ...chat.chunk import Chunk, calls, deltas, function, put_calls
-from ...chat.sent_call import Call
+from ...chat.chunks.chunk import Chunk, calls, deltas, function, put_calls
+from ...chat.tool_calls.sent_call import Call
 from ...repair.fix import Example, Fix, calling, chunk, head, rest
 
 _OPEN = calling(head())

@@ -1,6 +1,6 @@
 """Tool calls without an id, or with an empty one."""
 
-from ...chat.chunk import Chunk, calls, deltas, function, index_of, messages
+from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, completion, head
 

@@ -1,6 +1,6 @@
 """A tool call's `id` as a number."""
 
-from ...chat.chunk import Chunk, calls, change_all, deltas, messages
+from ...chat.chunks.chunk import Chunk, calls, change_all, deltas, messages
 from ...repair.fix import Example, Fix, calling, completion, head
 from ...wire.json_text import Number
 

@@ -1,8 +1,8 @@
 """Two tool calls with one id."""
 
-from ...chat.chunk import Chunk, calls, deltas, function, index_of, messages
-from ...chat.sent_call import brief
+from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
 from ...chat.stream_state import Asked
+from ...chat.tool_calls.sent_call import brief
 from ...repair.fix import Example, Fix, calling, completion, head, rest
 
 _A = head(0, id="call_a")

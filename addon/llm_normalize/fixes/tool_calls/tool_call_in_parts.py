@@ -1,7 +1,7 @@
 """Two fragments of one tool call in one chunk."""
 
-from ...chat.chunk import Chunk
-from ...chat.chunk_split import part_calls
+from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.chunk_split import part_calls
 from ...repair.fix import Example, Fix, calling, head, rest
 
 

@@ -1,6 +1,6 @@
 """Tool call fragments without `index`."""
 
-from ...chat.chunk import (
+from ...chat.chunks.chunk import (
     Chunk,
     calls,
     deltas,
@@ -9,9 +9,9 @@ from ...chat.chunk import (
     name_of,
     put_first,
 )
-from ...chat.open_calls import Counted, Opened
-from ...chat.sent_call import Call, brief
 from ...chat.stream_state import Asked, Seen
+from ...chat.tool_calls.open_calls import Counted, Opened
+from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, head, rest
 
 _A = head(None, id="call_a")

@@ -1,11 +1,11 @@
 """A second tool call under the index of the first."""
 
-from ...chat.chunk import Chunk, calls, deltas, function, name_of
-from ...chat.chunk_split import part_calls
-from ...chat.declared_tools import Tools
-from ...chat.open_calls import Moved, Opened, Place
-from ...chat.sent_call import Call, brief
+from ...chat.chunks.chunk import Chunk, calls, deltas, function, name_of
+from ...chat.chunks.chunk_split import part_calls
 from ...chat.stream_state import Asked, Seen
+from ...chat.tool_calls.declared_tools import Tools
+from ...chat.tool_calls.open_calls import Moved, Opened, Place
+from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, head, rest
 
 _FIRST = calling(head(0))

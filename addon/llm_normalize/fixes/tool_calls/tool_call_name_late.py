@@ -1,10 +1,10 @@
 """Arguments of a tool call before its name, or a name in parts."""
 
-from ...chat.chunk import Chunk, calls, deltas, envelope_of, put_calls
-from ...chat.declared_tools import Tools
-from ...chat.sent_call import brief
+from ...chat.chunks.chunk import Chunk, calls, deltas, envelope_of, put_calls
 from ...chat.stream_state import Asked, Seen
-from ...chat.unnamed_calls import Unnamed, join_fragments
+from ...chat.tool_calls.declared_tools import Tools
+from ...chat.tool_calls.sent_call import brief
+from ...chat.tool_calls.unnamed_calls import Unnamed, join_fragments
 from ...repair.fix import Example, Fix, calling, chunk, head, rest
 from ...wire.json_text import frozen
 

@@ -1,8 +1,8 @@
 """A tool's name with a namespace before it, or marks of a template behind it."""
 
-from ...chat.chunk import Chunk, calls, function, in_deltas, in_messages
-from ...chat.declared_tools import Tools
+from ...chat.chunks.chunk import Chunk, calls, function, in_deltas, in_messages
 from ...chat.stream_state import Asked
+from ...chat.tool_calls.declared_tools import Tools
 from ...repair.fix import Example, Fix, calling, completion, head
 
 _TOOLS = Tools(frozenset("f"))

@@ -1,7 +1,7 @@
 """A complete tool call that is sent again."""
 
-from ...chat.chunk import Chunk, calls, deltas, function, index_of, put_calls
-from ...chat.sent_call import Call, brief
+from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, put_calls
+from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, chunk, head
 
 _CALL = calling(head(0, "{}"))

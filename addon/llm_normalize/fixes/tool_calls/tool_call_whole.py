@@ -1,7 +1,7 @@
 """A tool call whose arguments come with its head, in one fragment."""
 
-from ...chat.chunk import Chunk, calls, deltas, envelope_of, function, index_of
-from ...chat.chunk_split import bare_of, fragments_of
+from ...chat.chunks.chunk import Chunk, calls, deltas, envelope_of, function, index_of
+from ...chat.chunks.chunk_split import bare_of, fragments_of
 from ...repair.fix import Example, Fix, calling, head, rest
 from ...wire.json_text import Json
 

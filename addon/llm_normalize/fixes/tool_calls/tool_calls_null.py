@@ -1,6 +1,6 @@
 """`tool_calls` or `function_call` is null, or an empty list, where there is no call."""
 
-from ...chat.chunk import Chunk, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 
 

@@ -1,6 +1,6 @@
 """Usage under `x_groq` alone."""
 
-from ...chat.chunk import Chunk, usage_of
+from ...chat.chunks.chunk import Chunk, usage_of
 from ...chat.conversion import counts
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
 

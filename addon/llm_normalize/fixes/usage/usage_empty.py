@@ -1,6 +1,6 @@
 """`usage: {}`, or usage that is no object."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
 from ...chat.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
 

@@ -1,6 +1,6 @@
 """Usage on chunks that are not the last."""
 
-from ...chat.chunk import usage_of
+from ...chat.chunks.chunk import usage_of
 from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment

@@ -1,6 +1,6 @@
 """`usage` in a choice instead of in the chunk."""
 
-from ...chat.chunk import Chunk, choices, usage_of
+from ...chat.chunks.chunk import Chunk, choices, usage_of
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})

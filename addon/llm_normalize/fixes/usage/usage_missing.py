@@ -1,6 +1,6 @@
 """An answer as one body, without usage."""
 
-from ...chat.chunk import Chunk, choices
+from ...chat.chunks.chunk import Chunk, choices
 from ...repair.fix import USAGE, Example, Fix, completion
 
 _MESSAGE = {"role": "assistant", "content": "Hi"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
 from ...wire.json_text import Number, whole_number
 

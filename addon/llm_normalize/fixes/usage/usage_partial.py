@@ -1,6 +1,6 @@
 """Usage without one of its three counts."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunks.chunk import Chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})

@@ -1,6 +1,6 @@
 """Usage again after it was sent."""
 
-from ...chat.chunk import drop_other_usage
+from ...chat.chunks.chunk import drop_other_usage
 from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from ...chat.chunk import Chunk, calls, deltas, function
+from ...chat.chunks.chunk import Chunk, calls, deltas, function
 from ...chat.finish_words import finished_of
-from ...chat.sent_call import Call
 from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.tool_calls.sent_call import Call
 from ..outcome import EventRecord, Outgoing
 
 ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")

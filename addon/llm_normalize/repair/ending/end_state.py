@@ -17,7 +17,7 @@ what it can do. What waits:
 from collections.abc import Callable, Container, Sequence
 from typing import Protocol
 
-from ...chat.chunk import (
+from ...chat.chunks.chunk import (
     ENVELOPE,
     Chunk,
     choices,
@@ -26,9 +26,9 @@ from ...chat.chunk import (
     index_of,
     usage_of,
 )
-from ...chat.chunk_content import speaks
-from ...chat.chunk_errors import errors_in
+from ...chat.chunks.chunk_content import speaks
 from ...chat.conversion import counts
+from ...chat.errors.chunk_errors import errors_in
 from ...chat.finish_words import finished_of, rest_of
 from ...chat.notes import NOTES, fails, size_of
 from ...chat.stream_state import Asked, Seen

@@ -9,9 +9,9 @@ provider sent, a `[DONE]` only after a finish and a clean end, neither after an 
 
 from collections.abc import Callable
 
-from ...chat.chunk import ENVELOPE, choices, index_of, usage_of
-from ...chat.chunk_errors import is_error
+from ...chat.chunks.chunk import ENVELOPE, choices, index_of, usage_of
 from ...chat.conversion import counts
+from ...chat.errors.chunk_errors import is_error
 from ...chat.finish_words import finished_of, is_bare_finish
 from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
@@ -275,7 +275,7 @@ class Ending:
         state.flush_usage(count)
         sure = state.all_finished and not state.doubtful
         done = Outgoing(EventRecord(count, None), {}, encode(DONE))
-        # More may follow an empty HTTP/2 frame, see exchange/stream_rewriter.py.
+        # More may follow an empty HTTP/2 frame, see exchange/stream/stream_rewriter.py.
         state.done = sure and state.ask(Moment.MISSING_DONE, done)
 
     def _send_all(self, n: int) -> None:

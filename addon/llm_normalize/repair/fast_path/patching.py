@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from ...chat.repeated_arguments import begins_object
 from ...chat.stream_state import Seen
+from ...chat.tool_calls.repeated_arguments import begins_object
 from ...wire.sse import LIMIT, Event, EventParser
 from ..outcome import EventRecord
 from ..output import Output

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...chat.chunk import (
+from ...chat.chunks.chunk import (
     Chunk,
     calls,
     deltas,

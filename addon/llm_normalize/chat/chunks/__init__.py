@@ -1,0 +1,1 @@
+"""A chunk and its parts: what they hold, and how they are read."""

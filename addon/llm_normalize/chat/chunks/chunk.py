@@ -1,0 +1,275 @@
+"""Chunks and bodies as plain JSON values: where things are in them, whatever they are."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ...wire.json_text import Json
+
+type Chunk = dict[str, Any]
+
+FLAT = frozenset(("response", "tool_calls"))
+"""Keys under which an answer stands at the top."""
+
+_COUNTED = "prompt_tokens"
+"""A key of usage in OpenAI's form, which no other protocol has."""
+
+
+def is_chunk(value: Json) -> bool:
+    """Tell whether *value* is a chunk (or a body), maybe one that lacks its choices."""
+    if not isinstance(value, dict):
+        return False
+    found = value.get("choices")
+    if found is not None:
+        return isinstance(found, list) and all(isinstance(x, dict) for x in found)
+    if str(value.get("object")).startswith("chat.completion") or is_flat(value):
+        return True
+    usage = value.get("usage")
+    return isinstance(usage, dict) and ("type" not in value or _COUNTED in usage)
+
+
+def is_readable(chunk: Chunk) -> bool:
+    """Tell whether what *chunk*, see `is_chunk`, says has types that a client can read.
+
+    That is, the types that some provider sends, however wrong. Of a chunk with an object
+    for a name, say, or a number for its calls, nobody can tell what it means.
+    """
+    found = chunk.get("choices")
+    if not found:
+        result = chunk.get("result")
+        is_envelope = isinstance(result, dict) and chunk.get("success") is True
+        inner = result if is_envelope and is_flat(chunk) else None
+        return _reads_calls(chunk) and (inner is None or is_readable(inner))
+    for choice in found:
+        for part in (choice.get("delta"), choice.get("message")):
+            parts = part if isinstance(part, list) else [part]
+            if not all(map(_reads_part, parts)):
+                return False
+    return True
+
+
+def _reads_part(part: Json) -> bool:
+    if isinstance(part, dict):
+        return _reads_calls(part)
+    return not part or isinstance(part, str)
+
+
+def _reads_calls(part: Chunk) -> bool:
+    """Tell whether all calls in *part* are of such types."""
+    found, legacy = part.get("tool_calls"), part.get("function_call")
+    if legacy and not _reads_name(legacy):
+        return False
+    if not found:
+        return True
+    if not isinstance(found, list):
+        found = [found]
+    return all(not each or _reads_call(each) for each in found)
+
+
+def _reads_call(value: Json) -> bool:
+    """Tell whether *value* is a tool call, or a fragment of one, of such types."""
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("id"), dict | list | bool):
+        return False
+    inner = (value, value.get("function"), value.get("custom"))
+    return all(not each or _reads_name(each) for each in inner)
+
+
+def _reads_name(value: Json) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("name"), str | None)
+
+
+def is_flat(value: Chunk) -> bool:
+    """Tell whether *value* has its answer at the top, and no choices.
+
+    Workers AI's own form: `response` and `tool_calls` in an event, both in the
+    `result` of a body. What has a `type` is an event of another protocol.
+    """
+    if value.get("choices") is not None or "type" in value:
+        return False
+    result = value.get("result")
+    if isinstance(result, dict) and value.get("success") is True:
+        found = result.get("choices")
+        has_choices = isinstance(found, list) and all(
+            isinstance(each, dict) for each in found
+        )
+        return has_choices or is_flat(result)
+    is_wrapped = isinstance(result, str) and str(value.get("object")).startswith(
+        "chat."
+    )
+    return is_wrapped or not FLAT.isdisjoint(value)
+
+
+def has_counted(chunk: Chunk) -> bool:
+    """Tell whether *chunk* has usage that has counted anything."""
+    usage = chunk.get("usage")
+    return isinstance(usage, dict) and any(
+        isinstance(each, int | float) and each > 0 for each in usage.values()
+    )
+
+
+def choices(chunk: Chunk) -> list[Chunk]:
+    """Return the choices of *chunk*, itself no copy; none where they are no list.
+
+    All are objects in what `is_chunk` lets through.
+    """
+    found = chunk.get("choices")
+    return found if isinstance(found, list) else []
+
+
+def deltas(chunk: Chunk) -> list[tuple[int, Chunk, Chunk]]:
+    """Return (index, choice, delta) for each choice of *chunk* that has a delta."""
+    # A list, and no generator nor a call inside: most fixes ask for it, for every event.
+    return [
+        (at if isinstance(at := choice.get("index"), int) else 0, choice, delta)
+        for choice in chunk.get("choices") or ()
+        if isinstance(delta := choice.get("delta"), dict)
+    ]
+
+
+def messages(body: Chunk) -> list[tuple[Chunk, Chunk]]:
+    """Return (choice, message) for each choice of *body* that has a message."""
+    return [
+        (choice, message)
+        for choice in choices(body)
+        if isinstance(message := choice.get("message"), dict)
+    ]
+
+
+def change_all(repair: Callable[[Chunk], bool], found: Iterable[Chunk]) -> bool:
+    """Apply *repair* to each of *found*; tell whether it changed any."""
+    return sum(map(repair, found)) > 0
+
+
+def in_deltas(chunk: Chunk, repair: Callable[[Chunk], bool]) -> bool:
+    """Apply *repair* to each delta of *chunk*; tell whether it changed any."""
+    return change_all(repair, [delta for _, _, delta in deltas(chunk)])
+
+
+def in_messages(body: Chunk, repair: Callable[[Chunk], bool]) -> bool:
+    """Apply *repair* to each message of *body*; tell whether it changed any."""
+    return change_all(repair, [message for _, message in messages(body)])
+
+
+def index_of(part: Chunk) -> int:
+    """Return the index of a choice or of a tool call fragment; 0 where it has none."""
+    index = part.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def given_index(part: Chunk) -> int | None:
+    """Return the index of a choice or of a fragment, maybe from text; None without."""
+    index = part.get("index")
+    if isinstance(index, str) and index.isascii() and index.isdigit():
+        return int(index[:9])
+    return index if type(index) is int else None
+
+
+def calls(delta: Chunk) -> list[Chunk]:
+    """Return the tool call fragments of *delta* (or the calls of a message).
+
+    One that stands there without a list is one, too.
+    """
+    found = delta.get("tool_calls")
+    if not isinstance(found, list):
+        return [found] if found and isinstance(found, dict) else []
+    return [call for call in found if isinstance(call, dict)]
+
+
+def put_calls(delta: Chunk, found: list[Chunk]) -> None:
+    """Let *found* be the tool calls of *delta*, in place; without any no key stays."""
+    delta["tool_calls"] = found
+    if not found:
+        del delta["tool_calls"]
+
+
+def function(call: Chunk) -> Chunk:
+    """Return the function of *call*, an empty object where it has none."""
+    found = call.get("function")
+    return found if isinstance(found, dict) else {}
+
+
+def name_of(call: Chunk) -> Json:
+    """Return the name of a tool call or of a fragment, None where it has none."""
+    custom = call.get("custom")
+    named = isinstance(custom, dict) and custom.get("name")
+    return named or function(call).get("name") or None
+
+
+type Tokens = tuple[int | None, int | None]
+"""Tokens of a prompt and of a completion, as far as a provider counts them."""
+
+
+def tokens_of(usage: Json) -> Tokens:
+    """Return the figures that *usage* has."""
+    found = usage if isinstance(usage, dict) else {}
+    prompt, completion = (
+        value if isinstance(value, int) and not isinstance(value, bool) else None
+        for value in (found.get("prompt_tokens"), found.get("completion_tokens"))
+    )
+    return prompt, completion
+
+
+def usage_of(chunk: Chunk) -> Json:
+    """Return the usage that *chunk* carries, None where it says nothing."""
+    return chunk.get("usage") or None
+
+
+def drop_other_usage(chunk: Chunk, taken: Json = None) -> None:
+    """Take the usage under `x_groq` off *chunk*, unless it is what was *taken* off it.
+
+    The client gets that elsewhere, and must not find other figures here.
+    """
+    other = chunk.get("x_groq")
+    if isinstance(other, dict) and "usage" in other:
+        given = other["usage"]
+        known = taken if isinstance(taken, dict) else {}
+        same = isinstance(given, dict) and all(known.get(k) == given[k] for k in given)
+        if same and any(given.values()):
+            return
+        chunk["x_groq"] = {key: each for key, each in other.items() if key != "usage"}
+        if not chunk["x_groq"]:
+            del chunk["x_groq"]
+
+
+def reporting_parts(chunk: Chunk) -> list[Chunk]:
+    """Return the parts of *chunk* that may report an `error`, or figures of their own."""
+    own = [each for key, each in chunk.items() if key.startswith("x_")]
+    return [chunk, *choices(chunk), *(each for each in own if isinstance(each, dict))]
+
+
+ENVELOPE = frozenset(
+    ("id", "object", "created", "model", "service_tier", "system_fingerprint")
+)
+"""Keys that all chunks of a stream share."""
+
+LONG = 256
+"""Characters: no provider's ids and names are longer."""
+
+
+def envelope_of(chunk: Chunk) -> Chunk:
+    """Return what all chunks of the stream share, for one that is split off.
+
+    `choices` keep their place in it, to be set anew. Of a long text there is the begin
+    alone: there may be thousands of chunks that are split off.
+    """
+    return {
+        key: value[:LONG] if isinstance(value, str) else value
+        for key, value in chunk.items()
+        if key in _SPLIT_FRAME
+    }
+
+
+_SPLIT_FRAME = ENVELOPE | {"choices"}
+CHUNK_FRAME = ENVELOPE | {"choices", "obfuscation"}
+
+
+def put_first(target: Chunk, key: str, value: Json) -> None:
+    """Set *key* of *target*, in place; a new one becomes the first."""
+    if key in target:
+        target[key] = value
+        return
+    rest = dict(target)
+    target.clear()
+    target[key] = value
+    target.update(rest)

@@ -1,0 +1,132 @@
+"""What chunks say: whether anything would be lost with one, and what repeats another."""
+
+from ...wire.json_text import Json
+from .chunk import CHUNK_FRAME, Chunk, choices, reporting_parts, usage_of
+
+
+def stands_for_text(part: Chunk) -> bool:
+    """Tell whether a delta or message brings what OpenAI sends with `content: null`."""
+    return any(
+        part.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
+    )
+
+
+def says(part: Chunk) -> bool:
+    """Tell whether a delta or message says anything beyond its role."""
+    return any(
+        value not in (None, "", [], {}) for key, value in part.items() if key != "role"
+    )
+
+
+def says_words(part: Chunk) -> bool:
+    """Tell whether a delta or message says anything beside calls, which no text repeats."""
+    calls = ("tool_calls", "function_call")
+    return says({key: value for key, value in part.items() if key not in calls})
+
+
+def speaks(chunk: Chunk) -> bool:
+    """Tell whether *chunk* says anything beyond roles and its envelope."""
+    usage = [
+        each
+        for part in reporting_parts(chunk)
+        if isinstance(each := usage_of(part), dict)
+    ]
+    counted = any(any(each.values()) for each in usage)
+    return counted or any(map(speaks_in, choices(chunk)))
+
+
+def speaks_in(choice: Chunk) -> bool:
+    """Tell whether a choice says anything beyond its role, or how it ended."""
+    ended = choice.get("finish_reason") or choice.get("logprobs")
+    return bool(ended) or has_answer(choice)
+
+
+def has_answer(choice: Chunk) -> bool:
+    """Tell whether a choice says anything beyond its role, under any of the keys for it."""
+    parts = [choice.get(key) for key in ("delta", "message", "text")]
+    return any(isinstance(part, str) and part for part in parts) or any(
+        says(
+            {
+                k: v
+                for k, v in part.items()
+                if not isinstance(v, dict) or any(v.values())
+            }
+        )
+        for part in parts
+        if isinstance(part, dict)
+    )
+
+
+def is_silent(choice: Chunk) -> bool:
+    """Tell whether the delta, message and text of *choice* hold nothing, however deep."""
+    parts = [choice.get(key) for key in ("delta", "message")]
+    fields = [
+        {key: each for key, each in part.items() if key != "role"}
+        for part in parts
+        if isinstance(part, dict)
+    ]
+    bare = [part for part in (*parts, choice.get("text")) if isinstance(part, str)]
+    return is_hollow(fields) and is_hollow(bare)
+
+
+def is_hollow(value: Json) -> bool:
+    """Tell whether *value* says nothing, however deep: kinds and places of calls aside."""
+    if isinstance(value, dict):
+        rest = (each for key, each in value.items() if key not in ("index", "type"))
+        return all(not each or is_hollow(each) for each in rest)
+    if isinstance(value, list):
+        return all(map(is_hollow, value))
+    return value in (None, "")
+
+
+def repeats(old: Json, new: Json) -> bool:
+    """Tell whether *new* says all that *old* says, and maybe more; roles aside."""
+    if old in (None, "", [], {}):
+        return True
+    if isinstance(old, str) and isinstance(new, str):
+        return new.startswith(old)
+    if isinstance(old, dict) and isinstance(new, dict):
+        fields = [key for key, value in old.items() if value and key != "role"]
+        return all(repeats(old[key], new.get(key)) for key in fields)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(new) >= len(old) and all(map(repeats, old, new))
+    return bool(old == new)
+
+
+def news(old: Json, new: Json) -> Json:
+    """Return what *new* adds to *old*, which it repeats: the rest of a string, keys."""
+    if isinstance(old, str) and isinstance(new, str) and new.startswith(old):
+        return new[len(old) :]
+    if isinstance(old, dict) and isinstance(new, dict):
+        rest = {key: news(old.get(key), value) for key, value in new.items()}
+        return {key: each for key, each in rest.items() if each or key not in old}
+    if isinstance(old, list) and isinstance(new, list):
+        parts = [
+            {"index": place, **part} if isinstance(part, dict) and part else part
+            for place, part in enumerate(map(news, old, new))
+        ]
+        return [part for part in parts if part] + new[len(old) :]
+    return None if old == new else new
+
+
+_CHOICE_FRAME = frozenset(("index", "delta", "finish_reason", "logprobs"))
+
+
+def says_nothing(chunk: Chunk) -> bool:
+    """Tell whether *chunk* has choices, and nothing in them or beside them.
+
+    Whatever is not known to be mere frame counts as something.
+    """
+    if not chunk.get("choices") or _says_more(chunk, CHUNK_FRAME):
+        return False
+    return not any(
+        choice.get("delta")
+        or choice.get("finish_reason")
+        or choice.get("logprobs")
+        or _says_more(choice, _CHOICE_FRAME)
+        for choice in choices(chunk)
+    )
+
+
+def _says_more(part: Chunk, frame: frozenset[str]) -> bool:
+    return any(value is not None and key not in frame for key, value in part.items())

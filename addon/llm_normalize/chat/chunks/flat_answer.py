@@ -1,0 +1,61 @@
+"""An answer at the top of an event or body, or in its `result`: put into a choice."""
+
+from ...wire.json_text import Json, dumps
+from .chunk import Chunk, is_flat
+from .merged_choices import merge_choice
+
+_OURS = {"response": "content", "result": "content"}
+
+
+def is_wrapped(body: Chunk) -> bool:
+    """Tell whether the answer is in a `result`, as Workers AI's own API has it."""
+    return isinstance(body.get("result"), dict) and body.get("success") is True
+
+
+def unwrap(body: Chunk, reason: Json, part: str = "message") -> bool:
+    """Put the answer of *body*, see `is_flat`, into a choice, with what stands beside it.
+
+    Args:
+        body: The body or event, changed in place.
+        reason: The finish reason, where the answer has none of its own.
+        part: Whether it is a `message` or a `delta`.
+    """
+    beside: Chunk = {}
+    if is_wrapped(body):
+        result = body["result"]
+        beside = {k: v for k, v in body.items() if v and k not in ("result", "success")}
+        body.clear()
+        body.update(result)
+    found = body.get("choices")
+    # An empty list is a completion without an answer, unless that stands beside it.
+    if not found and (found is None or is_flat({**body, "choices": None})):
+        role = {"role": "assistant"} if part == "message" else {}
+        _enclose(body, part, role, reason)
+    if beside:
+        _add(body, beside)
+    return True
+
+
+def _add(body: Chunk, beside: Chunk) -> None:
+    """Add to *body* what stood *beside* the result that it was."""
+    if is_flat(beside):
+        found = body["choices"]
+        is_chunk = bool(found) and "delta" in found[0]
+        _enclose(beside, "delta" if is_chunk else "message", {}, None)
+        if found:
+            merge_choice(found[0], beside["choices"][0])
+    for key, value in beside.items():
+        if body.get(key) in (None, "", [], {}):
+            body[key] = value
+
+
+def _enclose(value: Chunk, key: str, fields: dict[str, Json], reason: Json) -> None:
+    keys = ["response", "reasoning", "reasoning_content", "tool_calls"]
+    keys += ["result"] if isinstance(value.get("result"), str) else []
+    fields |= {_OURS.get(key, key): value.pop(key) for key in keys if key in value}
+    if isinstance(fields.get("content"), list):  # JSON, and no parts
+        fields["content"] = dumps(fields["content"]).decode()
+    value.pop("p", None)
+    reason = "stop" if value.get("is_end") is True else reason
+    reason = value.pop("finish_reason", reason)
+    value["choices"] = [{"index": 0, key: fields, "finish_reason": reason}]

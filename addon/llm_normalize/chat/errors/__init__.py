@@ -1,0 +1,1 @@
+"""Errors of providers: where they stand, and what OpenAI would have said."""

@@ -1,0 +1,1 @@
+"""Calls of tools: those that were sent, and those that text or fragments hide."""

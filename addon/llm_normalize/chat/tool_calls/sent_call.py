@@ -1,0 +1,157 @@
+"""A tool call of which a stream has sent something: its name, and its arguments so far."""
+
+import re
+import zlib
+from dataclasses import dataclass, field
+
+from ...wire.json_text import Json, dumps
+from ..chunks.chunk import LONG, Chunk, function, name_of
+from .declared_tools import NONE, Tools
+from .repeated_arguments import says_again
+
+_PARTS = 256  # of arguments before they are joined: a part takes 50 bytes more
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
+
+
+def brief(identity: Json) -> Json:
+    """Return *identity*, of a long one its hash: what is kept must stay bounded."""
+    text = identity if isinstance(identity, str | None) else dumps(identity)
+    return f"#{hash(text)}" if text and len(text) > LONG else identity
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call that a choice has opened.
+
+    Attributes:
+        id: Its id, of a long one the hash.
+        name: Its name, of a long one the hash; None as long as it has none.
+        length: How many bytes of arguments it has.
+        check: Their CRC-32: what is kept must stay bounded.
+        custom: Whether it is a custom tool's, whose input is any text.
+        more: Parts of its name that were sent later.
+    """
+
+    id: Json
+    name: Json
+    length: int = 0
+    check: int = 0
+    custom: bool = False
+    more: str = ""
+    room: int = field(default=0, compare=False)
+    """Characters of its arguments that are kept: see `arguments`."""
+    _parts: list[str] = field(default_factory=list, compare=False)
+    _open: int = 0  # brackets that wait for their end
+    _has_opened: bool = False  # one was there
+    _quoted: bool = False
+    _escaped: str = ""  # a backslash whose character has not come
+
+    def __post_init__(self) -> None:
+        self.id = brief(self.id)
+        self.name = brief(self.name)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the arguments are an object that has been closed."""
+        return self._has_opened and not self._open and not self._quoted
+
+    @property
+    def full_name(self) -> str:
+        """Its name, with the parts of it that were sent later."""
+        return str(self.name) + self.more
+
+    def rest_of_name(self, given: str, tools: Tools) -> str:
+        """Return what of a name that comes later has not been sent; empty for nothing.
+
+        Nothing of it counts behind a declared name, unless both are one together.
+        """
+        known = self.full_name
+        if not given or given in (self.name, known):
+            return ""
+        rest = given.removeprefix(known)
+        if known in tools.names and known + rest not in tools.names:
+            return ""
+        return rest
+
+    def is_renamed(self, fragment: Chunk, tools: Tools) -> bool:
+        """Tell whether *fragment* has the name of another of the declared *tools*.
+
+        The begin of a name, or the rest of it, is none as long as there are no arguments.
+        """
+        name, known = brief(name_of(fragment)), self.full_name
+        if not self.name or name not in tools.names or name in (self.name, known):
+            return False
+        is_part = known + str(name) in tools.names or str(name).startswith(known)
+        return self.length > 0 or not is_part
+
+    def is_another(self, fragment: Chunk, tools: Tools = NONE) -> bool:
+        """Tell whether *fragment* opens another call than this, under its index.
+
+        One with a name does if it has another id or the name of another of the declared
+        *tools*, or if this call is complete and it brings another name, or all arguments
+        of a call.
+        """
+        name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
+        if not name:
+            return False
+        if (identity and identity != self.id) or self.is_renamed(fragment, tools):
+            return True
+        if not self.is_complete:
+            return False
+        arguments = function(fragment).get("arguments")
+        other = Call(None, name)
+        other.add(arguments)
+        is_repeated = bool(identity) and self.says_again(arguments or "")
+        is_renamed = bool(self.name) and name not in (self.name, self.full_name)
+        return is_renamed or (other.is_complete and not is_repeated)
+
+    def add(self, arguments: Json) -> None:
+        """Record *arguments* that were sent."""
+        if isinstance(arguments, str) and arguments:
+            data = arguments.encode(errors="surrogatepass")
+            self.length += len(data)
+            self.check = zlib.crc32(data, self.check)
+            self._follow(arguments)
+            self.room -= len(arguments)
+            self._parts.append(arguments)
+            if self.room < 0:
+                self._parts.clear()
+            elif len(self._parts) > _PARTS:
+                self._parts[:] = ["".join(self._parts)]
+
+    @property
+    def arguments(self) -> str | None:
+        """Its arguments so far; None if they are too long to be kept."""
+        return "".join(self._parts) if self.room >= 0 else None
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether its arguments end within a string."""
+        return self._quoted
+
+    def forget_arguments(self) -> None:
+        """Have sent no arguments: what was to be sent is dropped."""
+        self.length = self.check = self._open = 0
+        self._parts.clear()
+        self._has_opened = self._quoted = False
+
+    def _follow(self, arguments: str) -> None:
+        """Count the brackets outside of strings."""
+        text = _ESCAPE.sub("", self._escaped + arguments)
+        self._escaped = text[-1:] if text.endswith("\\") else ""
+        parts = text.split('"')
+        outside = "".join(parts[self._quoted :: 2])
+        self._quoted ^= len(parts) % 2 == 0
+        opened = outside.count("{") + outside.count("[")
+        self._has_opened |= opened > 0
+        self._open += opened
+        self._open -= outside.count("}") + outside.count("]")
+
+    def says_again(self, arguments: str) -> bool:
+        """Tell whether *arguments* say what was sent once more, in any spelling."""
+        return self.has_arguments(arguments) or says_again(self, arguments)
+
+    def has_arguments(self, arguments: str) -> bool:
+        """Tell whether *arguments* are all that was sent, word for word."""
+        data = arguments.encode(errors="surrogatepass")
+        return len(data) == self.length and zlib.crc32(data) == self.check

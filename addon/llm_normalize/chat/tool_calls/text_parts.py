@@ -1,0 +1,393 @@
+"""What a text holds beside words: thoughts and calls, in a text that comes in parts.
+
+Three things say where one is: `<think>` at the begin of the text, the openings of
+`text_calls.FORMS` anywhere, and the messages of harmony. Of those a call counts anywhere,
+the others where the text begins with one, and behind each other: elsewhere a text speaks
+of them. Their markers go with what they mean; the rest stays as received.
+
+What waits too long is sent as words, and is still read: a call that ends behind a pause is
+one, though its begin has been shown.
+"""
+
+import re
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import NamedTuple
+
+from ..chunks.chunk import Chunk
+from ..stream_state import MANY
+from . import harmony
+from .declared_tools import NONE, Tools
+from .repeated_arguments import is_object
+from .text_calls import ENDS, FORMS, Calls, Passage, message_call, passage_at
+
+_OPEN, _CLOSE = "<think>", "</think>"
+_LONG = 256 * 1024  # characters that may wait for the end of a call
+_TRIES = 16  # ends that a call may speak of, and calls that may lack theirs
+_TAG = 64  # characters: no end is longer
+_MARKERS = (harmony.START, harmony.CHANNEL)
+
+
+class Mode(Enum):
+    """What the text at hand is."""
+
+    BEGIN = auto()
+    """The begin of the text, or of a message of harmony, or behind a call."""
+    TEXT = auto()
+    """Text, in which calls may follow."""
+    ANSWER = auto()
+    """A message of harmony whose markers go."""
+    OTHER = auto()
+    """One whose markers stay."""
+    ANALYSIS = auto()
+    """One that is a thought."""
+    THINK = auto()
+    """A thought up to `</think>`."""
+
+
+_ALONE = {
+    Mode.TEXT: (),
+    Mode.ANSWER: (*_MARKERS, *harmony.ENDS),
+    Mode.OTHER: (*_MARKERS, *harmony.ENDS),
+    Mode.ANALYSIS: (harmony.START, *harmony.ENDS),
+    Mode.THINK: (_CLOSE,),
+}
+_SOUGHT = {
+    (mode, has_tools): (*tags, *FORMS, *_MARKERS) if has_tools else tags
+    for mode, tags in _ALONE.items()
+    for has_tools in (False, True)
+}
+"""What is looked for in each mode, without tools and with them."""
+_PATTERNS = {
+    key: re.compile("|".join(map(re.escape, tags))) for key, tags in _SOUGHT.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a text has come to.
+
+    Attributes:
+        held: What is not understood yet, as received.
+        shown: How many characters of that have been sent as words.
+        mode: What it follows.
+        is_first: Whether nothing precedes it.
+        has_called: Whether a call precedes it directly: blanks then say nothing.
+        searched: How much of it has no end of a call.
+        tries: How many ends in it ended none.
+    """
+
+    held: str = ""
+    shown: int = 0
+    mode: Mode = Mode.BEGIN
+    is_first: bool = True
+    has_called: bool = False
+    searched: int = 0
+    tries: int = 0
+
+
+THOUGHTS = (Mode.ANALYSIS, Mode.THINK)
+"""What has to end before a body is parted."""
+
+
+class Part(NamedTuple):
+    """A part of a text: words, unless it is a thought or calls something."""
+
+    text: str
+    is_thought: bool = False
+    calls: Calls = None
+
+
+class Wanted(NamedTuple):
+    """What is looked for: calls of *tools*, thoughts."""
+
+    tools: Tools = NONE
+    thoughts: bool = False
+
+
+def read(
+    at: Place, text: str, wanted: Wanted, *, ended: bool = False, paused: bool = False
+) -> tuple[list[Part], Place]:
+    """Return what is sent of a *text* that goes on, and where it has come to.
+
+    If it has *ended*, nothing waits: what may have been more is words. So it is if it has
+    *paused*, but then it may go on: only what cannot is a call without its end.
+    """
+    reader = _Reader(at, text, wanted, ended=ended or paused, paused=paused)
+    return reader.parts, reader.place
+
+
+def joined(parts: list[Part]) -> tuple[str, list[Chunk]]:
+    """Return the words of *parts*, and what they call: beside that no blanks alone."""
+    text = "".join(part.text for part in parts if not part.calls)
+    found = [each for part in parts for each in part.calls or ()]
+    return text if text.strip() or not found else "", found
+
+
+class Texts:
+    """The texts of a stream's choices, and where each has come to."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._at: dict[int, Place] = {}
+        self._before = (-1, self._at)  # an event's number, and what waited before
+
+    @property
+    def state(self) -> object:
+        """What decides on the next part of each, to be compared later."""
+        return tuple(self._at.items())
+
+    @property
+    def are_over(self) -> bool:
+        """Whether all that follows is words."""
+        words = not self._wanted.tools.names
+        return words and all(at.mode is Mode.TEXT for at in self._at.values())
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is any text."""
+        return bool(self._at)
+
+    @property
+    def are_open(self) -> bool:
+        """Whether something is not understood yet."""
+        return any(at.held for at in self._at.values())
+
+    @property
+    def waiting(self) -> object:
+        """How much waits of which, to be compared; None for nothing."""
+        return [
+            (at, len(each.held) - each.shown)
+            for at, each in self._at.items()
+            if len(each.held) > each.shown
+        ] or None
+
+    def read(self, index: int, text: str, n: int) -> list[Part]:
+        """Return what is sent of a *text* of choice *index*, in event *n*."""
+        if index not in self._at and len(self._at) >= MANY:
+            return [Part(text)]
+        known = self._at.get(index)
+        parts, now = read(known or Place(), text, self._wanted)
+        if now != known:
+            if self._before[0] != n:
+                self._before = n, dict(self._at)
+            self._at[index] = now
+        return parts
+
+    def end(
+        self, indexes: set[int] | None, called: Container[int] = ()
+    ) -> list[tuple[int, list[Part]]]:
+        """Return what waits of the choices *indexes*, which end; of all if None: a pause.
+
+        Words go on to be read if more follows. Where a choice has *called* otherwise, what
+        lacks its end is no call.
+        """
+        paused = indexes is None
+        found = []
+        for index, at in self._at.items():
+            if at.held and (indexes is None or index in indexes):
+                wanted = self._wanted
+                if index in called:
+                    wanted = wanted._replace(tools=NONE)
+                parts, now = read(at, "", wanted, ended=True, paused=paused)
+                sent = sum(len(part.text) for part in parts if not part.calls)
+                is_open = at.shown + sent == len(at.held)
+                self._at[index] = replace(at, shown=len(at.held)) if is_open else now
+                found += [(index, parts)] if parts else []
+        return found
+
+    def undo(self, n: int) -> None:
+        """Let wait what waited before event *n*, which passes as received."""
+        if self._before[0] == n:
+            self._at = dict(self._before[1])
+
+
+class _Reader:
+    """Reads one part of a text."""
+
+    def __init__(
+        self, at: Place, text: str, wanted: Wanted, *, ended: bool, paused: bool
+    ) -> None:
+        self.parts: list[Part] = []
+        self._rest = at.held + text
+        self._at, self._mode, self._wanted = at, at.mode, wanted
+        self._ended = ended or len(self._rest) > _LONG
+        self._paused = paused
+        self._unended = 0
+        while self._rest and self._step():
+            self._at = replace(self._at, searched=0, tries=0)
+
+    @property
+    def place(self) -> Place:
+        """Where the text has come to."""
+        return replace(self._at, held=self._rest, mode=self._mode)
+
+    def _step(self) -> bool:
+        """Read on; tell whether more can be read by now."""
+        if self._mode is Mode.BEGIN:
+            return self._begin()
+        is_thought = self._mode in THOUGHTS
+        has_tools = bool(self._wanted.tools.names) and not is_thought
+        if self._mode is Mode.TEXT and not has_tools:
+            self._send(len(self._rest))
+            return False
+        sought = self._mode, has_tools
+        found = _PATTERNS[sought].search(self._rest)
+        if found is None:
+            waits = 0 if self._ended else _begun(self._rest, _SOUGHT[sought])
+            self._send(len(self._rest) - waits, is_thought=is_thought)
+            return False
+        self._send(found.start(), is_thought=is_thought)
+        return self._think(found[0]) if is_thought else self._read(found[0])
+
+    def _send(self, size: int, *, is_thought: bool = False) -> None:
+        """Send of the next *size* characters those that have not been shown."""
+        if size > self._at.shown:
+            part = Part(self._rest[self._at.shown : size], is_thought)
+            last = self.parts[-1] if self.parts else None
+            if last and last.is_thought is is_thought and not last.calls:
+                part = Part(self.parts.pop().text + part.text, is_thought)
+            self.parts.append(part)
+        if size:
+            self._drop(size)
+
+    def _drop(self, size: int) -> None:
+        self._rest = self._rest[size:]
+        shown = max(self._at.shown - size, 0)
+        self._at = replace(self._at, shown=shown, is_first=False, has_called=False)
+
+    def _enter(self, mode: Mode) -> bool:
+        self._mode = mode
+        return True
+
+    def _waits_for(self, text: str, tags: Iterable[str]) -> bool:
+        return not self._ended and any(tag.startswith(text) for tag in tags)
+
+    # -- the begin of a text, or of a message ------------------------------------------
+
+    def _begin(self) -> bool:
+        bare = self._rest.lstrip()
+        blanks = len(self._rest) - len(bare)
+        if not bare and self._ended:  # what it is the begin of has still to come
+            known = self._at
+            (self._drop if known.has_called else self._send)(blanks)
+            self._at = replace(self._at, is_first=known.is_first)
+            return False
+        thinks = self._wanted.thoughts and self._at.is_first
+        forms = FORMS if self._wanted.tools.names else ()
+        ends = ENDS if self._at.has_called else ()
+        tags = (*((_OPEN,) if thinks else ()), *harmony.BEGINS, *forms, *ends)
+        opening = next(filter(bare.startswith, tags), "") if bare else ""
+        if opening == _OPEN or opening in ends:
+            self._drop(blanks + len(opening))
+            self._at = replace(self._at, has_called=opening != _OPEN)
+            return self._enter(Mode.THINK if opening == _OPEN else Mode.BEGIN)
+        if opening in FORMS:
+            return self._call(blanks, passage_at(bare, opening, self._wanted.tools))
+        if opening:
+            return self._message(blanks)
+        if self._waits_for(bare, tags):
+            return False
+        return self._enter(Mode.TEXT)
+
+    def _message(self, blanks: int) -> bool:
+        """Read the header of a message behind *blanks*."""
+        header = harmony.header_of(self._rest[blanks:])
+        if header is None or not header.size:
+            waits = header is not None and not self._ended
+            return False if waits else self._enter(Mode.TEXT)
+        size = blanks + header.size
+        is_thought = header.channel == "analysis"
+        if header.recipient:
+            passage = message_call(header, self._wanted.tools)
+            return self._call(blanks, passage, size, Mode.OTHER)
+        if is_thought and not self._wanted.thoughts:
+            self._send(size)
+            return self._enter(Mode.OTHER)
+        self._drop(size)
+        return self._enter(Mode.ANALYSIS if is_thought else Mode.ANSWER)
+
+    # -- what follows ------------------------------------------------------------------
+
+    def _read(self, tag: str) -> bool:
+        """Read what the *tag* at hand may begin or end."""
+        if tag in harmony.ENDS:
+            return self._end(tag)
+        if tag in FORMS:
+            return self._call(0, passage_at(self._rest, tag, self._wanted.tools))
+        if self._mode is not Mode.TEXT:
+            return self._enter(Mode.BEGIN)
+        header = harmony.header_of(self._rest)
+        if header is not None and not header.size and not self._ended:
+            return False
+        return self._call(
+            0, message_call(header, self._wanted.tools) if header else None
+        )
+
+    def _end(self, tag: str) -> bool:
+        """Read the marker that ends a message, unless the message speaks of it."""
+        if self._mode is Mode.OTHER:
+            self._send(len(tag))
+            return self._enter(Mode.BEGIN)
+        behind = self._rest[len(tag) :].lstrip()
+        if self._waits_for(behind, _MARKERS) and behind not in _MARKERS:
+            return False
+        if behind and not behind.startswith(_MARKERS):
+            self._send(len(tag))
+            return True
+        self._drop(len(tag))
+        return self._enter(Mode.BEGIN)
+
+    def _think(self, tag: str) -> bool:
+        """Read the *tag* that ends a thought."""
+        if tag != harmony.START:
+            self._drop(len(tag))
+        return self._enter(Mode.TEXT if self._mode is Mode.THINK else Mode.BEGIN)
+
+    def _call(
+        self, at: int, passage: Passage | None, size: int = 1, mode: Mode = Mode.TEXT
+    ) -> bool:
+        """Read the call at *at*; if it is none, *size* characters are words, then *mode*."""
+        found = self._found(at, passage) if passage else (0, None)
+        if found is None:
+            return False
+        if found[1]:
+            self.parts.append(Part(self._rest[: found[0]], calls=found[1]))
+            self._drop(found[0])
+            self._at = replace(self._at, has_called=True)
+            return self._enter(Mode.BEGIN)
+        if self._mode is not Mode.BEGIN:
+            mode = self._mode
+        many = self._unended > _TRIES  # each of them was read to the end
+        self._send(len(self._rest) if many else max(size, at + 1))
+        return self._enter(mode)
+
+    def _found(self, at: int, passage: Passage) -> tuple[int, Calls] | None:
+        """Return how many characters call what; None as long as that may follow."""
+        tries, first = self._at.tries, at + passage.start
+        searched = max(first, self._at.searched)
+        for end in passage.ends.finditer(self._rest, searched):
+            body = self._rest[first : end.start()]
+            calls = passage.read(body)
+            if calls:
+                return end.end(), calls
+            tries, searched = tries + 1, end.start() + 1
+            if tries > _TRIES or not passage.goes_on(body):
+                return 0, None
+        if self._ended:
+            self._unended += 1
+            body = self._rest[first:]
+            if self._paused and not (passage.is_single and is_object(body)):
+                return 0, None
+            return len(self._rest), passage.read(body)
+        searched = max(searched, len(self._rest) - _TAG)
+        self._at = replace(self._at, searched=searched, tries=tries)
+        return None
+
+
+def _begun(text: str, tags: tuple[str, ...]) -> int:
+    """Return how many of the last characters of *text* may begin one of *tags*."""
+    at = max(text.rfind("<"), text.rfind("["))
+    end = text[at:] if at >= 0 else ""
+    return len(end) if end and any(tag.startswith(end) for tag in tags) else 0

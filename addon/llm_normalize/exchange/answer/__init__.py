@@ -1,0 +1,1 @@
+"""One answer, from its headers to its record."""

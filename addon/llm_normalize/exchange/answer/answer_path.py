@@ -1,0 +1,75 @@
+"""Which path an answer takes, decided when its headers have arrived.
+
+They are sent on right after that, so what was asked, the status and the headers decide:
+the body is not known yet.
+"""
+
+import logging
+from enum import Enum, auto
+
+from mitmproxy import http
+
+from ...text.printable import brief
+from ...wire.content_encoding import decoder_for
+from ..exchange import Exchange
+from ..request_facts import quoted
+from ..retries.pending_result import PENDING, is_pending
+from .length_known import may_wait
+from .response_headers import answers_events
+from .running_answer import RunningAnswer
+
+logger = logging.getLogger(__name__)
+
+
+class Path(Enum):
+    """What becomes of the body of an answer."""
+
+    STREAMED = auto()
+    """It is repaired event by event, and sent as it arrives."""
+    BUFFERED = auto()
+    """It is collected, repaired as one body, and sent: `buffered_answer`.
+
+    A second request may be made before that: `retry`, `native_provider`.
+    """
+    FETCHED = auto()
+    """It is collected, and replaced by the result that it promises: `pending_result`."""
+    PASSED = auto()
+    """It is sent as it arrives, and never read."""
+
+
+def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
+    """Return the path of an answer whose headers have arrived.
+
+    Args:
+        exchange: The exchange.
+        running: The answer.
+    """
+    flow = exchange.flow
+    response = flow.response
+    assert response is not None
+    if running.settings.applies(PENDING) and is_pending(response):
+        return Path.FETCHED
+    if not running.asked.stream or not is_good(response):
+        return Path.BUFFERED
+    if exchange.is_native and not answers_events(response):
+        return Path.BUFFERED  # it may have to be requested as one body
+    host = brief(running.record.host)
+    if callable(response.stream):
+        logger.warning("normalize: another addon streams %s; it stays as it is", host)
+        return Path.PASSED
+    encoding = response.headers.get("content-encoding", "")
+    if decoder_for(encoding) is None:
+        logger.warning(
+            "normalize: %s answers in an encoding that is not undone (%s); "
+            "it stays as it is",
+            host,
+            quoted(flow, encoding),
+        )
+        return Path.PASSED
+    waits = may_wait(response, observe=running.settings.observe)
+    return Path.BUFFERED if waits else Path.STREAMED
+
+
+def is_good(response: http.Response) -> bool:
+    """Tell whether the status of *response* is one of success."""
+    return 200 <= response.status_code < 300  # noqa: PLR2004

@@ -1,0 +1,288 @@
+"""What is known of one answer: for the pairs log, the statistics and the view."""
+
+import copy
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...chat.chunks.chunk import Tokens
+from ...records.pair_rows import Row, Rows
+from ...records.record_line import Entry, Form, Known, Record
+from ...records.snapshot import VERSION, Snapshot
+from ...records.statistics import TOKENS
+from ...repair.fast_path.template import Template
+from ...repair.outcome import EventRecord
+from ...text.echo import Echo
+
+
+@dataclass
+class AnswerRecord:
+    """One answer, from its headers to its end.
+
+    Attributes:
+        flow: The flow's id.
+        host: The host the request went to, with its port unless it is the usual one.
+        path: The request's path, without its query.
+        model: The model asked for.
+        stream: Whether a stream was asked for.
+        observe: Nothing is changed, only watched.
+        asked_at: When the request was complete (`time.time`).
+        write: Takes each entry of the pairs log, if there is one.
+        secrets: Strings of the request that must not be there.
+        echo: Finds what an error repeats of the request.
+        is_error: Whether the status says that the answer is one.
+        shown: Whether anybody can look at the pairs once the answer is over.
+        rows: Those pairs.
+        tokens: What the provider counted: of the prompt, of the completion.
+        request: What was changed in the request: an adaptation's name, what it did, and
+            the path of a field.
+        protocol: The protocol of its client, if it was translated to that.
+    """
+
+    flow: str
+    host: str
+    path: str
+    model: str
+    stream: bool
+    observe: bool
+    asked_at: float
+    write: Callable[[Entry | Known], None] | None = None
+    secrets: tuple[str, ...] = ()
+    echo: Echo | None = None
+    is_error: bool = False
+    shown: bool = True
+    rows: Rows = field(default_factory=Rows)
+    tokens: Tokens = (None, None)
+    request: list[tuple[str, str, str]] = field(default_factory=list)
+    protocol: str | None = None
+    fixes: Counter[str] = field(default_factory=Counter)
+    changed: int = 0
+    first_ms: float | None = None
+    _template: Template | None = None  # of the event before, if one knew it
+    _patched: int = 0  # events that it knew since, not counted yet
+    _last: tuple[int, bytes, list[bytes]] = (0, b"", [])  # of them
+    _alike: dict[int, tuple[Template, Row]] = field(default_factory=dict)  # by its id
+    _form: Form | None = None  # of their pairs
+    _texts: tuple[slice, slice] = (slice(0), slice(0))  # where their text is
+    _headers_at: float = field(default_factory=time.monotonic)
+    _waited: float = 0.0  # seconds from the request to the headers, by the clock
+
+    def __post_init__(self) -> None:
+        self._waited = max(time.time() - self.asked_at, 0)
+
+    def copy(self) -> "AnswerRecord":
+        """Return a copy that does not change, of an answer without events so far."""
+        made = copy.copy(self)
+        made.fixes, made.rows = self.fixes.copy(), copy.deepcopy(self.rows)
+        return made
+
+    def add_event(self, event: EventRecord) -> None:
+        """Record what became of one event."""
+        if self.first_ms is None:
+            self.first_ms = self._since_asked()
+        if not event.changed:
+            return
+        for name in event.fixes:  # quicker than Counter.update
+            self.fixes[name] += 1
+        self.changed += event.before is not None
+        ms = self._since_headers()
+        if self.shown:
+            self._changed_alike()
+            self._template = None
+            self._alike.clear()  # what is changed alike from now on has a row of its own
+            self.rows.add_or_count(event.n, ms, event.fixes, event.before, event.after)
+        if self.write is not None:
+            self._write_pair(event, ms, self.write)
+
+    def count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
+        """Record an event that *template* knew.
+
+        Returns:
+            True: it needs no `EventRecord`, since one of an equal event was recorded.
+        """
+        blocks = [after] if after else []
+        if template is not self._template:
+            self._take_up(n, before, blocks, template)
+        self._patched += 1
+        self._last = n, before, blocks
+        write, form = self.write, self._form
+        if write is None:
+            return True
+        if form is None:
+            event = EventRecord(n, before, blocks, list(template.fixes))
+            self._write_pair(event, self._since_headers(), write)
+        else:
+            text, repaired = self._texts
+            write((form, n, time.monotonic(), before[text], after[repaired]))
+        return True
+
+    def _take_up(
+        self, n: int, before: bytes, after: list[bytes], template: Template
+    ) -> None:
+        """Count what the template before knew, and let *template* be the next."""
+        self._changed_alike()
+        self._template = template
+        self._form = None
+        if self.shown and id(template) not in self._alike:
+            ms = self._since_headers()
+            row = self.rows.add(n, ms, template.fixes, before, after)
+            self._alike[id(template)] = template, row
+        if template.edges is not None and self.protocol is None:
+            head, tail, new_head, new_tail = template.edges
+            self._texts = slice(head, -tail), slice(new_head, -new_tail)
+            self._form = Form(
+                self.flow,
+                self.secrets,
+                template.fixes,
+                self._headers_at,
+                (template.head, template.tail),
+                template.sides,
+                self.observe,
+            )
+
+    def _changed_alike(self) -> None:
+        """Count the events that one template knew."""
+        template, patched = self._template, self._patched
+        if template is None or not patched:
+            return
+        self._patched = 0
+        for name in template.fixes:
+            self.fixes[name] += patched
+        self.changed += patched
+        if self.shown:
+            self.rows.count(self._alike[id(template)][1], patched, self._last)
+
+    def _write_pair(
+        self, event: EventRecord, ms: float, write: Callable[[Entry | Known], None]
+    ) -> None:
+        record = {
+            "type": "pair",
+            "v": 1,
+            "flow": self.flow,
+            "n": event.n,
+            "ms": ms,
+            "fixes": event.fixes,
+            "before": event.before,
+            "after": event.after,
+        }
+        write(Entry(self._mode(record), self.secrets, self.echo, self.is_error))
+
+    def close(
+        self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
+    ) -> Record:
+        """Write and return the flow record, see `flow_record`; before it that of the request."""
+        record = self.flow_record(status, end, events, bytes_in, bytes_out)
+        if self.write is not None:
+            if self.request:
+                self.write(Entry(self._request()))
+            self.write(Entry(record, self.secrets))
+        return record
+
+    def _request(self) -> Record:
+        """Return what was changed in the request: names, never values."""
+        by_verb = {
+            verb: list(
+                dict.fromkeys(path for _, did, path in self.request if did == verb)
+            )
+            for verb in ("dropped", "changed")
+        }
+        record = {
+            "type": "request",
+            "v": 1,
+            "flow": self.flow,
+            "host": self.host,
+            "model": self.model,
+            "fixes": list(dict.fromkeys(name for name, _, _ in self.request)),
+        }
+        return self._mode(record | by_verb)
+
+    def flow_record(
+        self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
+    ) -> Record:
+        """Return the flow record.
+
+        Args:
+            status: The HTTP status as the client got it; None without an answer.
+            end: `complete`, `upstream-broke`, `client-left` or `error`; `running` is only
+                for a view.
+            events: Blocks that were received.
+            bytes_in: Bytes received over the wire.
+            bytes_out: Bytes sent to the client.
+        """
+        self._changed_alike()
+        counted = zip(TOKENS, self.tokens, strict=True)
+        return self._mode(
+            {
+                "type": "flow",
+                "v": 1,
+                "flow": self.flow,
+                "time": _rfc3339(time.time()),
+                "host": self.host,
+                "path": self.path,
+                "status": status,
+                "model": self.model,
+                "stream": self.stream,
+                "events": events,
+                "changed": self.changed,
+                "fixes": dict(self.fixes.most_common()),
+                "bytes_in": bytes_in,
+                "bytes_out": bytes_out,
+                "first_ms": self.first_ms,
+                "total_ms": self._since_asked(),
+                "end": end,
+                **{name: count for name, count in counted if count is not None},
+                **self._translation(),
+            }
+        )
+
+    def _translation(self) -> Record:
+        if self.protocol is None:
+            return {}
+        return {"protocol": self.protocol, "translated": True}
+
+    def metadata(self, record: Record, snapshot: Snapshot) -> dict[str, Any]:
+        """Return what views and commands need, in types that mitmproxy saves with a flow.
+
+        Lists where order matters: mitmproxy's flow files sort the keys of mappings.
+
+        Args:
+            record: The flow's record.
+            snapshot: What was received, and what was sent.
+        """
+        rows = (
+            self.rows.stored()
+            if self.shown
+            else Rows().stored() | {"left_out": self.changed}
+        )
+        is_running = record["end"] == "running"
+        keys = ("host", "model", "status", "stream", "events", "changed")
+        return {
+            "v": VERSION,
+            "observe": self.observe,
+            **{key: record[key] for key in (*keys, "first_ms", "total_ms", "end")},
+            "fixes": [[name, count] for name, count in self.fixes.most_common()],
+            "request": [list(each) for each in self.request],
+            **rows,
+            "is_cut": snapshot.is_cut,
+            # What is sent of a translated one is in no view's form.
+            "came": snapshot.received if self.protocol or not is_running else None,
+            **({"protocol": self.protocol} if self.protocol else {}),
+        }
+
+    def _mode(self, record: Record) -> Record:
+        return {**record, "mode": "observe"} if self.observe else record
+
+    def _since_headers(self) -> float:
+        return round((time.monotonic() - self._headers_at) * 1000, 1)
+
+    def _since_asked(self) -> float:
+        # The clock may be set meanwhile: it is read once only.
+        took = self._waited + time.monotonic() - self._headers_at
+        return round(took * 1000, 1)
+
+
+def _rfc3339(seconds: float) -> str:
+    date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{date}.{int(seconds % 1 * 1000):03d}Z"

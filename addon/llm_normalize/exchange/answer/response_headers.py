@@ -1,0 +1,37 @@
+"""The headers of an answer: what they say of it, and how they fit what is sent."""
+
+from mitmproxy import http
+
+from ...chat.endpoint import is_event_stream
+
+
+def answers_events(response: http.Response) -> bool:
+    """Tell whether *response* says that it is an event stream."""
+    return is_event_stream(response.headers.get("content-type", ""))
+
+
+def prepare_headers(
+    request: http.Request, response: http.Response, *, rename: bool = True
+) -> None:
+    """Make the headers fit a body whose length and encoding change as it passes.
+
+    Args:
+        request: The request, which tells what its client understands.
+        response: The response, whose headers change.
+        rename: Whether to call it an event stream where it says something else.
+    """
+    headers = response.headers
+    headers.pop("content-encoding", None)
+    if rename and not answers_events(response):
+        headers["content-type"] = "text/event-stream"
+    frame(request, response)
+
+
+def frame(request: http.Request, response: http.Response) -> None:
+    """Make the headers say where a body ends whose length is not known."""
+    headers = response.headers
+    sized = headers.pop("content-length", None) is not None
+    if "HTTP/1.0" in (request.http_version, response.http_version):
+        headers.pop("transfer-encoding", None)  # it ends when the connection does
+    elif request.is_http11 and (sized or response.is_http2 or response.is_http3):
+        headers["transfer-encoding"] = "chunked"

@@ -1,0 +1,398 @@
+"""One answer on its way: what was asked, what counts for it, and its record."""
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from mitmproxy import http
+from mitmproxy.flow import Error
+
+from ...chat.growing_text import Growth, ProvedGrowth
+from ...chat.stream_state import Asked
+from ...protocols.answer_stream import AnswerStream
+from ...records.flow_metadata import ENDS
+from ...records.record_line import Record
+from ...records.snapshot import KEY, Snapshot
+from ...records.statistics import Stats
+from ...repair.output import Output
+from ...repair.translated_output import TRANSLATED, TranslatedOutput
+from ...repair.words_in_stream import WordsInStream
+from ...text.echo import MASK, Echo
+from ...text.printable import brief
+from ...wire.content_encoding import Decoder
+from ...wire.event_boundary import EVENT
+from ..adapted_request import Adapted
+from ..disconnect import break_off, client_left, gateway_status
+from ..message_body import request_body
+from ..request_facts import asked_of, place_of, secrets_of
+from ..settings import Settings
+from ..stream.stream_clock import StreamClock
+from ..stream.stream_rewriter import Rewriter, Turn
+from ..translated.translated_request import Translated
+from .answer_record import AnswerRecord
+from .flow_list import annotate, show_anew
+from .response_headers import prepare_headers
+
+logger = logging.getLogger(__name__)
+
+_TOO_LARGE = "Response body exceeds"
+"""What mitmproxy says of `body_size_limit`, before any of the answer was sent."""
+
+CORRUPT = "what the provider sent is corrupt"
+
+_NAME = 1000  # characters of a name, in a record
+_BEYOND = 40_000 * EVENT
+"""What is looked at of one read of a stream that is translated: all of it, mostly."""
+
+_REPAIRED, _OBSERVED = ":wrench:", ":mag:"
+"""Marks in the list of flows (mitmproxy/utils/emoji.py)."""
+
+
+class ArrivingBody(Protocol):
+    """The rest of a body, as it arrives: see `second_request.LiveBody`."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield what arrives."""
+
+    async def close(self) -> None:
+        """Close the connection that it arrives by."""
+
+
+@dataclass
+class RunningAnswer:
+    """One answer on its way.
+
+    Attributes:
+        flow: Its flow.
+        record: What is known of it.
+        asked: What its request asked.
+        settings: What counts for it.
+        snapshot: What was received of it, and what was sent.
+        rewriter: What its body passes, if it is a stream.
+        pending: Whether another answer will come in its place.
+        is_live: Whether that one may be sent as it arrives.
+        live_body: The rest of that one then, as it arrives.
+        is_last: Whether no other one will be requested.
+        is_over: Whether mitmproxy has ended before it: it has its record then.
+        received_status: The HTTP status that the provider sent, if any.
+        status: The HTTP status that was sent to the client, if any.
+        on_end: Called when that has ended.
+        why: How it ended, in words, where `ENDS` does not say it.
+        before_repair: What was known of it before a thread began to repair it, which
+            alone may be read until the thread is done.
+        clock: Sends what nothing that is received would have sent.
+        translated: What its client asked in another protocol, if it did.
+    """
+
+    flow: http.HTTPFlow
+    record: AnswerRecord
+    asked: Asked
+    settings: Settings
+    snapshot: Snapshot
+    rewriter: Rewriter | None = None
+    pending: bool = False
+    is_live: bool = False
+    live_body: ArrivingBody | None = None
+    is_last: bool = False
+    is_over: bool = False
+    received_status: int | None = None
+    status: int | None = None
+    on_end: Callable[[], None] = lambda: None
+    why: str = ""
+    before_repair: "RunningAnswer | None" = None
+    clock: StreamClock | None = None
+    translated: Translated | None = None
+    _shown: int = 0  # bytes that had been sent when it was shown last
+    _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
+
+    def know(self, client: bytes, proved: ProvedGrowth) -> None:
+        """Know what earlier answers to *client* from its host and model have *proved*."""
+        request = self.flow.request
+        place = request.host, request.port, self.asked.model[:_NAME], client
+        self.asked = replace(self.asked, growth=Growth(proved, place))
+
+    @classmethod
+    def of(
+        cls,
+        flow: http.HTTPFlow,
+        settings: Settings,
+        adapted: Adapted | None = None,
+        *,
+        mapped_model: str | None = None,
+        path: str | None = None,
+        translated: Translated | None = None,
+    ) -> "RunningAnswer":
+        """Return the answer of *flow*, whose headers may have arrived.
+
+        Args:
+            flow: The flow.
+            settings: What counts for the answer.
+            adapted: What was changed in its request.
+            mapped_model: The model asked for, where another one was sent.
+            path: The path asked for, if not the one that was sent.
+            translated: What was asked in another protocol, if it was.
+        """
+        original = adapted.original if adapted else None
+        asked = asked_of(
+            flow, strict=settings.strict, body=original, mapped_model=mapped_model
+        )
+        snapshot = Snapshot(both=settings.shown)
+        if path is None:
+            path = flow.request.path.partition("?")[0]
+        record = _record(flow, asked, settings, path)
+        record.echo = Echo(original or request_body(flow.request), record.secrets)
+        running = cls(flow, record, asked, settings, snapshot)
+        running.received_status = flow.response.status_code if flow.response else None
+        running.record.request.extend(adapted.edits if adapted else ())
+        running.translated = translated
+        record.protocol = translated.protocol.name if translated else None
+        return running
+
+    @property
+    def label(self) -> str:
+        """Its name in log lines."""
+        return f"normalize: {brief(place_of(self.flow.request))} (flow {self.flow.id})"
+
+    def stream_through(self, decoder: Decoder, turn: Turn | None = None) -> Rewriter:
+        """Have its body pass a rewriter, which is returned.
+
+        Args:
+            decoder: Undoes the content encoding.
+            turn: Bounds what is looked at, shared with other streams.
+        """
+        settings, record, flow = self.settings, self.record, self.flow
+        output: Callable[..., Output] = Output
+        if self.translated is not None:
+            stream = AnswerStream(self.translated.answer, self.label)
+            output = partial(TranslatedOutput, translate=stream)
+        self.rewriter = Rewriter(
+            WordsInStream(
+                self.asked,
+                settings.fixes,
+                record.add_event,
+                self.label,
+                record.count,
+                output,
+            ),
+            decoder,
+            repair=not settings.observe,
+            give_up=lambda: break_off(flow),
+            label=self.label,
+            snapshot=self.snapshot,
+            turn=turn,
+        )
+        self.rewriter.beyond = _BEYOND if self.translated is not None else 0
+        return self.rewriter
+
+    def prepare_headers(self, response: http.Response) -> None:
+        """Make the headers of *response* those of the stream that is sent."""
+        rename = self.settings.applies("content-type-wrong")
+        prepare_headers(self.flow.request, response, rename=rename)
+
+    def copy(self) -> "RunningAnswer":
+        """Return what is known of an answer of which nothing has passed a rewriter."""
+        snapshot = Snapshot(both=self.settings.shown)
+        return replace(
+            self, record=self.record.copy(), snapshot=snapshot, rewriter=None
+        )
+
+    def close(self, stats: Stats, status: int | None, end: str) -> Record:
+        """Write the record of a stream, or of an answer that never arrived."""
+        if self.clock is not None:
+            self.clock.stop()
+        if self.rewriter is not None:
+            unread = self.rewriter.pipeline.raw_events
+            if unread:
+                logger.info(
+                    "normalize: %s: %d events passed unread (%s)",
+                    brief(self.record.host),
+                    unread.total(),
+                    ", ".join(f"{reason} {count}" for reason, count in unread.items()),
+                )
+        return self.write(stats, status, end, self.figures())
+
+    def figures(self) -> tuple[int, int, int]:
+        """Return how many events and bytes were received so far, and how many bytes sent."""
+        rewriter = self.rewriter
+        if rewriter is None:
+            return 0, 0, 0
+        return rewriter.pipeline.events, rewriter.bytes_in, rewriter.bytes_out
+
+    def write(
+        self, stats: Stats, status: int | None, end: str, figures: tuple[int, int, int]
+    ) -> Record:
+        """Write the record, with its *figures*: events, bytes in, bytes out."""
+        record = self.record
+        if self.rewriter is not None:
+            record.tokens = self.rewriter.pipeline.seen.tokens
+        line = record.close(status, end, *figures)
+        names = dict.fromkeys(name for name, _, _ in record.request)
+        fixes = {name: n for name, n in line["fixes"].items() if name != TRANSLATED}
+        counted = fixes, names, record.tokens, record.protocol
+        stats.add(record.host, record.model, *counted)
+        if summary := self._summary(line):
+            host, model = brief(record.host), brief(record.model)
+            logger.info("normalize: %s %s: %s", host, model, summary)
+        return line
+
+    def complete(
+        self, stats: Stats, status: int, figures: tuple[int, int, int]
+    ) -> None:
+        """Close the record of an answer that has come to its end.
+
+        Args:
+            stats: Counts it.
+            status: The HTTP status that was sent.
+            figures: Those of a body, see `write`; a stream has its own.
+        """
+        rewriter = self.rewriter
+        if rewriter is None:
+            self.store(self.write(stats, status, "complete", figures))
+            return
+        if rewriter.given_up:
+            rewriter.pipeline.abandon()
+        end = "upstream-broke" if rewriter.given_up else "complete"
+        self.why = CORRUPT if rewriter.given_up else ""
+        self.store(self.close(stats, status, end))
+
+    def end_without_hooks(self, stats: Stats) -> None:
+        """Close the record of a stream when it ends: no hook of this addon is called."""
+        rewriter = self.rewriter
+        assert rewriter is not None
+
+        def ended() -> None:
+            self.store(self.close(stats, self.status, "complete"))
+            self.on_end()
+
+        def broke(_: object) -> None:
+            self.broke(stats)
+            self.on_end()
+
+        rewriter.on_end, rewriter.on_break = ended, broke
+
+    def close_without_client(self, stats: Stats) -> None:
+        """Close the record of an answer whose client left before any of it was sent."""
+        self.store(self.close(stats, None, "client-left"))
+
+    def abandon(self, stats: Stats, why: str) -> None:
+        """Close the record of an answer that nothing more is received of, and say *why*."""
+        if self.rewriter is not None:
+            self.rewriter.pipeline.abandon()
+        self.why = why
+        self.store(self.close(stats, self.status, "upstream-broke"))
+
+    def broke(self, stats: Stats, instead: int | None = None) -> None:
+        """Close the record of an answer that broke off.
+
+        Args:
+            stats: Counts it.
+            instead: The status of what the client got in its place, if not mitmproxy's.
+        """
+        flow, rewriter = self.flow, self.rewriter
+        given_up = rewriter is not None and rewriter.given_up
+        is_left = instead is None and not given_up and client_left(flow)
+        if rewriter is not None and rewriter.pipeline.abandon():
+            host = brief(self.record.host)
+            who = f"the client of {host} left" if is_left else f"{host} broke off"
+            logger.warning("normalize: %s while a finish reason or usage waited", who)
+        status = flow.response.status_code if flow.response else None
+        message = flow.error.msg if flow.error else ""
+        refused = message.startswith(_TOO_LARGE)
+        if flow.response and (refused or not flow.response.stream):
+            # Nothing had been sent: the proxy answers in the provider's place.
+            status = instead or gateway_status(flow)
+        if refused:
+            self.why = "it is larger than mitmproxy's body_size_limit"
+        elif given_up:
+            self.why = CORRUPT
+        elif message == Error.KILLED_MESSAGE:
+            self.why = "it was killed"
+        self.store(
+            self.close(stats, status, "client-left" if is_left else "upstream-broke")
+        )
+
+    def store(self, line: Record) -> None:
+        """Store in the flow what was sent and what changed.
+
+        mitmweb, the console and `-w` files show it.
+
+        Args:
+            line: The record that `close` or `write` has returned.
+        """
+        self._show(line)
+        if self.settings.shown:
+            mark = _OBSERVED if self.record.observe else _REPAIRED
+            is_changed = line["fixes"] or self.record.request
+            marks = _OBSERVED, _REPAIRED
+            annotate(self.flow, self._summary(line), mark if is_changed else "", marks)
+
+    def _summary(self, line: Record) -> str:
+        """Return what became of an answer, for a log line or a list of flows."""
+        parts = []
+        if line["fixes"]:
+            verb = "would be repaired" if self.record.observe else "repaired"
+            fixes = ", ".join(
+                f"{name} {count}" for name, count in line["fixes"].items()
+            )
+            events = f"{line['changed']} of {line['events']} events {verb}"
+            parts.append(f"{events} ({fixes})")
+        if self.record.request:
+            would = "would be " if self.record.observe else ""
+            edits = (f"{path} {would}{verb}" for _, verb, path in self.record.request)
+            parts.append(f"request: {', '.join(map(brief, edits))}")
+        if line["end"] in ENDS:
+            parts.append(self.why or ENDS[line["end"]])
+        return "; ".join(parts)
+
+    def show(self) -> None:
+        """Let mitmweb and the console show what has been sent so far."""
+        self._show(self.record.flow_record(self.status, "running", *self.figures()))
+
+    def _show(self, line: Record) -> None:
+        recorded = self.record.metadata(line, self.snapshot)
+        asked = self.asked
+        more = {
+            "came_status": self.received_status,
+            "usage": asked.usage,
+            "mapped_model": asked.model if asked.is_mapped else None,
+            "why": self.why,
+        }
+        self.flow.metadata[KEY] = {**recorded, **more}
+        response = self.flow.response
+        if self.rewriter is None or response is None:
+            return
+        if not response.raw_content or response.raw_content is self._body:
+            # Not the `content` setter: it would encode, and set a content-length.
+            response.data.content = self._body = self.snapshot.body
+
+    def show_growth(self) -> None:
+        """Have the flow shown anew where more than twice as much has been sent since."""
+        _, _, sent = self.figures()
+        if self.settings.shown and sent and sent >= 2 * self._shown:
+            self._shown = sent
+            self.show()
+            show_anew(self.flow)
+
+
+def _record(
+    flow: http.HTTPFlow, asked: Asked, settings: Settings, path: str
+) -> AnswerRecord:
+    request = flow.request
+    log = settings.log
+    secrets = secrets_of(request)
+    for secret in secrets:
+        path = path.replace(secret, MASK)
+    return AnswerRecord(
+        flow=flow.id,
+        host=place_of(request)[:_NAME],
+        path=path[:_NAME],
+        model=asked.model[:_NAME],
+        stream=asked.stream,
+        observe=settings.observe,
+        asked_at=request.timestamp_end or request.timestamp_start,
+        write=log.write if log is not None else None,
+        secrets=secrets,
+        shown=settings.shown,
+    )

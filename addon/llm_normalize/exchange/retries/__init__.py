@@ -1,0 +1,1 @@
+"""Other answers that take the place of a first one."""

@@ -1,0 +1,212 @@
+"""A request that was refused for what need not be sent: it is retried without that."""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from mitmproxy import http
+
+from ...request.adaptation import LEARNED, Body
+from ...request.learned_rejections import Learned
+from ...request.refusal_parser import LARGE, refusal_of
+from ...request.rejected_parameters import Change, apply, changes_for
+from ...text.echo import Echo
+from ...wire.content_encoding import beginning
+from ...wire.json_text import dumps
+from ..adapted_request import RequestEdit, body_of, key_of
+from ..answer.running_answer import ArrivingBody, RunningAnswer
+from ..exchange import Exchange
+from ..message_body import request_body
+from ..request_facts import quoted
+from .polling import LIMIT, unless_gone
+from .second_request import (
+    Reply,
+    UpstreamError,
+    drop,
+    is_gone,
+    replace_response,
+    request_with,
+    send,
+)
+
+logger = logging.getLogger(__name__)
+
+TIMES = 3
+"""How often one request is retried without a parameter, at most."""
+
+_REFUSED = (400, 422)
+_FAILED = 500  # of llama.cpp, whose template refuses a role
+STATUSES = (*_REFUSED, _FAILED)
+"""Of answers after which a changed request may be sent."""
+type Retry = Callable[[http.HTTPFlow], Awaitable[bool]]
+"""Puts another answer in the place of a flow's first one; False if the client left."""
+
+
+def retry_after_refusal(
+    exchange: Exchange, running: RunningAnswer, learned: Learned
+) -> Retry | None:
+    """Return what sends a changed request; None if there is nothing to change.
+
+    Args:
+        exchange: The exchange, whose answer has arrived.
+        running: The answer; where it is only observed, it records what would be changed.
+        learned: Takes what has helped.
+    """
+    settings, echo = running.settings, running.record.echo
+    flow, client = exchange.flow, exchange.client
+    refused = (
+        RefusedRequest.of(flow, echo, words=settings.words) if settings.learns else None
+    )
+    if refused is None:
+        return None
+    if running.settings.observe:
+        running.record.request.extend(refused.change())
+        return None
+
+    async def retry(flow: http.HTTPFlow) -> bool:
+        try:
+            return await refused.retry(flow, learned, client, live=running.is_live)
+        finally:
+            running.live_body = refused.live_body
+            running.record.request.extend(refused.edits)
+
+    running.pending = True
+    return retry
+
+
+@dataclass
+class RefusedRequest:
+    """A request that its provider refuses, and what may be done about it.
+
+    Attributes:
+        body: The request.
+        changes: What may be changed in it.
+        echo: Finds what a refusal repeats of it.
+        words: Whether a refusal's words are read.
+        edits: What has been changed so far, and answered.
+        live_body: The rest of the last answer, as it arrives.
+    """
+
+    body: Body = field(repr=False)
+    changes: list[Change]
+    echo: Echo = field(repr=False)
+    words: bool = True
+    edits: list[RequestEdit] = field(default_factory=list)
+    live_body: ArrivingBody | None = None
+
+    @classmethod
+    def of(
+        cls, flow: http.HTTPFlow, echo: Echo | None = None, *, words: bool = True
+    ) -> "RefusedRequest | None":
+        """Return the refused request of *flow*; None if there is nothing to be done.
+
+        Nor is there if mitmproxy has not asked: a replay answers in its own way.
+        """
+        request, response = flow.request, flow.response
+        assert response is not None
+        is_read = response.status_code in STATUSES
+        if not is_read or not flow.server_conn.timestamp_start:
+            return None
+        body = body_of(request)
+        if body is None:
+            return None
+        made = cls(body, [], echo or Echo(request_body(request)), words)
+        made.changes = made._changes_for(response)
+        return made if made.changes else None
+
+    def _changes_for(
+        self, response: http.Response, tried: Sequence[Change] = ()
+    ) -> list[Change]:
+        """Return what may be changed after *response*, and what was *tried*."""
+        status = response.status_code
+        if status not in STATUSES:
+            return []
+        refusal = refusal_of(_beginning(response), self.echo, words=self.words)
+        found = changes_for(refusal, self.body, tried)
+        return [each for each in found if status in _REFUSED or each.is_form]
+
+    def change(self) -> list[RequestEdit]:
+        """Change the request, and return what was changed."""
+        return [
+            (LEARNED, *edit) for each in self.changes for edit in apply(each, self.body)
+        ]
+
+    async def retry(
+        self,
+        flow: http.HTTPFlow,
+        learned: Learned,
+        client: bytes,
+        *,
+        live: bool = False,
+    ) -> bool:
+        """Put the answer to the changed request in the place of the refusal.
+
+        Where none comes the refusal stays.
+
+        Args:
+            flow: The flow.
+            learned: Takes what has helped.
+            client: Whose request it is.
+            live: Whether the last answer may be one that is still to come, see `live_body`.
+
+        Returns:
+            False if the client has left.
+        """
+        request, response = flow.request, flow.response
+        assert response is not None
+        key, tried, times = key_of(request, self.body, client), list[Change](), 0
+        while self.changes:
+            times += not all(each.is_form for each in self.changes)
+            edits = self.change()
+            reply = await send_retry(flow, dumps(self.body), live=live)
+            if reply is None:
+                return False
+            if not isinstance(reply, Reply):
+                break
+            request.content = dumps(self.body)
+            replace_response(response, reply)
+            self.live_body = reply.live_body
+            self.edits += edits
+            tried += self.changes
+            self.changes = self._changes_for(response, tried)
+            if self.changes or 200 <= reply.status < 300:  # noqa: PLR2004
+                learned.add(key, tried)
+            if times >= TIMES:
+                self.changes = [each for each in self.changes if each.is_form]
+        return True
+
+
+def _beginning(response: http.Response) -> bytes:
+    """Return the beginning of an answer's body; nothing if it cannot be decoded."""
+    encoding = response.headers.get("content-encoding", "")
+    return beginning(response.raw_content or b"", encoding, LARGE)
+
+
+async def send_retry(
+    flow: http.HTTPFlow, body: bytes, *, live: bool = False
+) -> Reply | str | None:
+    """Return the reply to the request of *flow* with another *body*, or why there is none.
+
+    None if the client has left. A reply that is to be *live* may come as it arrives.
+    """
+    reply = await unless_gone(
+        _answer(flow, body, live=live), lambda: is_gone(flow), time.monotonic() + LIMIT
+    )
+    if is_gone(flow):
+        await drop(reply)
+        return None
+    if not isinstance(reply, Reply):
+        reply = reply or f"no answer within {LIMIT} seconds"
+        logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
+    return reply
+
+
+async def _answer(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Reply | str:
+    """Return the reply to the request of *flow* with another *body*, or why there is none."""
+    try:
+        return await send(flow, request_with(flow, body), LIMIT, live=live)
+    except UpstreamError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
+        return type(error).__name__

@@ -1,0 +1,255 @@
+"""A second answer, of a request for a stream, in the place of the first one.
+
+The headers of the first one have arrived, and none have been sent: their hook is awaited
+meanwhile. So the second one may be sent as it arrives, with headers of its own. What was
+requested as one body needs none of this: `answer_lifecycle` replaces it in the hook of
+the complete answer.
+"""
+
+import asyncio
+import functools
+import logging
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from http import HTTPStatus
+from typing import Self
+
+from mitmproxy import http
+from mitmproxy.utils import asyncio_utils
+
+from ...records.statistics import Stats
+from ...repair.outcome import EventRecord
+from ...wire.content_encoding import decoder_for
+from ..answer.answer_path import Path, path_of
+from ..answer.buffered_answer import repair
+from ..answer.response_headers import frame
+from ..answer.running_answer import RunningAnswer
+from ..exchange import Exchange
+from ..stream.answer_streams import AnswerStreams
+from ..stream.client_stream import ClientStream
+from . import busy_provider
+from .pending_result import PENDING, fetch
+from .retry import STATUSES, Retry
+
+logger = logging.getLogger(__name__)
+
+_REPLACED = (*STATUSES, *busy_provider.STATUSES)
+"""Status of first answers after which another request may be sent."""
+_WAITED_FOR = (*busy_provider.STATUSES, HTTPStatus.ACCEPTED)
+"""Status of first answers after which the stream may begin before there is another one."""
+
+type FindRetry = Callable[[Exchange, RunningAnswer], Retry | None]
+"""Returns what puts another answer in the place of a complete one, if anything should."""
+
+
+class FirstAnswerStaysError(Exception):
+    """The second answer is none to be put in the place of the first."""
+
+
+class SecondAnswer:
+    """What takes the place of one first answer; see `of`.
+
+    Args:
+        exchange: The exchange.
+        running: Its answer, of which nothing has been sent.
+        client: Where the answer is sent.
+        streams: Begins its stream.
+        stats: Counts it at its end.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        running: RunningAnswer,
+        client: ClientStream,
+        streams: AnswerStreams,
+        stats: Stats,
+    ) -> None:
+        self._exchange = exchange
+        self._flow = exchange.flow
+        self._running = running
+        self._client = client
+        self._streams = streams
+        self._stats = stats
+
+    @classmethod
+    def of(
+        cls, exchange: Exchange, streams: AnswerStreams, stats: Stats
+    ) -> Self | None:
+        """Return what may replace an answer whose headers have arrived.
+
+        Returns:
+            None if the answer stays: it is good, or not of a kind that another request
+            follows, or only observed; or this mitmproxy has no way to replace it.
+        """
+        running, response = exchange.running, exchange.flow.response
+        if running is None or not _may_be_replaced(running, response):
+            return None
+        client = streams.client_of(exchange)
+        if client is None:
+            return None
+        return cls(exchange, running, client, streams, stats)
+
+    async def replace_first(self, find_retry: FindRetry) -> None:
+        """Put another answer in the place of the first one, if need be. Never raises.
+
+        Args:
+            find_retry: Called when the first one is complete, unless that promises a
+                result, which is fetched.
+        """
+        running, response = self._running, self._flow.response
+        assert response is not None
+        first = await self._streams.first_body(self._client)
+        if first is None:
+            return  # mitmproxy collects it
+        response.data.content = first
+        running.is_last = running.is_live = True
+        is_fetched, running.pending = running.pending, True
+        has_arrived = False
+        try:
+            retry = (
+                functools.partial(fetch, running=running)
+                if is_fetched
+                else find_retry(self._exchange, running)
+            )
+            if retry is not None:
+                arrival = asyncio.ensure_future(retry(self._flow))
+                if await self._takes_long(response, arrival):
+                    self._begin_before(arrival)
+                    return
+                has_arrived = await self._has_arrived(arrival)
+        except FirstAnswerStaysError:
+            pass
+        except Exception:
+            logger.exception("%s: the first answer stays", running.label)
+        finally:
+            running.pending = False
+        if not has_arrived:
+            response.data.content = None  # mitmproxy has it
+        elif not running.is_over:
+            if is_fetched:
+                _add_fetched(running, first, response)
+            self._begin()
+
+    async def _takes_long(
+        self, response: http.Response, arrival: asyncio.Future[bool]
+    ) -> bool:
+        """Tell whether the second answer takes so long that the stream begins before it."""
+        if response.status_code not in _WAITED_FOR:
+            return False
+        await asyncio.wait({arrival}, timeout=self._running.settings.keepalive or None)
+        return not arrival.done()
+
+    async def _has_arrived(self, arrival: asyncio.Future[bool]) -> bool:
+        """Wait for the second answer; tell whether there is one, and still a client."""
+        exchange, running = self._exchange, self._running
+        if await arrival:
+            response = self._flow.response
+            assert response is not None
+            running.received_status = response.status_code
+            return True
+        if exchange.running is running:
+            exchange.running = None
+        running.close_without_client(self._stats)
+        running.on_end()
+        return False
+
+    def _begin(self) -> None:
+        """Let mitmproxy receive the second answer, which has the place of the first."""
+        exchange, running = self._exchange, self._running
+        response = self._flow.response
+        assert response is not None
+        is_reloaded = exchange.running is not running  # no hook is called for it
+        path = path_of(exchange, running)
+        if path is Path.STREAMED:
+            self._streams.begin(running)
+            if is_reloaded:
+                running.end_without_hooks(self._stats)
+        elif path is Path.PASSED:
+            frame(self._flow.request, response)
+            response.stream = response.stream or True
+        if is_reloaded and path is not Path.STREAMED:
+            figures = repair(exchange, running)
+            running.complete(self._stats, response.status_code, figures)
+            running.on_end()
+        parts = running.live_body or _parts(response.raw_content or b"")
+        response.data.content = None
+        self._receive(parts)
+
+    def _begin_before(self, arrival: asyncio.Future[bool]) -> None:
+        """Begin a stream whose provider is still busy: the client gets signs of life.
+
+        What is its answer in the end has no status of its own any more, and no encoding.
+        """
+        first, running = self._flow.response, self._running
+        is_reloaded = self._exchange.running is not running
+        assert first is not None
+        is_fetched = first.status_code == HTTPStatus.ACCEPTED
+        before = first.raw_content or b""
+        begun = self._flow.response = first.copy()
+        begun.data.content = None
+        begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
+        begun.headers["content-type"] = "text/event-stream"
+        for name in ("retry-after", "retry-after-ms", "content-encoding"):
+            begun.headers.pop(name, None)
+
+        async def parts() -> AsyncIterator[bytes]:
+            if not await arrival:
+                return
+            if is_fetched:
+                _add_fetched(running, before, first)
+            running.received_status = first.status_code
+            decoder = decoder_for(first.headers.get("content-encoding", ""))
+            if decoder is None:
+                raise ValueError("its encoding is not undone")
+            async for part in running.live_body or _parts(first.raw_content or b""):
+                for decoded in decoder.feed(part):
+                    yield decoded
+
+        self._streams.begin(running)
+        if is_reloaded:
+            running.end_without_hooks(self._stats)
+        self._receive(parts())
+
+    def _receive(self, parts: AsyncIterable[bytes]) -> None:
+        """Let mitmproxy receive *parts* as the body, in place of the first one's."""
+        running = self._running
+        self._client.forget_body()
+
+        async def receive() -> None:
+            try:
+                await self._client.receive(parts)
+            finally:
+                if running.live_body is not None:
+                    await running.live_body.close()
+
+        asyncio_utils.create_task(
+            receive(),
+            name="second answer of a provider",
+            keep_ref=True,
+            client=self._flow.client_conn.peername,
+        )
+
+
+def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> bool:
+    """Tell whether another answer may take the place of one that was asked as a stream."""
+    if response is None or response.stream:
+        return False
+    if running.settings.observe or not running.asked.stream:
+        return False
+    if response.raw_content is not None:
+        return False  # an addon has made it: nothing more of it arrives
+    return running.pending or response.status_code in _REPLACED
+
+
+def _add_fetched(
+    running: RunningAnswer, before: bytes, response: http.Response
+) -> None:
+    """Record that *response* has the place of an answer that promised it."""
+    after = [response.raw_content] if response.raw_content else []
+    record = EventRecord(0, before, after, [PENDING])
+    record.moved = True  # though neither may have a byte of its own
+    running.record.add_event(record)
+
+
+async def _parts(body: bytes) -> AsyncIterator[bytes]:
+    yield body

@@ -1,0 +1,1 @@
+"""A streamed answer: rewritten as it passes, and sent by the clock."""

@@ -1,0 +1,271 @@
+"""What mitmproxy calls with each read of a streamed response. It must never raise.
+
+mitmproxy loses the read's bytes if the callable raises, and ends an HTTP/1.1 answer if
+it returns `b""`, alone or in a list (mitmproxy/proxy/layers/http/_http1.py, #8242): so
+everything is caught, and nothing to send is `[]`. `b""` comes in at the end, but also
+for an empty HTTP/2 frame in mid-stream: repair goes on after it.
+"""
+
+import logging
+from collections.abc import Callable
+
+from ...records.snapshot import Snapshot
+from ...repair.pipeline import OWN, TURN, Pipeline
+from ...wire.content_encoding import MOST, CorruptBodyError, Decoder
+
+logger = logging.getLogger(__name__)
+
+_MUCH = OWN // 2
+
+
+class Turn:
+    """What streams may have looked at until all of them have had their turn.
+
+    Args:
+        soon: Calls what it is given in the next turn of the event loop: mitmproxy may
+            hand over several reads in one.
+        most: What is looked at beyond what each stream has of its own.
+    """
+
+    def __init__(
+        self,
+        soon: Callable[[Callable[[], None]], object] = lambda act: act(),
+        most: float = TURN,
+    ) -> None:
+        self.number = 0
+        self.spare = self._most = most
+        """What of it is still looked at."""
+        self._soon = soon
+        self._has_begun = False
+
+    def begin(self) -> int:
+        """Return the number of the turn, which begins now if none is under way."""
+        if not self._has_begun:
+            self._has_begun = True
+            # mitmproxy needs two of the loop's turns to pass an event on.
+            self._soon(self._halve)
+        return self.number
+
+    def _halve(self) -> None:
+        self._soon(self._end)
+
+    def _end(self) -> None:
+        self.number += 1
+        self.spare = self._most
+        self._has_begun = False
+
+
+class Rewriter:
+    """One streamed response: wire bytes in, wire bytes out.
+
+    Args:
+        pipeline: Repairs the stream.
+        decoder: Undoes the content encoding.
+        repair: False only watches: the bytes pass as received, still encoded.
+        give_up: Called when a compressed body turns out corrupt after its header was
+            dropped; breaks the answer off so that the client notices.
+        label: Names the stream in log lines.
+        snapshot: Stores what was received and sent.
+        turn: Bounds what is looked at, shared with other streams.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        decoder: Decoder,
+        *,
+        repair: bool = True,
+        give_up: Callable[[], None] = lambda: None,
+        label: str = "stream",
+        snapshot: Snapshot | None = None,
+        turn: Turn | None = None,
+    ) -> None:
+        self.pipeline = pipeline
+        self.snapshot = snapshot or Snapshot()
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.given_up = False
+        """Whether the answer was broken off because it was corrupt."""
+        self.on_end: Callable[[], None] = lambda: None
+        """Called when the stream has ended."""
+        self.on_growth: Callable[[], None] = lambda: None
+        """Called when the first bytes have been stored, and now and then when more have."""
+        self.on_break: Callable[[object], None] | None = None
+        """Called with the flow when it has broken off, by an addon that was loaded later."""
+        self.on_wait: Callable[[], None] = lambda: None
+        """Called when something waits, or something else than before."""
+        self.on_much: Callable[[], None] = lambda: None
+        """Called when so much was received in this turn that more of it had better wait."""
+        self.beyond: float = 0
+        """What is looked at beyond the turn, of a stream that cannot pass as it is."""
+        self._decoder = decoder
+        self._is_plain = type(decoder) is Decoder  # nothing to be undone
+        self._repair = repair
+        self._give_up = give_up
+        self._label = label
+        self.turn = turn or Turn()
+        self._number = -1  # of the turn of the last read
+        self._waiting: object = None
+        self._own: float = OWN  # what is still looked at, of this stream alone
+        self._size = 0  # bytes that this turn's reads have inflated to
+        self._corrupt = False
+        self._raw = False  # the pipeline failed: what is decoded passes as it is
+
+    def __call__(self, data: bytes) -> list[bytes]:
+        """Return what is to be sent for one read; `b""` is the stream's end."""
+        self.bytes_in += len(data)
+        out = None
+        if self._is_plain and not self._raw:
+            try:
+                out = self.pipeline.quick(data)
+            except Exception:
+                logger.exception("%s: repair failed, the rest passes", self._label)
+                out = self._give_in(data)
+        if out is None:
+            out = self._bounded(data)
+        if not self._repair:
+            out = data
+        self.bytes_out += len(out)
+        try:
+            if self._is_plain:
+                self.snapshot.add_received(data)
+            if self.snapshot.add_sent(out):
+                self.on_growth()
+        except Exception:  # whoever looks cannot cost bytes
+            logger.exception("%s: it is not shown", self._label)
+        if not data:
+            self._try("its record is not closed", self.on_end)
+        return [out] if out else []
+
+    @property
+    def is_between(self) -> bool:
+        """Whether what has been sent so far ends with a block."""
+        return not (self._raw or self._corrupt) and self.pipeline.is_between
+
+    @property
+    def waits(self) -> bool:
+        """Whether something that was received waits for a moment."""
+        return self._waiting is not None
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything that was received has not been sent."""
+        return self.waits or self.pipeline.holds
+
+    def release(self, *, last: bool = False) -> bytes:
+        """Return what has waited long enough. Never raises.
+
+        Args:
+            last: Whether nothing follows, since the stream breaks off.
+        """
+        if self._raw or self._corrupt:
+            return b""
+        out = b"".join(self.pipeline.release(last=last))
+        self._waiting = None
+        return self._sent(out) if self._repair else b""
+
+    def newline(self) -> bytes:
+        """Return what tells a client that the stream is still there, if that is due."""
+        if not (self._repair and self.is_between):
+            return b""
+        return self._sent(self.pipeline.output.passed(b"\n"))
+
+    def _sent(self, out: bytes) -> bytes:
+        self.bytes_out += len(out)
+        try:
+            self.snapshot.add_sent(out)
+        except Exception:  # as above: whoever looks cannot cost bytes
+            logger.exception("%s: it is not shown", self._label)
+        return out
+
+    def _look_at_waiting(self) -> None:
+        before, self._waiting = self._waiting, self.pipeline.waiting
+        if self._waiting is not None and self._waiting != before:
+            self.on_wait()
+
+    def slow_down(self) -> None:
+        """Have more of the answer wait, if that is possible."""
+        self._try("its provider is not slowed down", self.on_much)
+
+    def _bounded(self, data: bytes) -> bytes:
+        """Return what *data* becomes, looked at as far as this turn has time for it."""
+        turn, pipeline = self.turn, self.pipeline
+        number = turn.begin()
+        if number != self._number:
+            self._number, self._own, self._size = number, OWN, 0
+        spare = self._own + max(turn.spare, -1)
+        pipeline.refill(spare + self.beyond)
+        out = self._rewrite(data) if self._is_plain else self._decoded(data)
+        self._try("what waits has no time limit", self._look_at_waiting)
+        self._own -= spare + self.beyond - pipeline.spare
+        if self._own < _MUCH:
+            self.slow_down()
+        if self._own < 0:
+            turn.spare += self._own
+            self._own = 0
+        return out
+
+    def _decoded(self, data: bytes) -> bytes:
+        if self._corrupt:
+            return b""
+        if not data:
+            return self._rewrite(b"")
+        out: list[bytes] = []
+        try:
+            for part in self._decoder.feed(data):
+                self._size += len(part)
+                if self._size > MOST:
+                    why = f"it inflates to more than {MOST >> 20} MiB at once"
+                    out.append(self._break_off(why))
+                    break
+                self.snapshot.add_received(part)
+                # One by one: what precedes a corrupt byte must be sent.
+                out.append(self._rewrite(part))
+        except CorruptBodyError as error:
+            out.append(self._break_off(f"the compressed body is corrupt ({error})"))
+        except Exception:
+            logger.exception("%s: the body cannot be decoded", self._label)
+            out.append(self._break_off("the body cannot be decoded"))
+        return b"".join(out)
+
+    def _rewrite(self, data: bytes) -> bytes:
+        """Return what *data*, decoded, becomes; `b""` is the stream's end."""
+        if self._raw:
+            return self.pipeline.output.passed(data)
+        try:
+            out = self.pipeline.feed(data) if data else self.pipeline.end()
+        except Exception:
+            logger.exception("%s: repair failed, the rest passes", self._label)
+            return self._give_in(data)
+        return out[0] if len(out) == 1 else b"".join(out)
+
+    def _give_in(self, data: bytes) -> bytes:
+        """Return all that is held back, and *data*: the repair of this stream is over."""
+        self._raw = True
+        try:
+            return self.pipeline.rescue() + self.pipeline.output.passed(data)
+        except Exception:
+            logger.exception("%s: what waited is lost", self._label)
+            return data
+
+    def _break_off(self, reason: str) -> bytes:
+        """End the answer so that the client notices, as its own decoder would have.
+
+        Returns:
+            What waited, to be sent before that.
+        """
+        rest = b"" if self._raw else b"".join(self.pipeline.release(last=True))
+        self._corrupt = True
+        if not self._repair:
+            logger.warning("%s: %s", self._label, reason)
+            return rest
+        logger.warning("%s: %s; the answer is broken off", self._label, reason)
+        self.given_up = True
+        self._try("it cannot be broken off", self._give_up)
+        return rest
+
+    def _try(self, failure: str, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception:
+            logger.exception("%s: %s", self._label, failure)

@@ -1,0 +1,1 @@
+"""Requests and answers of clients that speak another protocol."""

@@ -1,0 +1,131 @@
+"""A request whose path its provider does not serve: it is sent as chat, at once.
+
+The first answer decides whether that is tried, and the second one whether it was right: if
+the provider does not serve chat completions there either, the first answer stays, and
+nothing is remembered.
+"""
+
+import logging
+from typing import Self
+
+from mitmproxy import http
+
+from ...protocols import Endpoint, endpoint_at
+from ...request.missing_path import STATUSES
+from ...text.printable import brief
+from ..answer.running_answer import RunningAnswer
+from ..exchange import Exchange
+from ..message_body import content_of
+from ..request_facts import place_of
+from ..retries.retry import Retry, send_retry
+from ..retries.second_answer import FindRetry, FirstAnswerStaysError
+from ..retries.second_request import Reply, replace_response
+from ..stream.answer_streams import AnswerStreams
+from ..stream.client_stream import ClientStream
+from .translation import Translations, means_missing, refusal, translate
+
+logger = logging.getLogger(__name__)
+
+_FAILURE = 500
+
+
+class ChatRetry:
+    """One such request; see `of`.
+
+    Args:
+        exchange: The exchange, whose first answer's headers have arrived.
+        endpoint: Where its request went.
+        client: Where the answer is sent.
+        streams: Begins its stream.
+        translations: Remembers what has helped.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        endpoint: Endpoint,
+        client: ClientStream,
+        streams: AnswerStreams,
+        translations: Translations,
+    ) -> None:
+        self.client = client
+        self._exchange = exchange
+        self._endpoint = endpoint
+        self._streams = streams
+        self._translations = translations
+
+    @classmethod
+    def of(
+        cls, exchange: Exchange, streams: AnswerStreams, translations: Translations
+    ) -> Self | None:
+        """Return what may send a request as chat; None if its answer stays."""
+        response = exchange.flow.response
+        endpoint = endpoint_at(exchange.flow.request.path)
+        if (
+            endpoint is None
+            or endpoint.own_answer is not None
+            or not translations.is_refused(exchange)
+            or response is None
+            or response.stream
+            or response.raw_content is not None  # an addon has made it
+        ):
+            return None
+        client = streams.client_of(exchange)
+        if client is None:
+            return None
+        return cls(exchange, endpoint, client, streams, translations)
+
+    async def translate(self) -> bool:
+        """Make the request chat if its path is missing; tell whether it is to be sent."""
+        exchange = self._exchange
+        request, response = exchange.flow.request, exchange.flow.response
+        first = await self._streams.first_body(self.client)
+        if first is None or response is None:
+            return False
+        encoding = response.headers.get("content-encoding", "")
+        if not means_missing(request, response.status_code, first, encoding):
+            return False
+        try:
+            translate(exchange, self._endpoint, content_of(request))
+        except ValueError as error:
+            exchange.instead = refusal(error)
+        except Exception:
+            place = brief(place_of(request))
+            logger.exception("normalize: a request to %s is not translated", place)
+        return exchange.translated is not None
+
+    def retry(self, running: RunningAnswer, find_retry: FindRetry) -> Retry:
+        """Return what puts the answer to the chat request in the place of the first one.
+
+        Args:
+            running: The answer.
+            find_retry: Called with that answer: it may ask for another one in turn.
+        """
+        return lambda flow: self._retry(flow, running, find_retry)
+
+    async def _retry(
+        self, flow: http.HTTPFlow, running: RunningAnswer, find_retry: FindRetry
+    ) -> bool:
+        response, exchange = flow.response, self._exchange
+        assert response is not None
+        reply = await send_retry(flow, content_of(flow.request), live=running.is_live)
+        if reply is None:
+            return False
+        if not isinstance(reply, Reply) or means_missing(
+            flow.request, reply.status, reply.body
+        ):
+            self._undo()
+            raise FirstAnswerStaysError
+        # One that fails says nothing about its paths, nor may the first answer have.
+        if reply.status not in STATUSES and reply.status < _FAILURE:
+            self._translations.learn(flow.request, self._endpoint)
+        replace_response(response, reply)
+        running.live_body = reply.live_body
+        again = find_retry(exchange, running)
+        return again is None or await again(flow)
+
+    def _undo(self) -> None:
+        exchange = self._exchange
+        assert exchange.translated is not None
+        exchange.translated.restore(exchange.flow.request)
+        exchange.translated = exchange.adapted = exchange.running = None

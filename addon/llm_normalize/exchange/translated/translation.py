@@ -1,0 +1,253 @@
+"""Which requests are translated: those to whoever serves chat completions alone.
+
+Some are known (`hosts.CHAT_ONLY`). Others say so, by a path that they do not serve: that is
+remembered until mitmproxy ends.
+"""
+
+import logging
+from dataclasses import dataclass, field
+
+from mitmproxy import ctx, http
+
+from ...chat.errors.errors import wrapped
+from ...chat.request_body import read_request
+from ...protocols import Endpoint, endpoint_at, model_list
+from ...protocols.answer_stream import error_in, object_in
+from ...protocols.protocol import UntranslatableError
+from ...repair.translated_output import TRANSLATED
+from ...request.missing_path import STATUSES, is_path_missing
+from ...request.refusal_parser import LARGE
+from ...routing.hosts import CHAT_ONLY, Hosts
+from ...routing.model_names import model_in
+from ...text.printable import brief
+from ...wire.content_encoding import beginning
+from ...wire.json_text import dumps
+from ..adapted_request import Adapted
+from ..exchange import Exchange
+from ..message_body import content_of, request_body
+from ..request_facts import named_host, place_of
+from .translated_request import Translated
+
+logger = logging.getLogger(__name__)
+
+MODES = ("auto", "off")
+_MOST = 1000
+"""Paths that are remembered; whoever asks chooses them."""
+_BAD_REQUEST = 400
+_JSON = {"content-type": "application/json"}
+
+
+def parse(text: str) -> bool:
+    """Return whether *text*, the option's value, has requests translated.
+
+    Raises:
+        ValueError: It is no value of the option.
+    """
+    if text not in MODES:
+        raise ValueError(f"{text!r} is no mode; give auto or off")
+    return text == MODES[0]
+
+
+@dataclass
+class Translations:
+    """What is known of who serves which protocols.
+
+    Attributes:
+        is_on: Whether anything is translated.
+    """
+
+    is_on: bool = True
+    _known: Hosts = field(default_factory=lambda: Hosts.parse(CHAT_ONLY))
+    _learned: set[tuple[str, int, str]] = field(default_factory=set)
+
+    @property
+    def _is_active(self) -> bool:
+        return self.is_on and bool(ctx.options.normalize_mode == "repair")
+
+    def endpoint(self, request: http.Request, *, is_routed: bool) -> Endpoint | None:
+        """Return whose protocol *request* speaks, if that may be translated.
+
+        One that mitmproxy streams is sent before its body is known.
+
+        Args:
+            request: The request.
+            is_routed: Whether it may go to another host than its client's.
+        """
+        may_be = request.method == "POST" and not request.stream and self._is_active
+        found = endpoint_at(request.path) if may_be else None
+        is_served = found and not is_routed and _is_owners(request, found)
+        return None if is_served else found
+
+    def refuses_upgrade(self, exchange: Exchange) -> bool:
+        """Tell whether a WebSocket is asked of who serves chat alone."""
+        endpoint = endpoint_at(exchange.flow.request.path) if self._is_active else None
+        return endpoint is not None and self.serves_chat_only(exchange, endpoint)
+
+    def has_list(self, request: http.Request) -> bool:
+        """Tell whether the list of models has another form for who sends *request*."""
+        return self._is_active and model_list(_headers(request)) is not None
+
+    def listed(self, request: http.Request, body: bytes) -> bytes | None:
+        """Return a list of models in the form of a client's protocol; None if it has none."""
+        put = model_list(_headers(request)) if self._is_active else None
+        value = object_in(body)
+        return dumps(put(value)) if put and value.get("object") == "list" else None
+
+    def serves_chat_only(self, exchange: Exchange, endpoint: Endpoint) -> bool:
+        """Tell whether it is known that nothing but chat is served where a request goes."""
+        request = exchange.flow.request
+        names, port = (request.host, named_host(request)), request.port
+        paths = endpoint.base + endpoint.end, endpoint.base + endpoint.protocol.path
+        return (
+            exchange.is_native
+            or any(self._known.include(name, port) for name in names)
+            or any((request.host, port, path) in self._learned for path in paths)
+        )
+
+    def learn(self, request: http.Request, endpoint: Endpoint) -> None:
+        """Remember that the path of an *endpoint* is not served where *request* goes."""
+        if len(self._learned) < _MOST:
+            path = endpoint.base + endpoint.end
+            self._learned.add((request.host, request.port, path))
+            logger.info(
+                "normalize: %s does not serve %s: requests for it are translated to chat "
+                "completions from now on",
+                brief(place_of(request)),
+                brief(path),
+            )
+
+    def answers(self, exchange: Exchange, content: bytes) -> bool:
+        """Make a request chat if it goes to who serves that alone, or answer it.
+
+        Args:
+            exchange: The exchange.
+            content: Its body, decoded.
+
+        Returns:
+            Whether it is answered.
+        """
+        if exchange.endpoint is None:
+            return False
+        endpoint = endpoint_at(exchange.flow.request.path) or exchange.endpoint
+        if not self.serves_chat_only(exchange, endpoint):
+            return False
+        if endpoint.own_answer is not None:
+            exchange.flow.response = _own_answer(endpoint, content)
+            return True
+        try:
+            translate(exchange, endpoint, content)
+        except UntranslatableError as error:
+            exchange.flow.response = refusal(error)
+            return True
+        return False
+
+    def is_refused(self, exchange: Exchange) -> bool:
+        """Tell whether the status of an answer may mean that its path is not served."""
+        flow, response = exchange.flow, exchange.flow.response
+        return (
+            exchange.endpoint is not None
+            and exchange.translated is None
+            and response is not None
+            and response.status_code in STATUSES
+            and not _is_owners(flow.request, exchange.endpoint)
+            # Nor if mitmproxy has not asked: a replay answers in its own way.
+            and bool(flow.server_conn.timestamp_start)
+        )
+
+    def end(self, exchange: Exchange) -> None:
+        """Answer what the provider does not, and let a request show what was asked."""
+        flow = exchange.flow
+        if exchange.instead is not None:
+            flow.response = exchange.instead
+            put_in_protocol(exchange, flow.response)
+        elif self.is_refused(exchange):
+            self._answer_instead(exchange)
+        if exchange.translated is not None:
+            exchange.translated.restore(flow.request)
+
+    def _answer_instead(self, exchange: Exchange) -> None:
+        """Answer a request that its provider refuses, if it is one for no answer of chat."""
+        flow = exchange.flow
+        request, response = flow.request, flow.response
+        endpoint = endpoint_at(request.path)
+        if endpoint is None or endpoint.own_answer is None or response is None:
+            return
+        encoding = response.headers.get("content-encoding", "")
+        raw = response.raw_content or b""
+        if not response.stream and means_missing(
+            request, response.status_code, raw, encoding
+        ):
+            self.learn(request, endpoint)
+            flow.response = _own_answer(endpoint, request_body(request) or b"")
+            put_in_protocol(exchange, flow.response)
+
+
+def _is_owners(request: http.Request, endpoint: Endpoint) -> bool:
+    """Tell whether *request* goes to who has made the protocol that it speaks."""
+    owners = Hosts.parse(endpoint.protocol.owners)
+    return owners.include(request.host, request.port)
+
+
+def _headers(request: http.Request) -> dict[str, str]:
+    return {name.lower(): value for name, value in request.headers.items()}
+
+
+def means_missing(
+    request: http.Request, status: int, raw: bytes, encoding: str = ""
+) -> bool:
+    """Tell whether the answer to *request* means that its path is not served.
+
+    Args:
+        request: The request.
+        status: The HTTP status.
+        raw: The body.
+        encoding: Its encoding.
+    """
+    return is_path_missing(
+        status,
+        beginning(raw, encoding, LARGE),
+        request.path.partition("?")[0],
+        model_in(request_body(request) or b"") or "",
+    )
+
+
+def translate(exchange: Exchange, endpoint: Endpoint, content: bytes) -> None:
+    """Make the request of *exchange* one for chat completions.
+
+    Raises:
+        UntranslatableError: Chat has no place for what it asks.
+    """
+    request, adapted = exchange.flow.request, exchange.adapted
+    model = model_in(content) if exchange.mapped_model is not None else None
+    asked = content if adapted is None else adapted.original  # by its client's names
+    exchange.translated = made = Translated.send(request, endpoint, asked, model)
+    # What was asked is what the chat request asks: so much can be answered.
+    edits = [*(() if adapted is None else adapted.edits)]
+    edits += [(TRANSLATED, "dropped", path) for path in made.dropped]
+    exchange.adapted = Adapted(content_of(request), edits)
+
+
+def refusal(error: ValueError) -> http.Response:
+    """Return the answer to a request that cannot be translated, or read."""
+    kind, param = "invalid_request_error", getattr(error, "param", None) or None
+    made = wrapped(str(error), kind, param, getattr(error, "code", None))
+    return http.Response.make(_BAD_REQUEST, dumps(made), _JSON)
+
+
+def put_in_protocol(exchange: Exchange, response: http.Response) -> None:
+    """Let an error of the proxy's own have the form of its client's protocol."""
+    found = exchange.translated or exchange.endpoint
+    if found is None or response.status_code < _BAD_REQUEST:
+        return
+    error = error_in(object_in(response.raw_content or b""), response.reason)
+    made = found.protocol.error_body(response.status_code, error)
+    response.content = dumps(made)
+
+
+def _own_answer(endpoint: Endpoint, content: bytes) -> http.Response:
+    assert endpoint.own_answer is not None
+    try:
+        made = endpoint.own_answer(read_request(content))
+    except ValueError as error:
+        return refusal(error)
+    return http.Response.make(200, dumps(made), _JSON)
