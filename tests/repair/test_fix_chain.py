@@ -1,3 +1,4 @@
+import copy
 import json
 import logging
 from typing import Any
@@ -10,7 +11,6 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix, chunk
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import EventRecord, Outgoing
-from llm_normalize.wire.json_text import loads
 from llm_normalize.wire.sse import Event
 from streams import alone, run_example
 
@@ -206,23 +206,74 @@ def test_a_fix_is_asked_for_each_of_its_repairs_though_it_names_a_key(
     assert [run_example(each, alone(fix)) for each in examples] == with_key
 
 
-def test_a_fix_is_not_asked_where_its_key_is_not_there() -> None:
+ASKED_OF = {
+    b'{"a":1}': False,
+    b'{"tool_calls":1}': True,
+    b'{"tool\\u005fcalls":1}': True,
+    b'{"tool_calls":null}': False,
+    b'{"tool_calls" : [ ] }': False,
+    b'{"tool_calls":[{}]}': True,
+    b'{"tool_calls":nul}': True,
+    b'{"a":"tool_calls","b":null}': True,
+    b'{"a":"\\"tool_calls\\":null"}': True,
+    b'{"tool_calls":null,"a":{"tool_calls":1}}': True,
+    b'{"old_tool_calls":null}': False,
+    b'{"old_tool_calls":[]}': True,
+}
+"""What a fix with the key `tool_calls` is asked of."""
+
+
+@pytest.mark.parametrize("payload", ASKED_OF)
+@pytest.mark.parametrize("on_null", [False, True])
+def test_a_fix_is_not_asked_where_its_key_is_not_there_or_empty(
+    payload: bytes, *, on_null: bool
+) -> None:
     asked: list[Chunk] = []
 
     class Keyed(Fix):
         name = "keyed"
         key = "tool_calls"
+        acts_on_null = on_null
 
         def edit(self, chunk: Chunk) -> bool:
             asked.append(chunk)
             return False
 
-    chain = chain_of(Keyed)
-    for payload in (b'{"a":1}', b'{"tool_calls":1}', b'{"tool\\u005fcalls":1}'):
-        assert (
-            len(list(chain.run(EventRecord(0, b""), loads(payload), payload, b""))) == 1
-        )
-    assert asked == [{"tool_calls": 1}, {"tool_calls": 1}]
+    chain, value = chain_of(Keyed), dict(TEXT)
+    assert len([*chain.run(EventRecord(0, b""), value, payload, b"")]) == 1
+    is_there = ASKED_OF[payload] or (on_null and b"tool_calls" in payload)
+    assert asked == [value] * is_there
+
+
+_KEYS = (
+    "tool_calls", "function_call", "finish_reason", "reasoning", "reasoning_content",
+    "reasoning_details", "reasoning_text", "logprobs", "usage", "created", "text", "role",
+    "service_tier", "system_fingerprint",
+)  # fmt: skip
+EMPTY: list[Chunk] = [{"tool_calls": []}, *({key: None} for key in _KEYS)]
+"""Fields with nothing in them, in a choice, in its delta and beside the choices."""
+
+
+@pytest.mark.parametrize(
+    "fix",
+    [fix for fix in FIXES if fix.key and not fix.acts_on_null],
+    ids=lambda fix: fix.name,
+)
+def test_a_fix_has_nothing_to_do_where_its_key_is_empty(fix: type[Fix]) -> None:
+    for empty in EMPTY:
+        for asked in (Asked(stream=True), Asked(stream=True, usage=True, strict=True)):
+            made = fix(asked, Seen())
+            for place in ("chunk", "choice", "delta"):
+                value = chunk({"content": "Hi"})
+                choice = value["choices"][0]
+                parts = {"chunk": value, "choice": choice, "delta": choice["delta"]}
+                if fix.key not in next(iter(empty)):
+                    continue
+                parts[place].update(empty)
+                before = copy.deepcopy(value)
+                assert not made.edit(value), (empty, place)
+                assert made.replace(value) is None, (empty, place)
+                assert value == before
 
 
 def test_a_fix_that_fails_at_once_is_off_for_its_stream(

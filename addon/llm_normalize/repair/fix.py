@@ -98,10 +98,13 @@ class Fix:
     key: ClassVar[str] = ""
     """A key without which a chunk's JSON gives `edit` and `replace` nothing to do.
 
-    They are not asked then. A part of a key will do, where several begin alike. There is
-    none for a fix that counts chunks, that adds what is missing, or that repairs what a
-    fix before it has made of other keys.
+    They are not asked then, nor where it is null, or where there are no `tool_calls` in
+    their list. A part of a key will do, where several begin alike. There is none for a fix
+    that counts chunks, that adds what is missing, or that repairs what a fix before it has
+    made of other keys.
     """
+    acts_on_null: ClassVar[bool] = False
+    """Whether a `key` that is null, or a list of no calls, gives it something to do."""
     edits_bodies: ClassVar[bool] = False
     """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
     rides: ClassVar[bool] = False

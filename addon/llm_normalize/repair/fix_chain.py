@@ -6,6 +6,7 @@ at hand is sent as received, unless a part of it has been sent already.
 
 import functools
 import logging
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
@@ -21,6 +22,8 @@ from .outcome import EventRecord, Outgoing
 logger = logging.getLogger(__name__)
 
 _LONG = 64 * 1024  # bytes of a chunk in which no key is sought
+# Keys with nothing in them, which many providers send all along; texts have no bare quote.
+_EMPTY = re.compile(rb'"(tool_calls(?="\s*+:\s*+\[\s*+\])|\w++(?="\s*+:\s*+null))')
 _OFF = "%s: fix %s failed and is off for this stream"
 
 
@@ -63,14 +66,20 @@ class _Plan:
         for each in fixes:
             for moment in each.moments:
                 self.at_end.setdefault(moment, []).append(each)
-        self._keys = sorted({each.key.encode() for each in self.edits})
+        self._keys = sorted({_key_of(each) for each in self.edits})
         self._keyed: dict[tuple[bool, ...], _Kinds] = {}
 
     def keys_in(self, payload: bytes) -> tuple[bool, ...]:
         """Return which of the keys are in a chunk's JSON; nothing where that is not sure."""
         if len(payload) > _LONG or b"\\u" in payload:
             return ()  # a key may be spelled in any way
-        return tuple([key in payload for key in self._keys])
+        empty = b" ".join(_EMPTY.findall(payload))
+        return tuple(
+            [
+                key in payload and (on_null or payload.count(key) > empty.count(key))
+                for key, on_null in self._keys
+            ]
+        )
 
     def edits_for(self, there: tuple[bool, ...]) -> _Kinds:
         """Return those that may have something to do where these keys are *there*."""
@@ -79,9 +88,14 @@ class _Plan:
         found = self._keyed.get(there)
         if found is None:
             keys = {key for key, is_in in zip(self._keys, there, strict=True) if is_in}
-            found = [each for each in self.edits if each.key.encode() in keys]
+            found = [each for each in self.edits if _key_of(each) in keys]
             self._keyed[there] = found
         return found
+
+
+def _key_of(kind: type[Fix]) -> tuple[bytes, bool]:
+    """Return the key of a fix, and whether there need not be anything in it."""
+    return kind.key.encode(), kind.acts_on_null or not kind.key
 
 
 @functools.lru_cache(maxsize=16)
@@ -106,6 +120,7 @@ class Chain:
         self._plan = _plan_of(tuple(fixes))
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self._failed = 0  # how many are
+        self._edit_of: dict[type[Fix], _Edit] = {}  # of those that are on
         self._edits: dict[tuple[bool, ...], list[_Edit]] = {}  # by the keys there
         self._at_end: dict[Moment, list[Fix]] = {}
         self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
@@ -222,16 +237,25 @@ class Chain:
         """Return those that may have something to do where these keys are, else all."""
         found = self._edits.get(there)
         if found is None:
+            known = self._edit_of
             found = self._edits[there] = [
-                _Edit(
-                    fix,
-                    fix.edit if type(fix).edit is not Fix.edit else None,
-                    fix.replace if type(fix).replace is not Fix.replace else None,
-                    fix.rides,
-                )
-                for fix in self._on(self._plan.edits_for(there))
+                each
+                for kind in self._plan.edits_for(there)
+                if (each := known[kind] if kind in known else self._edit(kind))
             ]
         return found
+
+    def _edit(self, kind: type[Fix]) -> _Edit | None:
+        """Return what the fix of this *kind* does to a chunk; None if it is off."""
+        for fix in self._on([kind]):
+            found = self._edit_of[kind] = _Edit(
+                fix,
+                fix.edit if kind.edit is not Fix.edit else None,
+                fix.replace if kind.replace is not Fix.replace else None,
+                kind.rides,
+            )
+            return found
+        return None
 
     def flush(self, record: EventRecord) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
@@ -365,5 +389,6 @@ class Chain:
         self._made[kind] = None
         self._failed += 1
         logger.error(_OFF, self._label, kind.name, exc_info=error)
+        self._edit_of.pop(kind, None)
         self._edits.clear()
         self._at_end.clear()

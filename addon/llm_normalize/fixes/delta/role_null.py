@@ -22,6 +22,7 @@ class RoleNull(Fix):
         "https://github.com/vercel/ai/issues/15464",
     )
     key = "role"
+    acts_on_null = True
     examples = (
         Example(
             "null",

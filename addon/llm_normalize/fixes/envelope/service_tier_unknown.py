@@ -16,6 +16,7 @@ class ServiceTierUnknown(Fix):
     why = "Strict types know OpenAI's tiers and no others."
     providers = ("Groq", "Snowflake")
     key = "service_tier"
+    acts_on_null = True
     edits_bodies = True
     sources = (
         "https://console.groq.com/docs/service-tiers",

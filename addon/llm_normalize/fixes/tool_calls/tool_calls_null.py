@@ -12,6 +12,7 @@ class ToolCallsNull(Fix):
     why = "Iterating over null raises; strict schemas want an array or no key."
     providers = ("SGLang", "exo", "Bedrock gateways", "LiteLLM", "vLLM 0.6 (`[]`)")
     key = "call"
+    acts_on_null = True
     sources = (
         "https://github.com/sgl-project/sglang/issues/9657",
         "https://github.com/exo-explore/exo/issues/2092",

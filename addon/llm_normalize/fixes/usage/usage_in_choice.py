@@ -17,6 +17,7 @@ class UsageInChoice(Fix):
     why = "Clients look at the chunk and count no tokens."
     providers = ("Moonshot",)
     key = "usage"
+    acts_on_null = True
     edits_bodies = True
     sources = (
         "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/providers/openai-completions.ts",
