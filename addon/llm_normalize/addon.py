@@ -35,7 +35,7 @@ from .exchange.request_facts import place_of
 from .exchange.routing_policy import Routing
 from .exchange.settings import Settings
 from .exchange.translated.translation import put_in_protocol
-from .fix_selection import FixSelection
+from .fix_selection import FixSelection, Selected
 from .home.home import Home
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
@@ -71,6 +71,8 @@ class Normalize:
         self._routing = Routing()
         self._home = Home(self.stats)
         self._is_reloaded = False
+        # By what is selected of a host, and the log; until an option changes.
+        self._settings_of: dict[tuple[Selected, PairsLog | None], Settings] = {}
         self.addons = [outage.Connections()]  # mitmproxy calls its hooks, too
 
     # -- options -----------------------------------------------------------------
@@ -93,6 +95,7 @@ class Normalize:
         Raises:
             OptionsError: A value is bad; mitmproxy keeps the old one.
         """
+        self._settings_of.clear()
         if updated >= ctx.options.keys():  # at the start
             take_each(self._take)
         else:
@@ -356,19 +359,22 @@ class Normalize:
         return self.selection.of(flow.request).fixes
 
     def _settings(self, flow: http.HTTPFlow) -> Settings:
-        fixes, adaptations, adapted = self.selection.of(flow.request)
-        return Settings(
-            fixes=fixes,
-            adaptations=adaptations,
-            observe=ctx.options.normalize_mode == "observe",
-            strict=ctx.options.normalize_strict,
-            log=self._pairs_log(),
-            shown=is_shown(),
-            adapted=adapted,
-            words=self._routing.gate is None,
-            keepalive=ctx.options.normalize_keepalive,
-            retry=ctx.options.normalize_retry,
-        )
+        selected, log = self.selection.of(flow.request), self._pairs_log()
+        found = self._settings_of.get((selected, log))
+        if found is None:
+            found = self._settings_of[selected, log] = Settings(
+                fixes=selected.fixes,
+                adaptations=selected.adaptations,
+                observe=ctx.options.normalize_mode == "observe",
+                strict=ctx.options.normalize_strict,
+                log=log,
+                shown=is_shown(),
+                adapted=selected.adapted,
+                words=self._routing.gate is None,
+                keepalive=ctx.options.normalize_keepalive,
+                retry=ctx.options.normalize_retry,
+            )
+        return found
 
     def _pairs_log(self) -> PairsLog | None:
         """Return the pairs log, begun with the first answer that needs it."""

@@ -1,5 +1,6 @@
 """What counts for one answer: the options of the user, as they are when it begins."""
 
+import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -44,4 +45,8 @@ class Settings:
 
     def applies(self, name: str) -> bool:
         """Tell whether the fix *name* is to be applied, not only observed."""
-        return not self.observe and any(fix.name == name for fix in self.fixes)
+        return not self.observe and name in self._names
+
+    @functools.cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(fix.name for fix in self.fixes)

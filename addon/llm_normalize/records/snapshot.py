@@ -28,7 +28,8 @@ class Snapshot:
     """
 
     def __init__(self, *, both: bool = False) -> None:
-        self._both = both
+        self.both = both
+        """Whether what was received is stored."""
         self._blocks: list[tuple[bytes, bytes | None]] = []
         # What was sent, and what was received, packed; None if that is the same.
         self._received: list[bytes] = []  # since the last block
@@ -40,16 +41,15 @@ class Snapshot:
 
     def add_received(self, received: bytes) -> None:
         """Store what was received, or a part of it, before what is sent for it."""
-        if self._both:
+        if self.both:
             self._received.append(received)
             self._size += len(received)
 
     def add_sent(self, sent: bytes) -> bool:
         """Store what was sent, and tell whether a block is full: now and then, one is."""
         self._sent.append(sent)
-        self._size += len(sent)
-        is_first = bool(sent) and not self._has_sent
-        if self._size < _BLOCK and not is_first:
+        self._size = size = self._size + len(sent)
+        if size < _BLOCK and (self._has_sent or not sent):
             return False
         self._gather()
         return True
@@ -72,7 +72,7 @@ class Snapshot:
 
         Empty if it was sent unchanged, None if it is not stored.
         """
-        if not self._both:
+        if not self.both:
             return None
         self._gather()
         if all(received is None for _, received in self._blocks):
@@ -85,7 +85,7 @@ class Snapshot:
     def _gather(self) -> None:
         """Make a block of what was received and sent since the last one."""
         sent = b"".join(self._sent)
-        received = b"".join(self._received) if self._both else sent
+        received = b"".join(self._received) if self.both else sent
         self._sent.clear()
         self._received.clear()
         self._size = 0

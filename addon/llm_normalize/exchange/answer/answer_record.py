@@ -102,15 +102,17 @@ class AnswerRecord:
         Returns:
             True: it needs no `EventRecord`, since one of an equal event was recorded.
         """
-        blocks = [after] if after else []
         if template is not self._template:
-            self._take_up(n, before, blocks, template)
+            self._take_up(n, before, [after] if after else [], template)
         self._patched += 1
-        self._last = n, before, blocks
-        write, form = self.write, self._form
+        if self.shown:
+            self._last = n, before, [after] if after else []
+        write = self.write
         if write is None:
             return True
+        form = self._form
         if form is None:
+            blocks = [after] if after else []
             event = EventRecord(n, before, blocks, list(template.fixes))
             self._write_pair(event, self._since_headers(), write)
         else:

@@ -134,15 +134,16 @@ class RunningAnswer:
             path: The path asked for, if not the one that was sent.
             translated: What was asked in another protocol, if it was.
         """
-        original = adapted.original if adapted else None
+        body = adapted.original if adapted else None
+        body = request_body(flow.request) if body is None else body
         asked = asked_of(
-            flow, strict=settings.strict, body=original, mapped_model=mapped_model
+            flow, strict=settings.strict, body=body, mapped_model=mapped_model
         )
         snapshot = Snapshot(both=settings.shown)
         if path is None:
             path = flow.request.path.partition("?")[0]
         record = _record(flow, asked, settings, path)
-        record.echo = Echo(original or request_body(flow.request), record.secrets)
+        record.echo = Echo(body, record.secrets)
         running = cls(flow, record, asked, settings, snapshot)
         running.received_status = flow.response.status_code if flow.response else None
         running.record.request.extend(adapted.edits if adapted else ())

@@ -100,6 +100,7 @@ class Rewriter:
         """What is looked at beyond the turn, of a stream that cannot pass as it is."""
         self._decoder = decoder
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
+        self._quick = pipeline.quick if self._is_plain else _unknown
         self._repair = repair
         self._give_up = give_up
         self._label = label
@@ -114,22 +115,21 @@ class Rewriter:
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
         self.bytes_in += len(data)
-        out = None
-        if self._is_plain and not self._raw:
-            try:
-                out = self.pipeline.quick(data)
-            except Exception:
-                logger.exception("%s: repair failed, the rest passes", self._label)
-                out = self._give_in(data)
+        try:
+            out = self._quick(data)
+        except Exception:
+            logger.exception("%s: repair failed, the rest passes", self._label)
+            out = self._give_in(data)
         if out is None:
             out = self._bounded(data)
         if not self._repair:
             out = data
         self.bytes_out += len(out)
+        snapshot = self.snapshot
         try:
-            if self._is_plain:
-                self.snapshot.add_received(data)
-            if self.snapshot.add_sent(out):
+            if snapshot.both and self._is_plain:
+                snapshot.add_received(data)
+            if snapshot.add_sent(out):
                 self.on_growth()
         except Exception:  # whoever looks cannot cost bytes
             logger.exception("%s: it is not shown", self._label)
@@ -241,7 +241,7 @@ class Rewriter:
 
     def _give_in(self, data: bytes) -> bytes:
         """Return all that is held back, and *data*: the repair of this stream is over."""
-        self._raw = True
+        self._raw, self._quick = True, _unknown
         try:
             return self.pipeline.rescue() + self.pipeline.output.passed(data)
         except Exception:
@@ -269,3 +269,8 @@ class Rewriter:
             act()
         except Exception:
             logger.exception("%s: %s", self._label, failure)
+
+
+def _unknown(_: bytes) -> bytes | None:
+    """Return what is sent for what no template can know."""
+    return None
