@@ -1,5 +1,6 @@
 """Templates are an optimisation: with and without them every byte leaves the same."""
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -443,6 +444,40 @@ def test_words_that_a_fix_still_reads_are_not_left_unread() -> None:
     assert out.count(b"Tea") < len(said)  # it was told again each time
 
 
+def test_text_is_left_unread_once_three_deltas_have_not_grown() -> None:
+    play = Play()
+    play.say(HEAD, *map(text, WORDS))
+    assert play.templates.long == 4
+
+
+NEXT: dict[str, Callable[[str], str]] = {
+    "grows": lambda last: last + " and a leaf of tea",
+    "stays": lambda last: last,
+    "is another": lambda last: f"{len(last)} cups",
+}
+"""What becomes of a text from one delta to the next."""
+
+
+GROWING: dict[str, Callable[[str], Chunk]] = {
+    "content": text,
+    "reasoning_content": lambda word: chunk({"reasoning_content": word}),
+    "reasoning_details": lambda word: chunk({"reasoning_details": [{"text": word}]}),
+}
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("make", GROWING.values(), ids=GROWING)
+@pytest.mark.parametrize("first", NEXT)
+def test_text_that_may_grow_leaves_the_same_with_and_without(
+    make: Callable[[str], Chunk], first: str
+) -> None:
+    for more in itertools.product(NEXT, repeat=6):
+        texts = ["Tea"]
+        for change in (first, *more):
+            texts.append(NEXT[change](texts[-1]))
+        assert_same([wire([HEAD]), *(wire([make(each)]) for each in texts)])
+
+
 def test_reasoning_is_patched_before_the_text_has_begun() -> None:
     play = Play()
     play.say(HEAD)
@@ -628,7 +663,7 @@ def test_stream_that_never_fits_stops_trying(monkeypatch: pytest.MonkeyPatch) ->
     play = Play()
     learned: list[EventRecord] = []
 
-    def learn(step: EventRecord, _: set[str]) -> None:
+    def learn(step: EventRecord) -> None:
         learned.append(step)
 
     monkeypatch.setattr("llm_normalize.repair.fast_path.learned_templates.learn", learn)

@@ -22,7 +22,7 @@ def good(word: str) -> bytes:
 
 def template(before: bytes, after: bytes) -> Template:
     fixes = [] if before == after else ["a-fix"]
-    found = learn(EventRecord(0, before, [after], fixes), set())
+    found = learn(EventRecord(0, before, [after], fixes))
     assert found is not None
     return found.template
 

@@ -17,7 +17,7 @@ def text(word: str) -> Chunk:
 
 def template(before: Chunk, after: Chunk) -> Template:
     fixes = [] if before == after else ["a-fix"]
-    found = learn(EventRecord(3, wire([before]), [wire([after])], fixes), set())
+    found = learn(EventRecord(3, wire([before]), [wire([after])], fixes))
     assert found is not None
     return found.template
 

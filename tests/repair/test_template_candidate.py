@@ -5,8 +5,6 @@ from llm_normalize.repair.fast_path.template_candidate import Candidate, learn, 
 from llm_normalize.repair.fix import calling, chunk, head, wire
 from llm_normalize.repair.outcome import EventRecord
 
-NOTHING: set[str] = set()
-
 
 def text(word: str) -> Chunk:
     return chunk({"content": word})
@@ -16,7 +14,7 @@ def candidate(
     before: Chunk | bytes, *after: Chunk | bytes, fixes: tuple[str, ...] = ()
 ) -> Candidate | None:
     step = EventRecord(3, wire([before]), [wire([each]) for each in after], [*fixes])
-    return learn(step, NOTHING)
+    return learn(step)
 
 
 @pytest.mark.parametrize(
@@ -43,20 +41,22 @@ def test_an_event_whose_words_may_count_teaches_nothing(
 
 def test_an_event_that_left_out_of_turn_teaches_nothing() -> None:
     raw = wire([text("Hi")])
-    assert learn(EventRecord(0, raw, [raw], [], moved=True), NOTHING) is None
+    assert learn(EventRecord(0, raw, [raw], [], moved=True)) is None
 
 
-def test_an_event_with_words_that_are_watched_teaches_nothing() -> None:
-    raw = wire([text("Hi")])
-    assert learn(EventRecord(0, raw, [raw]), {"content"}) is None
-    assert learn(EventRecord(0, raw, [raw]), {"reasoning"}) is not None
+def test_an_event_with_words_that_are_watched_proves_nothing() -> None:
+    raw, other = wire([text("Hi")]), wire([text("Ho")])
+    found = learn(EventRecord(0, raw, [raw]))
+    assert found is not None
+    assert not found.is_proved_by(EventRecord(1, other, [other]), {"content"})
+    assert found.is_proved_by(EventRecord(1, other, [other]), {"reasoning"})
 
 
 def test_texts_that_are_alike_but_spelled_apart_teach_nothing() -> None:
     raw = wire([chunk({"reasoning": "A", "reasoning_details": [{"text": "A"}]})])
     other = raw.replace(b'"text":"A"', rb'"text":"\u0041"')
-    assert learn(EventRecord(0, raw, [raw]), NOTHING) is not None
-    assert learn(EventRecord(0, other, [other]), NOTHING) is None
+    assert learn(EventRecord(0, raw, [raw])) is not None
+    assert learn(EventRecord(0, other, [other])) is None
 
 
 @pytest.mark.parametrize(

@@ -132,8 +132,17 @@ class GrowingTexts:
 
     @property
     def state(self) -> object:
-        """What decides on the next deltas, to be compared later."""
-        return tuple(self._texts.items()), frozen(self._frame)
+        """What decides on the next deltas, to be compared later.
+
+        A text that has not grown so far counts as one that never will: the same is sent of
+        it. Until all `are_clear`, their words decide, too.
+        """
+        growing = [
+            (at, each)
+            for at, each in self._texts.items()
+            if each and (each.times or each.is_known)
+        ]
+        return tuple(self._texts), growing, frozen(self._frame)
 
     @property
     def are_clear(self) -> bool:

@@ -60,8 +60,8 @@ class ReasoningCumulative(Fix):
 
     @property
     def watched(self) -> tuple[str, ...]:
-        """The reasoning, as long as it may turn out to be repeated."""
-        return () if self._texts.are_clear else _KEYS
+        """The reasoning, as long as it may turn out to be repeated, and what it mirrors."""
+        return () if self._texts.are_clear else (*_KEYS, "text")
 
     @property
     def waiting(self) -> object:

@@ -95,6 +95,6 @@ class Templates:
                 self._candidates.remove(other)
                 self.known[:] = [other.template, *self.known][:MOST]
                 return
-        candidate = learn(record, watched)
+        candidate = learn(record)
         if candidate is not None:
             self._candidates = [candidate, *self._candidates][:MOST]

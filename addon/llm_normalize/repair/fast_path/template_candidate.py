@@ -53,8 +53,11 @@ class Candidate:
         return record.after == [b"".join(sent)]
 
 
-def learn(record: EventRecord, watched: set[str]) -> Candidate | None:
-    """Return what an event that went the long way teaches, if anything."""
+def learn(record: EventRecord) -> Candidate | None:
+    """Return what an event that went the long way teaches, if anything.
+
+    Its words may have decided: that is seen when another event proves it.
+    """
     raw = record.before or b""
     if (
         len(record.after) != 1
@@ -70,8 +73,6 @@ def learn(record: EventRecord, watched: set[str]) -> Candidate | None:
         values
     ):
         return None  # one stands where its words may count
-    if watched & {key for key, _ in free}:
-        return None
     after = record.after[0]
     out = _patches(after, values)
     if out is None:
