@@ -6,6 +6,7 @@ with it; one that speaks of a limit, a filter or a tool means that; what nobody 
 a text like `stop`.
 """
 
+import functools
 import re
 
 from ..wire.json_text import Json, dumps
@@ -83,7 +84,17 @@ def meaning(given: Json) -> str:
     """Return OpenAI's word for a finish reason; empty for none, `FAILED` for a failure."""
     if not given:
         return ""
-    word = _word(_given_word(given))
+    if isinstance(given, str) and len(given) <= _SHORT:  # it is asked for many times
+        return _meaning_of(given)
+    return _meaning(_word(_given_word(given)))
+
+
+@functools.lru_cache(maxsize=256)
+def _meaning_of(given: str) -> str:
+    return _meaning(_word(given))
+
+
+def _meaning(word: str) -> str:
     head, _, detail = word.partition(":")
     head = head.strip("_")
     known = _MEANT.get(_ENUM.sub("", head))
@@ -108,6 +119,7 @@ def finish_word(given: Json) -> str:
 
 
 _LONG = 200
+_SHORT = 40
 
 
 def _given_word(given: Json) -> Json:

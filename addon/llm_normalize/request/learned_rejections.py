@@ -3,10 +3,10 @@
 What one client's request was refused for changes no other client's.
 """
 
-import hmac
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable
+from hashlib import blake2b
 
 from .rejected_parameters import Change
 
@@ -26,7 +26,7 @@ def mark_of(credentials: Iterable[str]) -> bytes:
     """Return what stands for a client's *credentials*, from which nobody has them back."""
     parts = (each.encode("utf-8", "surrogatepass") for each in credentials)
     data = b"".join(len(each).to_bytes(8) + each for each in parts)
-    return hmac.digest(_SECRET, data, "sha256")
+    return blake2b(data, key=_SECRET, digest_size=32).digest()
 
 
 class Learned:

@@ -154,7 +154,7 @@ class RunningAnswer:
     @property
     def label(self) -> str:
         """Its name in log lines."""
-        return f"normalize: {brief(place_of(self.flow.request))} (flow {self.flow.id})"
+        return f"normalize: {brief(self.record.host)} (flow {self.flow.id})"
 
     def stream_through(self, decoder: Decoder, turn: Turn | None = None) -> Rewriter:
         """Have its body pass a rewriter, which is returned.
@@ -164,23 +164,24 @@ class RunningAnswer:
             turn: Bounds what is looked at, shared with other streams.
         """
         settings, record, flow = self.settings, self.record, self.flow
+        label = self.label
         output: Callable[..., Output] = Output
         if self.translated is not None:
-            stream = AnswerStream(self.translated.answer, self.label)
+            stream = AnswerStream(self.translated.answer, label)
             output = partial(TranslatedOutput, translate=stream)
         self.rewriter = Rewriter(
             WordsInStream(
                 self.asked,
                 settings.fixes,
                 record.add_event,
-                self.label,
+                label,
                 record.count,
                 output,
             ),
             decoder,
             repair=not settings.observe,
             give_up=lambda: break_off(flow),
-            label=self.label,
+            label=label,
             snapshot=self.snapshot,
             turn=turn,
         )
