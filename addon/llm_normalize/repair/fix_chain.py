@@ -9,7 +9,6 @@ import logging
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from http import HTTPStatus
-from typing import NamedTuple
 
 from ..chat.chunks.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
@@ -27,14 +26,13 @@ _EMPTY = re.compile(rb'"(tool_calls(?="\s*+:\s*+\[\s*+\])|\w++(?="\s*+:\s*+null)
 _OFF = "%s: fix %s failed and is off for this stream"
 
 
-class _Edit(NamedTuple):
-    """What a fix does to a chunk; None where it does nothing."""
-
-    fix: Fix
-    edit: Callable[[Chunk], bool] | None
-    replace: Callable[[Chunk], list[Chunk] | None] | None
-    rides: bool
-
+type _Edit = tuple[
+    Fix,
+    Callable[[Chunk], bool] | None,
+    Callable[[Chunk], list[Chunk] | None] | None,
+    bool,
+]
+"""A fix, its `edit` and its `replace`, None where it has none, and whether it `rides`."""
 
 type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the number of the next fix for each, and its bytes if that is unchanged."""
@@ -247,15 +245,16 @@ class Chain:
 
     def _edit(self, kind: type[Fix]) -> _Edit | None:
         """Return what the fix of this *kind* does to a chunk; None if it is off."""
-        for fix in self._on([kind]):
-            found = self._edit_of[kind] = _Edit(
-                fix,
-                fix.edit if kind.edit is not Fix.edit else None,
-                fix.replace if kind.replace is not Fix.replace else None,
-                kind.rides,
-            )
-            return found
-        return None
+        fix = self._made[kind] if kind in self._made else self._make(kind)
+        if fix is None:
+            return None
+        found = self._edit_of[kind] = (
+            fix,
+            fix.edit if kind.edit is not Fix.edit else None,
+            fix.replace if kind.replace is not Fix.replace else None,
+            kind.rides,
+        )
+        return found
 
     def flush(self, record: EventRecord) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
@@ -283,7 +282,7 @@ class Chain:
         except Exception:
             logger.exception("%s: what was held passes as it is", self._label)
             edits = []
-        places = {each.fix: at + 1 for at, each in enumerate(edits)}
+        places = {fix: at + 1 for at, (fix, *_) in enumerate(edits)}
         while self._due:
             part, fix = self._due[0]
             record.fixed(fix.name)

@@ -69,12 +69,11 @@ def learn(record: EventRecord) -> Candidate | None:
     parts, texts, values = _parted(raw)
     same = sameness(texts)
     free = _free_values(raw)
-    if Counter(values) != Counter(value for _, value in free) or same != sameness(
-        values
-    ):
+    if not _are_same(values, [value for _, value in free]) or same != sameness(values):
         return None  # one stands where its words may count
     after = record.after[0]
-    out = _patches(after, values)
+    is_changed = record.fixes or after != raw
+    out = _patches(after, values) if is_changed else ()
     if out is None:
         return None
     template = Template(
@@ -82,12 +81,17 @@ def learn(record: EventRecord) -> Candidate | None:
         between=tuple(parts[1:-1]),
         tail=parts[-1],
         same=same,
-        out=out if record.fixes or after != raw else (),
+        out=out,
         fixes=tuple(record.fixes),
-        calls=_continued(after, values),
+        calls=_continued(after, values) if b'"arguments"' in after else (),
         counts=tuple(at for at, value in enumerate(values) if isinstance(value, int)),
     )
     return Candidate(template, texts, frozenset(key for key, _ in free))
+
+
+def _are_same(some: list[str | int], others: list[str | int]) -> bool:
+    """Tell whether both are the same values, in whichever order."""
+    return some == others or Counter(some) == Counter(others)
 
 
 def _patches(out: bytes, values: list[str | int]) -> tuple[bytes | int, ...] | None:
