@@ -135,10 +135,10 @@ class Rig:
         return f"{row['status'].split()[0]} {row['check_status'].lstrip('* ')}"
 
     @staticmethod
-    def wait_until(reported: Callable[[], bool]) -> None:
-        """Wait until *told*."""
+    def wait_until(holds: Callable[[], bool]) -> None:
+        """Wait until *holds* does."""
         end = time.monotonic() + support.PATIENCE
-        while not reported():
+        while not holds():
             assert time.monotonic() < end, "it never came true"
             time.sleep(0.02)
 

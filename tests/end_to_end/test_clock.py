@@ -587,6 +587,10 @@ def test_reload_while_something_waits_loses_nothing(
         running.append((script, reply, wire(due)))
     busy = refusal(429, None, retry_after="4")
     retried = upstream.script(turns=[busy, Script("", [wire([TEXT, STOP, DONE])])])
+    heard_of = upstream.script(turns=[busy, Script("", [wire([TEXT, STOP, DONE])])])
+    with own[0].options(normalize_keepalive=1):
+        begun = new_client(own, upstream).post(heard_of.path, ASKED)
+        begun.until(b"\n")
     waiting = new_client(own, upstream)
     waiting.send(retried.path, ASKED)
     assert retried.asked.wait(PATIENCE)
@@ -602,9 +606,10 @@ def test_reload_while_something_waits_loses_nothing(
         last: Reply = Http2Reply(waiting, 1)
     else:
         last = Http1Reply(waiting)
-    assert last.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
-    flow = own[0].records(retried)[-1]
-    assert (flow["end"], flow["status"]) == ("complete", 200)
+    assert last.rest() == begun.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
+    for script in (retried, heard_of):
+        flow = own[0].records(script)[-1]
+        assert (flow["end"], flow["status"]) == ("complete", 200)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -314,6 +314,23 @@ def test_load_survives_its_line() -> None:
     assert load_.Load.of_line(reported.line()) == reported
 
 
+@pytest.mark.parametrize("gap", [0, 8000])
+def test_streams_are_asked_for_by_turns_one_after_the_other(gap: int) -> None:
+    client, load_ = load("workshop.bench.client"), load("workshop.bench.load")
+    with socket.create_server((client.HOST, 0)) as listener:
+        port = listener.getsockname()[1]
+        targets = [
+            load_.Target(name, port, 0, "nim", "sent", 3, 60) for name in ("a", "b")
+        ]
+        run = client.Run(load_.Load(targets, gap))
+        waiting = run._connect()
+        for *_, connection in waiting:
+            connection.close()
+    assert [party.target.name for party, *_ in waiting] == ["a", "b"] * 3
+    due = [run._due(5, number) - 5 for number in range(3)]
+    assert due == [0, *([client.STAGGER, 2 * client.STAGGER] if gap else [0, 0])]
+
+
 def test_quantiles_are_values_that_were_there() -> None:
     quantiles = load("workshop.bench.client").quantiles
     assert quantiles([]) is None
@@ -533,6 +550,34 @@ def test_only_rivals_duel_with_the_floor() -> None:
     assert [job.side.name for job in jobs("memory")] == ["floor", "nim", "litellm"]
 
 
+def test_paced_streams_are_never_more_at_once() -> None:
+    for scale, streams in ((3, [80, 16, 10]), (0.5, [40, 8, 5]), (0.01, [1, 1, 1])):
+        paced = jobs("paced", scale=scale)
+        assert [job.streams for job in paced if job.side.name == "nim"] == streams
+
+
+@pytest.mark.parametrize("part", ["paced", "burst"])
+@pytest.mark.parametrize("name", ["nim", "nim-pairs"])
+def test_duel_takes_turns_and_waits_for_a_log(
+    part: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds, sides = load("workshop.bench.rounds"), load("workshop.bench.sides")
+    asked: list[dict[str, Any]] = []
+
+    def ask(_client: object, line: str, _patience: float) -> list[dict[str, Any]]:
+        asked.append(json.loads(line))
+        return [{"name": each["name"], "faults": []} for each in asked[-1]["targets"]]
+
+    monkeypatch.setattr(rounds, "ask", ask)
+    job = load("workshop.bench.jobs").Job(part, sides.SIDES[name], 2, 60)
+    for number in (0, 1):
+        rounds.Bench(None, 1, {}, None).run([job], number)
+    first, second = ([each["name"] for each in made["targets"]] for made in asked)
+    assert first == second[::-1] == [name, "floor"]
+    assert {made["gap_us"] for made in asked} == {10_000 if part == "paced" else 0}
+    assert {made["settle"] for made in asked} == {name == "nim-pairs"}
+
+
 def test_long_stream_is_long() -> None:
     assert jobs("memory")[1][2:] == (1, 200_000)
 
@@ -591,6 +636,16 @@ def test_ratio_is_taken_within_a_round() -> None:
     assert (found["goal"], found["met"], found["kept_up"]) == (1.06, False, True)
 
 
+def test_connections_count_in_a_duel() -> None:
+    # While streams ran, both used the same.
+    window = {"events": 500, "cpu": 0.05, "seconds": 1.0}
+    own, floor = (used(cpu) | {"window": window} for cpu in (0.3, 0.2))
+    for part in ("paced", "burst"):
+        found = figures([outcome(part, "nim", 0, **own, floor=floor)], "nim")["nim"]
+        duel = found[part]["600"] if part == "paced" else found[part]
+        assert duel["ratio"]["median"] == pytest.approx(1.5)
+
+
 def test_window_counts_where_it_is_long_enough() -> None:
     cost = load("workshop.bench.figures").steady_cost
     assert cost(used(0.1) | {"window": {"events": 600, "cpu": 0.03}}) == pytest.approx(
@@ -613,6 +668,15 @@ def test_proxy_that_falls_behind_is_reported() -> None:
     for pair in ((used(0.11), behind), (behind, used(0.11))):
         found = figures([outcome("paced", "nim", 0, **pair[0], floor=pair[1])], "nim")
         assert not found["nim"]["paced"]["600"]["kept_up"]
+
+
+@pytest.mark.parametrize(("streams", "seconds"), [(1, 6.02), (16, 6.32)])
+def test_streams_that_begin_later_are_not_behind(streams: int, seconds: float) -> None:
+    for late, keeps_up in ((0.04, True), (0.06, False)):
+        reported = used(0.1, seconds=seconds + late)
+        duel = outcome("paced", "nim", 0, streams=streams, floor=reported, **reported)
+        found = figures([duel], "nim")["nim"]["paced"]["600"]
+        assert found["kept_up"] is keeps_up
 
 
 def late(side: str, number: int, p50: float, p99: float) -> Any:

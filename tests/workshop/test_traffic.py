@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ from workshop.traffic.http1 import (
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
 from workshop.traffic.process import HOST, Child, Mitmdump, ProviderProcess, ask
-from workshop.traffic.server import Exchange, listen
+from workshop.traffic.server import Connection, Exchange, listen
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
 
@@ -136,6 +137,49 @@ def test_server_answers_and_a_broken_answer_is_an_error() -> None:
                 await ask((HOST, port), "/cut", 1)
 
     asyncio.run(talk())
+
+
+def test_words_before_a_cut_are_read_though_the_client_goes_on_to_send() -> None:
+    async def answer(exchange: Exchange) -> None:
+        exchange.head(framing="close")
+        exchange.send(b"words")
+        await exchange.cut()
+
+    async def talk() -> bytes:
+        server, port = await listen(answer)
+        async with server:
+            loop = asyncio.get_running_loop()
+            with socket.socket() as client:
+                client.setblocking(False)
+                await loop.sock_connect(client, (HOST, port))
+                for _ in range(3):  # a closed socket replies to it with a reset
+                    await loop.sock_sendall(
+                        client, b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
+                    )
+                    await asyncio.sleep(0.05)
+                return await loop.sock_recv(client, 65536)
+
+    assert asyncio.run(talk()).endswith(b"\r\n\r\nwords")
+
+
+def test_small_writes_are_sent_at_once_whoever_made_the_listener() -> None:
+    found = []
+
+    async def answer(exchange: Exchange) -> None:
+        raw = exchange._connection.transport.get_extra_info("socket")
+        found.append(raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        exchange.head(framing="length", headers={"content-length": "0"})
+
+    async def talk() -> None:
+        listener = socket.create_server((HOST, 0))
+        server = await asyncio.get_running_loop().create_server(
+            lambda: Connection(answer), sock=listener
+        )
+        async with server:
+            await ask((HOST, listener.getsockname()[1]), "/", 1)
+
+    asyncio.run(talk())
+    assert found == [1]
 
 
 # -- processes ---------------------------------------------------------------------------

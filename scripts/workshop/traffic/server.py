@@ -283,8 +283,9 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self.writable.set()
-        # asyncio does not for a socket of `create_server`; then a second small write waits
-        # 40 ms for the peer's system to acknowledge the first.
+        # asyncio does so for a listener of its own, but not for one of
+        # `socket.create_server`: there a second small write waits 40 ms for the peer's
+        # system to acknowledge the first.
         raw = transport.get_extra_info("socket")
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         tls = transport.get_extra_info("ssl_object")
