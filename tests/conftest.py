@@ -1,4 +1,6 @@
 import gc
+import importlib
+import pkgutil
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import llm_normalize
 from measured import unmeasured
 from support import (
     Mitmdump,
@@ -59,11 +62,18 @@ def is_measured(item: pytest.Item) -> bool:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, Any, Any]:
+def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
     # What is collected stays to the end: looking through it is half of the time.
     gc.disable()
     try:
-        return (yield)
+        if not session.config.getoption("cov_source", None):
+            return (yield)
+        # What the package runs as it is imported is measured; collecting tests is not.
+        for each in pkgutil.walk_packages(llm_normalize.__path__, "llm_normalize."):
+            if not each.name.endswith("__main__"):
+                importlib.import_module(each.name)
+        with unmeasured():
+            return (yield)
     finally:
         gc.freeze()
         gc.enable()

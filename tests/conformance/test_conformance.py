@@ -1348,6 +1348,11 @@ def test_what_makes_no_sense_is_kept_apart() -> None:
     assert said(data).text == "Low tide"
 
 
+def test_content_that_is_an_object_means_its_json() -> None:
+    choice = said(sse(OPEN, chunk({"content": {"tide": "low", "at": 7}}), DONE))
+    assert (choice.text, choice.as_object) == ('{"at":7,"tide":"low"}', True)
+
+
 def test_body_and_stream_mean_the_same() -> None:
     stream = meaning_of_stream(
         sse(OPEN, chunk({"content": SAID["content"]}), STOP, bare(usage=USAGE), DONE)
