@@ -31,6 +31,7 @@ _MOST = 8  # choices that are watched
 _DOUBTS = 2  # deltas of a choice that are anything else: it does not tell all again
 _WAITING = 64  # deltas of a text that wait: more are no text that grows
 _PLACES = 256
+KINDS = ("content", "reasoning")
 
 
 class ProvedGrowth:
@@ -62,29 +63,32 @@ class ProvedGrowth:
         self._proved.pop(place, None)
 
 
-@dataclass(frozen=True, slots=True)
 class Growth:
     """What is known of the growth of one answer's texts, by their kind.
 
-    Attributes:
+    What other answers prove meanwhile is not known.
+
+    Args:
         proved: What is remembered of all places.
-        place: Where the answer comes from.
+        place: Where the answer comes from; nothing is remembered of None.
     """
 
-    proved: ProvedGrowth = field(compare=False)
-    place: Hashable
-
-    def knows(self, kind: str) -> bool:
-        """Tell whether texts of a *kind* have been proved to grow here."""
-        return self.proved.knows((self.place, kind))
+    def __init__(self, proved: ProvedGrowth, place: Hashable) -> None:
+        self.place = place
+        self.known = {kind for kind in KINDS if proved.knows((place, kind))}
+        """The kinds of text that have been proved to grow."""
+        self._proved = proved
 
     def add(self, kind: str) -> None:
         """Remember that texts of a *kind* grow here."""
-        self.proved.add((self.place, kind))
+        if self.place is not None:
+            self.known.add(kind)
+            self._proved.add((self.place, kind))
 
     def forget(self, kind: str) -> None:
         """Remember nothing of texts of a *kind* here."""
-        self.proved.forget((self.place, kind))
+        self.known.discard(kind)
+        self._proved.forget((self.place, kind))
 
 
 NO_GROWTH = Growth(ProvedGrowth(0), None)
@@ -185,7 +189,7 @@ class GrowingTexts:
         at = index, key
         if at not in self._texts and len(self._texts) >= _MOST:
             return text
-        known = self._texts.get(at, _Text(is_known=self._growth.knows(self._kind)))
+        known = self._texts.get(at, _Text(is_known=self._kind in self._growth.known))
         if known is None:
             return text
         read = self._repeated if known.is_known else self._new

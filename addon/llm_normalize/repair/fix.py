@@ -118,6 +118,8 @@ class Fix:
     """Whether it is off unless `normalize_also` names it."""
     spares_openai: ClassVar[bool] = False
     """Whether it leaves OpenAI's own answers alone: clients read there what it repairs."""
+    watches_growth: ClassVar[bool] = False
+    """Whether the words that it watches count only in texts that begin with the last one."""
     moments: ClassVar[tuple[Moment, ...]] = ()
     """When it acts at the end of a stream, or of a choice."""
 

@@ -177,6 +177,13 @@ class Chain:
         begun = self._begun(self._plan.stateful)
         return {key for fix in begun for key in fix.watched}
 
+    @property
+    def is_traceable(self) -> bool:
+        """Whether it holds nothing, and words count only in texts that grow."""
+        begun = self._begun(self._plan.stateful)
+        reads = any(fix.watched and not fix.watches_growth for fix in begun)
+        return not (self._failed or reads or self.waiting)
+
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""
         events = [event]

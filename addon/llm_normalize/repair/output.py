@@ -44,6 +44,8 @@ class Output:
         r"""The record of one that ended in `\r`: a `\n` may still join it."""
         self.verbatim = verbatim
         """Whether the block before was sent as received, and newlines after it shall be."""
+        self.closed: list[EventRecord] = []
+        """What has been observed since a record was begun."""
         self._observe = observe
         self._label = label
         self._out: list[bytes] = []
@@ -80,17 +82,24 @@ class Output:
 
     @contextmanager
     def nothing(self) -> Iterator[None]:
-        """Send nothing of what is emitted meanwhile."""
+        """Send nothing of what is emitted meanwhile, and have nothing observed."""
         out, self._out = self._out, []
+        observe, self._observe = self._observe, lambda _: None
         try:
             yield
         finally:
-            self._out = out
+            self._out, self._observe = out, observe
 
     def begin(self, record: EventRecord) -> None:
         """Take up a record; what `emit` sends until `end` may not be all of it."""
         self.record = record
         self._begun = len(self._out)
+        self.closed = []
+
+    @property
+    def sent(self) -> bytes:
+        """What has been emitted since a record was begun."""
+        return b"".join(self._out[self._begun :])
 
     def repaired(self, record: EventRecord) -> EventRecord:
         """Return *record*, the last one that was begun, as it is untranslated."""
@@ -115,6 +124,7 @@ class Output:
         """Have *record* observed, unless something of it is still to come."""
         if record.waiting or record is self.record or record is self.last:
             return
+        self.closed.append(record)
         try:
             self._observe(record)
         except Exception:  # an observer cannot change bytes, nor cost any

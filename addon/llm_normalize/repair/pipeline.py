@@ -10,17 +10,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ..chat.chunks.chunk import choices, is_chunk
+from ..chat.chunks.chunk import Tokens, choices, is_chunk
 from ..chat.errors.chunk_errors import is_error
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ..wire.json_text import Json
-from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
+from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized, encode
 from . import payload as payloads
 from .ending.stream_end import Ending
 from .fast_path.learned_templates import Templates
 from .fast_path.patching import Patches
+from .fast_path.stream_trace import StreamTrace
 from .fast_path.template import Template
+from .fast_path.trace import Place
+from .fast_path.trace_step import Result
 from .fix import Fix
 from .fix_chain import Chain
 from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
@@ -48,6 +51,7 @@ _COMPARED = 128
 """Choices and calls of a stream that learns: to compare more costs more than it spares."""
 BODY = 2 * 1024 * 1024
 """Bytes of a body that is repaired within a stream: it takes longer than an event does."""
+_END = encode(DONE)
 _COMMENT = "comment-sent"
 _COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
 _ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
@@ -64,6 +68,7 @@ class Pipeline:
         count: Called with an event that a template knew: its number, its bytes before
             and after, the template. Tells whether that will do, and no `EventRecord` is wanted.
         make_output: Makes what sends: see `Output`.
+        place: Where streams are alike; None where it shares nothing with others.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class Pipeline:
         label: str = "stream",
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
         make_output: Callable[..., Output] = Output,
+        place: Place | None = None,
     ) -> None:
         self.seen = Seen()
         self.largest_body = BODY
@@ -88,8 +94,9 @@ class Pipeline:
         self._ending = Ending(asked, self.seen, chain, sender, self._close)
         self._templates = Templates(self._state, lambda: chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
+        self._trace = trace = StreamTrace(place, known, output.close, label)
         self._patches = Patches(
-            known, self._parser, self.seen, output, count, label, stop
+            known, self._parser, trace, self.seen, output, count, label, stop
         )
         self.quick = self._patches.of  # what is sent if a template knows it, else None
         self._large = 0  # blocks begun when the last one too large was met
@@ -130,11 +137,17 @@ class Pipeline:
 
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
+        if self._trace.has_ended and self._parser.is_between:
+            return []
+        self.output.closed = []
         self._has_ended = True
         self._run(b"")
         self._has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
-        return self.output.drain()
+        out = self.output.drain()
+        is_silent = self._ending.state.done and not (out or self.output.closed)
+        self._trace.end(is_silent=is_silent)
+        return out
 
     def _end(self) -> None:
         self._catch_up()
@@ -155,7 +168,9 @@ class Pipeline:
         Never raises: on a bug, all that waits is sent with what is received next.
         """
         try:
-            found = self._chain.waiting, self._ending.state.mark, self._parser.may_end
+            traced = self._trace.waits and self._parser.count
+            mark = self._ending.state.mark
+            found = traced, self._chain.waiting, mark, self._parser.may_end
         except Exception:
             logger.exception(_OVER, self._label)
             self._bail(None)
@@ -164,7 +179,13 @@ class Pipeline:
     @property
     def holds(self) -> bool:
         """Whether anything that was understood has not been sent."""
-        return bool(self._chain.waiting) or self._ending.state.holds
+        held = self._trace.waits or self._chain.waiting or self._ending.state.holds
+        return bool(held)
+
+    @property
+    def tokens(self) -> Tokens:
+        """What the last usage counted."""
+        return self._trace.tokens if self._trace.follows else self.seen.tokens
 
     @property
     def is_between(self) -> bool:
@@ -184,6 +205,7 @@ class Pipeline:
         for item in self._parser.cut():
             self._guarded(self._item, item)
         self._catch_up()
+        self._trace.stop()
         self._templates.forget()
         self.output.settle()
         if self._broken or not self.is_between:
@@ -200,6 +222,7 @@ class Pipeline:
 
     def _bail(self, failed: EventRecord | None) -> None:
         """Send all that waits as it is, but nothing of the record that *failed*."""
+        self._leave_trace()
         self._broken = True
         n = failed.n if failed else self._parser.count
         if failed:
@@ -222,6 +245,7 @@ class Pipeline:
         Returns:
             Whether something that was received has not been sent: a finish reason, say.
         """
+        self._leave_trace()
         self.output.settle()
         record = EventRecord(self._parser.count, None)
         held = [*self._chain.flush(record), *self._chain.end(record, None)]
@@ -258,12 +282,15 @@ class Pipeline:
 
     def _item(self, item: Item | Comments) -> None:
         self._due = item.raw
+        if not isinstance(item, Event):
+            self._step_aside()
         match item:
             case Gap():
                 self._ending.keep_alive()
                 self.output.gap(item, self._ending.join)
             case Oversized():
                 self._catch_up()
+                self._trace.stop()
                 self._templates.forget()
                 self.output.settle()
                 self._ending.make_way(self._parser.count, last=False)
@@ -284,6 +311,12 @@ class Pipeline:
             case _:
                 self.output.settle()
                 self._handle(item)
+
+    def _step_aside(self) -> None:
+        """Share nothing of what waits with other streams: what is between is no event."""
+        if self._trace.waits or self._ending.state.waiting:
+            self._leave_trace()
+            self._trace.stop()
 
     def _handle(self, event: Event) -> None:
         patches = self._patches
@@ -308,6 +341,30 @@ class Pipeline:
         else:
             self._templates.watch(self.output.repaired(record))
         patches.unknown = None
+        if self._trace.records:
+            self._record(event)
+
+    def _record(self, event: Event) -> None:
+        """Let streams to come know what has become of *event*."""
+        ending, output = self._ending.state, self.output
+        more = self._broken or self.raw_events or self._parser.state or self.seen.error
+        framed = event.payload() is not None or event.raw == _END
+        if more or not (framed and ending.is_traceable and self._chain.is_traceable):
+            self._trace.stop()
+            return
+        waits = ending.finish is not None
+        known = list(self._templates.known)
+        self._trace.record(
+            event,
+            Result(
+                output.sent,
+                output.closed,
+                output.verbatim,
+                waits,
+                self.seen.tokens,
+                known,
+            ),
+        )
 
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""
@@ -329,16 +386,42 @@ class Pipeline:
         self.output.close(record)
 
     def _catch_up(self) -> None:
-        """Add the counts of the last event that was not read."""
+        """Read what was not, as far as it decides on what follows."""
+        self._leave_trace()
         event, self._patches.counted = self._patches.counted, None
         if event is None or self._broken:
             return
+        self._trace.stop()  # its figures are those of one event of many
         try:
             with self.output.nothing():
                 self._event(EventRecord(event.n, event.raw), event)
         except Exception:
             logger.exception(_OVER, self._label)
             self._bail(None)
+
+    def _leave_trace(self) -> None:
+        """Read the events that other streams knew: what follows is for this one alone."""
+        waits, unread = self._trace.waits, self._trace.leave()
+        if not unread:
+            return
+        self._parser.spare -= EVENT * len(unread)
+        try:
+            with self.output.nothing():
+                for event in unread:
+                    self._again(event)
+            self._templates.go_on()
+        except Exception:
+            logger.exception(_OVER, self._label)
+            self._broken = True
+            if waits:
+                self.output.pass_on(unread[-1].raw)
+
+    def _again(self, event: Event) -> None:
+        """Read an event that has been sent."""
+        record = EventRecord(event.n, event.raw)
+        self.output.begin(record)
+        self._event(record, event)
+        self.output.end(record)
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""

@@ -12,6 +12,7 @@ from ..chat.stream_state import Asked
 from ..wire.json_text import dumps
 from ..wire.sse import BOM, encode
 from .fast_path.template import Template
+from .fast_path.trace import Place
 from .fix import Fix
 from .outcome import EventRecord
 from .output import Output
@@ -38,12 +39,15 @@ class WordsInStream(Pipeline):
         label: str,
         count: Callable[[int, bytes, bytes, Template], bool],
         make_output: Callable[..., Output] = Output,
+        place: Place | None = None,
     ) -> None:
-        super().__init__(asked, fixes, observe, label, count, make_output)
+        super().__init__(asked, fixes, observe, label, count, make_output, place)
         self._words = b""
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return what is sent when *data* is received, nothing of words. Never raises."""
+        if self._parser.count:  # events that are known by other streams
+            return self._let_go(data)
         words = self._words + data
         if not words.strip(b"\r\n"):  # it keeps the connection alive
             return super().feed(data)
@@ -52,6 +56,7 @@ class WordsInStream(Pipeline):
         unread = max(len(begun) - len(data) - _LONGEST, 0)
         if is_field or not (_EVENT.search(begun, unread) or len(words) > _MOST):
             self._words = words
+            self._trace.stop()
             return []
         return self._let_go(words)
 

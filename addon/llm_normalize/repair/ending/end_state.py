@@ -141,6 +141,11 @@ class EndState(ChoiceProgress):
         return bool(self.waiting or self.figures or self.notes)
 
     @property
+    def is_traceable(self) -> bool:
+        """Whether nothing waits but maybe a finish."""
+        return not (self.opening or self.usage or self.figures or self.notes)
+
+    @property
     def is_usage_due(self) -> bool:
         """Whether there are figures to be sent that nothing has to follow."""
         has_some = self.usage is not None or counts(self.figures)

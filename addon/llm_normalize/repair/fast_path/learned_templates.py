@@ -56,6 +56,10 @@ class Templates:
         self.known.clear()
         self._candidates.clear()
 
+    def go_on(self) -> None:
+        """Let those that are known hold in the state of now."""
+        self._before = self._state()
+
     def stop(self, error: Exception) -> None:
         """Learn nothing more of this stream: a bug was met, which may cost no more."""
         logger.error("%s: no more is learned", self._label, exc_info=error)

@@ -8,6 +8,7 @@ from ...chat.tool_calls.repeated_arguments import begins_object
 from ...wire.sse import LIMIT, Event, EventParser
 from ..outcome import EventRecord
 from ..output import Output
+from .stream_trace import StreamTrace
 from .template import Template
 
 logger = logging.getLogger(__name__)
@@ -19,6 +20,7 @@ class Patches:
     Args:
         known: The templates that hold now.
         parser: Whose events they are; it numbers them.
+        trace: What it has in common with other streams.
         seen: Records what the client has to have seen.
         output: Where they are sent.
         count: Called with an event that was changed: its number, its bytes before and
@@ -31,6 +33,7 @@ class Patches:
         self,
         known: Sequence[Template],
         parser: EventParser,
+        trace: StreamTrace,
         seen: Seen,
         output: Output,
         count: Callable[[int, bytes, bytes, Template], bool],
@@ -43,6 +46,7 @@ class Patches:
         """What no template knew last, to be tried once; None if they may be others now."""
         self._known = known
         self._parser = parser
+        self._trace = trace
         self._seen = seen
         self._output = output
         self._translate = output.translate
@@ -50,8 +54,10 @@ class Patches:
         self._label = label
         self._stop = stop
 
-    def of(self, data: bytes, n: int | None = None) -> bytes | None:
-        """Return what is sent for *data* if it is one event that a template knows.
+    def of(
+        self, data: bytes, n: int | None = None, *, may_wait: bool = False
+    ) -> bytes | None:
+        """Return what is sent for *data* if it is one event that is known.
 
         Else None, and nothing has happened. Most events go no further than here. Empty if
         nothing is sent for it: a translation may hold its text back.
@@ -59,6 +65,7 @@ class Patches:
         Args:
             data: What was received.
             n: Its place in the stream, if it has been parsed nevertheless.
+            may_wait: Whether whoever asks looks at what waits then.
         """
         parser = self._parser
         if n is None and not (parser.is_between and len(data) <= LIMIT):
@@ -85,8 +92,28 @@ class Patches:
             if out is not data and out != data:
                 self._changed(n, data, out, template)
             return out
+        if self._trace.follows:
+            return self._followed(data, n, may_wait=may_wait)
         self.unknown = data
         return None
+
+    def _followed(self, data: bytes, n: int | None, *, may_wait: bool) -> bytes | None:
+        """Return what is sent for *data* if it is the next event of a trace."""
+        if self.counted is not None:
+            return None  # its figures are part of what waits
+        parser, is_new = self._parser, n is None
+        n = parser.count if n is None else n
+        try:
+            found = self._trace.next(data, n, may_wait=may_wait)
+        except Exception as error:  # noqa: BLE001 - it goes the long way
+            self._trace.fail(error)
+            return None
+        if found is None:
+            return None
+        parser.count += is_new
+        sent, step = found
+        self._output.verbatim = step.verbatim
+        return sent
 
     def _changed(self, n: int, data: bytes, out: bytes, template: Template) -> None:
         try:
@@ -102,8 +129,10 @@ class Patches:
         """Add what is sent for the events of *data* that fit to *out*; return the rest."""
         if data == self.unknown and data.find(b"\n\n") == len(data) - 2:
             return data  # `of` was asked, and there is no other event in it
-        while self._known and (end := data.find(b"\n\n") + 1):
-            patched = self.of(data[: end + 1])
+        while (self._known or self._trace.follows) and (
+            end := data.find(b"\n\n") + 1
+        ):
+            patched = self.of(data[: end + 1], may_wait=True)
             if patched is None:
                 break
             if patched:

@@ -19,12 +19,12 @@ from ...wire.json_text import Json, loads
 from ..outcome import EventRecord
 from .template import COUNT, TEXT, Template, is_unicode, read, sameness
 
-# Words that fixes only ask for their presence; `_free_values` says where they may stand.
+# Words that fixes only ask for their presence; `free_values` says where they may stand.
 _DELTA_KEYS = ("content", "reasoning_content", "reasoning")
 _TOP_KEYS = ("obfuscation", "p")
 _KEYS = (*_DELTA_KEYS, *_TOP_KEYS, "arguments", "text")
-_HOLE = re.compile(
-    rb'"(?:%s)"[ \t]*:[ \t]*"(?P<text>%s)"|"\w*_tokens"[ \t]*:[ \t]*(?P<count>%s)(?![\w.+-])'
+HOLE = re.compile(
+    rb'"(?P<key>%s)"[ \t]*:[ \t]*"(?P<text>%s)"|"\w*_tokens"[ \t]*:[ \t]*(?P<count>%s)(?![\w.+-])'
     % ("|".join(_KEYS).encode(), TEXT, COUNT)
 )
 
@@ -68,8 +68,8 @@ def learn(record: EventRecord) -> Candidate | None:
         return None
     parts, texts, values = _parted(raw)
     same = sameness(texts)
-    free = _free_values(raw)
-    if not _are_same(values, [value for _, value in free]) or same != sameness(values):
+    free = free_values(raw)
+    if not are_same(values, [value for _, value in free]) or same != sameness(values):
         return None  # one stands where its words may count
     after = record.after[0]
     is_changed = record.fixes or after != raw
@@ -89,7 +89,7 @@ def learn(record: EventRecord) -> Candidate | None:
     return Candidate(template, texts, frozenset(key for key, _ in free))
 
 
-def _are_same(some: list[str | int], others: list[str | int]) -> bool:
+def are_same(some: list[str | int], others: list[str | int]) -> bool:
     """Tell whether both are the same values, in whichever order."""
     return some == others or Counter(some) == Counter(others)
 
@@ -113,13 +113,13 @@ def _continued(out: bytes, values: list[str | int]) -> tuple[tuple[int, int, int
     """Return (choice, tool call, number of the text) of the arguments in *out*."""
     return tuple(
         (index, index_of(call), values.index(function(call)["arguments"]))
-        for index, _, delta in deltas(_chunk_in(out))
+        for index, _, delta in deltas(chunk_in(out))
         for call in calls(delta)
         if function(call).get("arguments")
     )
 
 
-def _chunk_in(raw: bytes) -> Chunk:
+def chunk_in(raw: bytes) -> Chunk:
     """Return the chunk in the one data line of an event; without one, nothing."""
     try:
         (payload,) = [line[5:] for line in raw.splitlines() if line[:5] == b"data:"]
@@ -134,7 +134,7 @@ def _parted(raw: bytes) -> tuple[list[bytes], list[bytes], list[str | int]]:
     parts, texts = [], []
     values: list[str | int] = []
     at = 0
-    for match in _HOLE.finditer(raw):
+    for match in HOLE.finditer(raw):
         kind = match.lastgroup or ""
         start, end = match.span(kind)
         parts.append(raw[at:start])
@@ -146,12 +146,12 @@ def _parted(raw: bytes) -> tuple[list[bytes], list[bytes], list[str | int]]:
 
 def may_fit(raw: bytes) -> bool:
     """Tell whether *raw* is framed as one event, and has a text that may vary."""
-    return raw.endswith(b"\n\n") and b"\r" not in raw and bool(_HOLE.search(raw))
+    return raw.endswith(b"\n\n") and b"\r" not in raw and bool(HOLE.search(raw))
 
 
-def _free_values(raw: bytes) -> list[tuple[str, str | int]]:
+def free_values(raw: bytes) -> list[tuple[str, str | int]]:
     """Return (key, value) where it means no more to any fix than that there is one."""
-    chunk = _chunk_in(raw)
+    chunk = chunk_in(raw)
     found = [*_texts_in(chunk, *_TOP_KEYS), *_counts_in(chunk.get("usage"))]
     if usage_of(chunk) and "completion_tokens" not in dict(found):
         return []  # figures that have not counted the answer replace no others

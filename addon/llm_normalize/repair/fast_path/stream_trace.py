@@ -1,0 +1,188 @@
+"""One stream on the trace of its place: it follows, takes a side exit, and records.
+
+It follows from its beginning, as long as each event fits a step that two others have
+gone. No event is read then: what is sent, and what waits, stands in the step. At a side
+exit (an event that fits nothing, a timer, a break, an end elsewhere) the events are read
+after all, and nothing of that is sent: so the stream is where it would be, had it gone the
+long way. From there on what becomes of its events is recorded.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from ...chat.chunks.chunk import Tokens
+from ...wire.sse import Event
+from ..outcome import EventRecord
+from .template import Template
+from .trace import STEPS, Closed, Edge, Node, Place, Step, fill
+from .trace_step import Result, Said, step_of
+
+logger = logging.getLogger(__name__)
+
+
+class StreamTrace:
+    """One stream on the trace of its place.
+
+    Args:
+        place: The place; None for a stream that shares nothing.
+        known: The templates that hold: those of a step take their place.
+        close: Has a record observed.
+        label: Names the stream in log lines.
+    """
+
+    def __init__(
+        self,
+        place: Place | None,
+        known: list[Template],
+        close: Callable[[EventRecord], None],
+        label: str,
+    ) -> None:
+        self.follows = place is not None
+        """Whether no event has been read so far."""
+        self.waits = False
+        """Whether something waits, in a stream that follows."""
+        self._place = place
+        self._node = place.root if place is not None else None
+        self._known, self._close, self._label = known, close, label
+        self._said = Said([], {}, [])
+        self._varied: list[bytes] = []  # all that varied so far, but counts
+
+    @property
+    def records(self) -> bool:
+        """Whether what becomes of the next event is recorded."""
+        return self._node is not None and not self.follows
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is sent at the stream's end, if that is now."""
+        return self.follows and self._node is not None and self._node.ends > 1
+
+    @property
+    def tokens(self) -> Tokens:
+        """The figures of a stream that follows."""
+        return self._said.tokens
+
+    # -- following -----------------------------------------------------------------
+
+    def next(self, raw: bytes, n: int, *, may_wait: bool) -> tuple[bytes, Step] | None:
+        """Take the step that an event fits, if any, and return what is sent for it.
+
+        Args:
+            raw: The event.
+            n: Its place in the stream.
+            may_wait: Whether whoever asks looks at `waits` then.
+        """
+        node = self._node
+        if node is None or self.waits and not may_wait:
+            return None
+        for edge in node.edges:
+            if edge.step.waits and not may_wait:
+                continue
+            found = edge.fit(raw, self._said.values)
+            if found is not None and not self._said.grows(edge.step.keys, found[1]):
+                return self._take(edge, Event(raw, n), *found)
+        return None
+
+    def _take(
+        self, edge: Edge, event: Event, values: list[bytes], texts: list[bytes]
+    ) -> tuple[bytes, Step]:
+        step = edge.step
+        sent = event.raw if step.sent is None else fill(step.sent, values, texts)
+        records = [self._record(each, event, values, texts) for each in step.closed]
+        self._known[:] = [loop.template(values) for loop in step.loops]
+        self.waits = step.waits
+        if step.tokens is not None:
+            prompt, completion = step.tokens
+            self._said.tokens = (
+                None if prompt is None else int(texts[prompt]),
+                None if completion is None else int(texts[completion]),
+            )
+        self._go(edge.node, step, event, values, texts)
+        for record in records:
+            self._close(record)
+        return sent, step
+
+    def _record(
+        self, closed: Closed, event: Event, values: list[bytes], texts: list[bytes]
+    ) -> EventRecord:
+        n, before = event.n + closed.offset, None
+        if closed.back is not None:
+            of = self._said.events[-closed.back] if closed.back else event
+            n, before = of.n, of.raw
+        after = [fill(each, values, texts) for each in closed.after]
+        fixes = list(closed.fixes)
+        return EventRecord(n, before, after, fixes, moved=closed.moved)
+
+    def _go(
+        self,
+        node: Node,
+        step: Step,
+        event: Event,
+        values: list[bytes],
+        texts: list[bytes],
+    ) -> None:
+        """Be at *node*, behind *event*."""
+        said = self._said
+        self._node = node
+        self._varied += self._new(step, values, texts)
+        said.values = values
+        for text, key in zip(texts, step.keys, strict=True):
+            if key is not None:
+                said.last[key] = text
+        said.events.append(event)
+
+    def _new(self, step: Step, values: list[bytes], texts: list[bytes]) -> list[bytes]:
+        """Return what varies in an event, but counts."""
+        keyed = zip(texts, step.keys, strict=True)
+        own = [text for text, key in keyed if key is not None]
+        return values[len(self._said.values) :] + own
+
+    def leave(self) -> Sequence[Event]:
+        """Follow no more; return the events that have to be read now."""
+        if not self.follows:
+            return ()
+        self.follows = self.waits = False
+        return self._said.events
+
+    def fail(self, error: Exception) -> None:
+        """Forget all traces of the place: a bug was met, which may cost no more."""
+        logger.error("%s: its traces are forgotten", self._label, exc_info=error)
+        if self._place is not None:
+            self._place.forget()
+        self._node = None
+
+    # -- recording -----------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Record no more: what becomes of the next event depends on more than a trace."""
+        self._node = None
+        self.follows = False
+        self._said = Said([], {}, [])
+        self._varied.clear()
+
+    def record(self, event: Event, result: Result) -> None:
+        """Record what became of an event on the long way. Never raises."""
+        node, place = self._node, self._place
+        if node is None or place is None:
+            return
+        then = None
+        if place.learns and len(self._said.events) < STEPS:
+            try:
+                step, values, texts = step_of(event, result, self._said)
+                varied = (*self._varied, *self._new(step, values, texts))
+                then = place.go(node, step, varied)
+            except ValueError:
+                pass
+            except Exception as error:  # noqa: BLE001 - it costs the trace only
+                self.fail(error)
+        if then is None:
+            self.stop()
+        else:
+            self._said.tokens = result.tokens
+            self._go(then, step, event, values, texts)
+
+    def end(self, *, is_silent: bool) -> None:
+        """Record an end at which nothing was sent any more, if *is_silent*."""
+        if self._node is not None and is_silent:
+            self._node.ends += 1
+        self.stop()

@@ -1,0 +1,371 @@
+"""What the streams of one place have in common: their events, step by step.
+
+Streams of one provider begin and end alike. What one of them has learned on the long way
+is a *trace*: a step for each event, with what was sent for it. A stream that begins like
+two before it follows their trace, and none of its events is read. The words are those of
+tracing compilers: a *guard* tells whether an event is that of a step, and where none
+fits, the stream takes a *side exit* (`stream_trace.py`).
+
+Of what an event says only these may vary: texts and counts, as in a template, and the
+values that a stream has for itself, its id and the time of its creation. All else
+is compared byte by byte.
+
+Why no stream can spoil another's: what becomes of a stream depends on its bytes, and on
+what is part of the key of a place. A step says what became of such bytes, so it is as
+true for any other stream of that place. It counts once two streams have gone the long
+way to it, with the same result, though every text and value was another in each, and once
+no fix reads their words (`Fix.watched`; of texts that may grow, those that do not begin
+with the last one). Whatever is sent that is not in the event itself, or a value of
+the stream, makes no step: figures that were held back, ids that were made up.
+
+A place is forgotten when it was used least recently, when it has too many steps, and when
+a bug is met in it; it learns no more where its streams never agree.
+"""
+
+import itertools
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+from .template import COUNT, TEXT, Template, is_unicode, read, sameness
+from .template_candidate import HOLE
+
+PLACES = 64
+STEPS = 24
+"""Steps of a trace from its beginning: what is longer has not settled."""
+NODES = 256
+"""Steps of a place, seen once or twice."""
+_GUARDS = 8
+"""Steps from one node: a stream that fits none of so many is another's."""
+_TRIES = 160
+"""Steps that the streams of a place record although none was seen twice since."""
+LONGEST = 4096
+"""Bytes of an event."""
+
+TEXT_KIND, COUNT_KIND = -1, -2
+_OWN = (
+    rb'"id"[ \t]*:[ \t]*"(?:[A-Za-z]{2,16}[-_])?(?P<id>(?=[\w-]*[0-9])[\w-]{6,128})"'
+    rb'|"created"[ \t]*:[ \t]*(?P<created>1[0-9]{9})(?![\w.+-])'
+)
+_HOLES = re.compile(HOLE.pattern + rb"|" + _OWN)
+_OWN_HOLES = re.compile(_OWN)
+_GROUPS = {
+    TEXT_KIND: rb"(%s)" % TEXT,
+    COUNT_KIND: rb"(%s)(?![\w.+-])" % COUNT,
+    "id": rb"((?=[\w-]*[0-9])[\w-]{6,128})",
+    "created": rb"(1[0-9]{9})(?![\w.+-])",
+}
+
+type Parts = tuple[bytes | int, ...]
+"""Bytes, and what stands between them: numbers of an event's own texts and counts, from
+0; of the stream's values, `~number`."""
+
+
+def fill(parts: Parts, values: Sequence[bytes], texts: Sequence[bytes]) -> bytes:
+    """Return *parts* with the *values* of a stream and the *texts* of an event."""
+    return b"".join(
+        [
+            part
+            if isinstance(part, bytes)
+            else values[~part]
+            if part < 0
+            else texts[part]
+            for part in parts
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A template that holds at a node, of any stream."""
+
+    head: Parts
+    between: tuple[Parts, ...]
+    tail: Parts
+    out: tuple[Parts | int, ...]
+    same: tuple[int, ...]
+    fixes: tuple[str, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, template: Template, values: Sequence[bytes]) -> "Loop":
+        """Return *template*, of a stream with these *values*; ValueError for others."""
+        return cls(
+            _valued(template.head, values),
+            tuple(_valued(each, values) for each in template.between),
+            _valued(template.tail, values),
+            tuple(
+                each if isinstance(each, int) else _valued(each, values)
+                for each in template.out
+            ),
+            template.same,
+            template.fixes,
+            template.counts,
+        )
+
+    def template(self, values: Sequence[bytes]) -> Template:
+        """Return the template of a stream with these *values*."""
+        return Template(
+            head=fill(self.head, values, ()),
+            between=tuple(fill(each, values, ()) for each in self.between),
+            tail=fill(self.tail, values, ()),
+            same=self.same,
+            out=tuple(
+                each if isinstance(each, int) else fill(each, values, ())
+                for each in self.out
+            ),
+            fixes=self.fixes,
+            calls=(),
+            counts=self.counts,
+        )
+
+
+def _valued(data: bytes, values: Sequence[bytes]) -> Parts:
+    """Return *data* with the numbers of the *values* in it; ValueError for others."""
+    parts: list[bytes | int] = []
+    at = 0
+    for match in _OWN_HOLES.finditer(data):
+        start, end = match.span(match.lastgroup or "")
+        parts += [data[at:start], ~values.index(data[start:end])]
+        at = end
+    return (*parts, data[at:])
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A record that is complete with a step.
+
+    Attributes:
+        back: How many steps ago its event was received; None if it was added.
+        offset: Its number, less that of the step's event.
+        after: What was sent.
+        fixes: What changed it.
+        moved: As in `EventRecord`.
+    """
+
+    back: int | None
+    offset: int
+    after: tuple[Parts, ...]
+    fixes: tuple[str, ...]
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An event, and what becomes of it.
+
+    Attributes:
+        received: The bytes around what varies.
+        kinds: What that is: the number of a value of the stream, a text, a count.
+        names: The kind of each value of the stream.
+        same: For each text or count the number of the first one that is its equal.
+        keys: (choice, key) of each text; None of a count.
+        sent: What is sent; None if that is what was received.
+        closed: The records that are complete then.
+        verbatim: See `Output`.
+        waits: Whether something waits after it.
+        tokens: The numbers of the counts that are the stream's figures; None if it
+            has none.
+        loops: What settled events look like after it.
+    """
+
+    received: tuple[bytes, ...]
+    kinds: tuple[int, ...]
+    names: tuple[str, ...]
+    same: tuple[int, ...]
+    keys: tuple[tuple[int, str] | None, ...]
+    sent: Parts | None
+    closed: tuple[Closed, ...]
+    verbatim: bool
+    waits: bool
+    tokens: tuple[int | None, int | None] | None
+    loops: tuple[Loop, ...]
+
+    @property
+    def guard(self) -> Hashable:
+        """What an event of it looks like."""
+        return self.received, self.kinds, self.same
+
+
+class Edge:
+    """A step that two streams have gone.
+
+    Args:
+        step: The step.
+        node: Where it leads.
+    """
+
+    def __init__(self, step: Step, node: "Node") -> None:
+        self.step = step
+        self.node = node
+        pattern = re.escape(step.received[0])
+        names = iter(step.names)
+        for kind, part in zip(step.kinds, step.received[1:], strict=True):
+            name = kind if kind < 0 else next(names)
+            pattern += _GROUPS[name] + re.escape(part)
+        self._match = re.compile(pattern).fullmatch
+
+    def fit(
+        self, raw: bytes, values: list[bytes]
+    ) -> tuple[list[bytes], list[bytes]] | None:
+        """Return the values of the stream and the texts, if *raw* is its event.
+
+        Args:
+            raw: The event.
+            values: The values of the stream so far.
+        """
+        match = self._match(raw)
+        if match is None:
+            return None
+        texts: list[bytes] = []
+        for kind, found in zip(self.step.kinds, match.groups(), strict=True):
+            if kind < 0:
+                texts.append(found)
+            elif kind < len(values):
+                if values[kind] != found:
+                    return None
+            elif found in values:
+                return None  # two that were different are the same
+            else:
+                values = [*values, found]
+        if not raw.isascii() and not is_unicode(raw):
+            return None
+        if texts and not (sameness(texts) == self.step.same and self._are_free(texts)):
+            return None
+        return values, texts
+
+    def _are_free(self, texts: list[bytes]) -> bool:
+        """Tell whether no text is spelled or begins in a way that may matter."""
+        if self.step.sent is not None and any(b"\\" in each for each in texts):
+            return False  # it may be spelled anew
+        keyed = zip(texts, self.step.keys, strict=True)
+        return not overlap({text for text, key in keyed if key is not None})
+
+
+def overlap(texts: set[bytes]) -> bool:
+    """Tell whether any of *texts*, all different, begins with another one."""
+    if len(texts) < 2:  # noqa: PLR2004 - which is the rule
+        return False
+    ordered = sorted(read(each) for each in texts)
+    return any(then.startswith(one) for one, then in itertools.pairwise(ordered))
+
+
+def begins_with(text: bytes, last: bytes) -> bool:
+    """Tell whether *text*, as it is spelled in JSON, begins with *last*."""
+    if b"\\" in text or b"\\" in last:
+        return read(text).startswith(read(last))
+    return text.startswith(last)
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """Where the streams of a place are after the same steps.
+
+    Attributes:
+        edges: The steps that two have gone from here.
+        tried: Those that one has gone, where they lead, and what varied in it.
+        unsure: Guards whose events have not had the same result.
+        ends: How many streams have ended here, with nothing sent any more.
+    """
+
+    edges: list[Edge] = field(default_factory=list)
+    tried: "dict[Step, tuple[Node, tuple[bytes, ...]]]" = field(default_factory=dict)
+    unsure: set[Hashable] = field(default_factory=set)
+    ends: int = 0
+
+
+class Place:
+    """The traces of one place.
+
+    Args:
+        forget: Forgets it.
+    """
+
+    def __init__(self, forget: Callable[[], None] = lambda: None) -> None:
+        self.root = Node()
+        self.forget = forget
+        self._nodes = 0
+        self._tries = 0
+
+    @property
+    def learns(self) -> bool:
+        """Whether a stream that goes the long way is worth recording."""
+        return self._tries < _TRIES
+
+    def go(self, node: Node, step: Step, said: tuple[bytes, ...]) -> Node | None:
+        """Return where *step* leads from *node*; None if it leads nowhere.
+
+        Args:
+            node: Where the stream is.
+            step: What it has gone the long way.
+            said: All that varied in it so far.
+        """
+        self._tries += 1
+        if step.guard in node.unsure or any(
+            each.step.guard == step.guard for each in node.edges
+        ):
+            return None
+        found = node.tried.get(step)
+        if found is None:
+            others = [each for each in node.tried if each.guard == step.guard]
+            if others:
+                for each in others:
+                    del node.tried[each]
+                node.unsure.add(step.guard)
+                return None
+            return self._add(node, step, said)
+        then, before = found
+        if any(map(bytes.__eq__, before, said)):
+            node.tried[step] = then, said  # the next one may differ from this one
+            return then
+        del node.tried[step]
+        node.edges = [Edge(step, then), *node.edges][:_GUARDS]
+        self._tries = 0
+        return then
+
+    def _add(self, node: Node, step: Step, said: tuple[bytes, ...]) -> Node | None:
+        self._nodes += 1
+        if self._nodes > NODES:
+            self.forget()
+            return None
+        if len(node.tried) >= _GUARDS:
+            del node.tried[next(iter(node.tried))]
+        if len(node.unsure) > _GUARDS:
+            return None
+        then = Node()
+        node.tried[step] = then, said
+        return then
+
+
+class Traces:
+    """The places of all streams; the one used longest ago is forgotten first."""
+
+    def __init__(self) -> None:
+        self._places: OrderedDict[Hashable, Place] = OrderedDict()
+
+    def at(self, key: Hashable) -> Place:
+        """Return the place that *key* names: all that decides but a stream's bytes."""
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = Place(lambda: self._forget(key))
+            if len(self._places) > PLACES:
+                self._places.popitem(last=False)
+        else:
+            self._places.move_to_end(key)
+        return place
+
+    def _forget(self, key: Hashable) -> None:
+        self._places.pop(key, None)
+
+
+def holes(raw: bytes) -> tuple[list[bytes], list[tuple[str, str, bytes]]]:
+    """Return the bytes around what may vary in *raw*, and that: kind, key, bytes."""
+    parts, found, at = [], [], 0
+    for match in _HOLES.finditer(raw):
+        kind = match.lastgroup or ""
+        start, end = match.span(kind)
+        parts.append(raw[at:start])
+        found.append((kind, (match["key"] or b"").decode(), raw[start:end]))
+        at = end
+    return [*parts, raw[at:]], found

@@ -1,0 +1,196 @@
+"""What one event on the long way tells of others: a step, as the trace of a place has it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...chat.chunks.chunk import Tokens, calls, choices, deltas, index_of
+from ...wire.sse import Event
+from ..outcome import EventRecord
+from .template import Template, read, sameness
+from .template_candidate import are_same, chunk_in, free_values
+from .trace import (
+    COUNT_KIND,
+    LONGEST,
+    TEXT_KIND,
+    Closed,
+    Loop,
+    Parts,
+    Step,
+    begins_with,
+    holes,
+    overlap,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of an event on the long way.
+
+    Attributes:
+        sent: What was sent for it.
+        closed: The records that were complete then.
+        verbatim: See `Output`.
+        waits: Whether something waits.
+        tokens: The stream's figures.
+        known: The templates that hold.
+    """
+
+    sent: bytes
+    closed: Sequence[EventRecord]
+    verbatim: bool
+    waits: bool
+    tokens: Tokens
+    known: Sequence[Template]
+
+
+@dataclass(slots=True)
+class Said:
+    """What varies in the events of one stream.
+
+    Attributes:
+        values: What only this stream has: its id, and the like.
+        last: The last text, by choice and key.
+        events: The events of all steps so far.
+        tokens: Its figures.
+    """
+
+    values: list[bytes]
+    last: dict[tuple[int, str], bytes]
+    events: list[Event]
+    tokens: Tokens = (None, None)
+
+    def grows(
+        self, keys: Sequence[tuple[int, str] | None], texts: Sequence[bytes]
+    ) -> bool:
+        """Tell whether any of *texts* begins with the last one of its choice.
+
+        Fixes may still read their words then.
+        """
+        return any(
+            begins_with(text, last)
+            for text, key in zip(texts, keys, strict=True)
+            if key is not None
+            for (index, _), last in self.last.items()
+            if index == key[0]
+        )
+
+
+def step_of(
+    event: Event, result: Result, said: Said
+) -> tuple[Step, list[bytes], list[bytes]]:
+    """Return the step of an event, the stream's values, and what varies in it beside.
+
+    Args:
+        event: The event.
+        result: What became of it.
+        said: What the stream has said before.
+
+    Raises:
+        ValueError: What became of it depends on more than a step tells.
+    """
+    if len(event.raw) > LONGEST:
+        raise ValueError("it is too long")
+    received, found = holes(event.raw)
+    index = _choice_in(event.raw)
+    values, texts = list(said.values), list[bytes]()
+    kinds, names, keys = list[int](), list[str](), list[tuple[int, str] | None]()
+    for kind, key, value in found:
+        if kind in ("text", "count"):
+            kinds.append(TEXT_KIND if kind == "text" else COUNT_KIND)
+            keys.append((index, key) if kind == "text" else None)
+            texts.append(value)
+            continue
+        if value not in values:
+            values.append(value)
+        kinds.append(values.index(value))
+        names.append(kind)
+    _require_free(event.raw, keys, texts, is_same=result.sent == event.raw)
+    if said.grows(keys, texts):
+        raise ValueError("its words decide")
+    step = Step(
+        tuple(received),
+        tuple(kinds),
+        tuple(names),
+        sameness(texts),
+        tuple(keys),
+        None if result.sent == event.raw else _parts(result.sent, values, texts),
+        tuple(
+            _closed(each, event, said.events, values, texts) for each in result.closed
+        ),
+        result.verbatim,
+        result.waits,
+        _tokens(result.tokens, keys, texts) if result.tokens != said.tokens else None,
+        tuple(Loop.of(each, values) for each in result.known),
+    )
+    return step, values, texts
+
+
+def _choice_in(raw: bytes) -> int:
+    """Return the index of the choice in *raw*, which must be the only one."""
+    chunk = chunk_in(raw)
+    found = choices(chunk)
+    if len(found) > 1 or any(calls(delta) for _, _, delta in deltas(chunk)):
+        raise ValueError("what it says is looked up later")
+    return index_of(found[0]) if found else 0
+
+
+def _require_free(
+    raw: bytes,
+    keys: Sequence[tuple[int, str] | None],
+    texts: Sequence[bytes],
+    *,
+    is_same: bool,
+) -> None:
+    """Raise ValueError if the words of *texts* may decide."""
+    read_texts = [
+        read(text) if key is not None else int(text)
+        for key, text in zip(keys, texts, strict=True)
+    ]
+    free = [value for _, value in free_values(raw)]
+    if not are_same(read_texts, free) or sameness(read_texts) != sameness(texts):
+        raise ValueError("one stands where its words may count")
+    if not is_same and any(b"\\" in each for each in texts):
+        raise ValueError("one is spelled anew")
+    if overlap({text for key, text in zip(keys, texts, strict=True) if key is not None}):
+        raise ValueError("one may tell another again")
+
+
+def _parts(data: bytes, values: Sequence[bytes], texts: Sequence[bytes]) -> Parts:
+    """Return *data* with the numbers of what varies; ValueError if that is not all."""
+    around, found = holes(data)
+    parts: list[bytes | int] = [around[0]]
+    for (kind, _, value), then in zip(found, around[1:], strict=True):
+        is_text = kind in ("text", "count")
+        parts += [texts.index(value) if is_text else ~values.index(value), then]
+    return tuple(parts)
+
+
+def _closed(
+    record: EventRecord,
+    event: Event,
+    events: Sequence[Event],
+    values: Sequence[bytes],
+    texts: Sequence[bytes],
+) -> Closed:
+    back = None
+    if record.before is not None:
+        received = [event, *reversed(events)]
+        back = [each.n for each in received].index(record.n)
+        if received[back].raw != record.before:
+            raise ValueError("it is not that of one event")
+    after = tuple(_parts(each, values, texts) for each in record.after)
+    fixes = tuple(record.fixes)
+    return Closed(back, record.n - event.n, after, fixes, record.moved)
+
+
+def _tokens(
+    tokens: Tokens, keys: Sequence[tuple[int, str] | None], texts: Sequence[bytes]
+) -> tuple[int | None, int | None]:
+    counts = [
+        None if key is not None else text
+        for key, text in zip(keys, texts, strict=True)
+    ]
+    prompt, completion = (
+        None if each is None else counts.index(b"%d" % each) for each in tokens
+    )
+    return prompt, completion
