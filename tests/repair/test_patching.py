@@ -4,6 +4,7 @@ import pytest
 
 from llm_normalize.chat.stream_state import Seen
 from llm_normalize.repair.fast_path.patching import Patches
+from llm_normalize.repair.fast_path.stream_trace import StreamTrace
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire
@@ -41,8 +42,9 @@ class Way:
             self.counted.append(reported)
             return will_do
 
+        trace = StreamTrace(None, [], self.output.close, "label")
         self.patches = Patches(
-            [*known], self.parser, self.seen, self.output, count, "label"
+            [*known], self.parser, trace, self.seen, self.output, count, "label"
         )
 
 

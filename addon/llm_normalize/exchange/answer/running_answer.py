@@ -16,6 +16,7 @@ from ...records.flow_metadata import ENDS
 from ...records.record_line import Record
 from ...records.snapshot import KEY, Snapshot
 from ...records.statistics import Stats
+from ...repair.fast_path.trace import Place, Traces
 from ...repair.output import Output
 from ...repair.translated_output import TRANSLATED, TranslatedOutput
 from ...repair.words_in_stream import WordsInStream
@@ -156,12 +157,15 @@ class RunningAnswer:
         """Its name in log lines."""
         return f"normalize: {brief(self.record.host)} (flow {self.flow.id})"
 
-    def stream_through(self, decoder: Decoder, turn: Turn | None = None) -> Rewriter:
+    def stream_through(
+        self, decoder: Decoder, turn: Turn | None = None, traces: Traces | None = None
+    ) -> Rewriter:
         """Have its body pass a rewriter, which is returned.
 
         Args:
             decoder: Undoes the content encoding.
             turn: Bounds what is looked at, shared with other streams.
+            traces: What streams have in common.
         """
         settings, record, flow = self.settings, self.record, self.flow
         label = self.label
@@ -177,6 +181,7 @@ class RunningAnswer:
                 label,
                 record.count,
                 output,
+                self._place_in(traces) if traces is not None else None,
             ),
             decoder,
             repair=not settings.observe,
@@ -187,6 +192,15 @@ class RunningAnswer:
         )
         self.rewriter.beyond = _BEYOND if self.translated is not None else 0
         return self.rewriter
+
+    def _place_in(self, traces: Traces) -> Place | None:
+        """Return what is known of streams for which all is the same but their bytes."""
+        growth = self.asked.growth
+        if growth.place is None or growth.known or self.translated is not None:
+            return None  # what was proved may be disproved
+        # Nothing that is made of these two is known of others.
+        asked = replace(self.asked, id="", time=0)
+        return traces.at((growth.place, asked, tuple(self.settings.fixes)))
 
     def prepare_headers(self, response: http.Response) -> None:
         """Make the headers of *response* those of the stream that is sent."""
@@ -228,7 +242,7 @@ class RunningAnswer:
         """Write the record, with its *figures*: events, bytes in, bytes out."""
         record = self.record
         if self.rewriter is not None:
-            record.tokens = self.rewriter.pipeline.seen.tokens
+            record.tokens = self.rewriter.pipeline.tokens
         line = record.close(status, end, *figures)
         names = dict.fromkeys(name for name, _, _ in record.request)
         fixes = {name: n for name, n in line["fixes"].items() if name != TRANSLATED}

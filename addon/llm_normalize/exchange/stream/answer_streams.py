@@ -11,6 +11,7 @@ from typing import Any
 from mitmproxy import http
 from mitmproxy.utils import asyncio_utils
 
+from ...repair.fast_path.trace import Traces
 from ...wire.content_encoding import decoder_for
 from ..answer.running_answer import RunningAnswer
 from ..exchange import Exchange
@@ -29,6 +30,7 @@ class AnswerStreams:
 
     def __init__(self) -> None:
         self._turn = Turn(_soon)
+        self._traces = Traces()
         self._can_send = True
 
     def begin(self, running: RunningAnswer) -> None:
@@ -38,7 +40,7 @@ class AnswerStreams:
         assert response is not None
         decoder = decoder_for(response.headers.get("content-encoding", ""))
         assert decoder is not None
-        rewriter = running.stream_through(decoder, self._turn)
+        rewriter = running.stream_through(decoder, self._turn, self._traces)
         rewriter.on_growth = running.show_growth
         rewriter.on_much = functools.partial(self._slow_down, flow)
         if not settings.observe:
