@@ -614,7 +614,7 @@ def test_bug_in_what_was_not_read_costs_the_repair_only(
     play = Play()
     play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
     assert play.pipeline._patches.counted
-    monkeypatch.setattr(play.pipeline, "_event", None)
+    monkeypatch.setattr(play.pipeline.long_way, "event", None)
     said = wire([chunk({}, finish=""), nim(" raw")])
     out = play.feed(said)
     assert out.endswith(said)

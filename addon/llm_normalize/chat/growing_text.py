@@ -19,7 +19,7 @@ Arguments of calls need no memory: where no object may follow, the second fragme
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ..wire.json_text import frozen
 from .chunks.chunk import Chunk, deltas, envelope_of

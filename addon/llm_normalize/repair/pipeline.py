@@ -6,18 +6,13 @@ which `observe` gets when all of it has been sent.
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ..chat.chunks.chunk import Tokens, choices, is_chunk
-from ..chat.errors.chunk_errors import is_error
+from ..chat.chunks.chunk import Tokens
 from ..chat.stream_state import Asked, Seen
-from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
-from ..wire.json_text import Json
+from ..wire.event_boundary import DONE, EVENT
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized, encode
-from . import payload as payloads
-from .ending.stream_end import Ending
 from .fast_path.learned_templates import Templates
 from .fast_path.patching import Patches
 from .fast_path.stream_trace import StreamTrace
@@ -26,7 +21,8 @@ from .fast_path.trace import Place
 from .fast_path.trace_step import Result
 from .fix import Fix
 from .fix_chain import Chain
-from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
+from .long_way import COMMENT, LongWay
+from .outcome import EventRecord, Outcome
 from .output import Output
 
 logger = logging.getLogger(__name__)
@@ -40,20 +36,13 @@ TURN = 320 * EVENT
 at once of an ordinary stream (64 KiB, events of 120 bytes). Of what no two are alike, the
 rest passes as it is; events that are alike cost next to nothing (fast_path/template.py).
 """
-_PARTS = 192
-"""Tool calls of one event, and events on one line. What has more passes raw."""
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
 """Comments of one run that have a record of their own; the others share one."""
 _BYTES = 7  # 128 of them cost as much as a bracket
-_FEW = 10_000  # bytes of an event whose values are not counted
 _COMPARED = 128
 """Choices and calls of a stream that learns: to compare more costs more than it spares."""
-BODY = 2 * 1024 * 1024
-"""Bytes of a body that is repaired within a stream: it takes longer than an event does."""
 _END = encode(DONE)
-_COMMENT = "comment-sent"
-_COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
 _ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
 
 
@@ -82,16 +71,15 @@ class Pipeline:
         place: Place | None = None,
     ) -> None:
         self.seen = Seen()
-        self.largest_body = BODY
-        self.raw_events: Counter[Outcome] = Counter()  # that passed unread, by reason
         self._parser = EventParser()
         self._label = label
         self._chain = chain = Chain(fixes, asked, self.seen, label)
         verbatim = "line-end-cr" not in chain.names
-        self._drops_comments = _COMMENT in chain.names
+        self._drops_comments = COMMENT in chain.names
         self.output = output = make_output(observe, label, verbatim=verbatim)
-        self._sender = sender = ChunkSender(output.emit, output.close, chain.ride)
-        self._ending = Ending(asked, self.seen, chain, sender, self._close)
+        self.long_way = LongWay(asked, chain, self.seen, self._parser, output)
+        self.raw_events = self.long_way.raw_events
+        self._ending = self.long_way.ending
         self._templates = Templates(self._state, lambda: chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
         self._trace = trace = StreamTrace(place, known, output.close, label)
@@ -102,10 +90,7 @@ class Pipeline:
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
-        self._has_ended = False
         self._due = b""  # bytes of the block at hand that have not been sent
-        # What the event at hand says by OpenAI's framing, if that is not understood.
-        self._decoded: tuple[bytes, Json, Outcome] | None = None
 
     @property
     def events(self) -> int:
@@ -140,9 +125,9 @@ class Pipeline:
         if self._trace.has_ended and self._parser.is_between:
             return []
         self.output.closed = []
-        self._has_ended = True
+        self.long_way.has_ended = True
         self._run(b"")
-        self._has_ended = False  # an empty HTTP/2 frame is no end
+        self.long_way.has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
         out = self.output.drain()
         is_silent = self._ending.state.done and not (out or self.output.closed)
@@ -158,7 +143,7 @@ class Pipeline:
         self.seen.n = self._parser.count
         if self._parser.in_oversized:
             self._ending.make_way(self._parser.count, last=True)
-        self._flush(self._parser.count)
+        self.long_way.flush(self._parser.count)
         self._ending.end(self._parser.count)
 
     @property
@@ -212,7 +197,7 @@ class Pipeline:
             return
         self.seen.n = n = max(self._parser.count - 1, 0)
         if last:
-            self._flush(n)
+            self.long_way.flush(n)
         self._ending.release(n, last=last)
 
     def rescue(self) -> bytes:
@@ -333,7 +318,7 @@ class Pipeline:
         if self._broken:
             self.output.emit(record, event.raw)
         else:
-            self._guarded(self._event, record, event)
+            self._guarded(self.long_way.event, record, event)
         self._due = b""
         self.output.end(record)
         if len(event.raw) > _WATCHED:
@@ -380,7 +365,7 @@ class Pipeline:
             self._drop(item.n + len(found), rest, item.count - len(found))
 
     def _drop(self, n: int, comments: bytes, count: int) -> None:
-        record = EventRecord(n, comments, fixes=[_COMMENT])
+        record = EventRecord(n, comments, fixes=[COMMENT])
         self.output.emit(record, b"\n" * count)
         self._due = self._due[len(comments) :]
         self.output.close(record)
@@ -394,7 +379,7 @@ class Pipeline:
         self._trace.stop()  # its figures are those of one event of many
         try:
             with self.output.nothing():
-                self._event(EventRecord(event.n, event.raw), event)
+                self.long_way.event(EventRecord(event.n, event.raw), event)
         except Exception:
             logger.exception(_OVER, self._label)
             self._bail(None)
@@ -420,7 +405,7 @@ class Pipeline:
         """Read an event that has been sent."""
         record = EventRecord(event.n, event.raw)
         self.output.begin(record)
-        self._event(record, event)
+        self.long_way.event(record, event)
         self.output.end(record)
 
     def _state(self) -> object:
@@ -453,191 +438,3 @@ class Pipeline:
         self._bail(record)
         record.fixes.clear()
         self.output.emit(record, due)
-
-    def _pass(
-        self, record: EventRecord, data: bytes, reason: Outcome, payload: bytes = b""
-    ) -> None:
-        """Send what is not understood as it is; of *payload* clients may read a chunk."""
-        value = payloads.replaced(payload, reason)
-        if (
-            is_chunk(value)
-            and choices(value)
-            and not payloads.is_failure(value, self.seen)
-        ):
-            self._ending.passed(Outgoing(record, value, data))
-            self.seen.note(value)
-        else:
-            self._ending.other()
-            if DONE in data:  # by their own framing
-                self._make_way(record.n)
-        self.raw_events[reason] += 1
-        self.output.emit(record, data)
-
-    # -- one block ---------------------------------------------------------------
-
-    def _event(self, record: EventRecord, event: Event) -> None:
-        if event.is_value and len(event.raw) > self.largest_body:
-            self._pass(record, event.raw, Outcome.TOO_LARGE)
-            return
-        closed = event.closed  # a fix may close it
-        self.seen.n, self.seen.is_value = event.n, event.is_value
-        self._decoded = None
-        if self._is_sent(record, event):
-            return
-        framed = self._frame(record, event)
-        for each in framed:
-            raw = each.encode() if record.fixes else event.raw
-            if not each.closed and each.data != DONE:
-                self._make_way(record.n)
-            outcome = self._framed(record, each, raw)
-            if outcome is Outcome.UNDERSTOOD:
-                continue
-            if len(framed) == 1:
-                # Not ours to reframe: the client's parser may know what it is.
-                record.fixes.clear()
-                # Amid a stream line ends part the events; at its end one is cut off.
-                raw, each.closed = event.raw, closed or not self._has_ended
-                if not closed:
-                    self._make_way(record.n)
-            if not self._replace(record, each, outcome):
-                self._pass(record, raw, outcome, each.data or b"")
-
-    def _is_sent(self, record: EventRecord, event: Event) -> bool:
-        """Send *event* if it has OpenAI's framing; tell whether that is all of it."""
-        payload = event.payload()
-        if payload is None:
-            return False
-        outcome = self._payload(record, payload, event.raw)
-        if outcome.may_be_framing:
-            return False
-        if outcome is not Outcome.UNDERSTOOD:
-            self._pass(record, event.raw, outcome, payload)
-        return True
-
-    def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
-        """Send what the fixes make of *event*, which no client can read, if anything."""
-        if self.seen.is_value or not outcome.is_unreadable:
-            return False  # without a field name clients skip it
-        self._parser.spare -= EVENT
-        made = self._chain.unread(record, event)
-        if made is not None and payloads.may_tell_failure(event.raw):
-            self._ending.state.doubtful = True  # no success is made up after it
-        for each in made or ():
-            self._framed(record, each, each.encode())
-        return made is not None
-
-    def _frame(self, record: EventRecord, event: Event) -> list[Event]:
-        """Return what the framing fixes make of *event*; nothing if it passes as it is."""
-        unframed = event
-        if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
-            bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
-            if not 0 < bare.count(b"\n") < LINES:
-                self._pass(record, event.raw, Outcome.TOO_MANY)
-                return []
-            event = Event(bare, event.n, event.closed)
-            record.fixed(_COMMENT)
-        if event.names_error:
-            self._ending.other()  # whatever it says: no success is made up after it
-        framed = self._chain.frame(record, event)
-        self._parser.spare -= (len(framed) - 1) * EVENT
-        if len(framed) <= _PARTS:
-            return framed
-        record.fixes.clear()
-        self._pass(record, unframed.raw, Outcome.TOO_MANY)
-        return []
-
-    def _make_way(self, n: int) -> None:
-        """Send all that is held before block *n*, which nothing can follow."""
-        self._flush(n - 1)
-        self._ending.make_way(n, last=True)
-
-    def _framed(self, record: EventRecord, event: Event, raw: bytes) -> Outcome:
-        """Send *event* as the framing fixes made it, if it is understood."""
-        if event.foreign:
-            return Outcome.FOREIGN_LINE
-        data = event.data
-        if data is None:
-            self._ending.keep_alive()
-            self.output.emit(record, raw)
-            return Outcome.UNDERSTOOD
-        return self._payload(record, data, raw)
-
-    def _payload(self, record: EventRecord, payload: bytes, raw: bytes) -> Outcome:
-        """Send the event with this *payload*, if it is understood."""
-        if payload == DONE:
-            if not self._ending.state.done:
-                self._flush(record.n - 1)
-            self._ending.done(Outgoing(record, {}, raw))
-            return Outcome.UNDERSTOOD
-        value, outcome = self._value(payload)
-        if outcome is not Outcome.UNDERSTOOD:
-            return outcome
-        if payloads.is_failure(value, self.seen):
-            self._flush(record.n - 1)
-            self._error(Outgoing(record, value, raw))
-        elif payloads.is_answer(value, self.seen):
-            for outgoing in self._chain.run(record, value, payload, raw):
-                if "choices" not in outgoing.chunk and is_error(outgoing.chunk):
-                    self._flush(record.n - 1)
-                    self._error(outgoing)
-                else:
-                    self.seen.note(outgoing.chunk)
-                    self._ending.chunk(outgoing)
-        else:
-            return Outcome.NOT_A_CHUNK
-        self._decoded = None  # fixes have changed it
-        return Outcome.UNDERSTOOD
-
-    def _value(self, payload: bytes) -> tuple[Json, Outcome]:
-        """Return the value in *payload*, unless it costs too much or is none."""
-        if len(payload) > _FEW:
-            cost = payloads.cost(payload)
-            self._parser.spare -= cost
-            if cost > MARKS // 2:
-                return None, Outcome.TOO_MANY
-        if self._decoded is not None and self._decoded[0] == payload:
-            _, value, outcome = self._decoded
-        else:
-            value, outcome = payloads.decode(payload)
-            self._decoded = payload, value, outcome
-        if outcome is Outcome.UNDERSTOOD:
-            parts = payloads.parts(value)
-            self._parser.spare -= parts * EVENT // 2
-            if parts > payloads.CALL * _PARTS:
-                outcome = Outcome.TOO_MANY
-        return value, outcome
-
-    def _error(self, outgoing: Outgoing) -> None:
-        known = len(outgoing.record.fixes)
-        outgoing.chunk = self._chain.error(outgoing.record, outgoing.chunk)
-        if len(outgoing.record.fixes) != known:
-            outgoing.raw = None
-        self._ending.error(outgoing)
-
-    def _flush(self, n: int) -> None:
-        """Send what fixes still hold after event *n*."""
-        record = EventRecord(n, None)
-        self._drain(record, self._chain.flush(record), self._ending.chunk)
-        if record.fixes:
-            self.output.close(record)
-
-    def _close(self, record: EventRecord, indexes: set[int] | None) -> None:
-        """Send what fixes hold of choices that end, all if None, as part of *record*."""
-        self._drain(record, self._chain.end(record, indexes), self._sender.send)
-
-    def _drain(
-        self,
-        record: EventRecord,
-        held: Iterator[Outgoing],
-        send: Callable[[Outgoing], None],
-    ) -> None:
-        for outgoing in held:
-            sent = len(record.after) + record.waiting
-            try:
-                self.seen.note(outgoing.chunk)
-                send(outgoing)
-            except Exception:  # the fixes do not hold it any more
-                unsent = [] if len(record.after) + record.waiting > sent else [outgoing]
-                for each in (*unsent, *held):
-                    self.output.emit(record, each.encode())
-                raise

@@ -92,13 +92,13 @@ class Patches:
             if out is not data and out != data:
                 self._changed(n, data, out, template)
             return out
-        if self._trace.follows:
-            return self._followed(data, n, may_wait=may_wait)
-        self.unknown = data
-        return None
+        return self._followed(data, n, may_wait=may_wait)
 
     def _followed(self, data: bytes, n: int | None, *, may_wait: bool) -> bytes | None:
         """Return what is sent for *data* if it is the next event of a trace."""
+        if not self._trace.follows:
+            self.unknown = data
+            return None
         if self.counted is not None:
             return None  # its figures are part of what waits
         parser, is_new = self._parser, n is None
@@ -129,9 +129,7 @@ class Patches:
         """Add what is sent for the events of *data* that fit to *out*; return the rest."""
         if data == self.unknown and data.find(b"\n\n") == len(data) - 2:
             return data  # `of` was asked, and there is no other event in it
-        while (self._known or self._trace.follows) and (
-            end := data.find(b"\n\n") + 1
-        ):
+        while (self._known or self._trace.follows) and (end := data.find(b"\n\n") + 1):
             patched = self.of(data[: end + 1], may_wait=True)
             if patched is None:
                 break

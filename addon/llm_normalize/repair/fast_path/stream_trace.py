@@ -73,7 +73,7 @@ class StreamTrace:
             may_wait: Whether whoever asks looks at `waits` then.
         """
         node = self._node
-        if node is None or self.waits and not may_wait:
+        if node is None or (self.waits and not may_wait):
             return None
         for edge in node.edges:
             if edge.step.waits and not may_wait:

@@ -1,6 +1,6 @@
 """What one event on the long way tells of others: a step, as the trace of a place has it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...chat.chunks.chunk import Tokens, calls, choices, deltas, index_of
@@ -151,7 +151,9 @@ def _require_free(
         raise ValueError("one stands where its words may count")
     if not is_same and any(b"\\" in each for each in texts):
         raise ValueError("one is spelled anew")
-    if overlap({text for key, text in zip(keys, texts, strict=True) if key is not None}):
+    if overlap(
+        {text for key, text in zip(keys, texts, strict=True) if key is not None}
+    ):
         raise ValueError("one may tell another again")
 
 
@@ -187,8 +189,7 @@ def _tokens(
     tokens: Tokens, keys: Sequence[tuple[int, str] | None], texts: Sequence[bytes]
 ) -> tuple[int | None, int | None]:
     counts = [
-        None if key is not None else text
-        for key, text in zip(keys, texts, strict=True)
+        None if key is not None else text for key, text in zip(keys, texts, strict=True)
     ]
     prompt, completion = (
         None if each is None else counts.index(b"%d" % each) for each in tokens

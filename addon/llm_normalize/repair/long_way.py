@@ -1,0 +1,245 @@
+"""The long way of an event: it is read, repaired, and sent as the stream's end allows."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from ..chat.chunks.chunk import choices, is_chunk
+from ..chat.errors.chunk_errors import is_error
+from ..chat.stream_state import Asked, Seen
+from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
+from ..wire.json_text import Json
+from ..wire.sse import Event, EventParser
+from . import payload as payloads
+from .ending.stream_end import Ending
+from .fix_chain import Chain
+from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
+from .output import Output
+
+COMMENT = "comment-sent"
+BODY = 2 * 1024 * 1024
+"""Bytes of a body that is repaired within a stream: it takes longer than an event does."""
+_PARTS = 192
+"""Tool calls of one event, and events on one line. What has more passes raw."""
+_FEW = 10_000  # bytes of an event whose values are not counted
+_COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
+
+
+class LongWay:
+    """How the events of one stream are read and repaired.
+
+    Args:
+        asked: What the request asked.
+        chain: The fixes to apply.
+        seen: Records what has been sent.
+        parser: Knows how much may still be looked at.
+        output: What sends.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        chain: Chain,
+        seen: Seen,
+        parser: EventParser,
+        output: Output,
+    ) -> None:
+        self.largest_body = BODY
+        self.raw_events: Counter[Outcome] = Counter()
+        """Events that passed unread, by reason."""
+        self.has_ended = False
+        """Whether nothing follows the event at hand."""
+        self._sender = ChunkSender(output.emit, output.close, chain.ride)
+        self.ending = Ending(asked, seen, chain, self._sender, self.close)
+        self._chain, self._seen = chain, seen
+        self._parser, self._output = parser, output
+        self._drops_comments = COMMENT in chain.names
+        # What the event at hand says by OpenAI's framing, if that is not understood.
+        self._decoded: tuple[bytes, Json, Outcome] | None = None
+
+    def event(self, record: EventRecord, event: Event) -> None:
+        """Send what becomes of *event*, as part of *record*."""
+        if event.is_value and len(event.raw) > self.largest_body:
+            self._pass(record, event.raw, Outcome.TOO_LARGE)
+            return
+        closed = event.closed  # a fix may close it
+        self._seen.n, self._seen.is_value = event.n, event.is_value
+        self._decoded = None
+        if self._is_sent(record, event):
+            return
+        framed = self._frame(record, event)
+        for each in framed:
+            raw = each.encode() if record.fixes else event.raw
+            if not each.closed and each.data != DONE:
+                self.make_way(record.n)
+            outcome = self._framed(record, each, raw)
+            if outcome is Outcome.UNDERSTOOD:
+                continue
+            if len(framed) == 1:
+                # Not ours to reframe: the client's parser may know what it is.
+                record.fixes.clear()
+                # Amid a stream line ends part the events; at its end one is cut off.
+                raw, each.closed = event.raw, closed or not self.has_ended
+                if not closed:
+                    self.make_way(record.n)
+            if not self._replace(record, each, outcome):
+                self._pass(record, raw, outcome, each.data or b"")
+
+    def _pass(
+        self, record: EventRecord, data: bytes, reason: Outcome, payload: bytes = b""
+    ) -> None:
+        """Send what is not understood as it is; of *payload* clients may read a chunk."""
+        value = payloads.replaced(payload, reason)
+        if (
+            is_chunk(value)
+            and choices(value)
+            and not payloads.is_failure(value, self._seen)
+        ):
+            self.ending.passed(Outgoing(record, value, data))
+            self._seen.note(value)
+        else:
+            self.ending.other()
+            if DONE in data:  # by their own framing
+                self.make_way(record.n)
+        self.raw_events[reason] += 1
+        self._output.emit(record, data)
+
+    def _is_sent(self, record: EventRecord, event: Event) -> bool:
+        """Send *event* if it has OpenAI's framing; tell whether that is all of it."""
+        payload = event.payload()
+        if payload is None:
+            return False
+        outcome = self._payload(record, payload, event.raw)
+        if outcome.may_be_framing:
+            return False
+        if outcome is not Outcome.UNDERSTOOD:
+            self._pass(record, event.raw, outcome, payload)
+        return True
+
+    def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
+        """Send what the fixes make of *event*, which no client can read, if anything."""
+        if self._seen.is_value or not outcome.is_unreadable:
+            return False  # without a field name clients skip it
+        self._parser.spare -= EVENT
+        made = self._chain.unread(record, event)
+        if made is not None and payloads.may_tell_failure(event.raw):
+            self.ending.state.doubtful = True  # no success is made up after it
+        for each in made or ():
+            self._framed(record, each, each.encode())
+        return made is not None
+
+    def _frame(self, record: EventRecord, event: Event) -> list[Event]:
+        """Return what the framing fixes make of *event*; nothing if it passes as it is."""
+        unframed = event
+        if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
+            bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
+            if not 0 < bare.count(b"\n") < LINES:
+                self._pass(record, event.raw, Outcome.TOO_MANY)
+                return []
+            event = Event(bare, event.n, event.closed)
+            record.fixed(COMMENT)
+        if event.names_error:
+            self.ending.other()  # whatever it says: no success is made up after it
+        framed = self._chain.frame(record, event)
+        self._parser.spare -= (len(framed) - 1) * EVENT
+        if len(framed) <= _PARTS:
+            return framed
+        record.fixes.clear()
+        self._pass(record, unframed.raw, Outcome.TOO_MANY)
+        return []
+
+    def make_way(self, n: int) -> None:
+        """Send all that is held before block *n*, which nothing can follow."""
+        self.flush(n - 1)
+        self.ending.make_way(n, last=True)
+
+    def _framed(self, record: EventRecord, event: Event, raw: bytes) -> Outcome:
+        """Send *event* as the framing fixes made it, if it is understood."""
+        if event.foreign:
+            return Outcome.FOREIGN_LINE
+        data = event.data
+        if data is None:
+            self.ending.keep_alive()
+            self._output.emit(record, raw)
+            return Outcome.UNDERSTOOD
+        return self._payload(record, data, raw)
+
+    def _payload(self, record: EventRecord, payload: bytes, raw: bytes) -> Outcome:
+        """Send the event with this *payload*, if it is understood."""
+        if payload == DONE:
+            if not self.ending.state.done:
+                self.flush(record.n - 1)
+            self.ending.done(Outgoing(record, {}, raw))
+            return Outcome.UNDERSTOOD
+        value, outcome = self._value(payload)
+        if outcome is not Outcome.UNDERSTOOD:
+            return outcome
+        if payloads.is_failure(value, self._seen):
+            self.flush(record.n - 1)
+            self._error(Outgoing(record, value, raw))
+        elif payloads.is_answer(value, self._seen):
+            for outgoing in self._chain.run(record, value, payload, raw):
+                if "choices" not in outgoing.chunk and is_error(outgoing.chunk):
+                    self.flush(record.n - 1)
+                    self._error(outgoing)
+                else:
+                    self._seen.note(outgoing.chunk)
+                    self.ending.chunk(outgoing)
+        else:
+            return Outcome.NOT_A_CHUNK
+        self._decoded = None  # fixes have changed it
+        return Outcome.UNDERSTOOD
+
+    def _value(self, payload: bytes) -> tuple[Json, Outcome]:
+        """Return the value in *payload*, unless it costs too much or is none."""
+        if len(payload) > _FEW:
+            cost = payloads.cost(payload)
+            self._parser.spare -= cost
+            if cost > MARKS // 2:
+                return None, Outcome.TOO_MANY
+        if self._decoded is not None and self._decoded[0] == payload:
+            _, value, outcome = self._decoded
+        else:
+            value, outcome = payloads.decode(payload)
+            self._decoded = payload, value, outcome
+        if outcome is Outcome.UNDERSTOOD:
+            parts = payloads.parts(value)
+            self._parser.spare -= parts * EVENT // 2
+            if parts > payloads.CALL * _PARTS:
+                outcome = Outcome.TOO_MANY
+        return value, outcome
+
+    def _error(self, outgoing: Outgoing) -> None:
+        known = len(outgoing.record.fixes)
+        outgoing.chunk = self._chain.error(outgoing.record, outgoing.chunk)
+        if len(outgoing.record.fixes) != known:
+            outgoing.raw = None
+        self.ending.error(outgoing)
+
+    def flush(self, n: int) -> None:
+        """Send what fixes still hold after event *n*."""
+        record = EventRecord(n, None)
+        self._drain(record, self._chain.flush(record), self.ending.chunk)
+        if record.fixes:
+            self._output.close(record)
+
+    def close(self, record: EventRecord, indexes: set[int] | None) -> None:
+        """Send what fixes hold of choices that end, all if None, as part of *record*."""
+        self._drain(record, self._chain.end(record, indexes), self._sender.send)
+
+    def _drain(
+        self,
+        record: EventRecord,
+        held: Iterator[Outgoing],
+        send: Callable[[Outgoing], None],
+    ) -> None:
+        for outgoing in held:
+            sent = len(record.after) + record.waiting
+            try:
+                self._seen.note(outgoing.chunk)
+                send(outgoing)
+            except Exception:  # the fixes do not hold it any more
+                unsent = [] if len(record.after) + record.waiting > sent else [outgoing]
+                for each in (*unsent, *held):
+                    self._output.emit(record, each.encode())
+                raise
