@@ -1,17 +1,31 @@
 """Streams of one place share what they learned: every byte leaves as without that."""
 
+import itertools
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fast_path.trace import Place, holes
+from llm_normalize.repair.fast_path import stream_trace, trace
+from llm_normalize.repair.fast_path.stream_trace import StreamTrace
+from llm_normalize.repair.fast_path.trace import Edge, Loop, Place, Traces, holes
+from llm_normalize.repair.fast_path.trace_step import Said
+from llm_normalize.repair.fix import DONE, calling, chunk, head, rest, wire
+from llm_normalize.repair.fix_chain import Chain
+from llm_normalize.repair.long_way import LongWay
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.words_in_stream import WordsInStream
+from llm_normalize.wire.content_encoding import Decoder
+from llm_normalize.wire.json_text import dumps
+from llm_normalize.wire.sse import encode
 from properties import test_recorded as recorded
 
 STREAM = Asked(stream=True)
@@ -162,3 +176,484 @@ def test_recorded_stream_leaves_the_same_in_a_place_and_alone(
     entry: dict[str, Any],
 ) -> None:
     assert_same(recorded.data_of(entry), recorded.asked_of(entry))
+
+
+# -- which streams follow, and which do not --------------------------------------------
+
+WORDS = [
+    "It",
+    "is",
+    "tea",
+    "no",
+    "doubt",
+    "at",
+    "all",
+    "they",
+    "said",
+    "while",
+    "a",
+    "small",
+    "river",
+    "sang",
+    "along",
+]
+
+
+def good(word: str, **more: Any) -> Chunk:
+    return chunk({"content": word}, **more)
+
+
+def nim(word: str, **more: Any) -> Chunk:
+    return chunk({"role": None, "content": word}, choice={"stop_reason": None}, **more)
+
+
+def thinking(word: str, **more: Any) -> Chunk:
+    return chunk({"reasoning": word, "content": None}, **more)
+
+
+def own(k: int) -> dict[str, Any]:
+    """Return what stream *k* has for itself."""
+    return {"id": f"chatcmpl-{k:08d}", "created": 1700000000 + k}
+
+
+def stream(
+    k: int, make: Callable[..., Chunk] = good, words: int = 9, usage: bool = False
+) -> list[bytes]:
+    """Return the reads of stream *k*, each an event, and its end."""
+    said = [f" {WORDS[(5 * k + at) % len(WORDS)]}{k}{at}" for at in range(words)]
+    opening = chunk({"role": "assistant", "content": ""}, **own(k))
+    events = [opening, *(make(word, **own(k)) for word in said)]
+    events.append(chunk({}, finish="stop", **own(k)))
+    if usage:
+        counts = {"prompt_tokens": 50 + k, "completion_tokens": 9 + k}
+        total = {"total_tokens": 59 + 2 * k}
+        events.append(chunk(None, usage={**counts, **total}, **own(k)))
+    return [*(wire([each]) for each in events), DONE, b""]
+
+
+def taught(
+    make: Callable[..., Chunk] = good, asked: Asked = STREAM, **how: Any
+) -> Place:
+    """Return a place that two streams have gone."""
+    place = Place()
+    for k in (1, 2):
+        outcome(Play(place, asked), stream(k, make, **how))
+    return place
+
+
+def assert_alike(place: Place, reads: list[bytes], asked: Asked = STREAM) -> int:
+    """Compare a stream of *place* with one alone; return how many events were read."""
+    play = Play(place, asked)
+    assert outcome(play, reads) == outcome(Play(None, asked), reads)
+    return play.long
+
+
+@pytest.mark.parametrize("make", [good, nim, thinking])
+@pytest.mark.parametrize("usage", [False, True])
+def test_third_stream_of_a_place_is_not_read_at_all(
+    make: Callable[..., Chunk], usage: bool
+) -> None:
+    asked = Asked(stream=True, usage=usage)
+    place = Place()
+    long = [
+        assert_alike(place, stream(k, make, usage=usage), asked) for k in range(1, 6)
+    ]
+    assert min(long[:2]) > 5
+    assert long[2:] == [0, 0, 0]
+
+
+def test_figures_of_a_stream_that_is_not_read_are_known() -> None:
+    asked = Asked(stream=True, usage=True)
+    play = Play(taught(asked=asked, usage=True), asked)
+    outcome(play, stream(7, usage=True))
+    assert (play.long, play.pipeline.tokens) == (0, (57, 16))
+
+
+def test_several_events_of_a_read_are_followed() -> None:
+    place = taught()
+    *events, end = stream(3)
+    assert assert_alike(place, [b"".join(events), end]) == 0
+    assert assert_alike(place, [*cut(b"".join(stream(4)), 50), b""]) > 0  # in parts
+
+
+def test_two_streams_that_say_the_same_prove_nothing() -> None:
+    place = Place()
+    for _ in range(5):
+        assert assert_alike(place, stream(1)) > 5
+    assert_alike(place, stream(2))
+    assert assert_alike(place, stream(3)) == 0
+
+
+def test_text_that_begins_with_the_last_one_is_read() -> None:
+    place = taught()
+    telling = [
+        "Tea",
+        "Tea is",
+        "Tea is a",
+        "Tea is a leaf of a bush",
+        "Tea is a leaf of a bush.",
+    ]
+    reads = [wire([chunk({"role": "assistant", "content": ""}, **own(9))])]
+    reads += [wire([good(text, **own(9))]) for text in telling]
+    assert assert_alike(place, [*reads, DONE, b""]) > 0
+    escaped = [wire([good(text, **own(8))]) for text in ('"', '"\n', "\n", "\n\n")]
+    assert assert_alike(place, [reads[0].replace(b"9", b"8"), *escaped, DONE, b""]) > 0
+    assert assert_alike(place, stream(3)) == 0
+
+
+def test_values_of_a_stream_have_to_stay_what_they_are() -> None:
+    place = taught()
+    changing = stream(3)
+    changing[2] = changing[2].replace(b"00000003", b"00000004")
+    assert assert_alike(place, changing) > 0
+    alike = [
+        each.replace(b"chatcmpl-00000003", b"chatcmpl-1700000003") for each in stream(3)
+    ]
+    assert assert_alike(place, alike) > 0
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'"content":" \xff"',  # no UTF-8
+        b'"content":" \xed\xa0\x80"',
+        b'"content":""',
+        b'"content":null',
+        b'"content":" a","role":"b"',
+        b'"content":" a\\"',
+        b'"content":" \\u00e9\\/"',
+        b'"content":" a","content":" b"',
+        '"content":" \u2028é😀"'.encode(),
+    ],
+)
+@pytest.mark.parametrize("make", [good, nim])
+def test_event_of_another_form_is_read(said: bytes, make: Callable[..., Chunk]) -> None:
+    place = taught(make)
+    reads = stream(3, make)
+    for at in (1, 2, 3, 7):
+        other = [*reads]
+        other[at] = re.sub(rb'"content":"[^"]*"', lambda _: said, reads[at])
+        assert_alike(place, other)
+
+
+def test_new_shape_is_learned_from_where_it_begins() -> None:
+    place = taught()
+    for k in (3, 4):
+        reads = stream(k)
+        reads.insert(
+            3, wire([chunk({"refusal": None, "content": f" oh{k}"}, **own(k))])
+        )
+        assert assert_alike(place, reads) > 0
+    reads = stream(5)
+    reads.insert(3, wire([chunk({"refusal": None, "content": " oh5"}, **own(5))]))
+    assert assert_alike(place, reads) == 0
+    assert assert_alike(place, stream(6)) == 0
+
+
+def test_comments_and_blank_lines_between_do_not_part_a_stream_from_its_trace() -> None:
+    place = taught()
+    reads = stream(3)
+    odd = [b": ping\n\n", reads[0], b": ping\n\n", *reads[1:3], b"\n", *reads[3:]]
+    assert assert_alike(place, odd) == 0
+    finish = reads.index(DONE)
+    waiting = [*reads[:finish], b": ping\n\n", *reads[finish:]]
+    assert assert_alike(place, waiting) > 0
+    assert assert_alike(Place(), waiting) > 0
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_finish_that_has_waited_long_enough_leaves(paused: bool) -> None:
+    place = taught()
+    *reads, done, end = stream(3)
+    play = Play(place)
+    assert b"stop" not in b"".join(map(play.read, reads))
+    assert play.pipeline.waiting is not None
+    assert play.pipeline.holds
+    assert play.long == 0
+    if paused:
+        assert b"stop" in b"".join(play.pipeline.release())
+        assert play.pipeline.waiting is None
+    out = play.read(done) + play.read(end)
+    assert out.endswith(DONE)
+    assert (b"stop" in out) is not paused
+
+
+def test_what_waits_is_sent_as_received_when_repair_is_given_up() -> None:
+    play = Play(taught())
+    *reads, _, _ = stream(3)
+    for read in reads:
+        play.read(read)
+    assert play.pipeline.rescue() == reads[-1]
+    raw = wire([nim(" raw")])
+    assert play.read(raw) == raw
+
+
+def test_stream_that_breaks_off_tells_what_is_lost() -> None:
+    place = taught()
+    *reads, _, _ = stream(3)
+    for count, lost in ((3, False), (len(reads), True)):
+        play = Play(place)
+        for read in reads[:count]:
+            play.read(read)
+        assert play.pipeline.abandon() is lost
+
+
+def test_end_before_the_last_event_is_that_of_any_stream() -> None:
+    place = taught()
+    *reads, done, end = stream(3)
+    for count in range(1, len(reads) + 1):
+        assert_alike(place, [*reads[:count], end])
+        assert_alike(place, [*reads[:count], end, *reads[count:], done, end])
+    assert assert_alike(place, [*reads, done, end, reads[2], end]) > 0  # late words
+
+
+def test_figures_on_each_event_are_those_of_the_last_one() -> None:
+    def counting(word: str, **more: Any) -> Chunk:
+        counts = {"prompt_tokens": 7, "completion_tokens": 1 + len(word) % 5}
+        return chunk({"content": word}, usage=counts, **more)
+
+    place = Place()
+    for k in range(1, 5):
+        assert_alike(place, stream(k, counting))
+    place = taught()  # figures where there were none
+    for k in range(3, 6):
+        *reads, finish, done, end = stream(k)
+        counted = [wire([counting(f" {k}{at}", **own(k))]) for at in range(9)]
+        assert_alike(place, [*reads, *counted, finish, done, end])
+
+
+def test_call_is_read_and_so_is_all_after_it() -> None:
+    place, long = Place(), []
+    asked = Asked(stream=True, tools=True)
+    for k in range(1, 5):
+        opening, first, *_, done, end = stream(k)
+        called = [
+            chunk(
+                {
+                    "tool_calls": calling(head(0)).pop("choices")[0]["delta"][
+                        "tool_calls"
+                    ]
+                },
+                **own(k),
+            ),
+            *(
+                calling(rest(0, each)) | own(k)
+                for each in ('{"a', '": "', f"b{k}", '"}')
+            ),
+            chunk({}, finish="tool_calls", **own(k)),
+        ]
+        reads = [opening, first, *(wire([each]) for each in called), done, end]
+        long.append(assert_alike(place, reads, asked))
+    assert long[3] == long[0] - 2  # the first two have been followed
+
+
+def test_made_up_values_are_not_shared() -> None:
+    """An answer without an id gets one that no other exchange has."""
+    place = Place()
+    for k in range(1, 5):
+        asked = Asked(stream=True, id=f"exchange {k}", time=1750000000)
+        reads = [re.sub(rb'"(id|created)":[^,]*,', b"", each) for each in stream(k)]
+        play = Play(place, asked)
+        alone = Play(None, asked)
+        assert outcome(play, reads) == outcome(alone, reads)
+        assert play.long == alone.long
+
+
+def test_place_whose_streams_never_agree_is_left_alone() -> None:
+    place = Place()
+    for k in range(200):
+        reads = stream(k)
+        reads[0] = wire([chunk({"role": "assistant", "content": ""}, odd=k, **own(k))])
+        assert_alike(place, reads)
+    assert not place.learns
+    assert len(place.root.tried) <= 8
+
+
+def test_events_of_the_same_form_with_another_result_make_no_step() -> None:
+    place = Place()
+    step = trace.Step(
+        (b"a", b"b"),
+        (-1,),
+        (),
+        (0,),
+        ((0, "content"),),
+        None,
+        (),
+        True,
+        False,
+        None,
+        (),
+    )
+    other = trace.Step(
+        (b"a", b"b"),
+        (-1,),
+        (),
+        (0,),
+        ((0, "content"),),
+        (b"",),
+        (),
+        True,
+        False,
+        None,
+        (),
+    )
+    assert place.go(place.root, step, (b"x",)) is not None
+    assert place.go(place.root, other, (b"y",)) is None
+    assert place.go(place.root, step, (b"z",)) is None
+    assert not place.root.edges
+
+
+def test_place_with_too_many_steps_is_forgotten() -> None:
+    traces = Traces()
+    place = traces.at("a")
+    node = place.root
+    for at in range(trace.NODES):
+        step = trace.Step(
+            (b"%d" % at,), (), (), (), (), None, (), True, False, None, ()
+        )
+        node = place.go(node, step, ()) or node
+        assert traces.at("a") is place
+    assert place.go(node, step, ()) is None
+    assert traces.at("a") is not place
+
+
+def test_place_used_longest_ago_is_forgotten_first() -> None:
+    traces = Traces()
+    first = traces.at(0)
+    second = traces.at(1)
+    for at in range(2, trace.PLACES):
+        traces.at(at)
+    assert traces.at(0) is first
+    traces.at(trace.PLACES)
+    assert traces.at(0) is first
+    assert traces.at(1) is not second
+
+
+HOSTILE: dict[str, Callable[[int], list[bytes]]] = {
+    "an error": lambda k: [encode(dumps({"error": {"message": f"no {k}"}})), DONE, b""],
+    "no stream": lambda k: [b"<html>" * k, b""],
+    "another id each time": lambda k: [
+        *(wire([good(f" {at}", id=f"chatcmpl-{k}{at:07d}")]) for at in range(9)),
+        b"",
+    ],
+    "growing": lambda k: [
+        *(
+            wire([good("Tea comes from Asia, they say"[: 3 * at + k], **own(k))])
+            for at in range(1, 9)
+        ),
+        b"",
+    ],
+    "finishes twice": lambda k: [*stream(k)[:-2], stream(k)[-3], DONE, DONE, b""],
+    "breaks off": lambda k: stream(k)[: 2 + k % 9],
+    "all at once": lambda k: [b"".join(stream(k)), b""],
+    "other words for the same": lambda k: [
+        each.replace(b'"finish_reason":"stop"', b'"finish_reason":"eos"')
+        for each in stream(k)
+    ],
+    "too deep": lambda k: [b'data: {"choices":' + b"[" * 5000 + b"%d\n\n" % k, b""],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("first", [False, True])
+def test_hostile_stream_spoils_no_other(name: str, first: bool) -> None:
+    place = Place() if first else taught()
+    for k in range(20, 24):
+        assert_alike(place, HOSTILE[name](k))
+    for k in range(3, 8):
+        long = assert_alike(place, stream(k))
+    assert long == 0
+    for k in range(24, 28):
+        assert_alike(place, HOSTILE[name](k))
+        assert assert_alike(place, stream(k)) == 0
+
+
+@st.composite
+def alike_streams(draw: st.DrawFn) -> list[list[bytes]]:
+    """Return the reads of a few streams that are alike, more or less."""
+    makes = draw(
+        st.lists(st.sampled_from([good, nim, thinking]), min_size=1, max_size=4)
+    )
+    usage, found = draw(st.booleans()), []
+    for k in range(1, 6):
+        make = iter([*makes, *[makes[-1]] * 9])
+        reads = stream(
+            k, lambda *of, make=make, **more: next(make)(*of, **more), usage=usage
+        )
+        for _ in range(draw(st.integers(0, 2)) if k > 2 else 0):
+            at = draw(st.integers(0, len(reads) - 1))
+            odd = [
+                b": ping\n\n",
+                b"\n",
+                DONE,
+                reads[at],
+                reads[2],
+                reads[-3],
+                b"data: {",
+                b"",
+            ]
+            reads.insert(at, draw(st.sampled_from(odd)))
+        found.append(reads)
+    return found
+
+
+@given(alike_streams(), st.booleans(), st.booleans())
+def test_streams_leave_the_same_in_a_place_and_alone(
+    streams: list[list[bytes]], usage: bool, paused: bool
+) -> None:
+    place, asked = Place(), Asked(stream=True, usage=usage)
+    for reads in streams:
+        play, alone = Play(place, asked), Play(None, asked)
+        assert outcome(play, reads, paused=paused) == outcome(
+            alone, reads, paused=paused
+        )
+
+
+# -- bugs --------------------------------------------------------------------------------
+
+# Without `leave`, which gives up what waits: as little as that may fail.
+PARTS = (Edge, Loop, Place, Said, StreamTrace)
+PLACES = [
+    (owner, name)
+    for owner in PARTS
+    for name, value in vars(owner).items()
+    if callable(value) and not name.startswith("__") and name != "leave"
+] + [
+    (stream_trace, "step_of"),
+    (stream_trace, "fill"),
+    (LongWay, "event"),
+    (Chain, "run"),
+]
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize(("owner", "name"), PLACES)
+def test_bug_costs_no_byte(
+    owner: Any, name: str, lasting: bool, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for count in (1, 2, 3):  # learned, proved, followed
+        for more in ([], [wire([chunk({"content": "<odd>", "odd": 1}, **own(count))])]):
+            place = Place()
+            for k in range(1, count):
+                outcome(Play(place), stream(k))
+            real, calls = getattr(owner, name), 0
+
+            def fail(*of: Any, real: Any = real, **named: Any) -> Any:
+                nonlocal calls
+                calls += 1
+                if calls == at or (lasting and calls > at):
+                    raise RuntimeError
+                return real(*of, **named)
+
+            *reads, finish, done, end = stream(count)
+            sent = [*reads, *more, finish, done]
+            rewriter = Rewriter(Play(place).pipeline, Decoder())
+            with monkeypatch.context() as patch:
+                patch.setattr(owner, name, fail)
+                out = b"".join(b"".join(rewriter(each)) for each in [*sent, end])
+            for event in sent:
+                words = re.findall(rb'"content":("[^"]+")|(\[DONE\])|("stop")', event)
+                for word in filter(None, itertools.chain(*words)):
+                    assert out.count(word) == 1
