@@ -39,7 +39,7 @@ def load(name: str) -> Any:
 def body(plan: Any, form: str, stamp: bytes = b"") -> list[bytes]:
     """Return the events that arrive, each with a sending time where one is given."""
     traffic = load("workshop.bench.traffic")
-    every = traffic.dialect(plan.kind, repaired=form == "repaired")
+    every = traffic.dialect(plan.kind, plan.answer, repaired=form == "repaired")
     middle = [
         (b"@" + stamp).join(every.events[place])
         if stamp

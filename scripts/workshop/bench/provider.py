@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from workshop.bench.traffic import (
+    ANSWERS,
     DONE,
     HOST,
     KINDS,
@@ -57,7 +58,7 @@ class Paced:
 
     @staticmethod
     def _in_order(plan: Plan) -> Iterator[tuple[bytes, bytes]]:
-        every = dialect(plan.kind)
+        every = dialect(plan.kind, plan.answer)
         for place in in_turn(plan):
             yield every.events[place]
         yield every.finish, b""
@@ -141,7 +142,7 @@ def read_request(stream: BinaryIO) -> bytes | None:
 
 def answer(connection: socket.socket, plan: Plan, pacer: Pacer) -> bool:
     """Send a stream; tell whether all of it could be sent."""
-    every = dialect(plan.kind)
+    every = dialect(plan.kind, plan.answer)
     connection.sendall(HEAD + http_chunk(every.opening))
     if plan.gap_us:
         connection.setblocking(False)
@@ -161,8 +162,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the benchmark's end is ours
     listener = socket.create_server((HOST, 0), backlog=256)
     pacer = Pacer()
-    for kind in KINDS:
-        wire(kind)  # made now, so that no stream waits for it
+    for kind, number in itertools.product(KINDS, range(ANSWERS)):
+        wire(kind, number)  # made now, so that no stream waits for it
 
     def accept() -> None:
         while True:

@@ -28,6 +28,9 @@ DONE = b"data: [DONE]\n\n"
 SENT = re.compile(rb"@(\d{19})")
 """The time at which an event was sent, in its text: `time.monotonic_ns`."""
 
+ANSWERS = 4
+"""Answers with an id and a time of their own, as all of a provider's have."""
+
 _WORDS = ["the", "kettle", "sings", "naïve", "warm", "☕", "at", "dawn", "while", "a", "small", "river", "carries", "paper", "boats", "past", "every", "window", "of", "café", "Lumière", ",", "and", "Zoë", "writes", '"again"', "in", "blue", "ink", ":", "how", "do", "茶", "leaves", "know", "when", "to", "unfold", "?", "one\n", "two\n", "three\n", "then", "path", "C:\\tea\\cups", "or", "50", "%", "of", "it", ";", "nobody", "counts", "the", "🫖", "twice", ".", "So", "we", "stream", "word", "by", "word", "until", "silence", "returns", "like", "rain", "on", "tin", "roofs", "--", "softly", "(", "and", "late", ")"]  # fmt: skip
 
 
@@ -64,6 +67,11 @@ class Plan(NamedTuple):
         if kind not in KINDS or plan.events <= FRAME:
             raise ValueError(f"no plan is {words}")
         return plan
+
+    @property
+    def answer(self) -> int:
+        """Which of the answers it is."""
+        return self.start % ANSWERS
 
     def request(self, host: str) -> bytes:
         """Return the request that asks *host* for it."""
@@ -102,12 +110,13 @@ class Dialect(NamedTuple):
 
 
 @functools.cache
-def dialect(kind: Kind, *, repaired: bool = False) -> Dialect:
-    """Return the events of *kind*, as they are sent or as OpenAI would send them."""
+def dialect(kind: Kind, answer: int = 0, *, repaired: bool = False) -> Dialect:
+    """Return the events of an *answer*, as they are sent or as OpenAI would send them."""
     nim = kind == "nim"
     conforms = repaired or not nim
     role = {} if conforms else {"role": None}
-    name = "chat-" + "5b0d6c1f" * 4 if nim else "chatcmpl-" + "7e3a91c4" * 4
+    mark = "%08x" % (0x7E3A91C4 + 97 * answer)
+    name = ("chat-" if nim else "chatcmpl-") + mark * 4
 
     def event(delta: dict[str, Any], finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
@@ -116,7 +125,7 @@ def dialect(kind: Kind, *, repaired: bool = False) -> Dialect:
         chunk = {
             "id": name,
             "object": "chat.completion.chunk",
-            "created": 1750000000,
+            "created": 1750000000 + answer,
             "model": "meta/llama-3.1-8b-instruct" if nim else "acme/steady-70b-chat",
             "choices": [choice],
         }
@@ -161,9 +170,10 @@ class Wire(NamedTuple):
 
 
 @functools.cache
-def wire(kind: Kind) -> Wire:
+def wire(kind: Kind, answer: int) -> Wire:
     """Return the events of a cycle as they are sent, without times."""
-    chunks = [http_chunk(head + tail) for head, tail in dialect(kind).events]
+    events = dialect(kind, answer).events
+    chunks = [http_chunk(head + tail) for head, tail in events]
     starts = [0, *itertools.accumulate(map(len, chunks))]
     return Wire(b"".join(chunks), starts)
 
@@ -175,7 +185,7 @@ def http_chunk(event: bytes) -> bytes:
 
 def pieces(plan: Plan) -> Iterator[memoryview]:
     """Yield the events that have a text, each in its HTTP chunk, in large pieces."""
-    data, starts = wire(plan.kind)
+    data, starts = wire(plan.kind, plan.answer)
     view = memoryview(data)
     left, place = plan.events - FRAME, plan.start % CYCLE
     while left:
@@ -199,7 +209,8 @@ def expected(plan: Plan, form: Form) -> str:
         for place in in_turn(plan):
             digest.update(every[place].encode())
         return str(digest.hexdigest())
-    opening, events, finish = dialect(plan.kind, repaired=form == "repaired")
+    repaired = form == "repaired"
+    opening, events, finish = dialect(plan.kind, plan.answer, repaired=repaired)
     digest.update(opening)
     for place in in_turn(plan):
         digest.update(b"".join(events[place]))
