@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import llm_normalize
-from measured import unmeasured
+from measured import Tracers, traced_by, unmeasured
 from support import (
     Mitmdump,
     Provider,
@@ -20,6 +20,8 @@ from support import (
     server_context,
     to,
 )
+
+TRACERS = pytest.StashKey[Tracers]()
 
 # Whole streams are large to draw, and a busy machine is slow: neither is a failure. The
 # same is drawn each time: a change is judged by itself, and `long` explores further.
@@ -80,10 +82,29 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    if not item.config.getoption("cov_source", None) or is_measured(item):
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
+    # What pytest itself does for each of thousands of tests is not measured, either.
+    if not session.config.getoption("cov_source", None):
         return (yield)
-    with unmeasured():
+    with unmeasured() as session.stash[TRACERS]:
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    if TRACERS not in item.session.stash or not is_measured(item):
+        return (yield)
+    with traced_by(item.session.stash[TRACERS]):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
+    session = request.session
+    is_of_one = isinstance(request.node, pytest.Item) and is_measured(request.node)
+    if TRACERS not in session.stash or not is_of_one:
+        return (yield)
+    with traced_by(session.stash[TRACERS]):
         return (yield)
 
 

@@ -2,18 +2,34 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+type _Tracer = Callable[..., Any] | None
+type Tracers = tuple[_Tracer, _Tracer]
+"""What traces this thread, and what traces those that begin."""
 
 
 @contextmanager
-def unmeasured() -> Iterator[None]:
-    """Measure no coverage meanwhile, in this thread and in those that begin."""
-    tracing, of_threads = sys.gettrace(), threading.gettrace()
-    sys.settrace(None)
-    threading.settrace(None)
+def traced_by(tracers: Tracers) -> Iterator[Tracers]:
+    """Let *tracers* measure meanwhile, and yield those that did before."""
+    before = sys.gettrace(), threading.gettrace()
+    _set(tracers)
     try:
-        yield
+        yield before
     finally:
-        sys.settrace(tracing)
-        threading.settrace(of_threads)
+        _set(before)
+
+
+@contextmanager
+def unmeasured() -> Iterator[Tracers]:
+    """Measure no coverage meanwhile, and yield what measures it otherwise."""
+    with traced_by((None, None)) as before:
+        yield before
+
+
+def _set(tracers: Tracers) -> None:
+    of_this, of_others = tracers
+    sys.settrace(of_this)
+    threading.settrace(of_others)

@@ -12,9 +12,9 @@ from llm_normalize.repair.pipeline import Pipeline
 from measured import unmeasured
 
 STREAM = Asked(stream=True)
-_SINGLE = 500
+_SINGLE = 64
 """Bytes at the begin and at the end of a stream that are read one at a time."""
-_FEW = 8
+_FEW = 12
 """How many the other reads have, on the average."""
 
 

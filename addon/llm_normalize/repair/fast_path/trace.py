@@ -313,6 +313,8 @@ class Place:
                 for each in others:
                     del node.tried[each]
                 node.unsure.add(step.guard)
+                if len(node.unsure) > _GUARDS:
+                    self.forget()
                 return None
             return self._add(node, step, said)
         then, before = found
@@ -331,8 +333,6 @@ class Place:
             return None
         if len(node.tried) >= _GUARDS:
             del node.tried[next(iter(node.tried))]
-        if len(node.unsure) > _GUARDS:
-            return None
         then = Node()
         node.tried[step] = then, said
         return then

@@ -176,10 +176,8 @@ def _closed(
 ) -> Closed:
     back = None
     if record.before is not None:
-        received = [event, *reversed(events)]
-        back = [each.n for each in received].index(record.n)
-        if received[back].raw != record.before:
-            raise ValueError("it is not that of one event")
+        received = [(each.n, each.raw) for each in (event, *reversed(events))]
+        back = received.index((record.n, record.before))
     after = tuple(_parts(each, values, texts) for each in record.after)
     fixes = tuple(record.fixes)
     return Closed(back, record.n - event.n, after, fixes, record.moved)
