@@ -27,7 +27,7 @@ from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .deferred_options import take_deferred, take_each
 from .exchange import outage
 from .exchange.answer.answer_lifecycle import Answers
-from .exchange.answer.flow_list import is_shown
+from .exchange.answer.flow_list import is_shown, is_stored
 from .exchange.answer.response_headers import answers_events
 from .exchange.exchange import Exchange
 from .exchange.open_exchanges import OpenExchanges
@@ -369,6 +369,7 @@ class Normalize:
                 strict=ctx.options.normalize_strict,
                 log=log,
                 shown=is_shown(),
+                stored=is_stored(),
                 adapted=selected.adapted,
                 words=self._routing.gate is None,
                 keepalive=ctx.options.normalize_keepalive,

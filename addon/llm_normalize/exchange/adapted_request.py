@@ -11,6 +11,7 @@ from ..request.adaptation import LEARNED, Adaptation, Body
 from ..request.learned_rejections import Key, Learned, mark_of
 from ..request.rejected_parameters import apply
 from ..text.printable import brief
+from ..wire.header import header_in
 from ..wire.json_text import Json, dumps, loads
 from .message_body import content_of
 from .request_facts import named_host, place_of
@@ -19,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 # Where a client says who it is: a header that is new in each request tells nothing.
 _CREDENTIALS = (
-    "authorization", "x-api-key", "api-key", "x-goog-api-key", "proxy-authorization",
+    b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key", b"proxy-authorization",
 )  # fmt: skip
 _IN_QUERY = ("key", "api_key", "api-key", "token", "access_token")
 
@@ -151,12 +152,11 @@ def key_of(request: http.Request, body: Body, client: bytes) -> Key:
 def client_of(flow: http.HTTPFlow) -> bytes:
     """Return whose request *flow* is: a mark of its credentials and of its address."""
     request, address = flow.request, flow.client_conn.peername
-    headers, query = request.headers, request.query if "?" in request.path else {}
-    named = {name.lower() for name, _ in headers.fields}  # to ask for one is slow
+    fields, query = request.headers.fields, request.query if "?" in request.path else {}
     found = [
-        *(headers[name] if name.encode() in named else "" for name in _CREDENTIALS),
-        *(query.get(name, "") for name in _IN_QUERY),
+        *[header_in(fields, name) for name in _CREDENTIALS],
+        *([query.get(name, "") for name in _IN_QUERY] if query else [""]),
         str(flow.metadata.get("proxyauth", "")),  # mitmproxy's own
     ]
-    cookie = "" if any(found) else request.headers.get("cookie", "")
+    cookie = "" if any(found) else header_in(fields, b"cookie")
     return mark_of([*found, cookie, address[0]])

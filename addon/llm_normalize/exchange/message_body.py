@@ -7,6 +7,7 @@ from mitmproxy import ctx, http
 from mitmproxy.utils import human
 
 from ..wire.content_encoding import LARGEST, LargeBodyError, decode
+from ..wire.header import header_in
 from ..wire.json_text import is_crowded
 
 CONTAINERS = 24_000
@@ -42,7 +43,7 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     if isinstance(message, http.Request):
         # A long prompt is no bomb; but it is read where all streams wait.
         most = max(min(most, LARGEST), len(raw))
-    encoding = message.headers.get("content-encoding", "")
+    encoding = header_in(message.headers.fields, b"content-encoding")
     bounds = encoding, most, containers
     before, known, wrong = _LOOKED_AT.get(message, (b"", (), ""))
     is_known = before is raw and known == bounds

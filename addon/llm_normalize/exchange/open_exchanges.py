@@ -7,12 +7,12 @@ from mitmproxy import http
 from ..routing.hosts import Hosts
 from ..routing.routes import is_reverse
 from .exchange import HANDED_OVER, Exchange
-from .request_facts import named_host
+from .request_facts import host_header, named_host
 
 MOST = 100_000
 """Exchanges that are open at a time; more are flows that mitmproxy has never ended."""
 
-type _Place = tuple[str, int, str | None]
+type _Place = tuple[str, int, str]
 
 
 class OpenExchanges:
@@ -87,7 +87,7 @@ class OpenExchanges:
 
 
 def _place(request: http.Request) -> _Place:
-    return request.host, request.port, request.host_header
+    return request.host, request.port, host_header(request)
 
 
 def is_on_selected_host(flow: http.HTTPFlow, hosts: Hosts) -> bool:

@@ -10,6 +10,7 @@ from mitmproxy.net.http import url
 from ..chat.stream_state import Asked
 from ..text.echo import Echo
 from ..text.printable import brief
+from ..wire.header import header_in
 from .answer.response_headers import answers_events
 from .message_body import request_body
 
@@ -18,14 +19,25 @@ _SECRET = 6
 
 _TELLING = re.compile(r"auth|key|token|secret|cookie|sig", re.IGNORECASE)
 """Names of headers and query fields that carry a key."""
+_TELLING_NAME = re.compile(_TELLING.pattern.encode(), re.IGNORECASE)
+
+_WITH_AUTHORITY = (b"HTTP/2.0", b"HTTP/3")
 
 _PORTS = {"http": 80, "https": 443}
 
 
 def named_host(request: http.Request) -> str:
     """Return the host that the client names, as `pretty_host` does, which takes long."""
-    named = request.host_header
+    named = host_header(request)
     return _host_in(named) if named else request.host
+
+
+def host_header(request: http.Request) -> str:
+    """Return what the client calls the host, as mitmproxy does, which takes long."""
+    is_newer = request.data.http_version in _WITH_AUTHORITY
+    return (is_newer and request.authority) or header_in(
+        request.headers.fields, b"host"
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -76,12 +88,16 @@ def asked_of(
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:
     """Return what in the request's headers and query must not be in a log."""
-    fields = [*request.headers.items(multi=True)]
+    values = [
+        value.decode("utf-8", "surrogateescape")
+        for name, value in request.headers.fields
+        if _TELLING_NAME.search(name)
+    ]
     if "?" in request.path:  # to read what is not there takes long
-        fields += request.query.items(multi=True)
-    values = [value for name, value in fields if _TELLING.search(name)]
+        query = request.query.items(multi=True)
+        values += [value for name, value in query if _TELLING.search(name)]
     values += [value.partition(" ")[2].strip() for value in values]  # after its scheme
-    if "cookie" in request.headers:
+    if header_in(request.headers.fields, b"cookie"):
         values += [value for _, value in request.cookies.items(multi=True)]
     secrets = {value for value in values if len(value) >= _SECRET}
     return tuple(sorted(secrets, key=len, reverse=True))

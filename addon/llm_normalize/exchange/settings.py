@@ -19,6 +19,7 @@ class Settings:
         strict: Drop fields that OpenAI does not define.
         log: The pairs log, if there is one.
         shown: Whether anybody can look at a flow's metadata once it is over.
+        stored: Whether anybody can look at its body then, or at the size of that.
         adaptations: What to change in requests, in order.
         adapted: The names of those that the user wants for this host, whatever the model.
         words: Whether a refusal's words are read, and not only its fields for names:
@@ -32,6 +33,7 @@ class Settings:
     strict: bool
     log: PairsLog | None
     shown: bool = True
+    stored: bool = True
     adaptations: Sequence[type[Adaptation]] = ()
     adapted: Collection[str] = ()
     words: bool = True

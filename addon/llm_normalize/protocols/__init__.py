@@ -45,6 +45,8 @@ class Endpoint(NamedTuple):
 def endpoint_at(path: str) -> Endpoint | None:
     """Return whose requests go to *path*, which may have a query; None for nobody's."""
     asked = path.partition("?")[0].rstrip("/")
+    if asked.endswith(_CHAT):  # most are
+        return None
     ends = (
         (each, end) for each in PROTOCOLS for end in (each.path, *each.own_answers())
     )

@@ -25,9 +25,12 @@ class Snapshot:
 
     Args:
         both: Whether what was received is stored as well, not only what was sent.
+        is_on: Whether anything is.
     """
 
-    def __init__(self, *, both: bool = False) -> None:
+    def __init__(self, *, both: bool = False, is_on: bool = True) -> None:
+        self.is_on = is_on
+        """Whether anything is stored."""
         self.both = both
         """Whether what was received is stored."""
         self._blocks: list[tuple[bytes, bytes | None]] = []
@@ -47,6 +50,8 @@ class Snapshot:
 
     def add_sent(self, sent: bytes) -> bool:
         """Store what was sent, and tell whether a block is full: now and then, one is."""
+        if not self.is_on:
+            return False
         self._sent.append(sent)
         self._size = size = self._size + len(sent)
         if size < _BLOCK and (self._has_sent or not sent):

@@ -120,9 +120,21 @@ class Pipeline:
         self._run(data)
         return out + self.output.drain()
 
+    def followed(self, data: bytes) -> bytes | None:
+        """Return what is sent for *data* if other streams knew it; `b""` is the end.
+
+        Else None, and nothing has happened.
+        """
+        trace = self._trace
+        if not trace.follows:
+            return None
+        if not data:
+            return b"" if trace.has_ended and self._parser.is_between else None
+        return self._patches.of(data, may_wait=True)
+
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
-        if self._trace.has_ended and self._parser.is_between:
+        if self.followed(b"") is not None:
             return []
         self.output.closed = []
         self.long_way.has_ended = True
@@ -153,9 +165,13 @@ class Pipeline:
         Never raises: on a bug, all that waits is sent with what is received next.
         """
         try:
-            traced = self._trace.waits and self._parser.count
-            mark = self._ending.state.mark
-            found = traced, self._chain.waiting, mark, self._parser.may_end
+            found: tuple[object, ...]
+            if self._trace.follows:
+                waits = self._parser.count if self._trace.waits else 0
+                found = waits, self._parser.may_end
+            else:
+                mark = self._ending.state.mark
+                found = self._chain.waiting, mark, self._parser.may_end
         except Exception:
             logger.exception(_OVER, self._label)
             self._bail(None)

@@ -24,8 +24,8 @@ _SECRET = secrets.token_bytes(32)  # of this process: no mark can be guessed fro
 
 def mark_of(credentials: Iterable[str]) -> bytes:
     """Return what stands for a client's *credentials*, from which nobody has them back."""
-    parts = (each.encode("utf-8", "surrogatepass") for each in credentials)
-    data = b"".join(len(each).to_bytes(8) + each for each in parts)
+    parts = [each.encode("utf-8", "surrogatepass") for each in credentials]
+    data = b"".join([b"%d:%b" % (len(each), each) for each in parts])
     return blake2b(data, key=_SECRET, digest_size=32).digest()
 
 

@@ -87,9 +87,10 @@ def is_asked(request: http.Request) -> bool:
 
 def is_upgrade(request: http.Request) -> bool:
     """Tell whether *request* asks for a WebSocket instead of a POST to Responses."""
+    if not _path(request).rstrip("/").endswith("/responses"):
+        return False
     asked = request.headers.get("upgrade", "").lower()
-    is_socket = "websocket" in (each.strip() for each in asked.split(","))
-    return is_socket and _path(request).rstrip("/").endswith("/responses")
+    return "websocket" in (each.strip() for each in asked.split(","))
 
 
 def upgrade_refused() -> http.Response:

@@ -11,6 +11,7 @@ from mitmproxy import http
 
 from ...text.printable import brief
 from ...wire.content_encoding import decoder_for
+from ...wire.header import header_in
 from ..exchange import Exchange
 from ..request_facts import quoted
 from ..retries.pending_result import PENDING, is_pending
@@ -57,7 +58,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
     if callable(response.stream):
         logger.warning("normalize: another addon streams %s; it stays as it is", host)
         return Path.PASSED
-    encoding = response.headers.get("content-encoding", "")
+    encoding = header_in(response.headers.fields, b"content-encoding")
     if decoder_for(encoding) is None:
         logger.warning(
             "normalize: %s answers in an encoding that is not undone (%s); "

@@ -27,6 +27,12 @@ def is_shown() -> bool:
     )
 
 
+def is_stored() -> bool:
+    """Tell whether anybody can look at the body of a flow that is over, or at its size."""
+    options = ctx.options
+    return is_shown() or options.flow_detail > 0 or bool(options.hardump)
+
+
 def annotate(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) -> None:
     """Annotate *flow* in the list of flows, unless the user has done so.
 

@@ -6,6 +6,8 @@ completion becomes a stream, and what says that the request failed gets its own 
 
 from mitmproxy import http
 
+from ...wire.header import header_in
+
 LARGEST = 8 * 1024 * 1024  # bytes
 _KINDS = ("application/json", "application/problem+json", "text/html", "text/plain")
 
@@ -19,9 +21,11 @@ def may_wait(response: http.Response, *, observe: bool) -> bool:
         response: The answer, whose head has arrived.
         observe: Whether it is only observed.
     """
-    headers = response.headers
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    length = headers.get("content-length", "").strip()
+    fields = response.headers.fields
+    length = header_in(fields, b"content-length").strip()
+    if not length:
+        return False
+    kind = header_in(fields, b"content-type").partition(";")[0].strip().lower()
     is_known = length.isascii() and length.isdecimal() and 0 < int(length) <= LARGEST
     is_kind = kind in _KINDS or kind.endswith("+json")
     return is_known and is_kind and not (response.stream or observe)

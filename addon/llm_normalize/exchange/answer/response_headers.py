@@ -3,11 +3,12 @@
 from mitmproxy import http
 
 from ...chat.endpoint import is_event_stream
+from ...wire.header import header_in
 
 
 def answers_events(response: http.Response) -> bool:
     """Tell whether *response* says that it is an event stream."""
-    return is_event_stream(response.headers.get("content-type", ""))
+    return is_event_stream(header_in(response.headers.fields, b"content-type"))
 
 
 def prepare_headers(
@@ -21,7 +22,7 @@ def prepare_headers(
         rename: Whether to call it an event stream where it says something else.
     """
     headers = response.headers
-    headers.pop("content-encoding", None)
+    _drop(headers, "content-encoding")
     if rename and not answers_events(response):
         headers["content-type"] = "text/event-stream"
     frame(request, response)
@@ -30,8 +31,16 @@ def prepare_headers(
 def frame(request: http.Request, response: http.Response) -> None:
     """Make the headers say where a body ends whose length is not known."""
     headers = response.headers
-    sized = headers.pop("content-length", None) is not None
+    sized = _drop(headers, "content-length")
     if "HTTP/1.0" in (request.http_version, response.http_version):
         headers.pop("transfer-encoding", None)  # it ends when the connection does
     elif request.is_http11 and (sized or response.is_http2 or response.is_http3):
         headers["transfer-encoding"] = "chunked"
+
+
+def _drop(headers: http.Headers, name: str) -> bool:
+    """Drop a header; tell whether it was there."""
+    is_there = name.encode() in {each.lower() for each, _ in headers.fields}
+    if is_there:
+        del headers[name]
+    return is_there

@@ -140,7 +140,7 @@ class RunningAnswer:
         asked = asked_of(
             flow, strict=settings.strict, body=body, mapped_model=mapped_model
         )
-        snapshot = Snapshot(both=settings.shown)
+        snapshot = Snapshot(both=settings.shown, is_on=settings.stored)
         if path is None:
             path = flow.request.path.partition("?")[0]
         record = _record(flow, asked, settings, path)
@@ -209,7 +209,8 @@ class RunningAnswer:
 
     def copy(self) -> "RunningAnswer":
         """Return what is known of an answer of which nothing has passed a rewriter."""
-        snapshot = Snapshot(both=self.settings.shown)
+        settings = self.settings
+        snapshot = Snapshot(both=settings.shown, is_on=settings.stored)
         return replace(
             self, record=self.record.copy(), snapshot=snapshot, rewriter=None
         )
@@ -367,6 +368,8 @@ class RunningAnswer:
         self._show(self.record.flow_record(self.status, "running", *self.figures()))
 
     def _show(self, line: Record) -> None:
+        if not self.settings.stored:
+            return
         recorded = self.record.metadata(line, self.snapshot)
         asked = self.asked
         more = {

@@ -13,6 +13,7 @@ from mitmproxy.utils import asyncio_utils
 
 from ...repair.fast_path.trace import Traces
 from ...wire.content_encoding import decoder_for
+from ...wire.header import header_in
 from ..answer.running_answer import RunningAnswer
 from ..exchange import Exchange
 from .client_stream import ClientStream, slow_down
@@ -38,7 +39,7 @@ class AnswerStreams:
         flow, settings = running.flow, running.settings
         response = flow.response
         assert response is not None
-        decoder = decoder_for(response.headers.get("content-encoding", ""))
+        decoder = decoder_for(header_in(response.headers.fields, b"content-encoding"))
         assert decoder is not None
         rewriter = running.stream_through(decoder, self._turn, self._traces)
         rewriter.on_growth = running.show_growth

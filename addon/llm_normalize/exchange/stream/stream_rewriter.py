@@ -82,6 +82,7 @@ class Rewriter:
     ) -> None:
         self.pipeline = pipeline
         self.snapshot = snapshot or Snapshot()
+        self._stores = self.snapshot.is_on
         self.bytes_in = 0
         self.bytes_out = 0
         self.given_up = False
@@ -125,17 +126,22 @@ class Rewriter:
         if not self._repair:
             out = data
         self.bytes_out += len(out)
-        snapshot = self.snapshot
-        try:
-            if snapshot.both and self._is_plain:
-                snapshot.add_received(data)
-            if snapshot.add_sent(out):
-                self.on_growth()
-        except Exception:  # whoever looks cannot cost bytes
-            logger.exception("%s: it is not shown", self._label)
+        if self._stores:
+            self._store(data, out)
         if not data:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []
+
+    def _store(self, received: bytes, sent: bytes) -> None:
+        """Store one read, and what was sent for it."""
+        snapshot = self.snapshot
+        try:
+            if snapshot.both and self._is_plain:
+                snapshot.add_received(received)
+            if snapshot.add_sent(sent):
+                self.on_growth()
+        except Exception:  # whoever looks cannot cost bytes
+            logger.exception("%s: it is not shown", self._label)
 
     @property
     def is_between(self) -> bool:
@@ -190,6 +196,10 @@ class Rewriter:
     def _bounded(self, data: bytes) -> bytes:
         """Return what *data* becomes, looked at as far as this turn has time for it."""
         turn, pipeline = self.turn, self.pipeline
+        known = pipeline.followed(data) if self._is_plain and not self._raw else None
+        if known is not None:
+            self._try("what waits has no time limit", self._look_at_waiting)
+            return known
         number = turn.begin()
         if number != self._number:
             self._number, self._own, self._size = number, OWN, 0
