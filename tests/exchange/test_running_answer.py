@@ -17,7 +17,7 @@ from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.records.record_line import Entry
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.records.statistics import Stats
-from llm_normalize.repair.fix import wire
+from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
@@ -119,6 +119,27 @@ def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
     pipeline = Pipeline(running.asked, FIXES, running.record.add_event)
     running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
     return running
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_events_that_are_changed_alike_are_counted_each(shown: bool) -> None:
+    """Where nobody looks at them, only their number is known until the end."""
+    made, stats = chat_flow(), Stats()
+    settings = Settings(FIXES, **NO_LOG, shown=shown, stored=shown)
+    running = RunningAnswer.of(made, settings)
+    rewriter = running.stream_through(Decoder())
+    said = [chunk({"role": None, "content": f" {at}"}) for at in range(20)]
+    said[12] = chunk({"role": None, "reasoning_content": " so"})
+    opening = chunk({"role": "assistant", "content": ""})
+    for event in (opening, *said, chunk({}, finish="stop")):
+        rewriter(wire([event]))
+    rewriter(wire([DONE]))
+    rewriter(b"")
+    record = running.close(stats, 200, "complete")
+    assert (record["events"], record["changed"]) == (23, 20)
+    assert record["fixes"]["role-null"] == 20
+    running.store(record)
+    assert (KEY in made.metadata) is shown
 
 
 def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(

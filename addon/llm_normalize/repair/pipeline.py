@@ -86,11 +86,17 @@ class Pipeline:
         self._patches = Patches(
             known, self._parser, trace, self.seen, output, count, label, stop
         )
-        self.quick = self._patches.of  # what is sent if a template knows it, else None
+        self.quick = self._patches.quick
+        """Returns what is sent for a read if that is known, else None."""
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
         self._due = b""  # bytes of the block at hand that have not been sent
+
+    def count_repeats(self) -> Callable[[], int]:
+        """Count no event that is changed as the one before, but return their number."""
+        self._patches.counts_repeats = True
+        return self._patches.take_repeats
 
     @property
     def events(self) -> int:

@@ -39,6 +39,7 @@ class AnswerRecord:
         request: What was changed in the request: an adaptation's name, what it did, and
             the path of a field.
         protocol: The protocol of its client, if it was translated to that.
+        repeats: Returns how many events were changed as the last one, and not counted.
     """
 
     flow: str
@@ -57,6 +58,7 @@ class AnswerRecord:
     tokens: Tokens = (None, None)
     request: list[tuple[str, str, str]] = field(default_factory=list)
     protocol: str | None = None
+    repeats: Callable[[], int] = lambda: 0
     fixes: Counter[str] = field(default_factory=Counter)
     changed: int = 0
     first_ms: float | None = None
@@ -146,7 +148,7 @@ class AnswerRecord:
 
     def _changed_alike(self) -> None:
         """Count the events that one template knew."""
-        template, patched = self._template, self._patched
+        template, patched = self._template, self._patched + self.repeats()
         if template is None or not patched:
             return
         self._patched = 0

@@ -190,6 +190,8 @@ class RunningAnswer:
             snapshot=self.snapshot,
             turn=turn,
         )
+        if not settings.shown and settings.log is None:
+            record.repeats = self.rewriter.pipeline.count_repeats()
         self.rewriter.beyond = _BEYOND if self.translated is not None else 0
         return self.rewriter
 

@@ -80,11 +80,15 @@ class Rewriter:
         snapshot: Snapshot | None = None,
         turn: Turn | None = None,
     ) -> None:
-        self.pipeline = pipeline
-        self.snapshot = snapshot or Snapshot()
-        self._stores = self.snapshot.is_on
+        # What each read needs stands together: it is in none of the processor's caches.
+        self._is_plain = type(decoder) is Decoder  # nothing to be undone
+        self._quick = pipeline.quick if self._is_plain else _unknown
+        self._repair = repair
         self.bytes_in = 0
         self.bytes_out = 0
+        self.snapshot = snapshot or Snapshot()
+        self._stores = self.snapshot.is_on
+        self.pipeline = pipeline
         self.given_up = False
         """Whether the answer was broken off because it was corrupt."""
         self.on_end: Callable[[], None] = lambda: None
@@ -100,9 +104,6 @@ class Rewriter:
         self.beyond: float = 0
         """What is looked at beyond the turn, of a stream that cannot pass as it is."""
         self._decoder = decoder
-        self._is_plain = type(decoder) is Decoder  # nothing to be undone
-        self._quick = pipeline.quick if self._is_plain else _unknown
-        self._repair = repair
         self._give_up = give_up
         self._label = label
         self.turn = turn or Turn()

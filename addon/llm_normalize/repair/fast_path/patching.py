@@ -9,7 +9,7 @@ from ...wire.sse import LIMIT, Event, EventParser
 from ..outcome import EventRecord
 from ..output import Output
 from .stream_trace import StreamTrace
-from .template import Template
+from .template import PLAIN, Template
 
 logger = logging.getLogger(__name__)
 
@@ -40,19 +40,56 @@ class Patches:
         label: str,
         stop: Callable[[Exception], None] = lambda _: None,
     ) -> None:
+        # What `quick` looks at stands together: nothing of it is in the processor's caches.
+        self._known = known
+        self._parser = parser
+        self._output = output
+        self._translate = output.translate
+        self._repeated: Template | None = None  # of which only the number is wanted
+        self._repeats = 0
+        self.counts_repeats = False
+        """Whether of events that were changed alike only the number is wanted."""
         self.counted: Event | None = None
         """The last one, if it has usage: that is taken in when it has to be."""
         self.unknown: bytes | None = None
         """What no template knew last, to be tried once; None if they may be others now."""
-        self._known = known
-        self._parser = parser
         self._trace = trace
         self._seen = seen
-        self._output = output
-        self._translate = output.translate
         self._count = count
         self._label = label
         self._stop = stop
+
+    def quick(self, data: bytes) -> bytes | None:
+        """Return what is sent for a read, as `of` does: the shortest way there is.
+
+        Each read of a stream finds the processor's caches cold, so what counts is how
+        little is looked at: an event that is as the last one goes no further than here.
+        """
+        known, parser = self._known, self._parser
+        if known and (template := known[0]).is_sole and parser.is_between:
+            text = data[template.span]
+            if (
+                data.startswith(template.head)
+                and data.endswith(template.tail)
+                and text
+                and not text.strip(PLAIN)
+                and (template is self._repeated or not template.out)
+                and self._translate is None
+                and len(data) <= LIMIT
+            ):
+                parser.count += 1
+                self._output.verbatim = not template.fixes
+                if not template.out:
+                    return data
+                self._repeats += 1
+                before, behind = template.sides
+                return before + text + behind
+        return self.of(data)
+
+    def take_repeats(self) -> int:
+        """Return how many more events were changed as the last one that was counted."""
+        repeats, self._repeats = self._repeats, 0
+        return repeats
 
     def of(
         self, data: bytes, n: int | None = None, *, may_wait: bool = False
@@ -121,6 +158,8 @@ class Patches:
         except Exception:  # whoever counts cannot change bytes, nor cost any
             logger.exception("%s: event %d is not recorded", self._label, n)
         else:
+            is_alike = will_do and self.counts_repeats and template.changes_all
+            self._repeated = template if is_alike else None
             if not will_do:
                 after = [out] if out else []
                 self._output.close(EventRecord(n, data, after, list(template.fixes)))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from ...chat.chunks.chunk import Tokens
 from ...wire.sse import Event
 from ..outcome import EventRecord
-from .template import Template
+from .template import Template, respelled
 from .trace import STEPS, Closed, Edge, Node, Place, Step, fill
 from .trace_step import Result, Said, step_of
 
@@ -86,7 +86,9 @@ class StreamTrace:
     def _take(
         self, edge: Edge, event: Event, values: list[bytes], texts: list[bytes]
     ) -> tuple[bytes, Step]:
-        step = edge.step
+        step, read = edge.step, texts
+        if step.is_anew:
+            texts = [respelled(each) if b"\\" in each else each for each in texts]
         sent = event.raw if step.sent is None else fill(step.sent, values, texts)
         records = [self._record(each, event, values, texts) for each in step.closed]
         self._known[:] = [loop.template(values) for loop in step.loops]
@@ -97,7 +99,7 @@ class StreamTrace:
                 None if prompt is None else int(texts[prompt]),
                 None if completion is None else int(texts[completion]),
             )
-        self._go(edge.node, step, event, values, texts)
+        self._go(edge.node, step, event, values, read)
         for record in records:
             self._close(record)
         return sent, step

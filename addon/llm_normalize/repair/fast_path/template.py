@@ -21,10 +21,10 @@ TEXT = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+'
 COUNT = rb"[1-9][0-9]{0,15}"  # zeros may mean that nothing has been counted
 _IS_TEXT = re.compile(TEXT).fullmatch
 _IS_COUNT = re.compile(COUNT).fullmatch
-# What most texts are made of, the most frequent first; JSON has no more to say of these.
-_PLAIN = bytes(
+PLAIN = bytes(
     dict.fromkeys(b" etaoinshrdlucmfwypvbgkjqxz" + bytes(range(0x20, 0x7F)))
 ).translate(None, b'"\\')
+"""What most texts are made of, the most frequent first: JSON has no more to say of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,8 @@ class Template:
     """Bytes around the one text of an event that is changed: before, behind; after, too."""
     is_sole: bool = field(init=False, compare=False)
     """Whether there is one text only, of which nothing has to be recorded: see `patch`."""
-    _span: slice = field(init=False, compare=False)
+    span: slice = field(init=False, compare=False)
+    """Where that text is."""
     sides: tuple[bytes, bytes] = field(init=False, compare=False)
     """What is sent around the one text."""
 
@@ -73,11 +74,16 @@ class Template:
         made = {
             "edges": edges,
             "is_sole": alone and once and not self.calls,
-            "_span": slice(len(self.head), -len(self.tail)),
+            "span": slice(len(self.head), -len(self.tail)),
             "sides": tuple(sides),
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)  # the dataclass is frozen
+
+    @property
+    def changes_all(self) -> bool:
+        """Whether it changes each event that fits, however its text is spelled."""
+        return bool(self.out) and self.is_sole and self.sides != (self.head, self.tail)
 
     def patch(self, raw: bytes) -> bytes | None:
         """Return what is sent for the event *raw*; None if it has another shape.
@@ -86,12 +92,12 @@ class Template:
         """
         if not (raw.startswith(self.head) and raw.endswith(self.tail)):
             return None
-        text = raw[self._span]
-        if not text or text.strip(_PLAIN):  # of a short text that is the quickest test
+        text = raw[self.span]
+        if not text or text.strip(PLAIN):  # of a short text that is the quickest test
             if not (_IS_TEXT(text) and (text.isascii() or is_unicode(text))):
                 return None
             if self.out and b"\\" in text:
-                text = _respelled(text)
+                text = respelled(text)
         if not self.out:
             return raw
         before, behind = self.sides
@@ -108,7 +114,7 @@ class Template:
 
     def after(self, texts: list[bytes]) -> list[bytes]:
         """Return the parts of what is sent for it, if that is not what was received."""
-        texts = [_respelled(text) if b"\\" in text else text for text in texts]
+        texts = [respelled(text) if b"\\" in text else text for text in texts]
         return [texts[part] if isinstance(part, int) else part for part in self.out]
 
     def added(self, texts: list[bytes]) -> Iterator[tuple[int, int, str]]:
@@ -148,7 +154,7 @@ def read(text: bytes) -> str:
     return str(json.loads(b'"%s"' % text))
 
 
-def _respelled(text: bytes) -> bytes:
+def respelled(text: bytes) -> bytes:
     """Return *text* as it is spelled where an event is written anew."""
     return dumps(read(text))[1:-1]
 

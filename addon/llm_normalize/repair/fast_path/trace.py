@@ -162,6 +162,7 @@ class Step:
         same: For each text or count the number of the first one that is its equal.
         keys: (choice, key) of each text; None of a count.
         sent: What is sent; None if that is what was received.
+        is_anew: Whether its texts are spelled anew there.
         closed: The records that are complete then.
         verbatim: See `Output`.
         waits: Whether something waits after it.
@@ -176,6 +177,7 @@ class Step:
     same: tuple[int, ...]
     keys: tuple[tuple[int, str] | None, ...]
     sent: Parts | None
+    is_anew: bool
     closed: tuple[Closed, ...]
     verbatim: bool
     waits: bool
@@ -237,8 +239,9 @@ class Edge:
 
     def _are_free(self, texts: list[bytes]) -> bool:
         """Tell whether no text is spelled or begins in a way that may matter."""
-        if self.step.sent is not None and any(b"\\" in each for each in texts):
-            return False  # it may be spelled anew
+        is_sure = self.step.sent is None or self.step.is_anew
+        if not is_sure and any(b"\\" in each for each in texts):
+            return False  # one may be spelled anew
         keyed = zip(texts, self.step.keys, strict=True)
         return not overlap({text for text, key in keyed if key is not None})
 

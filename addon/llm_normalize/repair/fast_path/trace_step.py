@@ -114,6 +114,7 @@ def step_of(
         sameness(texts),
         tuple(keys),
         None if result.sent == event.raw else _parts(result.sent, values, texts),
+        event.raw not in result.sent,
         tuple(
             _closed(each, event, said.events, values, texts) for each in result.closed
         ),
