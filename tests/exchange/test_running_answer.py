@@ -133,6 +133,7 @@ def test_events_that_are_changed_alike_are_counted_each(shown: bool) -> None:
     opening = chunk({"role": "assistant", "content": ""})
     for event in (opening, *said, chunk({}, finish="stop")):
         rewriter(wire([event]))
+        assert rewriter.newline() == b"\n"
     rewriter(wire([DONE]))
     rewriter(b"")
     record = running.close(stats, 200, "complete")

@@ -363,6 +363,23 @@ def test_text_that_is_spelled_anew_is_followed() -> None:
     for at in (2, 3):
         reads[at] = reads[at].replace(b'"content":" ', b'"content":" \\u00e9\\/\\n')
     assert assert_alike(place, reads) == 0
+    place = Place()
+    for k in range(1, 5):  # nobody can tell that of the first ones
+        reads[2] = reads[2].replace(b"\\n", b"\\n" * k)
+        assert assert_alike(place, reads) > 0
+
+
+def test_text_that_is_sent_behind_another_event_keeps_its_spelling() -> None:
+    def of_both(k: int, text: str) -> list[bytes]:
+        *reads, done, end = stream(k)
+        other = chunk({"role": "assistant", "content": f"{text}{k}"}, index=1, **own(k))
+        return [*reads, wire([other]), done, end]
+
+    place = Place()
+    for k in range(1, 4):
+        long = assert_alike(place, of_both(k, " so"))
+    assert long == 0
+    assert assert_alike(place, of_both(4, ' "so"')) > 0
 
 
 def test_new_shape_is_learned_from_where_it_begins() -> None:

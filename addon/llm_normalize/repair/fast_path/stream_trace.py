@@ -149,8 +149,8 @@ class StreamTrace:
     def fail(self, error: Exception) -> None:
         """Forget all traces of the place: a bug was met, which may cost no more."""
         logger.error("%s: its traces are forgotten", self._label, exc_info=error)
-        if self._place is not None:
-            self._place.forget()
+        assert self._place is not None
+        self._place.forget()
         self._node = None
 
     # -- recording -----------------------------------------------------------------
@@ -163,11 +163,10 @@ class StreamTrace:
         self._varied.clear()
 
     def record(self, event: Event, result: Result) -> None:
-        """Record what became of an event on the long way. Never raises."""
-        node, place = self._node, self._place
-        if node is None or place is None:
-            return
-        then = None
+        """Record what became of an event on the long way, if it `records`. Never raises."""
+        node, place, then = self._node, self._place, None
+        assert node is not None
+        assert place is not None
         if place.learns and len(self._said.events) < STEPS:
             try:
                 step, values, texts = step_of(event, result, self._said)

@@ -120,7 +120,7 @@ def step_of(
         ),
         result.verbatim,
         result.waits,
-        _tokens(result.tokens, keys, texts) if result.tokens != said.tokens else None,
+        _tokens(result.tokens, said.tokens, keys, texts),
         tuple(Loop.of(each, values) for each in result.known),
     )
     return step, values, texts
@@ -185,8 +185,14 @@ def _closed(
 
 
 def _tokens(
-    tokens: Tokens, keys: Sequence[tuple[int, str] | None], texts: Sequence[bytes]
-) -> tuple[int | None, int | None]:
+    tokens: Tokens,
+    before: Tokens,
+    keys: Sequence[tuple[int, str] | None],
+    texts: Sequence[bytes],
+) -> tuple[int | None, int | None] | None:
+    """Return which texts are the figures of the stream, or None if an event has none."""
+    if all(keys) and tokens == before:
+        return None
     counts = [
         None if key is not None else text for key, text in zip(keys, texts, strict=True)
     ]
