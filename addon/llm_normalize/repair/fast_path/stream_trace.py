@@ -45,7 +45,7 @@ class StreamTrace:
         self._node = place.root if place is not None else None
         self._known, self._close, self._label = known, close, label
         self._said = Said([], {}, [])
-        self._varied: list[bytes] = []  # all that varied so far, but counts
+        self._varied: list[bytes] = []  # so far
 
     @property
     def records(self) -> bool:
@@ -134,10 +134,11 @@ class StreamTrace:
         said.events.append(event)
 
     def _new(self, step: Step, values: list[bytes], texts: list[bytes]) -> list[bytes]:
-        """Return what varies in an event, but counts."""
-        keyed = zip(texts, step.keys, strict=True)
+        """Return what varies in an event: of its counts, any may."""
+        keyed = [*zip(texts, step.keys, strict=True)]
         own = [text for text, key in keyed if key is not None]
-        return values[len(self._said.values) :] + own
+        counts = b" ".join(text for text, key in keyed if key is None)
+        return [*values[len(self._said.values) :], *own, *filter(None, [counts])]
 
     def leave(self) -> Sequence[Event]:
         """Follow no more; return the events that have to be read now."""
