@@ -78,14 +78,17 @@ UNMEASURED = [*WIDE, *APART, *TOOLS]
 GROWTH = ["tests/security/test_growth.py"]
 # Left out on the other versions, where they would take half of the time. They import no
 # mitmproxy, and what of the core an interpreter could change runs there, too: the bytes
-# and JSON (tests/wire), the fixes on real streams (end to end, faults). Tools are left
-# out there as well: they run on one version.
+# and JSON (tests/wire), the fixes, other protocols and refusals on real flows (end to
+# end, faults, tests/exchange). Tools are left out there as well: they run on one version.
 PURE = [
     *WIDE,
     "tests/chat",
     "tests/repair",
     "tests/text",
     "tests/fixes",
+    "tests/protocols/messages",
+    "tests/protocols/responses",
+    "tests/request/test_refusal_parser.py",
     "tests/conformance/test_conformance.py",
     "tests/capture/test_redaction.py",
 ]
