@@ -77,6 +77,20 @@ def test_hosts_may_change_while_running(proxy: Proxy) -> None:
     assert response_of(other).stream is False
 
 
+def test_nothing_is_remembered_of_a_host_once_the_options_have_changed(
+    proxy: Proxy,
+) -> None:
+    for _ in range(2):
+        proxy.set(normalize_hosts=["a.test"])
+        assert proxy.stream(chat_flow(host="a.test"), BAD) == GOOD
+        assert not hello(proxy, "a.test", ("a.test", 443))
+        proxy.set(normalize_hosts=["b.test"])
+        other = chat_flow(host="a.test")
+        proxy.addon.responseheaders(other)
+        assert response_of(other).stream is False
+        assert hello(proxy, "a.test", ("a.test", 443))
+
+
 def test_skipped_fixes_are_not_applied(proxy: Proxy) -> None:
     proxy.set(normalize_skip=["data-space-missing"])
     assert proxy.stream(chat_flow(), BAD) == BAD

@@ -155,3 +155,21 @@ def test_what_is_no_host_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["::1", "[::1]:8080", "fe80::1:2:3", "my_host-1:80"])
 def test_what_is_a_host_is_taken(text: str) -> None:
     assert HostPattern.parse(str(HostPattern.parse(text))) == HostPattern.parse(text)
+
+
+def test_what_is_remembered_of_hosts_is_bounded() -> None:
+    hosts = Hosts.parse(["*.a.test"])
+    for _ in range(2):
+        assert all(hosts.include(f"h{n}.a.test", 443) for n in range(600))
+        assert not any(hosts.include(f"h{n}.b.test", 443) for n in range(600))
+        assert hosts.include("x" * 10_000 + ".a.test", 443)
+    assert len(hosts._known) <= 256
+    assert max(len(host) for host, _ in hosts._known) <= 255
+
+
+def test_what_is_remembered_of_a_host_is_so_for_its_port() -> None:
+    hosts = Hosts.parse(["a.test:8443"])
+    for _ in range(2):
+        assert hosts.include("a.test", 8443)
+        assert not hosts.include("a.test", 443)
+        assert not hosts.include("a.test", None)

@@ -33,6 +33,7 @@ from ..routing.routes import Routed, Routes, Target, is_reverse
 from ..routing.saved_flow_guard import GuardedKey, unguard_flows
 from ..text.printable import brief
 from ..wire.content_encoding import LargeBodyError
+from ..wire.header import header_in
 from .adapted_request import Adapted
 from .exchange import Exchange
 from .message_body import content_of
@@ -147,7 +148,9 @@ class Routing:
         flow = exchange.flow
         request = flow.request
         target = self._target(request)
-        by_model = any(self.routes.by_model(*place) for place in _places(request))
+        by_model = bool(self.routes.routes) and any(
+            self.routes.by_model(*place) for place in _places(request)
+        )
         if target is None and getattr(flow.client_conn, _OPENED, False):
             # It was opened for a route: TLS is what its client wants all the same.
             request.scheme = "https"
@@ -205,6 +208,8 @@ class Routing:
 
     def _target(self, request: http.Request, *models: str) -> Target | None:
         """Return where *request* goes, None if that is where its client sent it."""
+        if not self.routes.routes:
+            return None
         found = (self.routes.target(*place, *models) for place in _places(request))
         return next(filter(None, found), None)
 
@@ -453,5 +458,5 @@ def _may_answer(flow: http.HTTPFlow) -> bool:
 
 def _plain(request: http.Request) -> bytes:
     """Return the body of *request* if it is not encoded."""
-    is_encoded = bool(request.headers.get("content-encoding"))
+    is_encoded = bool(header_in(request.headers.fields, b"content-encoding"))
     return b"" if is_encoded else request.raw_content or b""

@@ -112,6 +112,10 @@ def is_openai(host: str) -> bool:
     return name == "api.openai.com" or name.endswith(".api.openai.com")
 
 
+_KNOWN = 256
+"""Hosts for which it is remembered whether they are among those of `Hosts`."""
+_NAME = 255  # characters of a host's name
+
 # A label of a name, one star for any, or an IPv6 address.
 _LABEL = re.compile(r"\*|[a-z0-9_-]+|[0-9a-f]*:[0-9a-f:.]+")
 
@@ -181,12 +185,15 @@ class HostPattern:
 class Hosts:
     """The hosts whose traffic is opened and repaired.
 
+    They do not change: an option that changes makes others.
+
     Attributes:
         patterns: What names them.
     """
 
     def __init__(self, patterns: Iterable[HostPattern]) -> None:
         self.patterns = tuple(patterns)
+        self._known: dict[tuple[str, int | None], bool] = {}
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> "Hosts":
@@ -205,6 +212,13 @@ class Hosts:
 
     def include(self, host: str | None, port: int | None) -> bool:
         """Tell whether *host* is one of them."""
-        return bool(host) and any(
-            pattern.matches(str(host), port) for pattern in self.patterns
-        )
+        if not host:
+            return False
+        found = self._known.get((host, port))
+        if found is None:
+            found = any(pattern.matches(host, port) for pattern in self.patterns)
+            if len(self._known) >= _KNOWN:  # whoever asks chooses the names
+                self._known.clear()
+            if len(host) <= _NAME:
+                self._known[host, port] = found
+        return found

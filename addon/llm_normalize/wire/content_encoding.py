@@ -321,6 +321,8 @@ def decoder_for(encoding: str) -> Decoder | None:
 
     Nor for one that names a coding twice: some servers name what they did once.
     """
+    if not encoding:
+        return Decoder()
     names = [name.strip().lower() for name in encoding.split(",")]
     makes = [_DECODERS.get(name) for name in names]
     codings = [make for make in makes if make is not Decoder]
