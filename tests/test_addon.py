@@ -96,6 +96,16 @@ def test_skipped_fixes_are_not_applied(proxy: Proxy) -> None:
     assert proxy.stream(chat_flow(), BAD) == BAD
 
 
+def test_alike_streams_share_nothing_once_the_options_have_changed(
+    proxy: Proxy,
+) -> None:
+    for _ in range(2):
+        for skipped, sent in (([], GOOD), (["data-space-missing"], BAD)):
+            proxy.set(normalize_skip=skipped)
+            for _ in range(4):
+                assert proxy.stream(chat_flow(), BAD) == sent
+
+
 def test_a_fix_may_be_skipped_on_one_host(proxy: Proxy) -> None:
     proxy.set(normalize_skip=["api.groq.com:data-space-missing", "x.test:1:bom-sent"])
     assert proxy.stream(chat_flow(host="api.groq.com"), BAD) == BAD

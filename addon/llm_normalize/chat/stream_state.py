@@ -5,7 +5,8 @@ The pipeline keeps both; fixes only read them.
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields
 from typing import Self
 
 from ..wire.json_text import Json, RepeatedKeyError, loads
@@ -30,6 +31,7 @@ from .tool_calls.sent_call import Call, brief
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _SHARED = {"id": str, "created": int, "model": str}
 _STORED = 256 * 1024  # characters of arguments of the first call; of the second, half
+_OWN = ("id", "time")  # what `Asked` has of one exchange alone
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are distinguished."""
 
@@ -69,33 +71,61 @@ class Asked:
     growth: Growth = field(default=NO_GROWTH, compare=False, repr=False)
 
     @classmethod
-    def from_body(cls, body: bytes | None) -> Self:
-        """Return what the request's *body* asks. Never raises: no JSON asks nothing."""
+    def from_body(
+        cls,
+        body: bytes | None,
+        *,
+        exchange: str = "",
+        time: int = 1,
+        strict: bool = False,
+    ) -> Self:
+        """Return what the request's *body* asks. Never raises: no JSON asks nothing.
+
+        Args:
+            body: The body.
+            exchange: Its `id`, which no body has, nor what follows.
+            time: When it took place.
+            strict: Whether only fields that OpenAI defines are wanted.
+        """
         try:
             request = _read(body or b"")
         except (ValueError, RecursionError):
-            return cls()
+            request = None
         if not isinstance(request, dict):
-            return cls()
+            return cls(id=exchange, time=time, strict=strict)
         options = request.get("stream_options")
         forced = request.get("tool_choice") or request.get("function_call")
         model = request.get("model")
         n = request.get("n")
+        has_tools = bool(request.get("tools") or request.get("functions"))
         return cls(
             stream=request.get("stream") is True,
             usage=isinstance(options, dict) and options.get("include_usage") is True,
-            tools=bool(request.get("tools") or request.get("functions")),
+            tools=has_tools,
             forced_tool=isinstance(forced, dict) and _names_function(forced),
             model=model if isinstance(model, str) else "",
             n=n if isinstance(n, int) and n > 1 else 1,
-            declared=Tools.of(request),
-            legacy=bool(request.get("functions")),
+            id=exchange,
+            time=time,
+            strict=strict,
+            declared=Tools.of(request) if has_tools else NONE,
+            legacy=has_tools and bool(request.get("functions")),
         )
+
+    @property
+    def form(self) -> Hashable:
+        """What was asked, whichever exchange it is: all of it but `id` and `time`."""
+        return tuple([getattr(self, name) for name in _FORM])
 
     def make_id(self, prefix: str, *place: int) -> str:
         """Return an id that no other exchange has, always the same for one *place*."""
         name = " ".join([self.id, *map(str, place)])
         return prefix + hashlib.sha256(name.encode()).hexdigest()[:24]
+
+
+_FORM = tuple(
+    each.name for each in fields(Asked) if each.compare and each.name not in _OWN
+)
 
 
 def _read(body: bytes) -> Json:

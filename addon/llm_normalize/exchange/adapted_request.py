@@ -153,8 +153,9 @@ def client_of(flow: http.HTTPFlow) -> bytes:
     """Return whose request *flow* is: a mark of its credentials and of its address."""
     request, address = flow.request, flow.client_conn.peername
     fields, query = request.headers.fields, request.query if "?" in request.path else {}
+    there = {name.lower() for name, _ in fields}
     found = [
-        *[header_in(fields, name) for name in _CREDENTIALS],
+        *[header_in(fields, name) if name in there else "" for name in _CREDENTIALS],
         *([query.get(name, "") for name in _IN_QUERY] if query else [""]),
         str(flow.metadata.get("proxyauth", "")),  # mitmproxy's own
     ]

@@ -75,15 +75,16 @@ def asked_of(
     """
     request, response = flow.request, flow.response
     body = request_body(request) if body is None else body
+    begun = int(response.timestamp_start if response else request.timestamp_start)
     if body is None and response is not None:
         # Sent on unread (stream_large_bodies, say): the answer tells what was asked.
-        asked = Asked(stream=answers_events(response))
+        is_stream = answers_events(response)
+        asked = Asked(stream=is_stream, id=flow.id, time=begun, strict=strict)
     else:
-        asked = Asked.from_body(body)
-    begun = response.timestamp_start if response else request.timestamp_start
+        asked = Asked.from_body(body, exchange=flow.id, time=begun, strict=strict)
     if mapped_model is not None:
         asked = replace(asked, model=mapped_model, is_mapped=True)
-    return replace(asked, id=flow.id, time=int(begun), strict=strict)
+    return asked
 
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:

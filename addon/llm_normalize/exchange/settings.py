@@ -1,12 +1,23 @@
 """What counts for one answer: the options of the user, as they are when it begins."""
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
 from ..records.pairs_log import PairsLog
 from ..repair.fix import Fix
 from ..request.adaptation import LEARNED, Adaptation
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """What stands for fixes.
+
+    Attributes:
+        fixes: The fixes, in order.
+    """
+
+    fixes: tuple[type[Fix], ...]
 
 
 @dataclass(frozen=True)
@@ -50,5 +61,15 @@ class Settings:
         return not self.observe and name in self._names
 
     @functools.cached_property
+    def fixes_mark(self) -> Hashable:
+        """What stands for the fixes: of equal ones the same, and quicker to look up."""
+        return _mark_of(tuple(self.fixes))
+
+    @functools.cached_property
     def _names(self) -> frozenset[str]:
         return frozenset(fix.name for fix in self.fixes)
+
+
+@functools.lru_cache(maxsize=256)
+def _mark_of(fixes: tuple[type[Fix], ...]) -> Hashable:
+    return Mark(fixes)

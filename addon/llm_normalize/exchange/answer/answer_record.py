@@ -216,7 +216,10 @@ class AnswerRecord:
             bytes_out: Bytes sent to the client.
         """
         self._changed_alike()
-        counted = zip(TOKENS, self.tokens, strict=True)
+        counted = dict[str, int]()
+        if any(count is not None for count in self.tokens):
+            found = zip(TOKENS, self.tokens, strict=True)
+            counted = {name: count for name, count in found if count is not None}
         return self._mode(
             {
                 "type": "flow",
@@ -230,13 +233,13 @@ class AnswerRecord:
                 "stream": self.stream,
                 "events": events,
                 "changed": self.changed,
-                "fixes": dict(self.fixes.most_common()),
+                "fixes": dict(self.fixes.most_common()) if self.fixes else {},
                 "bytes_in": bytes_in,
                 "bytes_out": bytes_out,
                 "first_ms": self.first_ms,
                 "total_ms": self._since_asked(),
                 "end": end,
-                **{name: count for name, count in counted if count is not None},
+                **counted,
                 **self._translation(),
             }
         )

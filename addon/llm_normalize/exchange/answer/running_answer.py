@@ -201,8 +201,7 @@ class RunningAnswer:
         if growth.place is None or growth.known or self.translated is not None:
             return None  # what was proved may be disproved
         # Nothing that is made of these two is known of others.
-        asked = replace(self.asked, id="", time=0)
-        return traces.at((growth.place, asked, tuple(self.settings.fixes)))
+        return traces.at((growth.place, self.asked.form, self.settings.fixes_mark))
 
     def prepare_headers(self, response: http.Response) -> None:
         """Make the headers of *response* those of the stream that is sent."""

@@ -73,9 +73,11 @@ class Translations:
             request: The request.
             is_routed: Whether it may go to another host than its client's.
         """
-        may_be = request.method == "POST" and not request.stream and self._is_active
+        may_be = request.method == "POST" and not request.stream
         found = endpoint_at(request.path) if may_be else None
-        is_served = found and not is_routed and _is_owners(request, found)
+        if found is None or not self._is_active:
+            return None
+        is_served = not is_routed and _is_owners(request, found)
         return None if is_served else found
 
     def refuses_upgrade(self, exchange: Exchange) -> bool:
