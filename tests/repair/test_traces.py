@@ -1,5 +1,6 @@
 """Streams of one place share what they learned: every byte leaves as without that."""
 
+import gc
 import itertools
 import random
 import re
@@ -650,6 +651,28 @@ def test_streams_leave_the_same_in_a_place_and_alone(
         assert outcome(play, reads, paused=paused) == outcome(
             alone, reads, paused=paused
         )
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_records_of_what_is_over_are_given_back(count: int) -> None:
+    """Alone, and behind a side exit."""
+    place = Place()
+    for k in range(count):
+        outcome(Play(place), stream(k))
+    more: dict[str, Any] = {} if not count else {"place": place}
+    pipeline = WordsInStream(STREAM, ON, lambda _: None, "", lambda *_: False, **more)
+    *reads, _, _, _ = stream(7, nim if not count else good)
+    for event in (*reads, b": ping\n\n", wire([chunk({"odd": 1})])):
+        pipeline.feed(event)
+
+    def alive() -> int:
+        return sum(isinstance(each, EventRecord) for each in gc.get_objects())
+
+    before = alive()
+    for at in range(300):
+        pipeline.feed(b": ping\n\n")
+        pipeline.feed(wire([nim(f" {at}")]))
+    assert alive() - before < 10
 
 
 # -- bugs --------------------------------------------------------------------------------

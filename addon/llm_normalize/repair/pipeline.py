@@ -148,7 +148,8 @@ class Pipeline:
         self.long_way.has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
         out = self.output.drain()
-        is_silent = self._ending.state.done and not (out or self.output.closed)
+        closed = self.output.take_closed()
+        is_silent = self._ending.state.done and not (out or closed)
         self._trace.end(is_silent=is_silent)
         return out
 
@@ -348,10 +349,11 @@ class Pipeline:
         else:
             self._templates.watch(self.output.repaired(record))
         patches.unknown = None
+        closed = self.output.take_closed()
         if self._trace.records:
-            self._record(event)
+            self._record(event, closed)
 
-    def _record(self, event: Event) -> None:
+    def _record(self, event: Event, closed: list[EventRecord]) -> None:
         """Let streams to come know what has become of *event*."""
         ending, output = self._ending.state, self.output
         more = self._broken or self.raw_events or self._parser.state or self.seen.error
@@ -365,7 +367,7 @@ class Pipeline:
             event,
             Result(
                 output.sent,
-                output.closed,
+                closed,
                 output.verbatim,
                 waits,
                 self.seen.tokens,
@@ -416,6 +418,7 @@ class Pipeline:
             with self.output.nothing():
                 for event in unread:
                     self._again(event)
+            self.output.take_closed()
             self._templates.go_on()
         except Exception:
             logger.exception(_OVER, self._label)
