@@ -731,7 +731,7 @@ def test_ci_calls_flags_that_exist() -> None:
         for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
         if "python3 scripts/test.py" in line
     ]
-    apart = [["--peers"], ["--deploy"], ["--desktop"], ["--clients"]]
+    apart = [["--desktop"], ["--clients"], ["--peers"], ["--deploy"]]
     assert called == [["--packages"], [], ["--matrix-only"], *apart]
     assert all(test.parse(arguments)[1] == [] for arguments in called)
 
