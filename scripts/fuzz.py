@@ -1,7 +1,7 @@
 """Look for bytes that break a promise: what is checked is in workshop/fuzz_target.py.
 
 Begins with the inputs in tests/fuzz, each of which broke a promise once, and goes on
-with mutated answers, the same for the same `--seed`.
+with mutated answers, drawn by `--seed`.
 
 Led by coverage where atheris has wheels, in an environment of its own (.venv-fuzz);
 elsewhere hypothesis draws the same mutations by chance. Each job is a process, which
@@ -194,8 +194,12 @@ def _by_coverage(flags: argparse.Namespace, folder: Path, until: float) -> None:
     seeds = module.seeds()
     corpus = folder / f"corpus-{flags.seed}"
     corpus.mkdir()
-    for number, data in enumerate(seeds[: flags.runs]):  # it runs all that are there
-        (corpus / f"{number:04}").write_bytes(data)
+    # Named one by one: a folder is read in any order, and again as the clock tells.
+    paths = [corpus / f"{number:04}" for number in range(len(seeds[: flags.runs]))]
+    for path, data in zip(paths, seeds):  # it runs all that are there
+        path.write_bytes(data)
+    listed = corpus / "list"
+    listed.write_text(",".join(map(str, paths)))
     mutator = module.Mutator(seeds)
     job = Job(module, folder, until)
 
@@ -211,6 +215,7 @@ def _by_coverage(flags: argparse.Namespace, folder: Path, until: float) -> None:
         f"-timeout={HANGS}",
         f"-report_slow_units={HANGS}",
         f"-artifact_prefix={folder}{os.sep}",
+        f"-seed_inputs=@{listed}",
         "-len_control=0",
         "-rss_limit_mb=4096",
     ]
@@ -218,7 +223,7 @@ def _by_coverage(flags: argparse.Namespace, folder: Path, until: float) -> None:
         settings.append(f"-runs={flags.runs}")
     else:
         settings.append(f"-max_total_time={max(int(flags.seconds), 1)}")
-    atheris.Setup([sys.argv[0], *settings, str(corpus)], job.run, custom_mutator=mutate)
+    atheris.Setup([sys.argv[0], *settings], job.run, custom_mutator=mutate)
     atheris.Fuzz()  # ends the process
 
 
