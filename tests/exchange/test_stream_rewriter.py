@@ -8,6 +8,8 @@ from typing import Any
 import brotli
 import pytest
 import zstandard
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
@@ -15,6 +17,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import Snapshot, unpacked
 from llm_normalize.repair import payload
 from llm_normalize.repair.fast_path.learned_templates import Templates
+from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
 from llm_normalize.repair.long_way import LongWay
 from llm_normalize.repair.outcome import EventRecord
@@ -22,6 +25,7 @@ from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import MOST, Decoder, decoder_for
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
 from llm_normalize.wire.json_text import dumps, loads
+from llm_normalize.wire.sse import LIMIT
 from streams import cuts
 
 HEAD = chunk({"role": "assistant", "content": ""})
@@ -258,7 +262,7 @@ def test_an_observer_that_fails_costs_no_byte() -> None:
     assert b"".join(out) == GOOD
 
 
-@pytest.mark.parametrize("names", [("quick",), ("feed", "end")])
+@pytest.mark.parametrize("names", [("known",), ("feed", "end")])
 def test_a_pipeline_that_fails_costs_no_byte(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -569,3 +573,129 @@ def test_what_very_many_choices_have_sent_is_not_compared() -> None:
         found = [{"index": at, "delta": {"content": "a"}} for at in range(count)]
         client.read(wire([chunk(None, choices=found)]))
         assert (client.pipeline._state() is not None) is compared
+
+
+def _said(text: str, **more: Any) -> bytes:
+    return wire([chunk({"content": text, **more})])
+
+
+def _spaced(text: str) -> bytes:
+    return _said(text).replace(b"data: ", b"data:")
+
+
+READS: list[bytes | str] = [
+    *(_said(word) for word in ("a", "of", " the", "x" * 300)),
+    *(_spaced(word) for word in ("b", "in", " a word")),
+    *(_said(word) for word in ("\n", '"', "\\", "\x7f", "é", "的", "[DONE]")),
+    *(_spaced(word) for word in ("\t", "ß")),
+    _said(""),
+    _said("odd", odd=1),
+    _said("half")[:30],
+    _said("half")[30:],
+    b"\n",
+    b"\r\n",
+    b": ping\n\n",
+    _said("two") + _said("of them"),
+    b"data: \0\n\n",
+    b"\0x\0",
+    wire([FINISH]),
+    DONE,
+    b"",
+    "release",
+    "newline",
+]
+
+
+class Watched(Client):
+    """One rewriter, and all that may be asked of it; it *stores*, and expects nothing."""
+
+    def __init__(self, *, stores: bool) -> None:
+        super().__init__()
+        self.pipeline = Pipeline(
+            Asked(stream=True), FIXES, self.steps.append, count=self._count
+        )
+        self.rewriter = Rewriter(
+            self.pipeline, Decoder(), snapshot=Snapshot(is_on=stores)
+        )
+        self.repeats = self.pipeline.count_repeats()
+        self.counted: Counter[tuple[str, ...]] = Counter()
+        self._last: tuple[str, ...] = ()
+        self.quick = 0
+
+    def _count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
+        self._add_repeats()
+        self._last = template.fixes
+        self.counted[self._last] += 1
+        return True
+
+    def _add_repeats(self) -> None:
+        self.counted[self._last] += self.repeats()
+
+    def play(self, reads: Sequence[bytes | str]) -> list[bytes]:
+        out = []
+        for read in reads:
+            if read == "release":
+                out.append(self.rewriter.release())
+            elif isinstance(read, str):
+                out.append(b"\n" if self.rewriter.newline() else b"")
+            else:
+                out.append(self.read(read))
+            self.quick += self.rewriter._events > 0
+        return out
+
+    def seen(self) -> list[Any]:
+        rewriter = self.rewriter
+        changed = [(each.n, each.before, each.after, each.fixes) for each in self.steps]
+        sizes = rewriter.bytes_in, rewriter.bytes_out
+        events = rewriter.pipeline.events, rewriter.pipeline.raw_events
+        self._add_repeats()
+        return [sizes, events, changed, +self.counted, rewriter.bytes_out]
+
+
+_SETTLED = [(_said(word), 1) for word in "abcdef"] + [
+    (_spaced(word), 1) for word in "abcdef"
+]
+
+
+@given(st.lists(st.tuples(st.sampled_from(READS), st.integers(1, 6)), max_size=20))
+@example([*_SETTLED, (_said("a"), 1), (_spaced("b"), 1), (b"\r\n", 1)])
+@example([*_SETTLED, (_said("half")[:30], 1), (_spaced("b"), 2)])
+@example([*_SETTLED, (_spaced("x" * LIMIT), 1), (_spaced("b"), 2)])
+def test_what_is_sent_as_expected_is_sent_and_counted_as_ever(
+    drawn: list[tuple[bytes | str, int]],
+) -> None:
+    reads = [wire([HEAD]), *(read for read, count in drawn for _ in range(count))]
+    quick, slow = Watched(stores=False), Watched(stores=True)
+    assert quick.play(reads) == slow.play(reads)
+    assert quick.seen() == slow.seen()
+    assert slow.quick == 0
+
+
+@pytest.mark.parametrize("say", [_said, _spaced])
+def test_event_as_the_one_before_is_sent_at_once(say: Callable[[str], bytes]) -> None:
+    client, words = Watched(stores=False), [*"abcdefghijklmnop"]
+    out = client.play([wire([HEAD]), *map(say, words)])
+    assert out == [wire([HEAD]), *map(_said, words)]
+    assert client.quick >= len(words) - 5
+    rewriter = client.rewriter
+    received = len(wire([HEAD])) + sum(len(say(each)) for each in words)
+    assert (rewriter.bytes_in, rewriter.bytes_out) == (received, len(b"".join(out)))
+    assert rewriter.pipeline.events == len(words) + 1
+
+
+def test_bug_behind_what_was_expected_costs_no_byte(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    client = Watched(stores=False)
+    client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
+    assert client.rewriter._events
+    monkeypatch.setattr(client.pipeline, "known", fail)
+    odd = _spaced("\n")
+    assert client.play([odd, *map(_spaced, "ij"), b""]) == [
+        odd,
+        *map(_spaced, "ij"),
+        b"",
+    ]

@@ -311,7 +311,7 @@ def test_nothing_is_raised_where_even_the_rescue_fails(
         raise RuntimeError
 
     pipe = Pipeline(TOOLS, FIXES)
-    for name in ("feed", "quick", "rescue"):
+    for name in ("feed", "known", "rescue"):
         monkeypatch.setattr(pipe, name, fail)
     rewriter = Rewriter(pipe, Decoder())
     assert rewriter(b"data: x\n\n") + rewriter(b"y") == [b"data: x\n\n", b"y"]

@@ -86,8 +86,9 @@ class Pipeline:
         self._patches = Patches(
             known, self._parser, trace, self.seen, output, count, label, stop
         )
-        self.quick = self._patches.quick
+        self.known = self._patches.of
         """Returns what is sent for a read if that is known, else None."""
+        self.took = self._patches.took
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
@@ -107,6 +108,11 @@ class Pipeline:
     def spare(self) -> float:
         """How much of what follows may still be looked at: see `TURN`."""
         return self._parser.spare
+
+    @property
+    def expected(self) -> Template | None:
+        """What the next event probably fits: see `Patches.expected`."""
+        return self._patches.expected
 
     def refill(self, spare: float) -> None:
         """Let *spare* of what follows be looked at."""

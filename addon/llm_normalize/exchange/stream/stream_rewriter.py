@@ -10,12 +10,15 @@ import logging
 from collections.abc import Callable
 
 from ...records.snapshot import Snapshot
+from ...repair.fast_path.template import PLAIN, Template
 from ...repair.pipeline import OWN, TURN, Pipeline
 from ...wire.content_encoding import MOST, CorruptBodyError, Decoder
+from ...wire.sse import LIMIT
 
 logger = logging.getLogger(__name__)
 
 _MUCH = OWN // 2
+_NEVER, _NOTHING = b"\0", slice(0)
 
 
 class Turn:
@@ -80,15 +83,22 @@ class Rewriter:
         snapshot: Snapshot | None = None,
         turn: Turn | None = None,
     ) -> None:
-        # What each read needs stands together: it is in none of the processor's caches.
-        self._is_plain = type(decoder) is Decoder  # nothing to be undone
-        self._quick = pipeline.quick if self._is_plain else _unknown
-        self._repair = repair
+        # What each read of a settled stream needs stands together: it is in none of the
+        # processor's caches, and what counts is how little is looked at.
+        self._head = self._tail = _NEVER
+        self._span = _NOTHING
+        self._sides: tuple[bytes, bytes] | None = None
+        self._events = 0  # sent as expected, of which the pipeline does not know yet
         self.bytes_in = 0
-        self.bytes_out = 0
+        """How many bytes were received."""
+        self._expected: Template | None = None
+        self._pipeline = pipeline
+        self._is_plain = type(decoder) is Decoder  # nothing to be undone
+        self._repair = repair
+        self._longer = (
+            0  # by so many bytes is what was sent longer than what was received
+        )
         self.snapshot = snapshot or Snapshot()
-        self._stores = self.snapshot.is_on
-        self.pipeline = pipeline
         self.given_up = False
         """Whether the answer was broken off because it was corrupt."""
         self.on_end: Callable[[], None] = lambda: None
@@ -116,9 +126,25 @@ class Rewriter:
 
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
+        if (
+            data.startswith(self._head)
+            and data.endswith(self._tail)
+            and (text := data[self._span])
+            and not text.strip(PLAIN)
+            and len(data) <= LIMIT
+        ):
+            self._events += 1
+            self.bytes_in += len(data)
+            sides = self._sides
+            return [data if sides is None else sides[0] + text + sides[1]]
+        return self._not_expected(data)
+
+    def _not_expected(self, data: bytes) -> list[bytes]:
+        pipeline = self.pipeline
         self.bytes_in += len(data)
+        is_known = self._is_plain and not self._raw
         try:
-            out = self._quick(data)
+            out = pipeline.known(data) if is_known else None
         except Exception:
             logger.exception("%s: repair failed, the rest passes", self._label)
             out = self._give_in(data)
@@ -126,12 +152,47 @@ class Rewriter:
             out = self._bounded(data)
         if not self._repair:
             out = data
-        self.bytes_out += len(out)
-        if self._stores:
+        self._longer += len(out) - len(data)
+        if self.snapshot.is_on:
             self._store(data, out)
+        elif is_known and self._repair:
+            self._expect(pipeline.expected)
         if not data:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []
+
+    def _expect(self, expected: Template | None) -> None:
+        """Send events that fit *expected* at once, until one does not."""
+        if expected is None or self._raw:
+            return
+        self._expected = expected
+        self._head, self._tail = expected.head, expected.tail
+        self._span = expected.span
+        self._sides = expected.sides if expected.out else None
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What repairs the stream, and knows of all that was sent.
+
+        It may change now, so nothing is expected until the next read has gone through it.
+        """
+        if self._expected is not None:
+            if self._events:
+                self._longer = self.bytes_out - self.bytes_in
+                self._pipeline.took(self._expected, self._events)
+                self._events = 0
+            self._expected = None
+            self._head, self._span = _NEVER, _NOTHING
+        return self._pipeline
+
+    @property
+    def bytes_out(self) -> int:
+        """How many bytes were sent."""
+        sides = self._sides
+        if sides is None or not self._events:
+            return self.bytes_in + self._longer
+        each = sum(map(len, sides)) - len(self._head) - len(self._tail)
+        return self.bytes_in + self._longer + self._events * each
 
     def _store(self, received: bytes, sent: bytes) -> None:
         """Store one read, and what was sent for it."""
@@ -178,7 +239,7 @@ class Rewriter:
         return self._sent(self.pipeline.output.passed(b"\n"))
 
     def _sent(self, out: bytes) -> bytes:
-        self.bytes_out += len(out)
+        self._longer += len(out)
         try:
             self.snapshot.add_sent(out)
         except Exception:  # as above: whoever looks cannot cost bytes
@@ -252,7 +313,7 @@ class Rewriter:
 
     def _give_in(self, data: bytes) -> bytes:
         """Return all that is held back, and *data*: the repair of this stream is over."""
-        self._raw, self._quick = True, _unknown
+        self._raw = True
         try:
             return self.pipeline.rescue() + self.pipeline.output.passed(data)
         except Exception:
@@ -280,8 +341,3 @@ class Rewriter:
             act()
         except Exception:
             logger.exception("%s: %s", self._label, failure)
-
-
-def _unknown(_: bytes) -> bytes | None:
-    """Return what is sent for what no template can know."""
-    return None

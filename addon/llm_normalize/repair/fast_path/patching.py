@@ -9,7 +9,7 @@ from ...wire.sse import LIMIT, Event, EventParser
 from ..outcome import EventRecord
 from ..output import Output
 from .stream_trace import StreamTrace
-from .template import PLAIN, Template
+from .template import Template
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,6 @@ class Patches:
         label: str,
         stop: Callable[[Exception], None] = lambda _: None,
     ) -> None:
-        # What `quick` looks at stands together: nothing of it is in the processor's caches.
         self._known = known
         self._parser = parser
         self._output = output
@@ -59,32 +58,24 @@ class Patches:
         self._label = label
         self._stop = stop
 
-    def quick(self, data: bytes) -> bytes | None:
-        """Return what is sent for a read, as `of` does: the shortest way there is.
+    @property
+    def expected(self) -> Template | None:
+        """What the next event of the stream probably fits, if little is done for it then.
 
-        Each read of a stream finds the processor's caches cold, so what counts is how
-        little is looked at: an event that is as the last one goes no further than here.
+        Whoever asks may send what such an event becomes, and say so later: see `took`.
         """
-        known, parser = self._known, self._parser
-        if known and (template := known[0]).is_sole and parser.is_between:
-            text = data[template.span]
-            if (
-                data.startswith(template.head)
-                and data.endswith(template.tail)
-                and text
-                and not text.strip(PLAIN)
-                and (template is self._repeated or not template.out)
-                and self._translate is None
-                and len(data) <= LIMIT
-            ):
-                parser.count += 1
-                self._output.verbatim = not template.fixes
-                if not template.out:
-                    return data
-                self._repeats += 1
-                before, behind = template.sides
-                return before + text + behind
-        return self.of(data)
+        if not self._known or self._translate is not None:
+            return None
+        template = self._known[0]
+        is_counted = template is self._repeated or not template.out
+        is_quick = template.is_sole and is_counted and self._parser.is_between
+        return template if is_quick else None
+
+    def took(self, template: Template, count: int) -> None:
+        """Count *count* events that were sent as the *template* that was expected says."""
+        self._parser.count += count
+        self._output.verbatim = not template.fixes
+        self._repeats += count if template.out else 0
 
     def take_repeats(self) -> int:
         """Return how many more events were changed as the last one that was counted."""
