@@ -126,11 +126,12 @@ class Rewriter:
 
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
+        text = data[self._span]
         if (
-            data.startswith(self._head)
-            and data.endswith(self._tail)
-            and (text := data[self._span])
+            text
             and not text.strip(PLAIN)
+            and data.startswith(self._head)
+            and data.endswith(self._tail)
             and len(data) <= LIMIT
         ):
             self._events += 1
