@@ -382,6 +382,23 @@ def test_text_that_is_sent_behind_another_event_keeps_its_spelling() -> None:
     assert assert_alike(place, of_both(4, ' "so"')) > 0
 
 
+def test_stream_whose_own_time_stands_elsewhere_too_is_read() -> None:
+    created = own(3)["created"]
+
+    def quoted(text: str, **more: Any) -> Chunk:
+        return good(text, **(more | {"created": str(created)}))
+
+    # Both of the others say another time in their first event than in those behind it.
+    assert assert_alike(taught(quoted), stream(3, quoted)) > 1
+
+
+def test_events_on_lines_of_their_own_end_what_a_stream_knows() -> None:
+    *reads, finish, done, end = stream(3)
+    joined = reads[6].removesuffix(b"\n") + reads[7]
+    sent = [*reads[:6], joined, *reads[8:], finish, done, end]
+    assert assert_alike(taught(), sent) > 1
+
+
 def test_new_shape_is_learned_from_where_it_begins() -> None:
     place = taught()
     for k in (3, 4):

@@ -425,7 +425,10 @@ class Pipeline:
                 for event in unread:
                     self._again(event)
             self.output.take_closed()
-            self._templates.go_on()
+            if self._parser.state:  # since the event at hand: no template knows that
+                self._templates.forget()
+            else:
+                self._templates.go_on()
         except Exception:
             logger.exception(_OVER, self._label)
             self._broken = True
