@@ -232,9 +232,9 @@ class Edge:
                 return None  # two that were different are the same
             else:
                 values = [*values, found]
-        if any(value in self._fixed for value in values):
-            return None  # what differed from it in two streams is the same here
-        if not raw.isascii() and not is_unicode(raw):
+        is_text = raw.isascii() or is_unicode(raw)
+        # What differed from a value in two streams may be the same here.
+        if not is_text or any(value in self._fixed for value in values):
             return None
         if texts and not (sameness(texts) == self.step.same and self._are_free(texts)):
             return None
