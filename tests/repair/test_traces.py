@@ -5,6 +5,7 @@ import itertools
 import random
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.notes import NOTES
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.exchange.stream.stream_rewriter import Rewriter
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
+from llm_normalize.fixes.optional.think_as_text import ThinkAsText
 from llm_normalize.repair.fast_path import stream_trace, trace
 from llm_normalize.repair.fast_path.stream_trace import StreamTrace
 from llm_normalize.repair.fast_path.trace import Edge, Loop, Place, Traces, holes
@@ -82,12 +85,15 @@ class Play:
 
 def outcome(play: Play, reads: Iterable[bytes], *, paused: bool = False) -> Any:
     """Return what becomes of *reads*, and of each what may be seen."""
-    steps = []
+    steps, before = [], None
     for read in reads:
-        steps.append((play.read(read), play.seen()))
+        sent, waiting = play.read(read), play.pipeline.waiting
+        # What begins to wait has its time, and nothing else prolongs that.
+        steps.append((sent, play.seen(), waiting is not None and waiting != before))
+        before = waiting
         if paused and play.pipeline.waiting is not None:
-            steps.append((b"".join(play.pipeline.release()), play.seen()))
-    tokens = play.pipeline.tokens
+            steps.append((b"".join(play.pipeline.release()), play.seen(), False))
+    tokens = play.pipeline.tokens, play.pipeline.raw_events
     return steps, play.changed(), tokens, play.pipeline.abandon(), play.changed()
 
 
@@ -239,10 +245,12 @@ def taught(
     return place
 
 
-def assert_alike(place: Place, reads: list[bytes], asked: Asked = STREAM) -> int:
+def assert_alike(
+    place: Place, reads: list[bytes], asked: Asked = STREAM, fixes: Any = ON
+) -> int:
     """Compare a stream of *place* with one alone; return how many events were read."""
-    play = Play(place, asked)
-    assert outcome(play, reads) == outcome(Play(None, asked), reads)
+    play = Play(place, asked, fixes)
+    assert outcome(play, reads) == outcome(Play(None, asked, fixes), reads)
     return play.long
 
 
@@ -304,9 +312,7 @@ def test_values_of_a_stream_have_to_stay_what_they_are() -> None:
     changing = stream(3)
     changing[2] = changing[2].replace(b"00000003", b"00000004")
     assert assert_alike(place, changing) > 0
-    alike = [
-        each.replace(b"chatcmpl-00000003", b"chatcmpl-1700000003") for each in stream(3)
-    ]
+    alike = [each.replace(b"chatcmpl-00000003", b"1700000003") for each in stream(3)]
     assert assert_alike(place, alike) > 0
 
 
@@ -390,6 +396,184 @@ def test_stream_whose_own_time_stands_elsewhere_too_is_read() -> None:
 
     # Both of the others say another time in their first event than in those behind it.
     assert assert_alike(taught(quoted), stream(3, quoted)) > 1
+
+
+def _timed(k: int, time: int) -> list[bytes]:
+    """Return a stream that names its time in its choices alone."""
+    said = [{"role": "assistant", "content": ""}, {"content": f"w{k}"}]
+    bare = {"id": f"chatcmpl-{k:08d}", "created": None}
+    opening, text = (chunk(each, **bare, choice={"created": time}) for each in said)
+    return [
+        wire([opening]),
+        wire([text]),
+        wire([chunk({}, finish="stop", **bare)]),
+        DONE,
+    ]
+
+
+def _counted(k: int, prompt: int, completion: int, billed: int) -> list[bytes]:
+    """Return a stream whose usage has no total."""
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+    counts = chunk(None, usage={**usage, "billed_tokens": billed}, **own(k))
+    return [*stream(k)[:-2], wire([counts]), DONE, b""]
+
+
+def _padded(k: int, one: str, two: str) -> list[bytes]:
+    """Return a stream of choice 1 whose finish waits for its usage, both with padding."""
+    said = [{"role": "assistant", "content": ""}, {"content": f"w{k}"}]
+    chunks = [chunk(each, index=1, **own(k)) for each in said]
+    chunks.append(chunk({}, finish="stop", index=1, obfuscation=one, **own(k)))
+    counts = dict.fromkeys(("prompt_tokens", "completion_tokens"), 7 + k)
+    usage = {**counts, "total_tokens": 14 + 2 * k}
+    chunks.append(chunk(None, usage=usage, obfuscation=two, **own(k)))
+    return [*(wire([each]) for each in chunks), DONE, b""]
+
+
+def _renamed(k: int, one: str, two: str) -> list[bytes]:
+    """Return a stream, spelled with blanks, whose id is another from the first event on."""
+    *reads, done, end = stream(k)
+    ids = [one, *[two] * (len(reads) - 1)]
+    return [
+        *(
+            read.replace(f"chatcmpl-{k:08d}".encode(), each.encode()).replace(
+                b'":', b'": '
+            )
+            for read, each in zip(reads, ids, strict=True)
+        ),
+        done,
+        end,
+    ]
+
+
+def _long(k: int, length: int) -> list[bytes]:
+    """Return a stream with a note of some length while its finish waits."""
+    *reads, done, end = stream(k)
+    return [*reads, wire([chunk(None, p="x" * length, **own(k))]), done, end]
+
+
+def _noted(k: int, notes: int) -> list[bytes]:
+    """Return a stream with some notes behind its end."""
+    note = wire([chunk(None, prompt_filter_results=[], x_note=1, **own(k))])
+    return [wire([good(f"w{k}", **own(k))]), DONE, *[note] * notes, b""]
+
+
+def _late(k: int, count: int) -> list[bytes]:
+    """Return a stream with some words with figures behind its end."""
+    figures = [
+        {
+            "prompt_tokens": 50 + k,
+            "completion_tokens": 30 + at,
+            "total_tokens": 80 + k + at,
+        }
+        for at in range(3 * k, 3 * k + count)
+    ]
+    late = [
+        wire([good(f"l{k}{at}", usage=usage, **own(k))])
+        for at, usage in enumerate(figures)
+    ]
+    *reads, end = stream(k)
+    return [*reads, *late, end]
+
+
+@pytest.mark.parametrize(
+    ("make", "taught_by", "other"),
+    [
+        (_timed, lambda k: (1700000000 + k,), (1700000009,)),
+        (_counted, lambda k: (5 + k, 3 + k, 8 + 2 * k), (10, 7, 99)),
+        (_padded, lambda k: ("xy" * k, "xy" * k), ("one", "two")),
+        (
+            _renamed,
+            lambda k: (f"9876543{k}", f"chatcmpl-1234567{k}"),
+            ("chatcmpl-12345675", "chatcmpl-12345675"),
+        ),
+        (_long, lambda k: (k,), (70_000,)),
+        (_noted, lambda _: (1,), (1,)),
+        (_late, lambda _: (3,), (4,)),
+        (_late, lambda _: (3,), (8,)),
+    ],
+)
+@pytest.mark.parametrize("asked", [STREAM, replace(STREAM, usage=True, strict=True)])
+def test_what_was_so_by_chance_in_others_is_not_so_in_every_stream(
+    make: Callable[..., list[bytes]],
+    taught_by: Callable[[int], tuple[Any, ...]],
+    other: tuple[Any, ...],
+    asked: Asked,
+) -> None:
+    place = Place()
+    for k in (1, 2, 3, 4):
+        assert_alike(place, make(k, *taught_by(k)), replace(asked, time=1700000000 + k))
+    assert_alike(place, make(5, *other), replace(asked, time=1700000005))
+
+
+def test_stream_whose_texts_are_read_shares_nothing() -> None:
+    words = {k: [f"{k}tea", f" {k}is", f" {k}fine"] for k in (1, 2, 3)}
+    words[4] = ["<think>", "Hm, so", "</think>", "Hi"]
+    place = Place()
+    for k, texts in words.items():
+        chunks = [good(text, **own(k)) for text in texts]
+        chunks[0]["choices"][0]["delta"]["role"] = "assistant"
+        reads = [wire([each]) for each in chunks]
+        assert assert_alike(place, [*reads, DONE, b""], fixes=(ThinkAsText, *ON)) > 0
+
+
+@pytest.mark.parametrize("between", [[b": pi", b"ng\n\n"], [b": ping\n\n"]])
+def test_comments_do_not_prolong_what_waits(between: list[bytes]) -> None:
+    waits = []
+    for place in (taught(), None):
+        play = Play(place)
+        rewriter = Rewriter(play.pipeline, Decoder())
+        begun: list[int] = []
+        for at, read in enumerate([*stream(3)[:-2], *between * 5]):
+            rewriter.on_wait = partial(begun.append, at)
+            rewriter(read)
+        waits.append(begun)
+    assert waits[0] == waits[1]
+    assert len(waits[1]) == 1
+
+
+def test_traces_are_shorter_than_what_may_wait() -> None:
+    assert trace.STEPS * trace.LONGEST < NOTES
+    at_most = trace.LONGEST - len(wire([good("", **own(3))]))
+    place = taught()
+    for length, is_read in ((at_most, False), (at_most + 1, True)):
+        reads = stream(3)
+        reads[1] = wire([good("x" * length, **own(3))])
+        assert (assert_alike(place, reads) > 0) is is_read
+
+
+def _unsettled(k: int, words: range) -> list[bytes]:
+    """Return events of stream *k*, no two of which are alike."""
+    return [wire([nim(f"w{k}{at}", odd=at, **own(k))]) for at in words]
+
+
+def test_leaving_a_trace_costs_nothing_of_what_is_looked_at() -> None:
+    place = Place()
+    for k in (1, 2):
+        outcome(Play(place), [*_unsettled(k, range(20)), DONE, b""])
+    left = []
+    for at in (place, None):
+        rewriter = Rewriter(Play(at).pipeline, Decoder())
+        for read in _unsettled(3, range(20)):
+            rewriter.turn = Turn(most=0)  # each read in a turn of its own
+            rewriter(read)
+        rewriter.turn = Turn(lambda _: None, most=0)
+        rewriter(b"".join(_unsettled(3, range(100, 340))))
+        left.append(rewriter.pipeline.raw_events)
+    assert left == [{}, {}]
+
+
+def test_templates_that_hold_on_are_the_same_ones() -> None:
+    place = Place()
+    for k in (1, 2, 3):
+        *first, last = (wire([nim(f"w{k}{at}", **own(k))]) for at in range(6))
+        reads = [*first, wire([good(f"b{k}", **own(k))]), last]
+        play = Play(place)
+        known = []
+        for read in reads:
+            play.read(read)
+            known.append([id(each) for each in play.pipeline._templates.known])
+    assert play.long == 0
+    assert set(known[-3]) & set(known[-1])
 
 
 def test_events_on_lines_of_their_own_end_what_a_stream_knows() -> None:

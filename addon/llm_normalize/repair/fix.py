@@ -120,6 +120,10 @@ class Fix:
     """Whether it leaves OpenAI's own answers alone: clients read there what it repairs."""
     watches_growth: ClassVar[bool] = False
     """Whether the words that it watches count only in texts that begin with the last one."""
+    reads_texts: ClassVar[bool] = False
+    """Whether it reads the words of any text: its streams share nothing with others."""
+    makes_up: ClassVar[bool] = False
+    """Whether it adds what the stream does not say, a time or a sum: none of it is shared."""
     moments: ClassVar[tuple[Moment, ...]] = ()
     """When it acts at the end of a stream, or of a choice."""
 

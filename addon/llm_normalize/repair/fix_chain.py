@@ -52,6 +52,8 @@ class _Plan:
             ]
 
         self.names = frozenset(each.name for each in fixes)
+        self.made_up = frozenset(each.name for each in fixes if each.makes_up)
+        self.reads_texts = any(each.reads_texts for each in fixes)
         self.framing = those("event")
         self.unread = those("unread")
         self.edits = those("edit", "replace")
@@ -176,6 +178,16 @@ class Chain:
         """Keys of a delta whose words decide, too."""
         begun = self._begun(self._plan.stateful)
         return {key for fix in begun for key in fix.watched}
+
+    @property
+    def reads_texts(self) -> bool:
+        """Whether any of its fixes reads the words of any text."""
+        return self._plan.reads_texts
+
+    @property
+    def made_up(self) -> frozenset[str]:
+        """The names of the fixes that add what the stream does not say."""
+        return self._plan.made_up
 
     @property
     def is_traceable(self) -> bool:

@@ -82,7 +82,8 @@ class Pipeline:
         self._ending = self.long_way.ending
         self._templates = Templates(self._state, lambda: chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
-        self._trace = trace = StreamTrace(place, known, output.close, label)
+        shared = None if chain.reads_texts else place
+        self._trace = trace = StreamTrace(shared, known, output.close, label)
         self._patches = Patches(
             known, self._parser, trace, self.seen, output, count, label, stop
         )
@@ -93,6 +94,11 @@ class Pipeline:
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
         self._due = b""  # bytes of the block at hand that have not been sent
+        self._mark: object = None  # of what waited when an event was recorded last
+        self._left: tuple[object, int] = (
+            None,
+            0,
+        )  # when the trace was left, and since when
 
     def count_repeats(self) -> Callable[[], int]:
         """Count no event that is changed as the one before, but return their number."""
@@ -141,7 +147,8 @@ class Pipeline:
         if not trace.follows:
             return None
         if not data:
-            return b"" if trace.has_ended and self._parser.is_between else None
+            is_over = trace.has_ended and self._patches.counted is None
+            return b"" if is_over and self._parser.is_between else None
         return self._patches.of(data, may_wait=True)
 
     def end(self) -> list[bytes]:
@@ -180,10 +187,11 @@ class Pipeline:
         try:
             found: tuple[object, ...]
             if self._trace.follows:
-                waits = self._parser.count if self._trace.waits else 0
-                found = waits, self._parser.may_end
+                found = [], self._trace.waits, self._parser.may_end
             else:
                 mark = self._ending.state.mark
+                if mark == self._left[0]:
+                    mark = self._left[1] or mark  # it has waited since then
                 found = self._chain.waiting, mark, self._parser.may_end
         except Exception:
             logger.exception(_OVER, self._label)
@@ -320,6 +328,7 @@ class Pipeline:
                 self.output.settle()
                 self._comments(item)
             case _ if _ALL_COMMENTS(item.raw):
+                self._step_aside()
                 self.output.settle()
                 self._comments(Comments(item.raw, item.n, 1))
             case _:
@@ -357,17 +366,25 @@ class Pipeline:
         patches.unknown = None
         closed = self.output.take_closed()
         if self._trace.records:
-            self._record(event, closed)
+            self._record(event, record, closed)
 
-    def _record(self, event: Event, closed: list[EventRecord]) -> None:
+    def _record(
+        self, event: Event, record: EventRecord, closed: list[EventRecord]
+    ) -> None:
         """Let streams to come know what has become of *event*."""
         ending, output = self._ending.state, self.output
         more = self._broken or self.raw_events or self._parser.state or self.seen.error
+        names = {name for each in (*closed, record) for name in each.fixes}
+        more = more or names & self._chain.made_up
         framed = event.payload() is not None or event.raw == _END
         if more or not (framed and ending.is_traceable and self._chain.is_traceable):
             self._trace.stop()
             return
+        mark, self._mark = self._mark, ending.mark
         waits = ending.finish is not None
+        if waits and mark is not None and mark != self._mark:
+            self._trace.stop()  # something else waits than before, and as long anew
+            return
         known = list(self._templates.known)
         self._trace.record(
             event,
@@ -419,12 +436,14 @@ class Pipeline:
         waits, unread = self._trace.waits, self._trace.leave()
         if not unread:
             return
-        self._parser.spare -= EVENT * len(unread)
+        closed = self.output.closed
         try:
             with self.output.nothing():
                 for event in unread:
                     self._again(event)
-            self.output.take_closed()
+            self.output.closed = closed
+            self._mark = self._ending.state.mark
+            self._left = self._mark, waits
             if self._parser.state:  # since the event at hand: no template knows that
                 self._templates.forget()
             else:

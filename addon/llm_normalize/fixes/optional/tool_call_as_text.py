@@ -41,7 +41,7 @@ class ToolCallAsText(Fix):
         "https://github.com/openai/harmony/blob/main/docs/format.md",
         "https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md",
     )
-    optional = True
+    optional = reads_texts = True
     examples = (
         Example(
             "stream",

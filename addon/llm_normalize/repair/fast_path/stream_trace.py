@@ -14,7 +14,7 @@ from ...chat.chunks.chunk import Tokens
 from ...wire.sse import Event
 from ..outcome import EventRecord
 from .template import Template, respelled
-from .trace import STEPS, Closed, Edge, Node, Place, Step, fill
+from .trace import STEPS, Closed, Edge, Loop, Node, Place, Step, fill
 from .trace_step import Result, Said, step_of
 
 logger = logging.getLogger(__name__)
@@ -39,12 +39,13 @@ class StreamTrace:
     ) -> None:
         self.follows = place is not None
         """Whether no event has been read so far."""
-        self.waits = False
-        """Whether something waits, in a stream that follows."""
+        self.waits = 0
+        """Since which event, from 1, something waits in a stream that follows; 0: nothing."""
         self._place = place
         self._node = place.root if place is not None else None
         self._known, self._close, self._label = known, close, label
         self._said = Said([], {}, [])
+        self._made: dict[Loop, Template] = {}  # with the values so far
         self._varied: list[bytes] = []  # so far
 
     @property
@@ -91,8 +92,8 @@ class StreamTrace:
             texts = [respelled(each) if b"\\" in each else each for each in texts]
         sent = event.raw if step.sent is None else fill(step.sent, values, texts)
         records = [self._record(each, event, values, texts) for each in step.closed]
-        self._known[:] = [loop.template(values) for loop in step.loops]
-        self.waits = step.waits
+        self._know(step.loops, values)
+        self.waits = (self.waits or event.n + 1) if step.waits else 0
         if step.tokens is not None:
             prompt, completion = step.tokens
             self._said.tokens = (
@@ -103,6 +104,15 @@ class StreamTrace:
         for record in records:
             self._close(record)
         return sent, step
+
+    def _know(self, loops: Sequence[Loop], values: list[bytes]) -> None:
+        """Let the templates of *loops* hold; those that held are the same ones."""
+        if len(values) > len(self._said.values):
+            self._made.clear()
+        for loop in loops:
+            if loop not in self._made:
+                self._made[loop] = loop.template(values)
+        self._known[:] = [self._made[loop] for loop in loops]
 
     def _record(
         self, closed: Closed, event: Event, values: list[bytes], texts: list[bytes]
@@ -144,7 +154,7 @@ class StreamTrace:
         """Follow no more; return the events that have to be read now."""
         if not self.follows:
             return ()
-        self.follows = self.waits = False
+        self.follows, self.waits = False, 0
         return self._said.events
 
     def fail(self, error: Exception) -> None:

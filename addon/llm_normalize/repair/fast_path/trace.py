@@ -16,7 +16,10 @@ true for any other stream of that place. It counts once two streams have gone th
 way to it, with the same result, though every text and value was another in each, and once
 no fix reads their words (`Fix.watched`; of texts that may grow, those that do not begin
 with the last one). Whatever is sent that is not in the event itself, or a value of
-the stream, makes no step: figures that were held back, ids that were made up.
+the stream, makes no step: figures that were held back, ids that were made up. Nor does
+what a fix makes up (`Fix.makes_up`): a time or a sum may stand in an event by chance.
+A stream whose own values stand where others have something else follows no such step,
+and one whose fixes read any text (`Fix.reads_texts`) shares nothing.
 
 A place is forgotten when it was used least recently, when it has too many steps, and when
 a bug is met in it; it learns no more where its streams never agree.
@@ -40,21 +43,21 @@ _GUARDS = 8
 """Steps from one node: a stream that fits none of so many is another's."""
 _TRIES = 160
 """Steps that the streams of a place record although none was seen twice since."""
-LONGEST = 4096
-"""Bytes of an event."""
+LONGEST = 2048
+"""Bytes of an event: a trace of them is shorter than what may wait (`notes.NOTES`)."""
 
 TEXT_KIND, COUNT_KIND = -1, -2
 _OWN = (
-    rb'"id"[ \t]*:[ \t]*"(?:[A-Za-z]{2,16}[-_])?(?P<id>(?=[\w-]*[0-9])[\w-]{6,128})"'
+    rb'"id"[ \t]*:[ \t]*"(?P<id>(?=[\w-]*[0-9])[\w-]{6,128})"'
     rb'|"created"[ \t]*:[ \t]*(?P<created>1[0-9]{9})(?![\w.+-])'
 )
 _HOLES = re.compile(HOLE.pattern + rb"|" + _OWN)
 _OWN_HOLES = re.compile(_OWN)
-_GROUPS = {
-    TEXT_KIND: rb"(%s)" % TEXT,
-    COUNT_KIND: rb"(%s)(?![\w.+-])" % COUNT,
-    "id": rb"((?=[\w-]*[0-9])[\w-]{6,128})",
-    "created": rb"(1[0-9]{9})(?![\w.+-])",
+_GROUPS: dict[int | str, Callable[[bytes, int], re.Match[bytes] | None]] = {
+    TEXT_KIND: re.compile(TEXT).match,
+    COUNT_KIND: re.compile(COUNT + rb"(?![\w.+-])").match,
+    "id": re.compile(rb"(?=[\w-]*[0-9])[\w-]{6,128}").match,
+    "created": re.compile(rb"1[0-9]{9}(?![\w.+-])").match,
 }
 
 type Parts = tuple[bytes | int, ...]
@@ -201,12 +204,12 @@ class Edge:
     def __init__(self, step: Step, node: "Node") -> None:
         self.step = step
         self.node = node
-        pattern = re.escape(step.received[0])
         names = iter(step.names)
-        for kind, part in zip(step.kinds, step.received[1:], strict=True):
-            name = kind if kind < 0 else next(names)
-            pattern += _GROUPS[name] + re.escape(part)
-        self._match = re.compile(pattern).fullmatch
+        kinds = [kind if kind < 0 else next(names) for kind in step.kinds]
+        # No part is tried twice: a compiled pattern of all would be thirty times as large.
+        self._parts = [
+            *zip([_GROUPS[each] for each in kinds], step.received[1:], strict=True)
+        ]
         self._fixed = b"\n".join(step.received)
 
     def fit(
@@ -218,11 +221,11 @@ class Edge:
             raw: The event.
             values: The values of the stream so far.
         """
-        match = self._match(raw)
-        if match is None:
+        all_found = self._parted(raw) if len(raw) <= LONGEST else None
+        if all_found is None:
             return None
         texts: list[bytes] = []
-        for kind, found in zip(self.step.kinds, match.groups(), strict=True):
+        for kind, found in zip(self.step.kinds, all_found, strict=True):
             if kind < 0:
                 texts.append(found)
             elif kind < len(values):
@@ -239,6 +242,20 @@ class Edge:
         if texts and not (sameness(texts) == self.step.same and self._are_free(texts)):
             return None
         return values, texts
+
+    def _parted(self, raw: bytes) -> list[bytes] | None:
+        """Return what stands in *raw* where events of the step vary, if it is like them."""
+        head = self.step.received[0]
+        if not raw.startswith(head):
+            return None
+        found, at = list[bytes](), len(head)
+        for match, part in self._parts:
+            here = match(raw, at)
+            if here is None or not raw.startswith(part, here.end()):
+                return None
+            found.append(here[0])
+            at = here.end() + len(part)
+        return found if at == len(raw) else None
 
     def _are_free(self, texts: list[bytes]) -> bool:
         """Tell whether no text is spelled or begins in a way that may matter."""

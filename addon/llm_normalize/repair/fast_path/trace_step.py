@@ -21,6 +21,8 @@ from .trace import (
     overlap,
 )
 
+_FREE = ("text", "count")
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -95,7 +97,7 @@ def step_of(
     values, texts = list(said.values), list[bytes]()
     kinds, names, keys = list[int](), list[str](), list[tuple[int, str] | None]()
     for kind, key, value in found:
-        if kind in ("text", "count"):
+        if kind in _FREE:
             kinds.append(TEXT_KIND if kind == "text" else COUNT_KIND)
             keys.append((index, key) if kind == "text" else None)
             texts.append(value)
@@ -163,7 +165,7 @@ def _parts(data: bytes, values: Sequence[bytes], texts: Sequence[bytes]) -> Part
     around, found = holes(data)
     parts: list[bytes | int] = [around[0]]
     for (kind, _, value), then in zip(found, around[1:], strict=True):
-        is_text = kind in ("text", "count")
+        is_text = kind in _FREE
         parts += [texts.index(value) if is_text else ~values.index(value), then]
     return tuple(parts)
 
@@ -179,6 +181,8 @@ def _closed(
     if record.before is not None:
         received = [(each.n, each.raw) for each in (event, *reversed(events))]
         back = received.index((record.n, record.before))
+        if back and any(kind in _FREE for kind, _, _ in holes(record.before)[1]):
+            raise ValueError("what waited said more than this event does")
     after = tuple(_parts(each, values, texts) for each in record.after)
     fixes = tuple(record.fixes)
     return Closed(back, record.n - event.n, after, fixes, record.moved)
