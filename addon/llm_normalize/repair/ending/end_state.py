@@ -154,9 +154,11 @@ class EndState(ChoiceProgress):
     @property
     def mark(self) -> object:
         """What waits for a moment only, to be compared; None if nothing does."""
-        held = [id(each) for each in (self.opening, self.finish) if each is not None]
-        due = self.is_usage_due
-        return (*held, self._overtaken, due) if held or due else None
+        opening, finish, due = self.opening, self.finish, self.is_usage_due
+        if not (opening or finish or due):
+            return None
+        held = [each.record.n if each else None for each in (opening, finish)]
+        return (*held, self._overtaken, due)
 
     @property
     def snapshot(self) -> object:
