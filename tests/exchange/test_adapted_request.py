@@ -203,6 +203,8 @@ def test_client_is_known_by_its_credentials_and_its_address() -> None:
     mine = client(authorization="Bearer canary-1")
     assert mine == client(authorization="Bearer canary-1", idempotency_key="x")
     assert mine == client(authorization="Bearer canary-1", cookie="a=1")
+    more = "/v1/chat/completions?api-version=1"
+    assert mine == client(more, authorization="Bearer canary-1")
     others = [
         client(),
         client(authorization="Bearer canary-2"),

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
@@ -6,34 +7,74 @@ from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.test import taddons
 
-from llm_normalize.exchange.answer.flow_list import annotate, is_shown, show_anew
+from llm_normalize.addon import Normalize
+from llm_normalize.exchange.answer.flow_list import (
+    annotate,
+    is_shown,
+    is_stored,
+    show_anew,
+)
 from proxies import chat_flow
 
 
 class Dumper:
+    __module__ = "mitmproxy.addons.dumper"
+
     def load(self, loader: Loader) -> None:
         loader.add_option("flow_detail", int, 1, "")
         loader.add_option("save_stream_file", str, "", "")
+        loader.add_option("hardump", str, "", "")
         loader.add_option("scripts", Sequence[str], ["addon/normalize.py"], "")
 
 
 @pytest.mark.parametrize(
-    ("options", "shown"),
+    ("options", "shown", "stored"),
     [
-        ({}, False),
-        ({"flow_detail": 2}, False),
-        ({"flow_detail": 3}, True),
-        ({"save_stream_file": "flows"}, True),
-        ({"scripts": ["addon/normalize.py", "mine.py"]}, True),
+        ({}, False, True),
+        ({"flow_detail": 2}, False, True),
+        ({"flow_detail": 3}, True, True),
+        ({"flow_detail": 0}, False, False),
+        ({"flow_detail": 0, "hardump": "flows.har"}, False, True),
+        ({"flow_detail": 0, "save_stream_file": "flows"}, True, True),
+        ({"flow_detail": 0, "scripts": ["addon/normalize.py", "mine.py"]}, True, True),
     ],
 )
 def test_in_mitmdump_only_who_asks_for_it_can_look_at_a_flow(
-    options: dict[str, Any], shown: bool
+    options: dict[str, Any], shown: bool, stored: bool
 ) -> None:
     with taddons.context(Dumper()) as context:
         context.configure(Dumper(), **options)
-        assert is_shown() is shown
+        assert (is_shown(), is_stored()) == (shown, stored)
     context.master.event_loop.close()  # mitmproxy 12.0 leaves it open
+
+
+def _script(code: str) -> ModuleType:
+    made = ModuleType("mine")
+    exec(code, vars(made))
+    return made
+
+
+class Mine:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("addon", "can"),
+    [
+        (Mine(), True),
+        (_script("def response(flow): ..."), True),
+        (_script("from mitmproxy import log as response"), False),
+        (_script("import os; addons = []"), False),
+        (Normalize(), False),
+    ],
+    ids=["an addon", "a script with a hook", "an import", "a script without", "ours"],
+)
+def test_another_addon_can_look_at_a_flow(addon: object, can: bool) -> None:
+    with taddons.context(Dumper()) as context:
+        context.options.update(flow_detail=0)
+        context.master.addons.add(addon)
+        assert (is_shown(), is_stored()) == (can, can)
+    context.master.event_loop.close()
 
 
 def test_elsewhere_anybody_can() -> None:

@@ -31,7 +31,7 @@ from .tool_calls.sent_call import Call, brief
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _SHARED = {"id": str, "created": int, "model": str}
 _STORED = 256 * 1024  # characters of arguments of the first call; of the second, half
-_OWN = ("id", "time")  # what `Asked` has of one exchange alone
+_OWN = ("id", "time", "declared")  # what `Asked` has of one exchange alone
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are distinguished."""
 
@@ -115,7 +115,8 @@ class Asked:
     @property
     def form(self) -> Hashable:
         """What was asked, whichever exchange it is: all of it but `id` and `time`."""
-        return tuple([getattr(self, name) for name in _FORM])
+        tools = self.declared  # whose schemas are large, and are not compared
+        return *[getattr(self, name) for name in _FORM], tools.names, tools.bare
 
     def make_id(self, prefix: str, *place: int) -> str:
         """Return an id that no other exchange has, always the same for one *place*."""

@@ -156,7 +156,11 @@ def client_of(flow: http.HTTPFlow) -> bytes:
     there = {name.lower() for name, _ in fields}
     found = [
         *[header_in(fields, name) if name in there else "" for name in _CREDENTIALS],
-        *([query.get(name, "") for name in _IN_QUERY] if query else [""]),
+        *(
+            [query.get(name, "") for name in _IN_QUERY]
+            if query
+            else [""] * len(_IN_QUERY)
+        ),
         str(flow.metadata.get("proxyauth", "")),  # mitmproxy's own
     ]
     cookie = "" if any(found) else header_in(fields, b"cookie")

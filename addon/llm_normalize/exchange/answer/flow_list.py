@@ -1,8 +1,9 @@
 """What mitmweb and the console show of a flow in their list."""
 
 from collections.abc import Sequence
+from types import ModuleType
 
-from mitmproxy import ctx, hooks, http
+from mitmproxy import addonmanager, ctx, hooks, http
 
 from ...text.printable import brief
 
@@ -10,13 +11,14 @@ _BODIES = 3
 """`flow_detail` with which mitmdump prints bodies (mitmproxy/addons/dumper.py)."""
 
 _NOTE = "normalize: "
+_OURS = __name__.partition(".")[0]
 
 
 def is_shown() -> bool:
     """Tell whether anybody can look at the metadata of a flow that is over.
 
     In mitmdump, only a file of flows, its own printing of bodies (with the content view)
-    or another script can.
+    or another addon can.
     """
     options = ctx.options
     return (
@@ -24,6 +26,7 @@ def is_shown() -> bool:
         or bool(options.save_stream_file)
         or options.flow_detail >= _BODIES
         or len(options.scripts) > 1
+        or any(map(_is_others, addonmanager.traverse(ctx.master.addons.chain)))
     )
 
 
@@ -31,6 +34,13 @@ def is_stored() -> bool:
     """Tell whether anybody can look at the body of a flow that is over, or at its size."""
     options = ctx.options
     return is_shown() or options.flow_detail > 0 or bool(options.hardump)
+
+
+def _is_others(addon: object) -> bool:
+    """Tell whether *addon* is neither ours nor mitmproxy's."""
+    if isinstance(addon, ModuleType):  # a script
+        return any(callable(getattr(addon, name, None)) for name in hooks.all_hooks)
+    return type(addon).__module__.partition(".")[0] not in (_OURS, "mitmproxy")
 
 
 def annotate(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) -> None:
