@@ -531,6 +531,15 @@ def test_comments_do_not_prolong_what_waits(between: list[bytes]) -> None:
     assert len(waits[1]) == 1
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_finish_that_is_overtaken_waits_anew(count: int) -> None:
+    place = Place()
+    for k in range(1, 5):
+        *reads, finish, done, end = stream(k)
+        late = [wire([good(f" late{k}{at}", **own(k))]) for at in range(count)]
+        assert assert_alike(place, [*reads, finish, *late, done, end]) > count
+
+
 def test_traces_are_shorter_than_what_may_wait() -> None:
     assert trace.STEPS * trace.LONGEST < NOTES
     at_most = trace.LONGEST - len(wire([good("", **own(3))]))
