@@ -68,7 +68,7 @@ TOOLS_BRING = {
 STDLIB = {
     "__future__", "abc", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "email", "enum", "errno", "fcntl",
     "functools", "gc", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "shutil", "socket", "ssl", "stat", "string", "sys",
-    "textwrap", "threading", "time", "types", "typing", "urllib", "weakref", "zlib",
+    "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
 LINES = 560
 FIX_LINES = 161

@@ -1,10 +1,14 @@
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
 from mitmproxy import http
 from mitmproxy.addonmanager import Loader
+from mitmproxy.addons.stickycookie import StickyCookie
 from mitmproxy.test import taddons
 
 from llm_normalize.addon import Normalize
@@ -15,6 +19,8 @@ from llm_normalize.exchange.answer.flow_list import (
     show_anew,
 )
 from proxies import chat_flow
+
+ADDON = Path(__file__).parents[2] / "addon"
 
 
 class Dumper:
@@ -54,8 +60,9 @@ def _script(code: str) -> ModuleType:
     return made
 
 
-class Mine:
-    pass
+class Mine(StickyCookie):
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Keep the flow, for instance."""
 
 
 @pytest.mark.parametrize(
@@ -66,8 +73,16 @@ class Mine:
         (_script("from mitmproxy import log as response"), False),
         (_script("import os; addons = []"), False),
         (Normalize(), False),
+        (StickyCookie(), False),
     ],
-    ids=["an addon", "a script with a hook", "an import", "a script without", "ours"],
+    ids=[
+        "an addon",
+        "a script with a hook",
+        "an import",
+        "a script without",
+        "ours",
+        "mitmproxy's",
+    ],
 )
 def test_another_addon_can_look_at_a_flow(addon: object, can: bool) -> None:
     with taddons.context(Dumper()) as context:
@@ -75,6 +90,37 @@ def test_another_addon_can_look_at_a_flow(addon: object, can: bool) -> None:
         context.master.addons.add(addon)
         assert (is_shown(), is_stored()) == (can, can)
     context.master.event_loop.close()
+
+
+LOADED = """
+import sys
+
+from mitmproxy.addons import dumper, save, script
+from mitmproxy.test import taddons
+
+with taddons.context(dumper.Dumper(), save.Save(), script.ScriptLoader()) as context:
+    context.options.update(flow_detail=0)
+    for path in sys.argv[1:]:
+        context.master.addons.chain.append(script.Script(path, reload=False))
+    from llm_normalize.exchange.answer.flow_list import is_shown
+
+    print(is_shown())
+"""
+
+
+@pytest.mark.parametrize("with_another", [False, True])
+def test_script_that_loads_the_addon_is_no_other(
+    tmp_path: Path, with_another: bool
+) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("def response(flow): ...")
+    more = [str(mine)] if with_another else []
+    scripts = [str(ADDON / "normalize.py"), *more]
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *scripts],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == str(with_another), done
 
 
 def test_elsewhere_anybody_can() -> None:

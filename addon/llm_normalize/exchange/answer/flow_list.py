@@ -1,7 +1,6 @@
 """What mitmweb and the console show of a flow in their list."""
 
 from collections.abc import Sequence
-from types import ModuleType
 
 from mitmproxy import addonmanager, ctx, hooks, http
 
@@ -12,6 +11,8 @@ _BODIES = 3
 
 _NOTE = "normalize: "
 _OURS = __name__.partition(".")[0]
+_HOOKS = ("requestheaders", "request", "responseheaders", "response", "error")
+"""Those that get a flow: who keeps it may look at it later."""
 
 
 def is_shown() -> bool:
@@ -37,10 +38,11 @@ def is_stored() -> bool:
 
 
 def _is_others(addon: object) -> bool:
-    """Tell whether *addon* is neither ours nor mitmproxy's."""
-    if isinstance(addon, ModuleType):  # a script
-        return any(callable(getattr(addon, name, None)) for name in hooks.all_hooks)
-    return type(addon).__module__.partition(".")[0] not in (_OURS, "mitmproxy")
+    """Tell whether *addon*, or a script, gets flows and is neither ours nor mitmproxy's."""
+    origins = [each.__module__.partition(".")[0] for each in type(addon).__mro__]
+    if _OURS in origins or origins[0] == "mitmproxy":
+        return False
+    return any(callable(getattr(addon, name, None)) for name in _HOOKS)
 
 
 def annotate(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) -> None:
