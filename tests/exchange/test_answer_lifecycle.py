@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import gzip
 import io
 import json
@@ -6,6 +7,7 @@ import threading
 import zlib
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -526,6 +528,41 @@ def test_a_stream_that_broke_off_says_who_left(
     (record,) = proxy.records("flow")
     assert (record["end"], record["status"]) == (end, 200)
     assert record["events"] >= 2
+
+
+def reachable(start: object) -> Iterator[object]:
+    """Yield all that *start* refers to, directly or not, but what all share."""
+    seen, left = set[int](), [start]
+    while left:
+        each = left.pop()
+        if id(each) in seen or isinstance(each, (type, ModuleType)):
+            continue
+        seen.add(id(each))
+        yield each
+        if isinstance(each, FunctionType):
+            left += each.__closure__ or ()
+        else:
+            left += gc.get_referents(each)
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_stream_that_is_over_and_its_flow_forget_one_another(
+    proxy: Proxy, breaks: bool
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    rewriter = response_of(made).stream
+    assert any(each is made for each in reachable(rewriter))
+    for read in (BAD, b"")[: 1 if breaks else 2]:
+        proxy.feed(made, read)
+    if breaks:
+        broken(made, "Server disconnected.")
+        proxy.addon.error(made)
+    else:
+        proxy.addon.response(made)
+    assert response_of(made).stream is True  # it has been sent, mitmproxy says so
+    assert not any(each is made for each in reachable(rewriter))
+    assert proxy.end() == ("upstream-broke" if breaks else "complete")
 
 
 def test_a_lost_finish_reason_is_reported(

@@ -274,6 +274,7 @@ class RunningAnswer:
         end = "upstream-broke" if rewriter.given_up else "complete"
         self.why = CORRUPT if rewriter.given_up else ""
         self.store(self.close(stats, status, end))
+        self._let_go()
 
     def end_without_hooks(self, stats: Stats) -> None:
         """Close the record of a stream when it ends: no hook of this addon is called."""
@@ -330,6 +331,19 @@ class RunningAnswer:
         self.store(
             self.close(stats, status, "client-left" if is_left else "upstream-broke")
         )
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Let the flow forget its rewriter, and that forget the flow: both are done.
+
+        What refers to itself stays until Python's collector halts all streams to find it,
+        and a viewer would keep what nobody can look at.
+        """
+        rewriter, response = self.rewriter, self.flow.response
+        if rewriter is not None:
+            rewriter.detach()
+        if response is not None and response.stream is rewriter:
+            response.stream = True
 
     def store(self, line: Record) -> None:
         """Store in the flow what was sent and what changed.

@@ -21,6 +21,10 @@ _MUCH = OWN // 2
 _NEVER, _NOTHING = b"\0", slice(0)
 
 
+def _nobody() -> None:
+    """What is called where nobody has to know."""
+
+
 class Turn:
     """What streams may have looked at until all of them have had their turn.
 
@@ -78,7 +82,7 @@ class Rewriter:
         decoder: Decoder,
         *,
         repair: bool = True,
-        give_up: Callable[[], None] = lambda: None,
+        give_up: Callable[[], None] = _nobody,
         label: str = "stream",
         snapshot: Snapshot | None = None,
         turn: Turn | None = None,
@@ -101,15 +105,15 @@ class Rewriter:
         self.snapshot = snapshot or Snapshot()
         self.given_up = False
         """Whether the answer was broken off because it was corrupt."""
-        self.on_end: Callable[[], None] = lambda: None
+        self.on_end: Callable[[], None] = _nobody
         """Called when the stream has ended."""
-        self.on_growth: Callable[[], None] = lambda: None
+        self.on_growth: Callable[[], None] = _nobody
         """Called when the first bytes have been stored, and now and then when more have."""
         self.on_break: Callable[[object], None] | None = None
         """Called with the flow when it has broken off, by an addon that was loaded later."""
-        self.on_wait: Callable[[], None] = lambda: None
+        self.on_wait: Callable[[], None] = _nobody
         """Called when something waits, or something else than before."""
-        self.on_much: Callable[[], None] = lambda: None
+        self.on_much: Callable[[], None] = _nobody
         """Called when so much was received in this turn that more of it had better wait."""
         self.beyond: float = 0
         """What is looked at beyond the turn, of a stream that cannot pass as it is."""
@@ -251,6 +255,11 @@ class Rewriter:
         before, self._waiting = self._waiting, self.pipeline.waiting
         if self._waiting is not None and self._waiting != before:
             self.on_wait()
+
+    def detach(self) -> None:
+        """Call nobody any more."""
+        self.on_end = self.on_growth = self.on_wait = self.on_much = _nobody
+        self._give_up, self.on_break = _nobody, None
 
     def slow_down(self) -> None:
         """Have more of the answer wait, if that is possible."""
