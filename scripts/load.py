@@ -53,7 +53,8 @@ def parse(given: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--floor",
         action="store_true",
-        help="measure mitmproxy alone, which only passes the streams on, as well",
+        help="measure mitmproxy alone, which only passes the streams on, as well, and the "
+        "addon where flows are stored",
     )
     parser.add_argument("--quick", action="store_true", help="small numbers")
     parser.add_argument(
@@ -111,7 +112,10 @@ def run(flags: argparse.Namespace) -> int:
     if flags.markdown:
         flags.markdown.write_text(text + "\n", encoding="utf-8")
     if flags.update_docs:
-        markers.update(markers.DOCS / "performance.md", "load", text)
+        if figures.good:
+            markers.update(markers.DOCS / "performance.md", "load", text)
+        else:
+            print("\nThe document is as it was: something went wrong, see above.")
     return int(not figures.good)
 
 

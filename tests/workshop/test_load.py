@@ -16,7 +16,7 @@ import script_runs
 from workshop.child import ChildError
 from workshop.load import report, slow
 from workshop.load.figures import Felt, Figures, Hoard, Memory, Part
-from workshop.load.paced import Check, Latencies, Phase, Spoken, Words
+from workshop.load.paced import SILENCE, Check, Latencies, Phase, Spoken, Words
 from workshop.load.side import WITH, Asked, Place
 from workshop.traffic.process import ProviderProcess, allow_files
 
@@ -231,6 +231,35 @@ def test_check_takes_what_a_proxy_only_passes_on() -> None:
     check.end(clean=True)
     assert check.faults == []
     assert faults(b"".join(sent)) != []
+
+
+@pytest.mark.parametrize(
+    ("at", "silence", "repaired", "is_due"),
+    [
+        (2, SILENCE, True, True),
+        (2, SILENCE - 1, True, False),
+        (2, SILENCE, False, False),
+        (0, SILENCE, True, False),  # before any event
+        (99, SILENCE, True, False),  # after [DONE]
+    ],
+)
+def test_newline_that_bridges_silence_is_due_after_silence(
+    at: int, silence: int, repaired: bool, is_due: bool
+) -> None:
+    events = [b"%b\n\n" % each for each in GOOD.split(b"\n\n")[:-1]]
+    check = Check(SPOKEN, repaired=True, late=[Latencies()])
+    now = 20
+    for each in events[:at]:
+        check.feed(each, now)
+    check._repaired = repaired
+    for _ in range(2):
+        now += silence
+        check.feed(b"\n", now)
+    check._repaired = True
+    for each in events[at:]:
+        check.feed(each, now)
+    check.end(clean=True)
+    assert (check.faults == []) is is_due
 
 
 def mutants(data: bytes) -> Iterator[bytes]:

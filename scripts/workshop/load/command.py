@@ -11,7 +11,7 @@ from workshop.load import slow
 from workshop.load.clients import Group
 from workshop.load.figures import Figures, Memory, Part, machine
 from workshop.load.paced import Phase
-from workshop.load.side import ALONE, WITH, Asked, Place, Side
+from workshop.load.side import ALONE, STORED, WITH, Asked, Place, Side
 from workshop.load.watch import Say, Watch
 from workshop.traffic import process
 from workshop.traffic.memory import weigh
@@ -104,7 +104,7 @@ async def measure(asked: Asked, say: Say) -> Figures:
             numbers = itertools.count()
             place = Place(asked, folder, provider, figures, say, numbers)
             try:
-                for which in (WITH, ALONE) if asked.floor else (WITH,):
+                for which in (WITH, STORED, ALONE) if asked.floor else (WITH,):
                     async with Side(which, place) as side:
                         await crowd(side)
                 for which in (WITH, ALONE) if asked.slow else ():

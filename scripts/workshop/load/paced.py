@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 MODEL = "acme/llama-3.1-8b"
-CREATED = 1_760_000_000
+CREATED = 1_760_000_000  # of stream 0; each has its own
 PATH = "/v1/chat/completions"
 
 _DICE = random.Random(20)
@@ -103,7 +103,7 @@ class Words:
     def __init__(self, seed: int) -> None:
         envelope = (
             f'"id":"chat-{seed}","object":"chat.completion.chunk",'
-            f'"created":{CREATED},"model":"{MODEL}"'
+            f'"created":{CREATED + seed},"model":"{MODEL}"'
         )
         self._seed = seed
         self._head = f"data: {{{envelope}".encode()
@@ -174,6 +174,8 @@ class Latencies:
 
 ENOUGH = 3
 """Faults that are listed of one stream."""
+SILENCE = 10 * 10**9
+"""Nanoseconds after which a bare newline may come: the addon bridges silence."""
 
 
 class Check:
@@ -202,20 +204,28 @@ class Check:
         self._late = late
         self._ends = list(itertools.accumulate(each.events for each in spoken.phases))
         self._rest = b""
+        self._last = 0
         self.heard = 0
         self._envelope = {
             "id": f"chat-{spoken.seed}",
             "object": "chat.completion.chunk",
-            "created": CREATED,
+            "created": CREATED + spoken.seed,
             "model": MODEL,
         }
 
     def feed(self, data: bytes, now: int) -> None:
         """Take some of the stream, which arrived at *now*."""
+        silence, self._last = now - self._last, now
+        if data == b"\n" and self._is_bridged(silence):
+            return
         blocks = (self._rest + data).split(b"\n\n")
         self._rest = blocks.pop()
         for block in blocks:
             self._take(block, now)
+
+    def _is_bridged(self, silence: int) -> bool:
+        between = self.heard > 0 and not (self._rest or self.whole)
+        return self._repaired and between and silence >= SILENCE
 
     def end(self, *, clean: bool) -> None:
         """Take its end, *clean* if its framing says so."""

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -16,6 +17,8 @@ from workshop.traffic.memory import Weight, weigh
 from workshop.traffic.process import HOST, STREAMING, Mitmdump, ProviderProcess, ask
 
 WITH, ALONE = "with the addon", "mitmproxy alone"
+STORED = "with the addon, and `-w`"
+"""Whoever stores flows has the addon store what mitmweb could show of them."""
 WARM_UP = 20
 """Streams before anything is measured: modules load, caches fill."""
 SETTLING = 1.0
@@ -68,7 +71,7 @@ class Side:
     """One mitmdump, as long as it is entered.
 
     Args:
-        name: `WITH` or `ALONE`.
+        name: `WITH`, `STORED` or `ALONE`.
         place: What it shares with others.
 
     Attributes:
@@ -78,7 +81,7 @@ class Side:
     def __init__(self, name: str, place: Place) -> None:
         self.name = name
         self.place = place
-        self.repaired = name == WITH
+        self.repaired = name != ALONE
         script = NORMALIZE
         if not self.repaired:
             script = place.folder / "streaming.py"
@@ -88,12 +91,13 @@ class Side:
         self._number = next(place.numbers)
         folder = place.folder / f"mitmdump-{self._number}"
         mode = f"reverse:http://{HOST}:{place.provider.ports['port']}"
-        self.proxy = Mitmdump(folder, [mode], [script, *more])
+        stores = {"save_stream_file": os.devnull} if name == STORED else {}
+        self.proxy = Mitmdump(
+            folder, [mode], [script, *more], stores, has_control=False
+        )
 
     async def __aenter__(self) -> Self:
         await self.proxy.__aenter__()
-        # A line for each connection is not what is measured.
-        await self.proxy.control(set={"termlog_verbosity": "warn"})
         group = self.group(WARM_UP, Phase(40, 0.5))
         await group.begin()
         self.place.figures.add(await group.end())

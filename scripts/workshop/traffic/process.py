@@ -177,6 +177,7 @@ class Mitmdump(mitmdump.Mitmdump, Child):
         modes: What it listens as.
         scripts: Paths of scripts to load.
         options: Values of options, a list for several.
+        has_control: Whether it can be controlled. Its addons see all flows then.
 
     Attributes:
         alarms: Lines of its log that must not be there.
@@ -189,18 +190,22 @@ class Mitmdump(mitmdump.Mitmdump, Child):
         modes: Sequence[str],
         scripts: Sequence[Path],
         options: mitmdump.Options | None = None,
+        *,
+        has_control: bool = True,
     ) -> None:
         folder.mkdir(parents=True)
         control = folder / "control.py"
         control.write_text(mitmdump.CONTROL)
+        scripts = [*scripts, control] if has_control else scripts
         self.confdir = folder / "conf"
         every = {"confdir": str(self.confdir), "flow_detail": "0", **(options or {})}
         # A loopback address each: mitmproxy takes port 0 of one for the same place.
         places = [f"{mode}@127.0.0.{number}:0" for number, mode in enumerate(modes, 1)]
         listen = [word for each in places for word in ("--mode", each)]
-        made = mitmdump.command([*scripts, control], every, *listen, listen=None)
+        made = mitmdump.command(scripts, every, *listen, listen=None)
         super().__init__("mitmdump", made, folder)
         self.modes = len(modes)
+        self._has_control = has_control
         self.alarms: list[str] = []
         self.loaded = threading.Event()
         self._goes_on = 0
@@ -211,7 +216,7 @@ class Mitmdump(mitmdump.Mitmdump, Child):
         A signal alone gets lost in a busy one: asyncio hears of it by a pipe, which is
         full of log lines when thousands of clients leave at once.
         """
-        if self.places and self.code is None:
+        if self.places and self._has_control and self.code is None:
             with contextlib.suppress(ChildError, OSError, FramingError):
                 await self.control(end=True)
             await within(self.patience, lambda: self.code is not None)
