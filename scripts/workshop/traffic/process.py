@@ -22,6 +22,8 @@ PATIENCE = 60.0
 HOST = LOOPBACK
 GLANCE = 0.02
 """Seconds between two looks at a child that starts or ends."""
+CALM = 3.0
+"""Seconds in which the last clients leave one that only a signal ends."""
 
 _ALARMS = (
     "Traceback",
@@ -216,7 +218,9 @@ class Mitmdump(mitmdump.Mitmdump, Child):
         A signal alone gets lost in a busy one: asyncio hears of it by a pipe, which is
         full of log lines when thousands of clients leave at once.
         """
-        if self.places and self._has_control and self.code is None:
+        if not self._has_control:
+            await asyncio.sleep(CALM)
+        elif self.places and self.code is None:
             with contextlib.suppress(ChildError, OSError, FramingError):
                 await self.control(end=True)
             await within(self.patience, lambda: self.code is not None)
