@@ -22,8 +22,8 @@ PATIENCE = 60.0
 HOST = LOOPBACK
 GLANCE = 0.02
 """Seconds between two looks at a child that starts or ends."""
-CALM = 3.0
-"""Seconds in which the last clients leave one that only a signal ends."""
+AGAIN = 1.0
+"""Seconds after which a signal to end is sent once more."""
 
 _ALARMS = (
     "Traceback",
@@ -215,15 +215,18 @@ class Mitmdump(mitmdump.Mitmdump, Child):
     async def end(self) -> None:
         """Ask it to end, and end it by force where it does not follow.
 
-        A signal alone gets lost in a busy one: asyncio hears of it by a pipe, which is
+        A single signal gets lost in a busy one: asyncio hears of it by a pipe, which is
         full of log lines when thousands of clients leave at once.
         """
-        if not self._has_control:
-            await asyncio.sleep(CALM)
-        elif self.places and self.code is None:
+        if self._has_control and self.places and self.code is None:
             with contextlib.suppress(ChildError, OSError, FramingError):
                 await self.control(end=True)
             await within(self.patience, lambda: self.code is not None)
+        deadline = time.monotonic() + self.patience
+        while self.process is not None and time.monotonic() < deadline:
+            self.process.terminate()
+            if await within(AGAIN, lambda: self.code is not None):
+                break
         await super().end()
 
     def hear(self, line: str) -> None:
