@@ -47,7 +47,7 @@ PROGRAMS = {
 
 # A test goes to the worker that has time. Each of them starts proxies of its own and
 # waits for them, so there are more than cores, and not too many on a large machine.
-WORKERS = min(8, (os.cpu_count() or 1) * 2)
+WORKERS = min(8, (os.cpu_count() or 1) * 5 // 2)
 SPREAD = ["-n", str(WORKERS), "--dist", "worksteal"]
 
 # Likewise, but tests of one group share what they make, and most of them wait.

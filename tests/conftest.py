@@ -22,6 +22,8 @@ from support import (
 )
 
 TRACERS = pytest.StashKey[Tracers]()
+WAITING = {"demo", "end_to_end", "faults", "run", "workshop"}
+"""Folders of tests that wait for processes."""
 
 # Whole streams are large to draw, and a busy machine is slow: neither is a failure. The
 # same is drawn each time: a change is judged by itself, and `long` explores further.
@@ -79,6 +81,20 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # While all workers wait at once the cores are idle: files with tests that wait for
+    # processes come between those with tests that compute, each kind at an even pace,
+    # and the last compute: another worker takes half of what a busy one has left.
+    kinds: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        kinds[item.path.parent.name in WAITING].append(item)
+    due: dict[Path, float] = {}
+    for waits, of_kind in kinds.items():
+        for at, item in enumerate(of_kind):
+            due.setdefault(item.path, at / len(of_kind) * (0.8 if waits else 1))
+    items.sort(key=lambda item: due[item.path])
 
 
 @pytest.hookimpl(wrapper=True)
