@@ -1,23 +1,13 @@
 """What counts for one answer: the options of the user, as they are when it begins."""
 
 import functools
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..records.pairs_log import PairsLog
 from ..repair.fix import Fix
+from ..repair.fix_chain import FixPlan, plan_of
 from ..request.adaptation import LEARNED, Adaptation
-
-
-@dataclass(frozen=True, eq=False)
-class Mark:
-    """What stands for fixes.
-
-    Attributes:
-        fixes: The fixes, in order.
-    """
-
-    fixes: tuple[type[Fix], ...]
 
 
 @dataclass(frozen=True)
@@ -58,18 +48,9 @@ class Settings:
 
     def applies(self, name: str) -> bool:
         """Tell whether the fix *name* is to be applied, not only observed."""
-        return not self.observe and name in self._names
+        return not self.observe and name in self.plan.names
 
     @functools.cached_property
-    def fixes_mark(self) -> Hashable:
-        """What stands for the fixes: of equal ones the same, and quicker to look up."""
-        return _mark_of(tuple(self.fixes))
-
-    @functools.cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(fix.name for fix in self.fixes)
-
-
-@functools.lru_cache(maxsize=256)
-def _mark_of(fixes: tuple[type[Fix], ...]) -> Hashable:
-    return Mark(fixes)
+    def plan(self) -> FixPlan:
+        """The plan of the fixes: of equal ones the same, and quicker to look up."""
+        return plan_of(self.fixes)

@@ -40,8 +40,12 @@ type _Todo = list[tuple[Chunk, int, bytes | None]]
 type _Kinds = list[type[Fix]]
 
 
-class _Plan:
-    """Which of some fixes does what, as their classes say: the same for every stream."""
+class FixPlan:
+    """Which of some fixes does what, as their classes say: the same for every stream.
+
+    Args:
+        fixes: The classes of the fixes, in order.
+    """
 
     def __init__(self, fixes: Sequence[type[Fix]]) -> None:
         def those(*names: str) -> _Kinds:
@@ -98,26 +102,35 @@ def _key_of(kind: type[Fix]) -> tuple[bytes, bool]:
     return kind.key.encode(), kind.acts_on_null or not kind.key
 
 
-@functools.lru_cache(maxsize=16)
-def _plan_of(fixes: tuple[type[Fix], ...]) -> _Plan:
-    return _Plan(fixes)
+def plan_of(fixes: Sequence[type[Fix]] | FixPlan) -> FixPlan:
+    """Return the plan of *fixes*, if they are not one: of equal ones always the same."""
+    return fixes if isinstance(fixes, FixPlan) else _plan_of(tuple(fixes))
+
+
+@functools.lru_cache(maxsize=256)
+def _plan_of(fixes: tuple[type[Fix], ...]) -> FixPlan:
+    return FixPlan(fixes)
 
 
 class Chain:
     """The fixes of one stream, each made when it is needed first.
 
     Args:
-        fixes: The classes of the fixes, in order.
+        fixes: The classes of the fixes, in order, or their plan.
         asked: What the request asked.
         seen: What the stream has sent.
         label: Names the stream in log lines.
     """
 
     def __init__(
-        self, fixes: Sequence[type[Fix]], asked: Asked, seen: Seen, label: str
+        self,
+        fixes: Sequence[type[Fix]] | FixPlan,
+        asked: Asked,
+        seen: Seen,
+        label: str,
     ) -> None:
         self._asked, self._seen, self._label = asked, seen, label
-        self._plan = _plan_of(tuple(fixes))
+        self._plan = plan_of(fixes)
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self._failed = 0  # how many are
         self._edit_of: dict[type[Fix], _Edit] = {}  # of those that are on
@@ -178,16 +191,6 @@ class Chain:
         """Keys of a delta whose words decide, too."""
         begun = self._begun(self._plan.stateful)
         return {key for fix in begun for key in fix.watched}
-
-    @property
-    def reads_texts(self) -> bool:
-        """Whether any of its fixes reads the words of any text."""
-        return self._plan.reads_texts
-
-    @property
-    def made_up(self) -> frozenset[str]:
-        """The names of the fixes that add what the stream does not say."""
-        return self._plan.made_up
 
     @property
     def is_traceable(self) -> bool:

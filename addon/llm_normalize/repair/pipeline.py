@@ -6,13 +6,15 @@ which `observe` gets when all of it has been sent.
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from ..chat.chunks.chunk import Tokens
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized, encode
+from .ending.stream_end import Ending
 from .fast_path.learned_templates import Templates
 from .fast_path.patching import Patches
 from .fast_path.stream_trace import StreamTrace
@@ -20,7 +22,7 @@ from .fast_path.template import Template
 from .fast_path.trace import Place
 from .fast_path.trace_step import Result
 from .fix import Fix
-from .fix_chain import Chain
+from .fix_chain import Chain, FixPlan, plan_of
 from .long_way import COMMENT, LongWay
 from .outcome import EventRecord, Outcome
 from .output import Output
@@ -51,7 +53,7 @@ class Pipeline:
 
     Args:
         asked: What the request asked.
-        fixes: The classes of the fixes to apply, in order.
+        fixes: The classes of the fixes to apply, in order, or their plan.
         observe: Called with each `EventRecord` once all of it has been sent.
         label: Names the stream in log lines.
         count: Called with an event that a template knew: its number, its bytes before
@@ -63,7 +65,7 @@ class Pipeline:
     def __init__(
         self,
         asked: Asked,
-        fixes: Sequence[type[Fix]],
+        fixes: Sequence[type[Fix]] | FixPlan,
         observe: Callable[[EventRecord], None] = lambda _: None,
         label: str = "stream",
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
@@ -71,18 +73,16 @@ class Pipeline:
         place: Place | None = None,
     ) -> None:
         self.seen = Seen()
+        self._asked = asked
+        self._plan = plan = plan_of(fixes)
         self._parser = EventParser()
         self._label = label
-        self._chain = chain = Chain(fixes, asked, self.seen, label)
-        verbatim = "line-end-cr" not in chain.names
-        self._drops_comments = COMMENT in chain.names
+        verbatim = "line-end-cr" not in plan.names
+        self._drops_comments = COMMENT in plan.names
         self.output = output = make_output(observe, label, verbatim=verbatim)
-        self.long_way = LongWay(asked, chain, self.seen, self._parser, output)
-        self.raw_events = self.long_way.raw_events
-        self._ending = self.long_way.ending
-        self._templates = Templates(self._state, lambda: chain.watched, label)
+        self._templates = Templates(self._state, lambda: self._chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
-        shared = None if chain.reads_texts else place
+        shared = None if plan.reads_texts else place
         self._trace = trace = StreamTrace(shared, known, output.close, label)
         self._patches = Patches(
             known, self._parser, trace, self.seen, output, count, label, stop
@@ -99,6 +99,31 @@ class Pipeline:
             None,
             0,
         )  # when the trace was left, and since when
+
+    # Most streams are not read at all (fast_path/stream_trace.py), and need none of these.
+
+    @cached_property
+    def _chain(self) -> Chain:
+        return Chain(self._plan, self._asked, self.seen, self._label)
+
+    @cached_property
+    def long_way(self) -> LongWay:
+        """What reads the events."""
+        return LongWay(self._asked, self._chain, self.seen, self._parser, self.output)
+
+    @cached_property
+    def _ending(self) -> Ending:
+        return self.long_way.ending
+
+    @property
+    def raw_events(self) -> Counter[Outcome]:
+        """Events that passed unread, by reason."""
+        return self.long_way.raw_events if self._has_read else Counter()
+
+    @property
+    def _has_read(self) -> bool:
+        """Whether any event has been read."""
+        return "long_way" in self.__dict__
 
     def count_repeats(self) -> Callable[[], int]:
         """Count no event that is changed as the one before, but return their number."""
@@ -201,8 +226,9 @@ class Pipeline:
     @property
     def holds(self) -> bool:
         """Whether anything that was understood has not been sent."""
-        held = self._trace.waits or self._chain.waiting or self._ending.state.holds
-        return bool(held)
+        if self._trace.follows:
+            return bool(self._trace.waits)
+        return bool(self._chain.waiting or self._ending.state.holds)
 
     @property
     def tokens(self) -> Tokens:
@@ -318,10 +344,10 @@ class Pipeline:
                 self._ending.make_way(self._parser.count, last=False)
                 self._ending.other()
                 if item.is_many:
-                    self.raw_events[Outcome.TOO_MANY] += 1
+                    self.long_way.raw_events[Outcome.TOO_MANY] += 1
                 elif self._large != self._parser.count:  # not its next part
                     self._large = self._parser.count
-                    self.raw_events[Outcome.TOO_LARGE] += 1
+                    self.long_way.raw_events[Outcome.TOO_LARGE] += 1
                 self.output.verbatim = True
                 self.output.pass_on(item.raw)
             case Comments():
@@ -375,7 +401,7 @@ class Pipeline:
         ending, output = self._ending.state, self.output
         more = self._broken or self.raw_events or self._parser.state or self.seen.error
         names = {name for each in (*closed, record) for name in each.fixes}
-        more = more or names & self._chain.made_up
+        more = more or names & self._plan.made_up
         framed = event.payload() is not None or event.raw == _END
         if more or not (framed and ending.is_traceable and self._chain.is_traceable):
             self._trace.stop()

@@ -14,6 +14,7 @@ from ..wire.sse import BOM, encode
 from .fast_path.template import Template
 from .fast_path.trace import Place
 from .fix import Fix
+from .fix_chain import FixPlan
 from .outcome import EventRecord
 from .output import Output
 from .pipeline import Pipeline
@@ -34,7 +35,7 @@ class WordsInStream(Pipeline):
     def __init__(
         self,
         asked: Asked,
-        fixes: Sequence[type[Fix]],
+        fixes: Sequence[type[Fix]] | FixPlan,
         observe: Callable[[EventRecord], None],
         label: str,
         count: Callable[[int, bytes, bytes, Template], bool],

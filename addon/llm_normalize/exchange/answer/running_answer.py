@@ -176,7 +176,7 @@ class RunningAnswer:
         self.rewriter = Rewriter(
             WordsInStream(
                 self.asked,
-                settings.fixes,
+                settings.plan,
                 record.add_event,
                 label,
                 record.count,
@@ -201,7 +201,7 @@ class RunningAnswer:
         if growth.place is None or growth.known or self.translated is not None:
             return None  # what was proved may be disproved
         # Nothing that is made of these two is known of others.
-        return traces.at((growth.place, self.asked.form, self.settings.fixes_mark))
+        return traces.at((growth.place, self.asked.form, self.settings.plan))
 
     def prepare_headers(self, response: http.Response) -> None:
         """Make the headers of *response* those of the stream that is sent."""

@@ -130,19 +130,35 @@ class Rewriter:
 
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
-        text = data[self._span]
         if (
-            text
-            and not text.strip(PLAIN)
-            and data.startswith(self._head)
+            data.startswith(self._head)
             and data.endswith(self._tail)
             and len(data) <= LIMIT
         ):
+            text = data[self._span]
+            if text and not text.strip(PLAIN):
+                self._events += 1
+                self.bytes_in += len(data)
+                sides = self._sides
+                return [data if sides is None else sides[0] + text + sides[1]]
+            out = self._spelled(data)
+            if out is not None:
+                return [out]
+        return self._not_expected(data)
+
+    def _spelled(self, data: bytes) -> bytes | None:
+        """Return what is sent for *data* if it is expected but for its text's spelling."""
+        expected = self._expected
+        try:
+            out = None if expected is None else expected.patch(data)
+        except Exception:  # noqa: BLE001 - whoever asks it next reports it
+            return None
+        if out is not None:
+            sent = self.bytes_out + len(out)
             self._events += 1
             self.bytes_in += len(data)
-            sides = self._sides
-            return [data if sides is None else sides[0] + text + sides[1]]
-        return self._not_expected(data)
+            self._longer += sent - self.bytes_out
+        return out
 
     def _not_expected(self, data: bytes) -> list[bytes]:
         pipeline = self.pipeline

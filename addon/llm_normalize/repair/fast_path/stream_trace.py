@@ -44,9 +44,12 @@ class StreamTrace:
         self._place = place
         self._node = place.root if place is not None else None
         self._known, self._close, self._label = known, close, label
-        self._said = Said([], {}, [])
-        self._made: dict[Loop, Template] = {}  # with the values so far
-        self._varied: list[bytes] = []  # so far
+        self._said = Said([], {}, [])  # its events only once it has left the trace
+        # Each event that was followed, its step, its texts, and new values.
+        self._path: list[tuple[bytes, int, Step, list[bytes], list[bytes]]] = []
+        self._loops: tuple[Loop, ...] = ()  # that hold, as templates of this stream
+        self._made: dict[int, tuple[Loop, Template]] = {}  # with the values so far
+        self._varied: list[bytes] = []  # so far, once it has left
 
     @property
     def records(self) -> bool:
@@ -73,89 +76,85 @@ class StreamTrace:
             n: Its place in the stream.
             may_wait: Whether whoever asks looks at `waits` then.
         """
-        node = self._node
+        node, said = self._node, self._said
         if node is None or (self.waits and not may_wait):
             return None
         for edge in node.edges:
             if edge.step.waits and not may_wait:
                 continue
-            found = edge.fit(raw, self._said.values)
-            if found is not None and not self._said.grows(edge.step.keys, found[1]):
-                return self._take(edge, Event(raw, n), *found)
+            found = edge.fit(raw, said.values)
+            if found is not None and not said.grows(edge.step.keys, found[1]):
+                return self._take(edge, raw, n, *found)
         return None
 
     def _take(
-        self, edge: Edge, event: Event, values: list[bytes], texts: list[bytes]
+        self, edge: Edge, raw: bytes, n: int, values: list[bytes], texts: list[bytes]
     ) -> tuple[bytes, Step]:
-        step, read = edge.step, texts
+        step, path, said = edge.step, self._path, self._said
+        known, read = len(said.values), texts
         if step.is_anew:
             texts = [respelled(each) if b"\\" in each else each for each in texts]
-        sent = event.raw if step.sent is None else fill(step.sent, values, texts)
-        records = [self._record(each, event, values, texts) for each in step.closed]
-        self._know(step.loops, values)
-        self.waits = (self.waits or event.n + 1) if step.waits else 0
+        sent = raw if step.sent is None else fill(step.sent, values, texts)
+        # Of the first event the time counts, too.
+        closed = step.closed if not path else edge.changed
+        records = [self._record(each, raw, n, values, texts) for each in closed]
+        if edge.loops is not self._loops or len(values) > known:
+            self._know(edge.loops, values, is_new=len(values) > known)
+        self.waits = (self.waits or n + 1) if step.waits else 0
         if step.tokens is not None:
             prompt, completion = step.tokens
-            self._said.tokens = (
+            said.tokens = (
                 None if prompt is None else int(texts[prompt]),
                 None if completion is None else int(texts[completion]),
             )
-        self._go(edge.node, step, event, values, read)
+        path.append((raw, n, step, read, values[known:]))
+        said.values = values
+        for text, key in zip(read, step.keys, strict=True):
+            if key is not None:
+                said.last[key] = text
+        self._node = edge.node
         for record in records:
             self._close(record)
         return sent, step
 
-    def _know(self, loops: Sequence[Loop], values: list[bytes]) -> None:
+    def _know(
+        self, loops: tuple[Loop, ...], values: list[bytes], *, is_new: bool
+    ) -> None:
         """Let the templates of *loops* hold; those that held are the same ones."""
-        if len(values) > len(self._said.values):
+        if is_new:
             self._made.clear()
+        self._loops, self._known[:] = loops, []
         for loop in loops:
-            if loop not in self._made:
-                self._made[loop] = loop.template(values)
-        self._known[:] = [self._made[loop] for loop in loops]
+            if id(loop) not in self._made:
+                self._made[id(loop)] = loop, loop.template(values)
+            self._known.append(self._made[id(loop)][1])
 
     def _record(
-        self, closed: Closed, event: Event, values: list[bytes], texts: list[bytes]
-    ) -> EventRecord:
-        n, before = event.n + closed.offset, None
-        if closed.back is not None:
-            of = self._said.events[-closed.back] if closed.back else event
-            n, before = of.n, of.raw
-        after = [fill(each, values, texts) for each in closed.after]
-        fixes = list(closed.fixes)
-        return EventRecord(n, before, after, fixes, moved=closed.moved)
-
-    def _go(
         self,
-        node: Node,
-        step: Step,
-        event: Event,
+        closed: Closed,
+        raw: bytes,
+        n: int,
         values: list[bytes],
         texts: list[bytes],
-    ) -> None:
-        """Be at *node*, behind *event*."""
-        said = self._said
-        self._node = node
-        self._varied += self._new(step, values, texts)
-        said.values = values
-        for text, key in zip(texts, step.keys, strict=True):
-            if key is not None:
-                said.last[key] = text
-        said.events.append(event)
-
-    def _new(self, step: Step, values: list[bytes], texts: list[bytes]) -> list[bytes]:
-        """Return what varies in an event: of its counts, any may."""
-        keyed = [*zip(texts, step.keys, strict=True)]
-        own = [text for text, key in keyed if key is not None]
-        counts = b" ".join(text for text, key in keyed if key is None)
-        return [*values[len(self._said.values) :], *own, *filter(None, [counts])]
+    ) -> EventRecord:
+        """Return a record that is complete with an event: its bytes, and its place."""
+        of, before = n + closed.offset, None
+        if closed.back is not None:
+            before, of, *_ = self._path[-closed.back] if closed.back else (raw, n)
+        after = [fill(each, values, texts) for each in closed.after]
+        return EventRecord(of, before, after, list(closed.fixes), moved=closed.moved)
 
     def leave(self) -> Sequence[Event]:
         """Follow no more; return the events that have to be read now."""
         if not self.follows:
             return ()
         self.follows, self.waits = False, 0
-        return self._said.events
+        said = self._said
+        for raw, n, step, texts, values in self._path:
+            said.events.append(Event(raw, n))
+            self._varied += _new(step, values, texts)
+        self._path.clear()
+        return said.events
 
     def fail(self, error: Exception) -> None:
         """Forget all traces of the place: a bug was met, which may cost no more."""
@@ -171,6 +170,7 @@ class StreamTrace:
         self._node = None
         self.follows = False
         self._said = Said([], {}, [])
+        self._path.clear()
         self._varied.clear()
 
     def record(self, event: Event, result: Result) -> None:
@@ -181,7 +181,8 @@ class StreamTrace:
         if place.learns and len(self._said.events) < STEPS:
             try:
                 step, values, texts = step_of(event, result, self._said)
-                varied = (*self._varied, *self._new(step, values, texts))
+                new = values[len(self._said.values) :]
+                varied = (*self._varied, *_new(step, new, texts))
                 then = place.go(node, step, varied)
             except ValueError:
                 pass
@@ -193,8 +194,34 @@ class StreamTrace:
             self._said.tokens = result.tokens
             self._go(then, step, event, values, texts)
 
+    def _go(
+        self,
+        node: Node,
+        step: Step,
+        event: Event,
+        values: list[bytes],
+        texts: list[bytes],
+    ) -> None:
+        """Be at *node*, behind *event*."""
+        said = self._said
+        self._node = node
+        self._varied += _new(step, values[len(said.values) :], texts)
+        said.values = values
+        for text, key in zip(texts, step.keys, strict=True):
+            if key is not None:
+                said.last[key] = text
+        said.events.append(event)
+
     def end(self, *, is_silent: bool) -> None:
         """Record an end at which nothing was sent any more, if *is_silent*."""
         if self._node is not None and is_silent:
             self._node.ends += 1
         self.stop()
+
+
+def _new(step: Step, values: Sequence[bytes], texts: Sequence[bytes]) -> list[bytes]:
+    """Return what varies in an event: its new *values*, and of its counts any may."""
+    keyed = [*zip(texts, step.keys, strict=True)]
+    own = [text for text, key in keyed if key is not None]
+    counts = b" ".join(text for text, key in keyed if key is None)
+    return [*values, *own, *filter(None, [counts])]

@@ -199,18 +199,23 @@ class Edge:
     Args:
         step: The step.
         node: Where it leads.
+        loops: Those of the step; of equal ones always the same object.
     """
 
-    def __init__(self, step: Step, node: "Node") -> None:
+    def __init__(self, step: Step, node: "Node", loops: tuple[Loop, ...]) -> None:
         self.step = step
         self.node = node
+        self.loops = loops
+        self.changed = [each for each in step.closed if each.fixes]
+        """Its records but those of which nothing was changed."""
         names = iter(step.names)
-        kinds = [kind if kind < 0 else next(names) for kind in step.kinds]
+        groups = [kind if kind < 0 else next(names) for kind in step.kinds]
+        matches = [_GROUPS[each] for each in groups]
         # No part is tried twice: a compiled pattern of all would be thirty times as large.
-        self._parts = [
-            *zip([_GROUPS[each] for each in kinds], step.received[1:], strict=True)
-        ]
+        self._parts = [*zip(step.kinds, matches, step.received[1:], strict=True)]
+        self._head = step.received[0]
         self._fixed = b"\n".join(step.received)
+        self._is_sure = step.sent is None or step.is_anew
 
     def fit(
         self, raw: bytes, values: list[bytes]
@@ -221,11 +226,15 @@ class Edge:
             raw: The event.
             values: The values of the stream so far.
         """
-        all_found = self._parted(raw) if len(raw) <= LONGEST else None
-        if all_found is None:
+        if len(raw) > LONGEST or not raw.startswith(self._head):
             return None
-        texts: list[bytes] = []
-        for kind, found in zip(self.step.kinds, all_found, strict=True):
+        at, texts = len(self._head), list[bytes]()
+        for kind, match, part in self._parts:
+            here = match(raw, at)
+            if here is None or not raw.startswith(part, here.end()):
+                return None
+            found = here[0]
+            at += len(found) + len(part)
             if kind < 0:
                 texts.append(found)
             elif kind < len(values):
@@ -235,35 +244,24 @@ class Edge:
                 return None  # two that were different are the same
             else:
                 values = [*values, found]
-        is_text = raw.isascii() or is_unicode(raw)
-        # What differed from a value in two streams may be the same here.
-        if not is_text or any(value in self._fixed for value in values):
-            return None
-        if texts and not (sameness(texts) == self.step.same and self._are_free(texts)):
-            return None
-        return values, texts
+        is_its = at == len(raw) and self._is_free(raw, values, texts)
+        return (values, texts) if is_its else None
 
-    def _parted(self, raw: bytes) -> list[bytes] | None:
-        """Return what stands in *raw* where events of the step vary, if it is like them."""
-        head = self.step.received[0]
-        if not raw.startswith(head):
-            return None
-        found, at = list[bytes](), len(head)
-        for match, part in self._parts:
-            here = match(raw, at)
-            if here is None or not raw.startswith(part, here.end()):
-                return None
-            found.append(here[0])
-            at = here.end() + len(part)
-        return found if at == len(raw) else None
-
-    def _are_free(self, texts: list[bytes]) -> bool:
-        """Tell whether no text is spelled or begins in a way that may matter."""
-        is_sure = self.step.sent is None or self.step.is_anew
-        if not is_sure and any(b"\\" in each for each in texts):
-            return False  # one may be spelled anew
+    def _is_free(self, raw: bytes, values: list[bytes], texts: list[bytes]) -> bool:
+        """Tell whether nothing that varies is spelled or begins as may matter."""
+        if not (raw.isascii() or is_unicode(raw)):
+            return False
+        for value in values:
+            if value in self._fixed:
+                return False  # what differed from it in two streams is the same here
+        for text in texts:
+            if b"\\" in text and not self._is_sure:
+                return False  # it may be spelled anew
+        if len(texts) < 2:  # noqa: PLR2004 - there is nothing to be compared
+            return True
         keyed = zip(texts, self.step.keys, strict=True)
-        return not overlap({text for text, key in keyed if key is not None})
+        is_same = sameness(texts) == self.step.same
+        return is_same and not overlap({text for text, key in keyed if key is not None})
 
 
 def overlap(texts: set[bytes]) -> bool:
@@ -310,6 +308,7 @@ class Place:
         self.forget = forget
         self._nodes = 0
         self._tries = 0
+        self._loops: dict[tuple[Loop, ...], tuple[Loop, ...]] = {}
 
     @property
     def learns(self) -> bool:
@@ -345,7 +344,8 @@ class Place:
             node.tried[step] = then, said  # the next one may differ from this one
             return then
         del node.tried[step]
-        node.edges = [Edge(step, then), *node.edges][:_GUARDS]
+        loops = self._loops.setdefault(step.loops, step.loops)
+        node.edges = [Edge(step, then, loops), *node.edges][:_GUARDS]
         self._tries = 0
         return then
 

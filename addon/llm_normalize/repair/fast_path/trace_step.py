@@ -68,13 +68,13 @@ class Said:
 
         Fixes may still read their words then.
         """
-        return any(
-            begins_with(text, last)
-            for text, key in zip(texts, keys, strict=True)
-            if key is not None
-            for (index, _), last in self.last.items()
-            if index == key[0]
-        )
+        for text, key in zip(texts, keys, strict=True):
+            if key is None:
+                continue
+            for (index, _), last in self.last.items():
+                if index == key[0] and begins_with(text, last):
+                    return True
+        return False
 
 
 def step_of(
