@@ -45,9 +45,9 @@ def test_fix_is_applied_unless_it_is_skipped_or_only_observed() -> None:
 
 def test_equal_fixes_have_one_plan_and_others_another() -> None:
     one, same = (Settings(list(FIXES), **NO_LOG) for _ in range(2))
-    assert one.plan is same.fixes_mark
+    assert one.plan is same.plan
     for other in (list(FIXES[1:]), list(FIXES[::-1])):
-        assert Settings(other, **NO_LOG).plan != one.fixes_mark
+        assert Settings(other, **NO_LOG).plan != one.plan
 
 
 @pytest.mark.parametrize("strict", [False, True])
