@@ -49,6 +49,7 @@ from .routing.hosts import PROVIDERS, Hosts
 from .routing.own_address import LOOP, leads_back, remember_hosts
 from .routing.routes import is_reverse
 from .text.printable import brief
+from .wire.header import with_header
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +74,7 @@ class Normalize:
         self._is_reloaded = False
         # By what is selected of a host, and the log; until an option changes.
         self._settings_of: dict[tuple[Selected, PairsLog | None], Settings] = {}
+        self._repairs = True
         self.addons = [outage.Connections()]  # mitmproxy calls its hooks, too
 
     # -- options -----------------------------------------------------------------
@@ -95,7 +97,7 @@ class Normalize:
         Raises:
             OptionsError: A value is bad; mitmproxy keeps the old one.
         """
-        self._settings_of.clear()
+        self._settings_of = {}  # an exchange knows by it whether its own still count
         if updated >= ctx.options.keys():  # at the start
             take_each(self._take)
         else:
@@ -104,6 +106,7 @@ class Normalize:
     def _take(self, updated: set[str]) -> None:
         if "normalize_mode" in updated:
             options.check_mode(ctx.options.normalize_mode)
+            self._repairs = ctx.options.normalize_mode == "repair"
         if "normalize_hosts" in updated:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
         options.set_routing(self._routing, updated)
@@ -252,7 +255,7 @@ class Normalize:
         if self._routing.answers(exchange):
             return
         if exchange.is_chat and not exchange.waits_for_model:
-            _expect(exchange)
+            self._expect(exchange)
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Change a request to what its provider accepts; it is sent after this."""
@@ -260,9 +263,9 @@ class Normalize:
         was_chat = exchange.is_chat and not exchange.waits_for_model
         self._routing.send(exchange)
         if exchange.is_chat and not was_chat:
-            _expect(exchange)
+            self._expect(exchange)
         if flow.response is None and exchange.is_chat:
-            self._answers.adapt(exchange, self._settings(flow))
+            self._answers.adapt(exchange, self._settings(exchange))
 
     def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Decide how the answer passes: its headers are sent right after this.
@@ -280,7 +283,7 @@ class Normalize:
         translations = self._routing.translations
         if translations.is_refused(exchange):
             as_chat = self._answers.as_chat(
-                exchange, translations, lambda: self._settings(flow)
+                exchange, translations, lambda: self._settings(exchange)
             )
             return self._second(exchange, as_chat) if as_chat is not None else None
         if exchange.is_selected and answers_events(response):
@@ -295,7 +298,7 @@ class Normalize:
     def _begin(self, exchange: Exchange) -> bool:
         flow = exchange.flow
         try:
-            self._answers.begin(exchange, self._settings(flow))
+            self._answers.begin(exchange, self._settings(exchange))
         except Exception:
             name = brief(place_of(flow.request))
             logger.exception("normalize: %s passes as it is", name)
@@ -323,7 +326,7 @@ class Normalize:
     def error(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Answer for a provider that does not; close the record of what broke off."""
         exchange, response = self._exchanges.of(flow), None
-        if ctx.options.normalize_mode == "repair":
+        if self._repairs:
             response = outage.error_of(exchange)
         if response is not None:
             put_in_protocol(exchange, response)
@@ -333,7 +336,7 @@ class Normalize:
         return outage.end(flow, response, broke, send_rest)
 
     def _broke(self, exchange: Exchange, status: int | None) -> None:
-        self._answers.broke(exchange, lambda: self._settings(exchange.flow), status)
+        self._answers.broke(exchange, lambda: self._settings(exchange), status)
         self._close(exchange)
 
     def _abandon(self, exchange: Exchange) -> None:
@@ -355,17 +358,28 @@ class Normalize:
 
     # -- what counts for one answer ----------------------------------------------
 
+    def _expect(self, exchange: Exchange) -> None:
+        """Have a record of an answer, and ask for one that is not compressed."""
+        exchange.expect()
+        if self._repairs:
+            headers = exchange.flow.request.headers
+            headers.fields = with_header(
+                headers.fields, b"accept-encoding", b"identity"
+            )
+
     def _fixes_for(self, flow: http.HTTPFlow) -> Sequence[type[Fix]]:
         return self.selection.of(flow.request).fixes
 
-    def _settings(self, flow: http.HTTPFlow) -> Settings:
-        selected, log = self.selection.of(flow.request), self._pairs_log()
+    def _settings(self, exchange: Exchange) -> Settings:
+        if exchange.settings is not None and exchange.settings[0] is self._settings_of:
+            return exchange.settings[1]
+        selected, log = self.selection.of(exchange.flow.request), self._pairs_log()
         found = self._settings_of.get((selected, log))
         if found is None:
             found = self._settings_of[selected, log] = Settings(
                 fixes=selected.fixes,
                 adaptations=selected.adaptations,
-                observe=ctx.options.normalize_mode == "observe",
+                observe=not self._repairs,
                 strict=ctx.options.normalize_strict,
                 log=log,
                 shown=is_shown(),
@@ -375,6 +389,7 @@ class Normalize:
                 keepalive=ctx.options.normalize_keepalive,
                 retry=ctx.options.normalize_retry,
             )
+        exchange.settings = self._settings_of, found
         return found
 
     def _pairs_log(self) -> PairsLog | None:
@@ -386,13 +401,6 @@ class Normalize:
             except Exception:  # no log, but no answer goes unrepaired for it
                 logger.exception("normalize: there is no pairs log")
         return self.logs.current
-
-
-def _expect(exchange: Exchange) -> None:
-    """Have a record of an answer, and ask for one that is not compressed."""
-    exchange.expect()
-    if ctx.options.normalize_mode == "repair":
-        exchange.flow.request.headers["accept-encoding"] = "identity"
 
 
 def _table(rows: Iterable[Sequence[str]]) -> types.Data:

@@ -167,12 +167,12 @@ def test_arguments_that_grow_need_no_memory() -> None:
 def test_places_that_are_remembered_are_bounded() -> None:
     made = ProvedGrowth()
     for place in range(256):
-        made.add(place)
-    assert made.knows(0)
-    made.add(256)
-    assert made.knows(0)  # it was asked for
-    assert not made.knows(1)
-    made.forget(1)
+        made.add((place, "content"))
+    assert made.kinds(0) == {"content"}
+    made.add((256, "content"))
+    assert made.kinds(0) == {"content"}  # it was asked for
+    assert made.kinds(1) == set()
+    made.forget((1, "content"))
 
 
 SHORT = st.lists(

@@ -388,9 +388,9 @@ def test_nothing_more_is_read_until_others_had_their_turn(
         monkeypatch.setattr(
             "llm_normalize.exchange.stream.client_stream.handler_of", lambda _: handler
         )
-        done = list[str]()
+        done, at_end = list[str](), list[Callable[[], None]]()
         for _ in range(2):  # the second changes nothing
-            slow_down(its.client_conn, lambda: "others" in done)
+            slow_down(its.client_conn, at_end.append)
             await asyncio.sleep(0)
         lock = getattr(handler, "_drain_lock", None) or asyncio.Lock()
 
@@ -401,6 +401,8 @@ def test_nothing_more_is_read_until_others_had_their_turn(
         reading = asyncio.create_task(drain_writers())
         await asyncio.sleep(0.01)
         done.append("others")
+        for act in at_end:
+            act()
         await reading
         return done
 

@@ -8,6 +8,7 @@ from support import Mitmdump
 SCRIPT = '''\
 """Holds up what is done for requests whose model is `held until FILE`."""
 
+import asyncio
 import importlib
 import logging
 import time
@@ -35,16 +36,26 @@ def held_body(content, status, asked, *more):
     return repair_body(content, status, asked, *more)
 
 
-def held_turn(client, is_over):
+def held_turn(client, at_end):
     if client.id not in files:
-        return slow_down(client, is_over)
+        return slow_down(client, at_end)
     files[client.id][1] += 1
     path, times = files[client.id]
     if times == 1:  # as it begins
-        return slow_down(client, is_over)
+        return slow_down(client, at_end)
     if times == 2:
         logging.info("turn is %s%s", PREFIX, path)
-    return slow_down(client, lambda: is_over() and path.exists())
+
+    def at_held_end(act):
+        def look():
+            if path.exists():
+                act()
+            else:
+                asyncio.get_running_loop().call_later(0.01, look)
+
+        at_end(look)
+
+    return slow_down(client, at_held_end)
 
 
 whole.repair_body, streams.slow_down = held_body, held_turn

@@ -45,12 +45,14 @@ class ProvedGrowth:
         self._proved: OrderedDict[Hashable, None] = OrderedDict()
         self._most = most
 
-    def knows(self, place: Hashable) -> bool:
-        """Tell whether texts have been proved to grow at *place*."""
-        if place not in self._proved:
-            return False
-        self._proved.move_to_end(place)
-        return True
+    def kinds(self, place: Hashable) -> set[str]:
+        """Return the kinds of text that have been proved to grow at *place*."""
+        if not self._proved:
+            return set()  # nearly always
+        found = {kind for kind in KINDS if (place, kind) in self._proved}
+        for kind in found:
+            self._proved.move_to_end((place, kind))
+        return found
 
     def add(self, place: Hashable) -> None:
         """Remember that texts grow at *place*."""
@@ -73,11 +75,15 @@ class Growth:
         place: Where the answer comes from; nothing is remembered of None.
     """
 
-    def __init__(self, proved: ProvedGrowth, place: Hashable) -> None:
+    def __init__(self, proved: ProvedGrowth, place: Hashable = None) -> None:
         self.place = place
-        self.known = {kind for kind in KINDS if proved.knows((place, kind))}
+        self.known = proved.kinds(place)
         """The kinds of text that have been proved to grow."""
         self._proved = proved
+
+    def come_from(self, place: Hashable) -> None:
+        """Know where the answer comes from, before any of it is read."""
+        self.place, self.known = place, self._proved.kinds(place)
 
     def add(self, kind: str) -> None:
         """Remember that texts of a *kind* grow here."""

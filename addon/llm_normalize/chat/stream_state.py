@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Self
 
 from ..wire.json_text import Json, RepeatedKeyError, loads
@@ -78,6 +79,7 @@ class Asked:
         exchange: str = "",
         time: int = 1,
         strict: bool = False,
+        growth: Growth = NO_GROWTH,
     ) -> Self:
         """Return what the request's *body* asks. Never raises: no JSON asks nothing.
 
@@ -86,13 +88,14 @@ class Asked:
             exchange: Its `id`, which no body has, nor what follows.
             time: When it took place.
             strict: Whether only fields that OpenAI defines are wanted.
+            growth: What is known of where the answer comes from.
         """
         try:
             request = _read(body or b"")
         except (ValueError, RecursionError):
             request = None
         if not isinstance(request, dict):
-            return cls(id=exchange, time=time, strict=strict)
+            return cls(id=exchange, time=time, strict=strict, growth=growth)
         options = request.get("stream_options")
         forced = request.get("tool_choice") or request.get("function_call")
         model = request.get("model")
@@ -110,13 +113,14 @@ class Asked:
             strict=strict,
             declared=Tools.of(request) if has_tools else NONE,
             legacy=has_tools and bool(request.get("functions")),
+            growth=growth,
         )
 
     @property
     def form(self) -> Hashable:
         """What was asked, whichever exchange it is: all of it but `id` and `time`."""
         tools = self.declared  # whose schemas are large, and are not compared
-        return *[getattr(self, name) for name in _FORM], tools.names, tools.bare
+        return *_form(self), tools.names, tools.bare
 
     def make_id(self, prefix: str, *place: int) -> str:
         """Return an id that no other exchange has, always the same for one *place*."""
@@ -124,8 +128,8 @@ class Asked:
         return prefix + hashlib.sha256(name.encode()).hexdigest()[:24]
 
 
-_FORM = tuple(
-    each.name for each in fields(Asked) if each.compare and each.name not in _OWN
+_form = attrgetter(
+    *[each.name for each in fields(Asked) if each.compare and each.name not in _OWN]
 )
 
 

@@ -4,6 +4,7 @@ import functools
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mitmproxy import http
 
@@ -82,26 +83,21 @@ def _adapt(
 ) -> Adapted | None:
     request = flow.request
     # Either may be the name that is known: behind a preserved host header, say.
-    here = _for_host(tuple(adaptations), request.host, request.port)
-    by_name = _for_host(tuple(adaptations), named_host(request), request.port)
+    names = request.host, named_host(request)
+    here = _for_host(tuple(adaptations), names, request.port, frozenset(wanted))
     try:
         text = content_of(request)
     except ValueError as error:
         logger.warning(
             "normalize: a request to %s is not read (%s): nothing in it is adapted or "
             "mapped",
-            brief(named_host(request)),
+            brief(names[1]),
             brief(str(error)),
         )
         return None
-    fitting = [  # to look for a key is quicker than to read a long prompt
-        each
-        for each in adaptations
-        if (each.name in wanted or each in here or each in by_name)
-        and each.key.encode() in text
-    ]
-    learns = any(each.name == LEARNED for each in adaptations)
-    knows = learns and learned.knows(request.host, request.port)
+    # To look for a key is quicker than to read a long prompt.
+    fitting = [each for each in here.adaptations if each.key.encode() in text]
+    knows = here.learns and learned.knows(request.host, request.port)
     body = _read(text) if fitting or knows else None
     if body is None:
         return None
@@ -119,11 +115,27 @@ def _adapt(
     return adapted
 
 
+class _Here(NamedTuple):
+    """The adaptations that may concern a host, and whether what it refuses is omitted."""
+
+    adaptations: tuple[type[Adaptation], ...]
+    learns: bool
+
+
 @functools.lru_cache(maxsize=256)
 def _for_host(
-    adaptations: tuple[type[Adaptation], ...], host: str, port: int
-) -> frozenset[type[Adaptation]]:
-    return frozenset(each for each in adaptations if each.is_for(host, port))
+    adaptations: tuple[type[Adaptation], ...],
+    names: tuple[str, str],
+    port: int,
+    wanted: frozenset[str],
+) -> _Here:
+    found = [
+        each
+        for each in adaptations
+        if each.name in wanted or any(each.is_for(name, port) for name in names)
+    ]
+    learns = any(each.name == LEARNED for each in adaptations)
+    return _Here(tuple(found), learns)
 
 
 def body_of(request: http.Request) -> Body | None:

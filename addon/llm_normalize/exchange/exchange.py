@@ -10,8 +10,9 @@ from typing import Any, Self
 
 from mitmproxy import http
 
-from ..chat.endpoint import is_chat_request
+from ..chat.growing_text import NO_GROWTH, Growth
 from ..protocols import Endpoint
+from ..routing.gate import is_asked
 from ..routing.routes import Routed
 from ..routing.saved_flow_guard import GuardedKey
 from .adapted_request import Adapted, client_of
@@ -42,6 +43,7 @@ class Exchange:
         instead: What its client gets in the place of the provider's answer.
         adapted: What was changed in its request.
         is_expected: Whether it has a record even if no answer comes.
+        settings: What counts for its answer, and until which options change.
         running: Its answer, from its headers until its record is written.
         is_open: Whether it has not been closed yet.
     """
@@ -59,6 +61,7 @@ class Exchange:
     instead: http.Response | None = None
     adapted: Adapted | None = None
     is_expected: bool = False
+    settings: tuple[object, Settings] | None = None
     running: RunningAnswer | None = None
     is_open: bool = True
     _client: bytes | None = None
@@ -79,10 +82,7 @@ class Exchange:
     @property
     def is_chat(self) -> bool:
         """Whether it asks a selected host for a chat completion."""
-        if not self.is_selected:
-            return False
-        request = self.flow.request
-        return is_chat_request(request.method, request.path) or self.is_native
+        return self.is_selected and (is_asked(self.flow.request) or self.is_native)
 
     @property
     def path(self) -> str:
@@ -102,11 +102,14 @@ class Exchange:
         self.is_expected = True
         _ = self.client  # a key of the proxy's may take the place of the client's
 
-    def new_answer(self, settings: Settings) -> RunningAnswer:
+    def new_answer(
+        self, settings: Settings, growth: Growth = NO_GROWTH
+    ) -> RunningAnswer:
         """Return its answer, which begins, or the record of one that never arrived.
 
         Args:
             settings: What counts for it.
+            growth: What is known of where it comes from.
         """
         self.is_expected = False
         if self.translated is not None:  # it cannot pass as it is any more
@@ -118,6 +121,7 @@ class Exchange:
             mapped_model=self.mapped_model,
             path=self.path,
             translated=self.translated,
+            growth=growth,
         )
 
     def hand_over(self) -> None:

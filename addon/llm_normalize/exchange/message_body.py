@@ -1,6 +1,5 @@
 """Bodies of requests and answers, decoded within a bound."""
 
-import contextlib
 from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
@@ -67,6 +66,7 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
 
 def request_body(request: http.Request) -> bytes | None:
     """Return the decoded body of *request*; None if it was sent on unread."""
-    with contextlib.suppress(ValueError):
+    try:
         return None if request.raw_content is None else content_of(request)
-    return None
+    except ValueError:
+        return None

@@ -13,6 +13,8 @@ MOST = 100_000
 """Exchanges that are open at a time; more are flows that mitmproxy has never ended."""
 
 type _Place = tuple[str, int, str]
+type _Head = tuple[str, int, bytes, tuple[tuple[bytes, bytes], ...]]
+"""What a place is read from, as mitmproxy stores it: as long as it is the same, the place is."""
 
 
 class OpenExchanges:
@@ -31,11 +33,11 @@ class OpenExchanges:
     def __init__(self, abandon: Callable[[Exchange], None]) -> None:
         self.hosts = Hosts([])
         self._abandon = abandon
-        self._open: dict[http.HTTPFlow, tuple[Exchange, _Place]] = {}
+        self._open: dict[http.HTTPFlow, tuple[Exchange, _Head, _Place]] = {}
 
     def __iter__(self) -> Iterator[Exchange]:
         """Yield those that are open; they may be closed meanwhile."""
-        return (exchange for exchange, _ in [*self._open.values()])
+        return (exchange for exchange, *_ in [*self._open.values()])
 
     def begin(self, flow: http.HTTPFlow) -> Exchange:
         """Return a new exchange, of a request whose headers have arrived."""
@@ -55,15 +57,21 @@ class OpenExchanges:
         found = self._open.get(flow)
         if found is None:
             return self._add(Exchange.resume(flow))
-        exchange, place = found
-        if place != _place(flow.request) and exchange.route is None:
-            self._add(exchange)
+        exchange, head, place = found
+        request = flow.request
+        now = _head(request)
+        if now != head and exchange.route is None:
+            if place != _place(request):
+                exchange.settings = None
+                self._add(exchange)
+            else:
+                self._open[flow] = exchange, now, place
         return exchange
 
     def get(self, flow: http.HTTPFlow) -> Exchange | None:
         """Return the exchange of *flow* if it is open."""
-        exchange, _ = self._open.get(flow, (None, None))
-        return exchange
+        found = self._open.get(flow)
+        return None if found is None else found[0]
 
     def close(self, exchange: Exchange) -> bool:
         """Let *exchange* go; tell whether it was open until now."""
@@ -82,8 +90,14 @@ class OpenExchanges:
         flow = exchange.flow
         exchange.is_on_selected_host = is_on_selected_host(flow, self.hosts)
         if flow.live:  # else it was loaded from a file, and no hook will end it
-            self._open[flow] = exchange, _place(flow.request)
+            request = flow.request
+            self._open[flow] = exchange, _head(request), _place(request)
         return exchange
+
+
+def _head(request: http.Request) -> _Head:
+    data = request.data
+    return data.host, data.port, data.authority, data.headers.fields
 
 
 def _place(request: http.Request) -> _Place:

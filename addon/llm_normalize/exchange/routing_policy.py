@@ -276,7 +276,7 @@ class Routing:
         )
         is_other = exchange.endpoint is not None
         is_read = is_other or (
-            is_asked(request) and (self.models.names or is_native_target or waits)
+            (self.models.names or is_native_target or waits) and is_asked(request)
         )
         try:
             content = content_of(request) if is_read else _plain(request)

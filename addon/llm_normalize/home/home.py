@@ -84,11 +84,12 @@ class Home:
 
     def answers(self, flow: http.HTTPFlow) -> bool:
         """Answer a request to the proxy itself; tell whether it was one."""
-        if flow.response is not None or not flow.live or flow.is_replay:
+        is_new = flow.response is None and flow.live and not flow.is_replay
+        if not (is_new and serves(flow.client_conn.proxy_mode)):
             return False
         if self._probe.answers(flow):
             return True
-        if not serves(flow.client_conn.proxy_mode) or not is_own_port(flow):
+        if not is_own_port(flow):
             return False
         is_named = names_proxy(flow)
         here = flow.client_conn.sockname[0]

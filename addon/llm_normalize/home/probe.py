@@ -3,6 +3,7 @@
 Asked by https, it also tells whether its client trusts mitmproxy's CA.
 """
 
+import functools
 import secrets
 
 from mitmproxy import http, tls
@@ -30,7 +31,13 @@ _PICTURE = """\
 
 def serves(mode: mode_specs.ProxyMode) -> bool:
     """Tell whether clients know that there is a proxy, and ask it for hosts by name."""
-    return isinstance(mode, mode_specs.RegularMode | mode_specs.UpstreamMode)
+    return _serves(type(mode))
+
+
+@functools.cache
+def _serves(kind: type[mode_specs.ProxyMode]) -> bool:
+    """Tell it of all of a *kind*: they are abstract classes, which take long to ask."""
+    return issubclass(kind, mode_specs.RegularMode | mode_specs.UpstreamMode)
 
 
 class Probe:

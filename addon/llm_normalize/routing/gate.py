@@ -1,5 +1,6 @@
 """Who may use the proxy, and what everybody else is answered."""
 
+import functools
 import logging
 import re
 from collections.abc import Sequence
@@ -77,17 +78,26 @@ def is_plain(path: str) -> bool:
 
 def is_list(request: http.Request) -> bool:
     """Tell whether *request* asks for the list of models."""
-    return request.method == "GET" and _path(request).rstrip("/").endswith("/models")
+    path, *_ = request.data.path.partition(b"?")
+    return path.rstrip(b"/").endswith(b"/models") and request.method == "GET"
 
 
 def is_asked(request: http.Request) -> bool:
     """Tell whether *request* asks for a chat completion."""
-    return is_chat_request(request.method, request.path)
+    return _is_chat(request.data.method, request.data.path.partition(b"?")[0])
+
+
+@functools.lru_cache(maxsize=64)
+def _is_chat(method: bytes, path: bytes) -> bool:
+    """Tell whether a request is one, as mitmproxy stores it; quicker than to read it."""
+    read = [each.decode("utf-8", "surrogateescape") for each in (method, path)]
+    return is_chat_request(read[0].upper(), read[1])
 
 
 def is_upgrade(request: http.Request) -> bool:
     """Tell whether *request* asks for a WebSocket instead of a POST to Responses."""
-    if not _path(request).rstrip("/").endswith("/responses"):
+    path, *_ = request.data.path.partition(b"?")
+    if not path.rstrip(b"/").endswith(b"/responses"):
         return False
     asked = request.headers.get("upgrade", "").lower()
     return "websocket" in (each.strip() for each in asked.split(","))

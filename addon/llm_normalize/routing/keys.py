@@ -106,10 +106,10 @@ class Keys:
 
     def secret(self, host: str, port: int) -> Secret | None:
         """Return the secret for *host*, None if it has none."""
-        return next(
-            (secret for pattern, secret in self.keys if pattern.matches(host, port)),
-            None,
-        )
+        for pattern, secret in self.keys:
+            if pattern.matches(host, port):
+                return secret
+        return None
 
 
 def is_let_in(request: http.Request, token: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from mitmproxy import http
 
-from ...chat.growing_text import ProvedGrowth
+from ...chat.growing_text import Growth, ProvedGrowth
 from ...records.record_line import Entry, Known
 from ...records.statistics import Stats
 from ...repair.outcome import EventRecord
@@ -49,7 +49,7 @@ class Answers:
     def __init__(self, stats: Stats) -> None:
         self._stats = stats
         self._learned = Learned()
-        self._growth = ProvedGrowth()
+        self._proved = ProvedGrowth()
         self._aside = asyncio.Semaphore(_THREADS)
         self.streams = AnswerStreams()
 
@@ -91,8 +91,9 @@ class Answers:
             self.streams.begin(running)
 
     def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
-        running = exchange.running = exchange.new_answer(settings)
-        running.know(exchange.client, self._growth)
+        growth = Growth(self._proved)
+        running = exchange.running = exchange.new_answer(settings, growth)
+        running.know(exchange.client)
         return running
 
     def as_chat(

@@ -3,7 +3,7 @@
 from mitmproxy import http
 
 from ...chat.endpoint import is_event_stream
-from ...wire.header import header_in
+from ...wire.header import header_in, without_header
 
 
 def answers_events(response: http.Response) -> bool:
@@ -22,7 +22,7 @@ def prepare_headers(
         rename: Whether to call it an event stream where it says something else.
     """
     headers = response.headers
-    _drop(headers, "content-encoding")
+    headers.fields = without_header(headers.fields, b"content-encoding")
     if rename and not answers_events(response):
         headers["content-type"] = "text/event-stream"
     frame(request, response)
@@ -31,17 +31,10 @@ def prepare_headers(
 def frame(request: http.Request, response: http.Response) -> None:
     """Make the headers say where a body ends whose length is not known."""
     headers = response.headers
-    sized = _drop(headers, "content-length")
-    if "HTTP/1.0" in (request.http_version, response.http_version):
+    before = headers.fields
+    headers.fields = without_header(before, b"content-length")
+    sized = headers.fields is not before
+    if b"HTTP/1.0" in (request.data.http_version, response.data.http_version):
         headers.pop("transfer-encoding", None)  # it ends when the connection does
     elif request.is_http11 and (sized or response.is_http2 or response.is_http3):
         headers["transfer-encoding"] = "chunked"
-
-
-def _drop(headers: http.Headers, name: str) -> bool:
-    """Drop a header; tell whether it was there."""
-    named = name.encode()
-    is_there = any(each.lower() == named for each, _ in headers.fields)
-    if is_there:
-        del headers[name]
-    return is_there

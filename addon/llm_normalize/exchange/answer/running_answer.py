@@ -9,7 +9,7 @@ from typing import Protocol
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from ...chat.growing_text import Growth, ProvedGrowth
+from ...chat.growing_text import NO_GROWTH, Growth
 from ...chat.stream_state import Asked
 from ...protocols.answer_stream import AnswerStream
 from ...records.flow_metadata import ENDS
@@ -108,11 +108,11 @@ class RunningAnswer:
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
-    def know(self, client: bytes, proved: ProvedGrowth) -> None:
-        """Know what earlier answers to *client* from its host and model have *proved*."""
+    def know(self, client: bytes) -> None:
+        """Know what earlier answers to *client* from its host and model have proved."""
         request = self.flow.request
         place = request.host, request.port, self.asked.model[:_NAME], client
-        self.asked = replace(self.asked, growth=Growth(proved, place))
+        self.asked.growth.come_from(place)
 
     @classmethod
     def of(
@@ -124,6 +124,7 @@ class RunningAnswer:
         mapped_model: str | None = None,
         path: str | None = None,
         translated: Translated | None = None,
+        growth: Growth = NO_GROWTH,
     ) -> "RunningAnswer":
         """Return the answer of *flow*, whose headers may have arrived.
 
@@ -134,11 +135,16 @@ class RunningAnswer:
             mapped_model: The model asked for, where another one was sent.
             path: The path asked for, if not the one that was sent.
             translated: What was asked in another protocol, if it was.
+            growth: What is known of where it comes from.
         """
         body = adapted.original if adapted else None
         body = request_body(flow.request) if body is None else body
         asked = asked_of(
-            flow, strict=settings.strict, body=body, mapped_model=mapped_model
+            flow,
+            strict=settings.strict,
+            body=body,
+            mapped_model=mapped_model,
+            growth=growth,
         )
         snapshot = Snapshot(both=settings.shown, is_on=settings.stored)
         if path is None:

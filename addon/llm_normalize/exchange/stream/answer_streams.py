@@ -51,8 +51,10 @@ class AnswerStreams:
         rewriter.slow_down()
         running.status = response.status_code
         keepalive = 0 if settings.observe else settings.keepalive
-        with contextlib.suppress(RuntimeError):  # there is no event loop: nobody waits
+        try:
             running.clock = StreamClock(flow, rewriter, keepalive, self.cannot_send)
+        except RuntimeError:  # there is no event loop: nobody waits
+            running.clock = None
 
     def cannot_send(self) -> None:
         """Log once that this mitmproxy does not let an addon send: the error at hand."""
@@ -83,8 +85,7 @@ class AnswerStreams:
 
     def _slow_down(self, flow: http.HTTPFlow) -> None:
         """Let others have their turn before more of an answer is read."""
-        number = self._turn.begin()
-        slow_down(flow.client_conn, lambda: self._turn.number != number)
+        slow_down(flow.client_conn, self._turn.at_end)
 
     def rest_of(
         self, exchange: Exchange

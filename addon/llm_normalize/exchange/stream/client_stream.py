@@ -332,21 +332,33 @@ def handler_of(client: connection.Client) -> server.ConnectionHandler | None:
     return found
 
 
-def slow_down(client: connection.Client, is_over: Callable[[], bool]) -> None:
-    """Let nothing more be read from *client* and its servers until *is_over*.
+def slow_down(
+    client: connection.Client, at_end: Callable[[Callable[[], None]], None]
+) -> None:
+    """Let nothing more be read from *client* and its servers for this turn of streams.
 
     mitmproxy takes this lock after each read, to wait for who is slow to take what it
     writes (mitmproxy/proxy/server.py, `drain_writers`); so it can be ended meanwhile.
+
+    Args:
+        client: The client.
+        at_end: Has what it is given called at the end of the turn.
     """
     handler = handler_of(client)
     lock: asyncio.Lock | None = getattr(handler, "_drain_lock", None)
     if lock is None or lock.locked():  # a later mitmproxy may not have it
         return
+    acquiring = lock.acquire()
+    try:
+        acquiring.send(None)  # a task for it would take ten times as long
+    except StopIteration:
+        at_end(lock.release)
+        return
+    acquiring.close()  # somebody else is about to get it
 
     async def hold() -> None:
-        async with lock:
-            while not is_over():  # noqa: ASYNC110 - it is in some turns of the loop
-                await asyncio.sleep(0)
+        await lock.acquire()
+        at_end(lock.release)
 
     asyncio_utils.create_task(
         hold(), name="turn of other streams", keep_ref=True, client=client.peername

@@ -8,7 +8,6 @@ Nothing runs by the clock while nothing waits, but one look at each stream in a 
 """
 
 import asyncio
-import logging
 from collections.abc import Callable
 
 from mitmproxy import http
@@ -16,8 +15,7 @@ from mitmproxy.utils import asyncio_utils
 
 from .client_stream import ClientStream
 from .stream_rewriter import Rewriter
-
-logger = logging.getLogger(__name__)
+from .ticker import Call, ticker
 
 WAIT = 0.1
 """Seconds that a part of an answer waits for the next event, at most."""
@@ -49,8 +47,8 @@ class StreamClock:
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._since = 0.0  # when what waits began to
-        self._waking: asyncio.TimerHandle | None = None
-        self._look: asyncio.TimerHandle | None = None
+        self._waking: Call | asyncio.TimerHandle | None = None
+        self._look: Call | None = None
         self._sent = 0  # bytes, when it was looked at last
         self._quiet = 0  # looks since then
         self._is_over = False
@@ -69,7 +67,7 @@ class StreamClock:
         """Have what waits sent in a moment, unless it is before."""
         self._since = self._loop.time()
         if self._waking is None and not self._is_over:
-            self._waking = self._loop.call_at(self._since + WAIT, self._wake)
+            self._waking = ticker(WAIT).after(self._wake)
 
     def _wake(self) -> None:
         self._waking = None
@@ -82,7 +80,7 @@ class StreamClock:
 
     def _look_later(self) -> None:
         if self._pause and not self._is_over:
-            self._look = self._loop.call_later(self._pause, self._look_now)
+            self._look = ticker(self._pause).after(self._look_now)
 
     def _look_now(self) -> None:
         """Send a newline if nothing was sent for long, whatever was received."""

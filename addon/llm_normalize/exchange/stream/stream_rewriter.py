@@ -44,6 +44,7 @@ class Turn:
         """What of it is still looked at."""
         self._soon = soon
         self._has_begun = False
+        self._at_end: list[Callable[[], None]] = []
 
     def begin(self) -> int:
         """Return the number of the turn, which begins now if none is under way."""
@@ -60,6 +61,14 @@ class Turn:
         self.number += 1
         self.spare = self._most
         self._has_begun = False
+        acts, self._at_end = self._at_end, []
+        for act in acts:
+            act()
+
+    def at_end(self, act: Callable[[], None]) -> None:
+        """Have *act*, which must not raise, called when this turn is over."""
+        self._at_end.append(act)
+        self.begin()
 
 
 class Rewriter:
