@@ -11,6 +11,7 @@ from typing import cast
 from mitmproxy import (
     addonmanager,
     command,
+    connection,
     contentviews,
     ctx,
     exceptions,
@@ -34,6 +35,7 @@ from .exchange.open_exchanges import OpenExchanges
 from .exchange.request_facts import place_of
 from .exchange.routing_policy import Routing
 from .exchange.settings import Settings
+from .exchange.stream.client_stream import close
 from .exchange.translated.translation import put_in_protocol
 from .fix_selection import FixSelection, Selected
 from .home.home import Home
@@ -75,7 +77,6 @@ class Normalize:
         # By what is selected of a host, and the log; until an option changes.
         self._settings_of: dict[tuple[Selected, PairsLog | None], Settings] = {}
         self._repairs = True
-        self.addons = [outage.Connections()]  # mitmproxy calls its hooks, too
 
     # -- options -----------------------------------------------------------------
 
@@ -233,6 +234,23 @@ class Normalize:
         if data.server.error is None and leads_back(data):
             data.server.error = LOOP
 
+    def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """Let mitmproxy connect once more, as for the certificate of the server."""
+        close(data.client, data.server)
+
+    def client_connected(self, client: connection.Client) -> None:
+        """Let a client ask although its provider is down."""
+        if self._repairs:
+            outage.let_ask(client)
+
+    def client_disconnected(self, client: connection.Client) -> None:
+        """Close the client's side if mitmproxy has not."""
+        close(client, client)
+
+    def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """Close the server's side if mitmproxy has not."""
+        close(data.client, data.server)
+
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """Log what to do when a client does not trust mitmproxy's CA."""
         self._home.distrusted(data)
@@ -278,7 +296,8 @@ class Normalize:
         begun = exchange.is_chat and self._begin(exchange)
         self._routing.answered(exchange)  # by now it is known what must be in no log
         if begun:
-            second = self._answers.second(exchange)
+            # One that streams stays: there is nothing to be found out.
+            second = None if response.stream else self._answers.second(exchange)
             return self._second(exchange, second) if second is not None else None
         translations = self._routing.translations
         if translations.is_refused(exchange):

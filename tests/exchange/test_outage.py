@@ -15,7 +15,7 @@ from mitmproxy.proxy.layers import modes
 from llm_normalize.exchange import outage
 from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.exchange.open_exchanges import is_on_selected_host
-from llm_normalize.exchange.outage import Connections, end, error_of, reason_of, wait
+from llm_normalize.exchange.outage import end, error_of, reason_of, wait
 from llm_normalize.exchange.stream import stream_clock
 from llm_normalize.repair.fix import DONE
 from llm_normalize.routing.hosts import Hosts
@@ -342,6 +342,7 @@ class Start:
 
     def __init__(self, proxy: Proxy, mode: str, **options: str) -> None:
         proxy.set(connection_strategy="eager", **options)
+        self.addon = proxy.addon
         self.client = chat_flow().client_conn
         self.client.proxy_mode = mode_specs.ProxyMode.parse(mode)
         context = Context(self.client, proxy.context.options)
@@ -352,7 +353,7 @@ class Start:
 
     def play(self, error: str | None) -> bool:
         """Connect with *error*, or none; tell whether the client is hung up on."""
-        Connections().client_connected(self.client)
+        self.addon.client_connected(self.client)
         (open_,) = self.top.handle_event(events.Start())
         done = events.OpenConnectionCompleted(open_, error)
         out = list(self.top.handle_event(done))
@@ -384,7 +385,7 @@ def test_start_that_is_another_is_left_to_mitmproxy(
 ) -> None:
     start = Start(proxy, "reverse:https://there.test")
     monkeypatch.delattr(modes.DestinationKnown, "finish_start")
-    Connections().client_connected(start.client)
+    proxy.addon.client_connected(start.client)
     assert not hasattr(start.top, "finish_start")
 
 
@@ -394,7 +395,7 @@ def test_connection_that_has_ended_is_forgotten(proxy: Proxy) -> None:
     server = proxy.context.master.addons.get("proxyserver")
     transports = server.connections[start.client.id].transports
     data: Any = SimpleNamespace(client=start.client, server=made.server_conn)
-    hooks = Connections()
+    hooks = proxy.addon
     for ends in (hooks.server_connect_error, hooks.server_disconnected):
         transports[made.server_conn] = SimpleNamespace(writer=None)
         ends(data)

@@ -693,7 +693,7 @@ def test_bug_behind_what_was_expected_costs_no_byte(
     client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
     assert client.rewriter._events
     monkeypatch.setattr(client.pipeline, "known", fail)
-    odd = _spaced("\n")
+    odd = wire([chunk({"content": "x"}, more=1)])
     assert client.play([odd, *map(_spaced, "ij"), b""]) == [
         odd,
         *map(_spaced, "ij"),

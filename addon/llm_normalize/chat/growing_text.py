@@ -77,7 +77,7 @@ class Growth:
 
     def __init__(self, proved: ProvedGrowth, place: Hashable = None) -> None:
         self.place = place
-        self.known = proved.kinds(place)
+        self.known = set[str]() if place is None else proved.kinds(place)
         """The kinds of text that have been proved to grow."""
         self._proved = proved
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Self
 
-from ..wire.json_text import Json, RepeatedKeyError, loads
+from ..wire.json_text import Json, RepeatedKeyError, loads, loads_request
 from .chunks.chunk import (
     LONG,
     Chunk,
@@ -135,10 +135,15 @@ _form = attrgetter(
 
 def _read(body: bytes) -> Json:
     try:
-        return loads(body)
-    except RepeatedKeyError:
-        # The last one counts, as elsewhere; a number too long for `int` stays a text.
-        return json.loads(body, parse_int=_integer)
+        return loads_request(body)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer that is too long, mostly
+        try:
+            return loads(body)
+        except RepeatedKeyError:
+            # The last one counts, as elsewhere; that number stays a text.
+            return json.loads(body, parse_int=_integer)
 
 
 def _integer(text: str) -> int | str:

@@ -9,9 +9,9 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 
-from mitmproxy import connection, ctx, http
+from mitmproxy import connection, http
 from mitmproxy.flow import Error
-from mitmproxy.proxy import events, layer, server_hooks
+from mitmproxy.proxy import events, layer
 from mitmproxy.proxy.layers import modes
 
 from ..routing.gate import refusal
@@ -21,7 +21,7 @@ from ..text.printable import brief
 from .disconnect import gateway_status
 from .exchange import Exchange
 from .request_facts import place_of
-from .stream.client_stream import ClientStream, close, handler_of
+from .stream.client_stream import ClientStream, handler_of
 
 logger = logging.getLogger(__name__)
 
@@ -176,38 +176,20 @@ async def _answer(
         close_record(status)
 
 
-class Connections:
-    """Hooks for connections, where mitmproxy would not answer, or not close one."""
+def let_ask(client: connection.Client) -> None:
+    """Let the client of a reverse proxy ask, also if its provider is down.
 
-    name = "llm_normalize_connections"
-
-    def client_connected(self, client: connection.Client) -> None:
-        """Let the client of a reverse proxy ask, also if its provider is down.
-
-        mitmproxy connects to it first, and hangs up if that fails (`connection_strategy`).
-        """
-        handler = handler_of(client)
-        top = handler and handler.layer
-        if (
-            ctx.options.normalize_mode == "repair"
-            and isinstance(top, modes.ReverseProxy)
-            and getattr(client.proxy_mode, "scheme", "") in _SCHEMES
-            and hasattr(top, "finish_start")  # a later mitmproxy may not have it
-        ):
-            start = functools.partial(_finish_start, top, top.finish_start)
-            top.finish_start = start  # type: ignore[method-assign]
-
-    def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
-        """Let mitmproxy connect once more, as for the certificate of the server."""
-        close(data.client, data.server)
-
-    def client_disconnected(self, client: connection.Client) -> None:
-        """Close the client's side if mitmproxy has not."""
-        close(client, client)
-
-    def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
-        """Close the server's side if mitmproxy has not."""
-        close(data.client, data.server)
+    mitmproxy connects to it first, and hangs up if that fails (`connection_strategy`).
+    """
+    handler = handler_of(client)
+    top = handler and handler.layer
+    if (
+        isinstance(top, modes.ReverseProxy)
+        and getattr(client.proxy_mode, "scheme", "") in _SCHEMES
+        and hasattr(top, "finish_start")  # a later mitmproxy may not have it
+    ):
+        start = functools.partial(_finish_start, top, top.finish_start)
+        top.finish_start = start  # type: ignore[method-assign]
 
 
 def _finish_start(

@@ -378,7 +378,7 @@ class Routing:
             if is_good and not exchange.is_native:
                 key.take_off()
             key.hide_in_head()
-        if flow.response is not None:
+        if self.origins and flow.response is not None:
             self.grant(flow, flow.response)
 
     def grant(self, flow: http.HTTPFlow, response: http.Response) -> None:

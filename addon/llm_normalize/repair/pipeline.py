@@ -125,6 +125,11 @@ class Pipeline:
         """Whether any event has been read."""
         return "long_way" in self.__dict__
 
+    @property
+    def begins_known(self) -> bool:
+        """Whether streams that begin like two before it need not be read here."""
+        return self._trace.begins_known
+
     def count_repeats(self) -> Callable[[], int]:
         """Count no event that is changed as the one before, but return their number."""
         self._patches.counts_repeats = True

@@ -101,6 +101,9 @@ _decode_spelled = json.JSONDecoder(
 _decode_leniently = json.JSONDecoder(
     parse_float=Number, parse_constant=lambda _: None
 ).decode
+_decode_request = json.JSONDecoder(
+    parse_float=Number, parse_constant=_no_constant
+).decode
 _first = json.JSONDecoder(parse_constant=_no_constant).raw_decode
 _look = json.JSONDecoder(object_pairs_hook=lambda _: {}).decode
 _encode = json.JSONEncoder(
@@ -127,6 +130,22 @@ def loads(data: bytes) -> Json:
         raise
     except ValueError:  # an integer longer than sys.get_int_max_str_digits()
         return _plain(_decode_spelled(text))
+
+
+def loads_request(data: bytes) -> Json:
+    """Return the JSON value in *data*, a request: providers read one, however it repeats.
+
+    Of a key that is repeated, the last value counts. Of long bodies this reads each
+    object several times as fast as `loads` does.
+
+    Raises:
+        ValueError: *data* is no JSON, or has an integer that is too long for Python.
+        RecursionError: It is nested too deeply for Python.
+    """
+    text = data.decode()
+    if text.count("{") + text.count("[") > _DEEP:
+        _refuse_deep(text)
+    return _decode_request(text)
 
 
 def loads_leniently(data: bytes) -> Json:

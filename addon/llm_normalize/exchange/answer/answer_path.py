@@ -54,8 +54,8 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
         return Path.BUFFERED
     if exchange.is_native and not answers_events(response):
         return Path.BUFFERED  # it may have to be requested as one body
-    host = brief(running.record.host)
     if callable(response.stream):
+        host = brief(running.record.host)
         logger.warning("normalize: another addon streams %s; it stays as it is", host)
         return Path.PASSED
     encoding = header_in(response.headers.fields, b"content-encoding")
@@ -63,7 +63,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
         logger.warning(
             "normalize: %s answers in an encoding that is not undone (%s); "
             "it stays as it is",
-            host,
+            brief(running.record.host),
             quoted(flow, encoding),
         )
         return Path.PASSED

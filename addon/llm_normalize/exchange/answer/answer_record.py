@@ -2,7 +2,6 @@
 
 import copy
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,7 +58,7 @@ class AnswerRecord:
     request: list[tuple[str, str, str]] = field(default_factory=list)
     protocol: str | None = None
     repeats: Callable[[], int] = lambda: 0
-    fixes: Counter[str] = field(default_factory=Counter)
+    fixes: dict[str, int] = field(default_factory=dict)  # how often each
     changed: int = 0
     first_ms: float | None = None
     _template: Template | None = None  # of the event before, if one knew it
@@ -86,8 +85,8 @@ class AnswerRecord:
             self.first_ms = self._since_asked()
         if not event.changed:
             return
-        for name in event.fixes:  # quicker than Counter.update
-            self.fixes[name] += 1
+        for name in event.fixes:
+            self.fixes[name] = self.fixes.get(name, 0) + 1
         self.changed += event.before is not None
         ms = self._since_headers()
         if self.shown:
@@ -153,7 +152,7 @@ class AnswerRecord:
             return
         self._patched = 0
         for name in template.fixes:
-            self.fixes[name] += patched
+            self.fixes[name] = self.fixes.get(name, 0) + patched
         self.changed += patched
         if self.shown:
             self.rows.count(self._alike[id(template)][1], patched, self._last)
@@ -233,7 +232,7 @@ class AnswerRecord:
                 "stream": self.stream,
                 "events": events,
                 "changed": self.changed,
-                "fixes": dict(self.fixes.most_common()) if self.fixes else {},
+                "fixes": dict(self._by_count()),
                 "bytes_in": bytes_in,
                 "bytes_out": bytes_out,
                 "first_ms": self.first_ms,
@@ -243,6 +242,10 @@ class AnswerRecord:
                 **self._translation(),
             }
         )
+
+    def _by_count(self) -> list[tuple[str, int]]:
+        """Return the fixes and how often each was applied, the most frequent first."""
+        return sorted(self.fixes.items(), key=lambda each: -each[1])
 
     def _translation(self) -> Record:
         if self.protocol is None:
@@ -269,7 +272,7 @@ class AnswerRecord:
             "v": VERSION,
             "observe": self.observe,
             **{key: record[key] for key in (*keys, "first_ms", "total_ms", "end")},
-            "fixes": [[name, count] for name, count in self.fixes.most_common()],
+            "fixes": [list(each) for each in self._by_count()],
             "request": [list(each) for each in self.request],
             **rows,
             "is_cut": snapshot.is_cut,

@@ -47,8 +47,11 @@ class AnswerStreams:
         if not settings.observe:
             running.prepare_headers(response)
         response.stream = rewriter
-        # What is read while the hook is awaited would all be handed over at once.
-        rewriter.slow_down()
+        if rewriter.pipeline.begins_known:  # so hardly anything of it is looked at
+            rewriter.begin_unslowed()
+        else:
+            # What is read while the hook is awaited would all be handed over at once.
+            rewriter.slow_down()
         running.status = response.status_code
         keepalive = 0 if settings.observe else settings.keepalive
         try:

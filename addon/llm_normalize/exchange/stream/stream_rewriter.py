@@ -17,6 +17,8 @@ from ...wire.sse import LIMIT
 
 logger = logging.getLogger(__name__)
 
+_TWICE = 3 * OWN
+"""What is looked at of a stream where two reads, not one, may come in a turn."""
 _MUCH = OWN // 2
 _NEVER, _NOTHING = b"\0", slice(0)
 
@@ -286,6 +288,10 @@ class Rewriter:
         self.on_end = self.on_growth = self.on_wait = self.on_much = _nobody
         self._give_up, self.on_break = _nobody, None
 
+    def begin_unslowed(self) -> None:
+        """Look at two reads in the first turn: nothing keeps the second one back."""
+        self._own = _TWICE
+
     def slow_down(self) -> None:
         """Have more of the answer wait, if that is possible."""
         self._try("its provider is not slowed down", self.on_much)
@@ -299,7 +305,9 @@ class Rewriter:
             return known
         number = turn.begin()
         if number != self._number:
-            self._number, self._own, self._size = number, OWN, 0
+            if self._number >= 0:
+                self._own = OWN
+            self._number, self._size = number, 0
         spare = self._own + max(turn.spare, -1)
         pipeline.refill(spare + self.beyond)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)

@@ -52,6 +52,11 @@ class StreamTrace:
         self._varied: list[bytes] = []  # so far, once it has left
 
     @property
+    def begins_known(self) -> bool:
+        """Whether two streams have begun alike here."""
+        return self._node is not None and bool(self._node.edges)
+
+    @property
     def records(self) -> bool:
         """Whether what becomes of the next event is recorded."""
         return self._node is not None and not self.follows
