@@ -1,7 +1,6 @@
 """The addon: options, commands and hooks. What to repair is decided elsewhere."""
 
 import functools
-import gc
 import logging
 import sys
 from collections.abc import Awaitable, Iterable, Sequence
@@ -41,6 +40,7 @@ from .fix_selection import FixSelection, Selected
 from .home.home import Home
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
+from .pause_limiter import PauseLimiter
 from .records.pairs_log import PairsLog
 from .records.pairs_logs import PairsLogs
 from .records.statistics import Stats
@@ -77,6 +77,7 @@ class Normalize:
         # By what is selected of a host, and the log; until an option changes.
         self._settings_of: dict[tuple[Selected, PairsLog | None], Settings] = {}
         self._repairs = True
+        self._pauses = PauseLimiter()
 
     # -- options -----------------------------------------------------------------
 
@@ -128,11 +129,7 @@ class Normalize:
 
     def running(self) -> None:
         """Warn if somebody else may use the proxy or its keys."""
-        if not self._is_reloaded:
-            # All that is loaded by now stays: to look through it takes some 70 ms, for
-            # which every stream would wait, each time Python looks for unused objects.
-            # (After a reload, what it has replaced must go, and streams are under way.)
-            gc.freeze()
+        self._pauses.begin(is_reloaded=self._is_reloaded)
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
         guarded = bool(self._routing.gate or ctx.options.proxyauth)
         has_keys = bool(self._routing.keys.keys)
@@ -140,7 +137,7 @@ class Normalize:
 
     def done(self) -> None:
         """Write the rest of the logs; after a reload, when open streams end."""
-        gc.unfreeze()
+        self._pauses.end()
         if ctx.master.should_exit.is_set():
             self._answers.streams.send_rests(self._exchanges)
             self._end()
@@ -367,6 +364,7 @@ class Normalize:
         """Close an exchange, once."""
         if self._exchanges.close(exchange):
             self._routing.end(exchange)
+            self._pauses.exchange_ended()
 
     def _refresh(self, flow: http.HTTPFlow) -> None:
         """Let *flow* show all that has been sent so far, if its answer streams."""
