@@ -44,7 +44,7 @@ ROOMS = {
     },
     "protocols": {"text", "wire"},
     "inspect": {"text", "wire", "chat", "repair", "fixes", "records"},
-    "capture": {"wire", "chat", "repair", "records", "routing"},
+    "capture": {"text", "wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing"},
 }
 """Which rooms of the addon a room may import from. What stands beside may use them all."""
