@@ -15,6 +15,7 @@ from mitmproxy.test import taddons, tflow
 from llm_normalize.routing.own_address import (
     address,
     asked_host,
+    forget_hosts,
     is_cross_site,
     is_foreign,
     is_from_proxy,
@@ -295,11 +296,21 @@ def test_host_is_the_one_that_the_client_named(given: str, host: str) -> None:
     assert asked_host(request) == host
 
 
-def test_host_is_remembered_once_however_often_the_addon_is_loaded() -> None:
+def test_reload_replaces_what_remembers_hosts() -> None:
     remember_hosts()
-    before = HttpStream.state_wait_for_request_headers
+    before: Any = HttpStream.state_wait_for_request_headers
     remember_hosts()
-    assert HttpStream.state_wait_for_request_headers is before
+    after: Any = HttpStream.state_wait_for_request_headers
+    assert after is not before
+    assert after.__wrapped__ is before.__wrapped__
+
+
+def test_mitmproxy_is_as_it_was_when_hosts_are_forgotten() -> None:
+    remember_hosts()
+    wrapped: Any = HttpStream.state_wait_for_request_headers
+    for _ in range(2):
+        forget_hosts()
+        assert HttpStream.state_wait_for_request_headers is wrapped.__wrapped__
 
 
 def test_host_is_known_although_mitmproxy_puts_another_in_its_place() -> None:

@@ -209,9 +209,8 @@ def remember_hosts() -> None:
     A reverse proxy's requests have it no more when the first hook runs: mitmproxy puts
     the upstream's there (proxy/layers/http/__init__.py, `state_wait_for_request_headers`).
     """
+    forget_hosts()  # the addon may be loaded anew
     wait = HttpStream.state_wait_for_request_headers
-    if hasattr(wait, _HOST):
-        return  # the addon is loaded anew
 
     @functools.wraps(wait)
     def remember(stream: HttpStream, event: RequestHeaders) -> CommandGenerator[None]:
@@ -221,6 +220,13 @@ def remember_hosts() -> None:
 
     setattr(remember, _HOST, True)
     HttpStream.state_wait_for_request_headers = remember  # type: ignore[method-assign]
+
+
+def forget_hosts() -> None:
+    """Let mitmproxy's streams be as they were, also those of the package before a reload."""
+    wait: Any = HttpStream.state_wait_for_request_headers
+    if hasattr(wait, _HOST):
+        HttpStream.state_wait_for_request_headers = wait.__wrapped__  # type: ignore[method-assign]
 
 
 def asked_host(request: http.Request) -> str:
