@@ -147,9 +147,9 @@ class Provider:
             answer.broke = "the connection broke off before the end of the answer"
         assert answer is not None
         if coming is not None and decoder is not None:
-            answer.data = self.secrets.masked_bytes(bytes(coming.data))
             answer.first_ms, answer.last_ms = coming.first, coming.last
             answer.total_ms = coming.since()
+            answer.data = self.secrets.masked_bytes(bytes(coming.data))
         return answer
 
     def _begun(
