@@ -144,21 +144,6 @@ def test_no_password_and_no_control_character_is_shown(value: str, shown: str) -
     assert check_finding.masked(value) == shown
 
 
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        ("http://127.0.0.1:8080", ("http", "127.0.0.1", 8080)),
-        ("localhost:8080", ("http", "localhost", 8080)),
-        ("https://[::1]", ("https", "::1", 443)),
-        ("corp", ("http", "corp", 80)),
-        ("http://corp:port", None),
-        ("http://", None),
-    ],
-)
-def test_addresses_are_read_as_curl_reads_them(value: str, found: object) -> None:
-    assert check_finding.address(value) == found
-
-
 # -- the port ------------------------------------------------------------------------
 
 

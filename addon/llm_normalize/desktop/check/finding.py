@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
-from urllib.parse import urlsplit
 
 from ...home import trust_advice
 from ...routing import own_address
@@ -89,24 +88,6 @@ def masked(value: str) -> str:
     """Return a proxy's address without its name and password, and without a query."""
     place, mark, _ = CREDENTIALS.sub(r"\g<1>***@", value).partition("?")
     return brief(f"{place}{mark}***" if mark else place)
-
-
-def address(value: str, default: int = 80) -> tuple[str, str, int] | None:
-    """Return the scheme, host and port that a proxy setting names, None if it is none.
-
-    Args:
-        value: With or without a scheme, as curl reads it.
-        default: The port where it names none.
-    """
-    try:
-        parts = urlsplit(value if "://" in value else f"http://{value}")
-        port = parts.port
-    except ValueError:
-        return None
-    if not parts.hostname:
-        return None
-    scheme = parts.scheme.lower()
-    return scheme, parts.hostname, port or (443 if scheme == "https" else default)
 
 
 def variable(machine: Machine, name: str, value: str) -> str:
