@@ -40,7 +40,7 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.routing.hosts import PROVIDERS, Hosts
-from llm_normalize.routing.own_address import is_loopback
+from llm_normalize.text.loopback import is_loopback
 from properties.test_recorded import FOLDER, TWO_ANSWERS
 from support import Break, Part, Script, body_script
 
@@ -900,7 +900,11 @@ def test_http_is_for_this_machine_or_said_to_be_meant(
 ) -> None:
     monkeypatch.setenv("CANARY", KEY)
     more = ["--model", "m", "--key", "env:CANARY"]
-    for given in (["http://localhost/v1"], ["http://h/v1", "--insecure-http"]):
+    here = ("localhost", "a.localhost", "127.1", "[::1]")
+    for given in (
+        *([f"http://{each}/v1"] for each in here),
+        ["http://h/v1", "--insecure-http"],
+    ):
         assert doctor.parse([*given, *more]).secret == KEY
     assert doctor.parse(["http://h/v1", "--model", "m"]).secret == ""
 

@@ -21,12 +21,12 @@ from llm_normalize.routing.own_address import (
     is_from_proxy,
     is_here,
     is_local,
-    is_loopback,
     is_own_port,
     leads_back,
     names_proxy,
     remember_hosts,
 )
+from llm_normalize.text.loopback import is_loopback
 
 BASE = "http://127.0.0.1:8080"
 

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..text.loopback import LOCAL
 from .certificates import write_certificates
 
-HOST = "127.0.0.1"
+HOST = LOCAL
 MODEL = "demo/nim-like-8b"
 PAUSE = 0.04  # seconds between two events: slow enough to be seen streaming
 

@@ -10,10 +10,10 @@ import re
 import socket
 from typing import Any, NamedTuple
 
+from ..text.loopback import LOCAL
 from ..text.printable import brief
 
 NAME = "llm_normalize"
-LOCAL = "127.0.0.1"
 PATIENCE = 3.0
 """Seconds for a connection on this machine, and for a read."""
 MOST = 1 << 18

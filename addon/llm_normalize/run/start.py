@@ -13,13 +13,15 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from ..desktop.local_server import spelled
 from ..desktop.machine import Machine
 from ..desktop.proxy.systems import choose
 from ..text.console import complain, say
+from ..text.loopback import HOSTS, LOCAL
 from . import next_steps, ports, upstream_proxy
 from .announcer import beside, until_serving
 from .child import become
-from .mitmproxy_options import LOCAL, Plan, misspelled, plan, refusal
+from .mitmproxy_options import Plan, misspelled, plan, refusal
 from .mitmproxy_program import program, script
 from .start_error import StartError
 from .upstream_auth import VARIABLE
@@ -93,7 +95,7 @@ def _unconfigured(name: str, arguments: list[str]) -> Plan:
 
 
 def _own(port: int | None) -> set[str]:
-    return {f"{host}:{port}" for host in (LOCAL, "localhost", "[::1]")}
+    return {f"{spelled(host)}:{port}" for host in HOSTS}
 
 
 def ensure_free(planned: Plan) -> None:

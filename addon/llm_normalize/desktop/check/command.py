@@ -33,7 +33,8 @@ def main(given: Sequence[str]) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
     from ...run import command, start  # noqa: PLC0415
     from ...run.start_error import StartError  # noqa: PLC0415
-    from ..local_server import LOCAL, reachable  # noqa: PLC0415
+    from ...text.loopback import LOCAL  # noqa: PLC0415
+    from ..local_server import reachable  # noqa: PLC0415
     from ..machine import Machine  # noqa: PLC0415
     from .finding import Report  # noqa: PLC0415
     from .steps import walk  # noqa: PLC0415

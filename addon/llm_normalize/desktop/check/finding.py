@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TextIO
 
 from ...home import trust_advice
-from ...routing import own_address
 from ...text.command_line import command_line
 from ...text.console import styled
+from ...text.loopback import is_loopback
 from ...text.printable import brief
 from ..local_server import spelled
 from ..machine import Machine
@@ -71,14 +71,8 @@ class Way:
 
     def is_here(self, host: str, port: int) -> bool:
         """Tell whether a setting that says *host* and *port* means this proxy."""
-        named = host.strip("[]").lower()
-        both = is_loopback(named) and is_loopback(self.host)
-        return port == self.port and (both or named == self.host)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether *host* names this machine to itself."""
-    return own_address.is_loopback(host.strip("[]").lower())
+        both = is_loopback(host) and is_loopback(self.host)
+        return port == self.port and (both or host.strip("[]").lower() == self.host)
 
 
 # Words

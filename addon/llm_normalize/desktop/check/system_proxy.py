@@ -3,6 +3,7 @@
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from ...text.loopback import is_loopback
 from ...text.printable import brief
 from .. import local_server
 from ..machine import Machine
@@ -13,7 +14,6 @@ from .finding import (
     Finding,
     Mark,
     Way,
-    is_loopback,
     masked,
     run,
     variable,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from ...text.loopback import HOSTS, is_loopback
 from .. import local_server
 from ..machine import Machine
 from ..proxy.variables import of_https, parse, spelled, value
@@ -9,7 +10,6 @@ from .finding import (
     Finding,
     Mark,
     Way,
-    is_loopback,
     masked,
     run,
     unset,
@@ -18,7 +18,6 @@ from .finding import (
 
 STEP = "variables"
 NAMES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-LOCAL = ("localhost", "127.0.0.1", "::1")
 NODE = "NODE_USE_ENV_PROXY"
 KNOWS = "process.stdout.write(String(process.allowedNodeEnvironmentFlags.has(%r)))"
 
@@ -125,8 +124,8 @@ def _excluded(machine: Machine, way: Way) -> Iterable[Finding]:
     listed = entries(value(machine.environ, "NO_PROXY"))
     past = {each: _hit(each, way.hosts) for each in listed if _hit(each, way.hosts)}
     others = [each for each in listed if each not in past]
-    lacking = [each for each in LOCAL[:2] if each not in listed and "*" not in listed]
-    wanted = [*others, *(each for each in LOCAL if each not in others)]
+    lacking = [each for each in HOSTS[:2] if each not in listed and "*" not in listed]
+    wanted = [*others, *(each for each in HOSTS if each not in others)]
     repair = variable(machine, spelled(machine.environ, "NO_PROXY"), ",".join(wanted))
     for entry, host in past.items():
         saw = f"NO_PROXY has {masked(entry)}: {host} goes past the proxy, unrepaired"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...run.mitmproxy_program import program, script
-from ..local_server import LOCAL
+from ...text.loopback import LOCAL
 from ..machine import Machine
 from ..trust.authority import confdir_of
 from . import unit
