@@ -48,7 +48,7 @@ ROOMS = {
     "home": {"text", "wire", "records", "routing"},
 }
 """Which rooms of the addon a room may import from. What stands beside may use them all."""
-TOOLS = {"run", "demo", "desktop", "doctor", "report"}
+TOOLS = {"check", "run", "demo", "desktop", "doctor", "report"}
 """The rooms of the tools: they may import from every room, and mitmproxy never loads one."""
 COMMAND = {"cli", "__main__"}
 """What starts the tools: these modules alone name their rooms."""

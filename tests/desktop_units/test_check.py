@@ -19,21 +19,21 @@ from mitmproxy.certs import CertStore
 from desktop_units.machines import Recorded
 from desktop_units.proxied import Mac, Service
 from desktop_units.stores import debian
+from llm_normalize.check import browsers as check_nss
+from llm_normalize.check import ca as check_ca
+from llm_normalize.check import finding as check_finding
+from llm_normalize.check import other_hosts as check_opaque
+from llm_normalize.check import own_proxy as check_proxy
+from llm_normalize.check import pac as check_pac
+from llm_normalize.check import port as check_port
+from llm_normalize.check import programs as check_trust
+from llm_normalize.check import stream as check_stream
+from llm_normalize.check import system_proxy as check_desktop
+from llm_normalize.check import variables as check_variables
+from llm_normalize.check.finding import Finding, Mark, Report, Way
+from llm_normalize.check.programs import Led, Probe
 from llm_normalize.demo import provider as demo_provider
 from llm_normalize.desktop import local_server
-from llm_normalize.desktop.check import browsers as check_nss
-from llm_normalize.desktop.check import ca as check_ca
-from llm_normalize.desktop.check import finding as check_finding
-from llm_normalize.desktop.check import other_hosts as check_opaque
-from llm_normalize.desktop.check import own_proxy as check_proxy
-from llm_normalize.desktop.check import pac as check_pac
-from llm_normalize.desktop.check import port as check_port
-from llm_normalize.desktop.check import programs as check_trust
-from llm_normalize.desktop.check import stream as check_stream
-from llm_normalize.desktop.check import system_proxy as check_desktop
-from llm_normalize.desktop.check import variables as check_variables
-from llm_normalize.desktop.check.finding import Finding, Mark, Report, Way
-from llm_normalize.desktop.check.programs import Led, Probe
 from llm_normalize.desktop.local_server import Answer, Status
 from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.processes import Listener

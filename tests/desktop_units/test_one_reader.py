@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from desktop_units.machines import Recorded
 from desktop_units.stores import SYSTEMS, Simulated
+from llm_normalize.check import browsers, ca, port, programs, variables
+from llm_normalize.check.finding import Finding, Mark, Way
 from llm_normalize.desktop import local_server, processes
-from llm_normalize.desktop.check import browsers, ca, port, programs, variables
-from llm_normalize.desktop.check.finding import Finding, Mark, Way
 from llm_normalize.desktop.machine import HUNG, Machine
 from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.proxy.settings import ProxyError

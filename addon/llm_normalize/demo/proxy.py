@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from ..desktop.mitmproxy_program import program, script
 from ..run.child import Child
-from ..run.mitmproxy_program import program, script
 from ..run.start_error import StartError
 from .provider import HOST, Provider
 

@@ -139,7 +139,7 @@ def main(given: Sequence[str]) -> int:
         return cli.main(["check", *given])
     # Here, since they bring mitmproxy.
     if flags.script:
-        from .mitmproxy_program import script  # noqa: PLC0415
+        from ..desktop.mitmproxy_program import script  # noqa: PLC0415
 
         print(script())
         return 0

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from ..desktop.local_server import reachable
 from ..desktop.machine import System
+from ..desktop.mitmproxy_program import script
 from ..home import trust_advice
 from ..text.command_line import CHECKOUT
 from .mitmproxy_options import FORWARD, Listens, Plan
-from .mitmproxy_program import script
 
 ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 

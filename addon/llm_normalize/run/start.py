@@ -15,6 +15,7 @@ from typing import NamedTuple, NoReturn
 
 from ..desktop.local_server import spelled
 from ..desktop.machine import Machine
+from ..desktop.mitmproxy_program import program, script
 from ..desktop.proxy.systems import choose
 from ..text.console import complain, say
 from ..text.loopback import HOSTS, LOCAL
@@ -22,7 +23,6 @@ from . import next_steps, ports, upstream_proxy
 from .announcer import beside, until_serving
 from .child import become
 from .mitmproxy_options import Plan, misspelled, plan, refusal
-from .mitmproxy_program import program, script
 from .start_error import StartError
 from .upstream_auth import VARIABLE
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from ...home import trust_advice
-from ...text.command_line import command_line
-from ...text.console import styled
-from ...text.loopback import is_loopback
-from ...text.printable import brief
-from ..local_server import spelled
-from ..machine import Machine
-from ..trust import authority
+from ..desktop.local_server import spelled
+from ..desktop.machine import Machine
+from ..desktop.trust import authority
+from ..home import trust_advice
+from ..text.command_line import command_line
+from ..text.console import styled
+from ..text.loopback import is_loopback
+from ..text.printable import brief
 
 DEFAULT = 8080  # mitmproxy's port
 WIDTH = 14  # columns of a step's name

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import certifi
 
-from ...text.printable import brief
-from ..local_server import spelled
-from ..machine import Machine
-from ..trust import status as trust_status
-from ..trust.certificate import read
+from ..desktop.local_server import spelled
+from ..desktop.machine import Machine
+from ..desktop.trust import status as trust_status
+from ..desktop.trust.certificate import read
+from ..text.printable import brief
 from .ca import Authority
 from .finding import Finding, Mark, Way, install, trusting, variable
 from .handshakes import NODE, PYTHON

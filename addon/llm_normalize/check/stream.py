@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...demo import readings
-from ...demo.provider import HOST, MODEL, Provider
-from ...text.printable import brief
-from ..local_server import MOST, PATIENCE
+from ..demo import readings
+from ..demo.provider import HOST, MODEL, Provider
+from ..desktop.local_server import MOST, PATIENCE
+from ..text.printable import brief
 from .finding import Finding, Mark, Way
 
 STEP = "stream"

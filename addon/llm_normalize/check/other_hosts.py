@@ -8,11 +8,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...demo.certificates import write_certificates
-from ...routing.hosts import Hosts
-from ...text.loopback import LOCAL
-from ...text.printable import brief
-from ..local_server import PATIENCE
+from ..demo.certificates import write_certificates
+from ..desktop.local_server import PATIENCE
+from ..routing.hosts import Hosts
+from ..text.loopback import LOCAL
+from ..text.printable import brief
 from .finding import Finding, Mark, Way
 from .tunnel import tunnel
 

@@ -3,13 +3,13 @@
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ...text.loopback import is_loopback
-from ...text.printable import brief
-from .. import local_server
-from ..machine import Machine
-from ..proxy.settings import InForce, ProxyError, Settings
-from ..proxy.systems import choose
-from ..proxy.variables import Address, parse
+from ..desktop import local_server
+from ..desktop.machine import Machine
+from ..desktop.proxy.settings import InForce, ProxyError, Settings
+from ..desktop.proxy.systems import choose
+from ..desktop.proxy.variables import Address, parse
+from ..text.loopback import is_loopback
+from ..text.printable import brief
 from .finding import (
     Finding,
     Mark,

@@ -4,7 +4,7 @@ import contextlib
 import socket
 from collections.abc import Iterator
 
-from ..local_server import MOST, PATIENCE, spelled
+from ..desktop.local_server import MOST, PATIENCE, spelled
 
 
 @contextlib.contextmanager

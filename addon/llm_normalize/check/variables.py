@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from ...text.loopback import HOSTS, is_loopback
-from .. import local_server
-from ..machine import Machine
-from ..proxy.variables import of_https, parse, spelled, value
+from ..desktop import local_server
+from ..desktop.machine import Machine
+from ..desktop.proxy.variables import of_https, parse, spelled, value
+from ..text.loopback import HOSTS, is_loopback
 from .finding import (
     Finding,
     Mark,
