@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..demo.certificates import write_certificates
+from ..demo.certificates import make_ca, server_certificate
 from ..desktop.local_server import PATIENCE
 from ..routing.hosts import Hosts
 from ..text.loopback import LOCAL
@@ -17,6 +17,7 @@ from .finding import Finding, Mark, Way
 from .tunnel import tunnel
 
 STEP = "other hosts"
+NAME = "other-host"
 NAMES = (LOCAL, "localhost")
 
 
@@ -94,7 +95,8 @@ def _certificate(way: Way, host: str, port: int) -> bytes:
 @contextlib.contextmanager
 def _serving(folder: Path) -> Iterator[tuple[int, bytes]]:
     """Run a server for TLS; yield its port, and its certificate's SHA-256."""
-    _, chain = write_certificates(folder, LOCAL)
+    make_ca(folder, NAME)
+    chain = server_certificate(folder, NAME)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     pem = chain.read_text(encoding="ascii")
