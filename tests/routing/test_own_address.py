@@ -13,7 +13,6 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import taddons, tflow
 
 from llm_normalize.routing.own_address import (
-    address,
     asked_host,
     forget_hosts,
     is_cross_site,
@@ -329,8 +328,3 @@ def test_browser_says_whether_a_page_of_another_site_asks() -> None:
         assert is_cross_site({"sec-fetch-site": said})
     for said in ("none", "same-origin", ""):
         assert not is_cross_site({"sec-fetch-site": said})
-
-
-def test_addresses_are_as_in_urls() -> None:
-    assert address("127.0.0.1", 8080) == "127.0.0.1:8080"
-    assert address("::1", 8080) == "[::1]:8080"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from ..desktop.local_server import spelled
 from ..desktop.machine import Machine
 from ..desktop.trust import authority
 from ..home import trust_advice
+from ..text.authority import address
 from ..text.command_line import command_line
 from ..text.console import styled
 from ..text.loopback import is_loopback
@@ -67,7 +67,7 @@ class Way:
     @property
     def url(self) -> str:
         """The address as a setting has it."""
-        return f"http://{spelled(self.host)}:{self.port}"
+        return f"http://{address(self.host, self.port)}"
 
     def is_here(self, host: str, port: int) -> bool:
         """Tell whether a setting that says *host* and *port* means this proxy."""

@@ -4,7 +4,8 @@ import contextlib
 import socket
 from collections.abc import Iterator
 
-from ..desktop.local_server import MOST, PATIENCE, spelled
+from ..desktop.local_server import MOST, PATIENCE
+from ..text.authority import address
 
 
 @contextlib.contextmanager
@@ -17,7 +18,7 @@ def tunnel(
         OSError: The proxy does not listen, or refuses; the message says which.
     """
     with socket.create_connection(proxy, patience) as connection:
-        target = f"{spelled(host)}:{port}"
+        target = address(host, port)
         head = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n"
         connection.sendall(head.encode("ascii"))
         got = b""

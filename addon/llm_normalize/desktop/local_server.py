@@ -72,11 +72,6 @@ def reachable(host: str) -> str:
     return {"": LOCAL, "0.0.0.0": LOCAL, "::": "::1"}.get(host, host)  # noqa: S104 - a name
 
 
-def spelled(host: str) -> str:
-    """Return *host* as a URL has it."""
-    return f"[{host}]" if ":" in host else host
-
-
 def listens(host: str, port: int) -> bool:
     """Tell whether a server on *host* accepts a connection."""
     try:

@@ -197,8 +197,3 @@ def asked_host(request: http.Request) -> str:
     """Return the host that the client of *request* named in its `Host`; maybe none."""
     given = getattr(request, _HOST, request.host_header) or ""
     return url.parse_authority(given, check=False)[0]
-
-
-def address(host: str, port: int) -> str:
-    """Return the address of *host* and *port* as a URL has it."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -7,6 +7,7 @@ from ..desktop.local_server import reachable
 from ..desktop.machine import System
 from ..desktop.mitmproxy_program import script
 from ..home import trust_advice
+from ..text.authority import address
 from ..text.command_line import CHECKOUT
 from .mitmproxy_options import FORWARD, Listens, Plan
 
@@ -87,13 +88,11 @@ def _trust(ways: Ways, plan: Plan) -> str:
 
 
 def _place(listens: Listens) -> str:
-    host = listens.host or "*"
-    return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
+    return address(listens.host or "*", listens.port)
 
 
 def _reached(listens: Listens) -> str:
-    host = reachable(listens.host)
-    return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
+    return address(reachable(listens.host), listens.port)
 
 
 def _base(data: str) -> str:

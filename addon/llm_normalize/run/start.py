@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from ..desktop.local_server import spelled
 from ..desktop.machine import Machine
 from ..desktop.mitmproxy_program import program, script
 from ..desktop.proxy.systems import choose
+from ..text.authority import address
 from ..text.console import complain, say
 from ..text.loopback import HOSTS, LOCAL
 from . import next_steps, ports, upstream_proxy
@@ -95,7 +95,7 @@ def _unconfigured(name: str, arguments: list[str]) -> Plan:
 
 
 def _own(port: int | None) -> set[str]:
-    return {f"{spelled(host)}:{port}" for host in HOSTS}
+    return {address(host, port) for host in HOSTS}
 
 
 def ensure_free(planned: Plan) -> None:

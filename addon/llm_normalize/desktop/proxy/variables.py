@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from ..local_server import spelled as spelled_host
+from ...text.authority import PORTS, address
 
-HTTP = {"http": 80, "https": 443}
-"""How mitmproxy can speak to another proxy, with the port where an address names none."""
 _SOCKS = dict.fromkeys(("socks", "socks4", "socks4a", "socks5", "socks5h"), 1080)
-_PORTS = HTTP | _SOCKS
+_ALL = PORTS | _SOCKS
 _NO_HOST = frozenset(" \t'\"\\@")
 
 
@@ -31,12 +29,12 @@ class Address(NamedTuple):
     @property
     def is_http(self) -> bool:
         """Whether mitmproxy can go through it."""
-        return self.scheme in HTTP
+        return self.scheme in PORTS
 
     @property
     def place(self) -> str:
         """Its host and port, nothing secret."""
-        return f"{spelled_host(self.host)}:{self.port}"
+        return address(self.host, self.port)
 
     @property
     def url(self) -> str:
@@ -54,7 +52,7 @@ def parse(text: str) -> Address | None:
     is_whole = "://" in text
     try:
         parts = urlsplit(text if is_whole else f"http://{text}")
-        default = _PORTS[parts.scheme] if is_whole else None
+        default = _ALL[parts.scheme] if is_whole else None
         port = parts.port if parts.port is not None else default
     except (KeyError, ValueError):
         return None
