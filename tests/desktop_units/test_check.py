@@ -1212,7 +1212,7 @@ def test_the_provider_waits_for_its_client_and_not_for_ever(
     gate = check_stream.Gate()
     gate.between(1)
     assert gate.held
-    gate.again()
+    gate.reset()
     gate.seen.set()
     gate.between(1)
     gate.between(2)

@@ -42,8 +42,8 @@ class Gate:
         if sent == 1 and not self.seen.wait(HOLD):
             self.held = True
 
-    def again(self) -> None:
-        """Stand as at first."""
+    def reset(self) -> None:
+        """Forget what an earlier client has had."""
         self.seen.clear()
         self.held = False
 
@@ -76,7 +76,7 @@ def ask(way: Way, provider: Provider, gate: Gate, ca: Path) -> Got:
     Raises:
         Refused: There was no stream.
     """
-    gate.again()
+    gate.reset()
     events: list[str] = []
     late = False
     try:

@@ -37,8 +37,8 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
     if first.mode == "reverse" and first.port is not None:
         upstream = _base(first.data)
         return [
-            f"{program} listens on {_place(first)} for {upstream}",
-            f"  client: http://{_reached(first)} for {upstream} in its base URL",
+            f"{program} listens on {_listening_address(first)} for {upstream}",
+            f"  client: http://{_reachable_address(first)} for {upstream} in its base URL",
             f"  no certificate is needed; {more}",
         ]
     trust = f"  trust: {_install(ways, plan)}, or for one program {_trust(ways, plan)}"
@@ -48,9 +48,9 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
             trust,
             f"  {more}",
         ]
-    home = f"http://{_reached(first)}/"
+    home = f"http://{_reachable_address(first)}/"
     return [
-        f"{program} listens on {_place(first)}; its home page: {home}",
+        f"{program} listens on {_listening_address(first)}; its home page: {home}",
         trust,
         f"  programs: {_programs(ways, home.rstrip('/'))}; {more}",
     ]
@@ -87,11 +87,11 @@ def _trust(ways: Ways, plan: Plan) -> str:
     return f"{one} (Node: NODE_EXTRA_CA_CERTS)"
 
 
-def _place(listens: Listens) -> str:
+def _listening_address(listens: Listens) -> str:
     return address(listens.host or "*", listens.port)
 
 
-def _reached(listens: Listens) -> str:
+def _reachable_address(listens: Listens) -> str:
     return address(reachable(listens.host), listens.port)
 
 
