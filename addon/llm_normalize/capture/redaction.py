@@ -158,7 +158,7 @@ class Redaction:
     # -- words -----------------------------------------------------------------------
 
     def _is_wordy(self, token: Token) -> bool:
-        """Tell whether *piece* is made of words that have to go."""
+        """Tell whether *token* is made of words that have to go."""
         path = {each for each in token.path[:-1] if isinstance(each, str)}
         key = _key_of(token.path)
         if not (self.fill or ECHO_KEYS & {*path, key}):

@@ -50,7 +50,7 @@ FEDORA = Anchors(
 SUSE = Anchors("/etc/pki/trust/anchors", ".pem", ("update-ca-certificates",))
 ARCH = Anchors("/etc/ca-certificates/trust-source", "", ("trust", "anchor", "--store"))
 _OTHERS = (ARCH, FEDORA, SUSE)
-"""Those that are told by their folders; all others do as Debian does."""
+"""Those that their folders tell apart; all others do as Debian does."""
 MACOS = (
     "security", "add-trusted-cert", "-r", "trustRoot", "-p", "ssl", "-p", "basic", "-k",
 )  # fmt: skip
