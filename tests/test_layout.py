@@ -44,12 +44,20 @@ ROOMS = {
     },
     "protocols": {"text", "wire"},
     "inspect": {"text", "wire", "chat", "repair", "fixes", "records"},
-    "capture": {"wire", "chat", "repair", "records", "routing"},
+    "capture": {"text", "wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing"},
 }
 """Which rooms of the addon a room may import from. What stands beside may use them all."""
-TOOLS = {"run", "demo", "desktop", "doctor", "report"}
-"""The rooms of the tools: they may import from every room, and mitmproxy never loads one."""
+TOOLS = {
+    "desktop": set(),
+    "report": set(),
+    "run": {"desktop"},
+    "demo": {"desktop", "run"},
+    "check": {"desktop", "run", "demo"},
+    "doctor": {"run", "report"},
+}
+"""The rooms of the tools, and from which others of them each may import. They may use every
+room of the addon, and mitmproxy never loads one."""
 COMMAND = {"cli", "__main__"}
 """What starts the tools: these modules alone name their rooms."""
 HAS_MITMPROXY = {"routing", "exchange", "inspect", "home", ""}
@@ -126,8 +134,19 @@ def test_room_imports_from_the_rooms_it_may() -> None:
 
 
 def test_addon_knows_no_tool() -> None:
-    known = {name(path): rooms_used(path) & (TOOLS | COMMAND) for path in ADDON}
+    known = {name(path): rooms_used(path) & {*TOOLS, *COMMAND} for path in ADDON}
     assert not any(known.values()), known
+
+
+def test_tool_imports_from_the_tools_it_may() -> None:
+    tools = [path for path in MODULES if room(path) in TOOLS]
+    too_many = {
+        name(path): rooms_used(path) & {*TOOLS, *COMMAND} - TOOLS[room(path)]
+        for path in tools
+    }
+    assert {tool: rooms for tool, rooms in too_many.items() if rooms} == {
+        "run/command": {"cli"}  # its --help lists the others
+    }
 
 
 def test_tool_needs_what_mitmproxy_brings() -> None:
@@ -147,7 +166,7 @@ def test_every_tool_is_a_command() -> None:
 
 
 def test_no_room_is_in_a_circle() -> None:
-    TopologicalSorter(ROOMS).prepare()
+    TopologicalSorter({**ROOMS, **TOOLS}).prepare()
 
 
 @pytest.mark.parametrize("at", sorted({*ROOMS, *TOOLS}))

@@ -41,9 +41,7 @@ _ENDED = "nothing is left running"
 TOOLS = {
     "run": Tool("run.command", "start mitmproxy with the addon (the default)"),
     "demo": Tool("demo.command", "show a repaired stream: no key, no network", _ENDED),
-    "check": Tool(
-        "desktop.check.command", "do programs here reach it, and trust it?", _ENDED
-    ),
+    "check": Tool("check.command", "do programs here reach it, and trust it?", _ENDED),
     "trust": Tool(
         "desktop.trust.command",
         "let this machine trust mitmproxy's CA",

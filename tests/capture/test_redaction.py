@@ -14,6 +14,7 @@ from llm_normalize.capture.rerun import repair
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import calling, chunk, head, rest, wire
+from llm_normalize.text.echo import ECHO_KEYS
 
 CAPTURES = sorted(Path(__file__).parents[1].glob("captures/*/*/response.*"))
 
@@ -171,19 +172,21 @@ def test_secret_in_another_spelling_goes() -> None:
 
 
 def test_keys_under_telling_names_go() -> None:
-    out = cleaned(b'{"api_key":"0a1bcdefabcd","url":"https://x?api-key=0a1bffff&x=1"}')
+    out = cleaned(b'{"api_key":"0a1bcdefabcd","link":"https://x?api-key=0a1bffff&x=1"}')
     assert b"0a1b" not in out
     assert b"?api-key=" in out
 
 
-def test_echo_in_a_message_goes() -> None:
-    said = "1 error: {'input': {'content': 'my private prompt'}}"
+@pytest.mark.parametrize("key", sorted(ECHO_KEYS))
+def test_echo_in_a_message_goes(key: str) -> None:
+    said = f"1 error: {{'{key}': {{'content': 'my private prompt'}}}}"
     assert "private" not in cleaned(event(message=said)).decode()
     assert "1 error:" in cleaned(event(message=said)).decode()
 
 
-def test_what_a_provider_echoes_of_the_request_goes() -> None:
-    error = {"message": "Bad", "detail": [{"input": {"content": "my prompt"}}]}
+@pytest.mark.parametrize("key", sorted(ECHO_KEYS))
+def test_what_a_provider_echoes_of_the_request_goes(key: str) -> None:
+    error = {"message": "Bad", "detail": [{key: {"content": "my prompt"}}]}
     out = cleaned(event(error=error))
     assert b"my prompt" not in out
     assert b"Bad" in out

@@ -19,7 +19,7 @@ import pytest
 
 from llm_normalize.demo import provider, readings
 from llm_normalize.demo.view import aligned
-from llm_normalize.run.mitmproxy_program import program as program_of_mitmproxy
+from llm_normalize.desktop.mitmproxy_program import program as program_of_mitmproxy
 
 ADDON = Path(__file__).parents[2] / "addon"
 DEMO = ("-m", "llm_normalize", "demo")

@@ -19,21 +19,21 @@ from mitmproxy.certs import CertStore
 from desktop_units.machines import Recorded
 from desktop_units.proxied import Mac, Service
 from desktop_units.stores import debian
+from llm_normalize.check import browsers as check_nss
+from llm_normalize.check import ca as check_ca
+from llm_normalize.check import finding as check_finding
+from llm_normalize.check import other_hosts as check_opaque
+from llm_normalize.check import own_proxy as check_proxy
+from llm_normalize.check import pac as check_pac
+from llm_normalize.check import port as check_port
+from llm_normalize.check import programs as check_trust
+from llm_normalize.check import stream as check_stream
+from llm_normalize.check import system_proxy as check_desktop
+from llm_normalize.check import variables as check_variables
+from llm_normalize.check.finding import Finding, Mark, Report, Way
+from llm_normalize.check.programs import Led, Probe
 from llm_normalize.demo import provider as demo_provider
 from llm_normalize.desktop import local_server
-from llm_normalize.desktop.check import browsers as check_nss
-from llm_normalize.desktop.check import ca as check_ca
-from llm_normalize.desktop.check import finding as check_finding
-from llm_normalize.desktop.check import other_hosts as check_opaque
-from llm_normalize.desktop.check import own_proxy as check_proxy
-from llm_normalize.desktop.check import pac as check_pac
-from llm_normalize.desktop.check import port as check_port
-from llm_normalize.desktop.check import programs as check_trust
-from llm_normalize.desktop.check import stream as check_stream
-from llm_normalize.desktop.check import system_proxy as check_desktop
-from llm_normalize.desktop.check import variables as check_variables
-from llm_normalize.desktop.check.finding import Finding, Mark, Report, Way
-from llm_normalize.desktop.check.programs import Led, Probe
 from llm_normalize.desktop.local_server import Answer, Status
 from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.processes import Listener
@@ -142,21 +142,6 @@ def test_marks_are_coloured_where_a_terminal_wants_it(
 )
 def test_no_password_and_no_control_character_is_shown(value: str, shown: str) -> None:
     assert check_finding.masked(value) == shown
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        ("http://127.0.0.1:8080", ("http", "127.0.0.1", 8080)),
-        ("localhost:8080", ("http", "localhost", 8080)),
-        ("https://[::1]", ("https", "::1", 443)),
-        ("corp", ("http", "corp", 80)),
-        ("http://corp:port", None),
-        ("http://", None),
-    ],
-)
-def test_addresses_are_read_as_curl_reads_them(value: str, found: object) -> None:
-    assert check_finding.address(value) == found
 
 
 # -- the port ------------------------------------------------------------------------
@@ -1227,7 +1212,7 @@ def test_the_provider_waits_for_its_client_and_not_for_ever(
     gate = check_stream.Gate()
     gate.between(1)
     assert gate.held
-    gate.again()
+    gate.reset()
     gate.seen.set()
     gate.between(1)
     gate.between(2)

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from desktop_units.machines import Recorded
 from desktop_units.stores import SYSTEMS, Simulated
+from llm_normalize.check import browsers, ca, port, programs, variables
+from llm_normalize.check.finding import Finding, Mark, Way
 from llm_normalize.desktop import local_server, processes
-from llm_normalize.desktop.check import browsers, ca, port, programs, variables
-from llm_normalize.desktop.check.finding import Finding, Mark, Way
 from llm_normalize.desktop.machine import HUNG, Machine
 from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.proxy.settings import ProxyError
@@ -27,7 +27,11 @@ from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
 from llm_normalize.run import ports
 from llm_normalize.run.mitmproxy_options import Listens, Plan
-from llm_normalize.run.upstream_proxy import from_environment
+from llm_normalize.run.upstream_proxy import (
+    UpstreamProxyError,
+    from_environment,
+    upstream,
+)
 from support import Provider, body_script
 
 WAY = Way("127.0.0.1", 8080, ())
@@ -295,6 +299,41 @@ def test_of_two_spellings_the_same_one_counts_for_both(name: str) -> None:
     found = variables.judge(Recorded(system="linux", environ=environ), WAY)
     says = f"{name.lower()}=http://corp.example:3128 leads to another proxy"
     assert says in [each.saw for each in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "saw"),
+    [
+        ("http://proxy.corp:3128", "proxy.corp:3128", "leads to another proxy"),
+        ("proxy.corp:3128", "proxy.corp:3128", "leads to another proxy"),
+        ("https://me:pw@[::2]", "[::2]:443", "leads to another proxy"),
+        ("HTTP://Proxy.corp", "proxy.corp:80", "leads to another proxy"),
+        ("proxy.corp", "", "is no proxy's address"),
+        ("http://proxy.corp:port", "", "is no proxy's address"),
+        ("http://proxy.corp:0", "", "is no proxy's address"),
+        ("http://proxy.corp/x.pac", "", "is no proxy's address"),
+        ("http://a b:1", "", "is no proxy's address"),
+        ("http://", "", "is no proxy's address"),
+        ("gopher://proxy.corp:70", "", "is no proxy's address"),
+        ("socks5://p:1080", "", "by socks5://, through which this one cannot go"),
+        ("socks5h://p", "", "by socks5h://, through which this one cannot go"),
+    ],
+)
+def test_an_address_is_the_same_one_for_all(text: str, place: str, saw: str) -> None:
+    environ = {"HTTPS_PROXY": text, "ALL_PROXY": WAY.url}
+    assert from_environment(environ) == place
+    machine = Recorded(system="linux", environ=environ)
+    assert not variables.lead_here(machine, WAY)
+    (finding,) = [
+        each for each in variables.judge(machine, WAY) if "HTTPS_PROXY" in each.saw
+    ]
+    assert saw in finding.saw
+    assert ("--upstream-proxy" in finding.repair) is bool(place)
+    if place:
+        assert upstream("env:A", {"A": text}).url.endswith(f"://{place}")
+    else:
+        with pytest.raises(UpstreamProxyError, match="is to be http://HOST:PORT"):
+            upstream(text, {})
 
 
 # -- without psutil

@@ -2,6 +2,7 @@
 
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from llm_normalize.text import command_line
 
 ROOT = Path(__file__).parents[2]
 TRUST = f"python3 {shlex.quote(str(ROOT / 'scripts' / 'run.py'))} trust install"
+
+DEBIAN = (
+    "/usr/local/share/ca-certificates/mitmproxy-ca.crt && sudo update-ca-certificates"
+)
 
 
 @pytest.fixture
@@ -79,7 +84,7 @@ def test_commands_of_windows() -> None:
 @pytest.mark.parametrize(
     ("there", "system", "command"),
     [
-        ("", "linux", "sudo install -D -m 0644 /c/mitmproxy-ca-cert.pem "),
+        ("", "linux", f"sudo install -D -m 0644 /c/mitmproxy-ca-cert.pem {DEBIAN}"),
         ("a", "linux", "sudo trust anchor --store /c/mitmproxy-ca-cert.pem"),
         ("", "macos", "security add-trusted-cert -r trustRoot "),
         ("", "windows", "certutil -user -addstore Root "),
@@ -95,10 +100,8 @@ def test_an_addon_folder_alone_names_the_systems_own_command(
     monkeypatch.setattr(command_line, "CHECKOUT", tmp_path / "run.py")
     monkeypatch.setattr(command_line, "_installed", lambda: None)
     (tmp_path / "a").mkdir()
-    folder = str(tmp_path / (there or "none"))
-    monkeypatch.setattr(
-        trust_advice, "_LINUX", {folder: "sudo trust anchor --store {}"}
-    )
+    arch = replace(trust_advice.ARCH, folder=str(tmp_path / (there or "none")))
+    monkeypatch.setattr(trust_advice, "_OTHERS", (arch,))
     found = trust_advice.of(Path("/c"), system=system)
     assert found.install.startswith(command)
     assert "mitmproxy-ca-cert.pem" in found.install

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize.records.masking import is_clean, mask, text_of
-from llm_normalize.text.echo import MASK, Echo
+from llm_normalize.text.echo import ECHO_KEYS, MASK, Echo
 
 # -- text --------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ def test_the_bytes_can_be_had_back_from_the_text(block: bytes) -> None:
 
 # -- masks -------------------------------------------------------------------------
 
-KEYS = ("input", "ctx", "body", "request")
+KEYS = sorted(ECHO_KEYS)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -162,6 +162,11 @@ def test_input_value_of_a_pydantic_message_is_masked() -> None:
         "1 validation error [type=missing, input_value='my prompt', input_type=str]"
     )
     assert "prompt" not in mask(reported)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_text_with_such_a_key_is_not_clean(key: str) -> None:
+    assert not is_clean(json.dumps({key: 1}))
 
 
 def test_text_with_a_secret_is_not_clean() -> None:

@@ -13,6 +13,7 @@ PATH = "/models/acme/v1/responses"
         "",
         "404 page not found\n",
         "<!DOCTYPE html><html><title>The model is not here</title>",
+        "<h1>No model here</h1>",
         '{"detail":"Not Found"}',
         '{"detail":"Not Found","id":"r-1","request_id":"r-1"}',
         "404 page not found (request id r-1)",

@@ -13,19 +13,19 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import taddons, tflow
 
 from llm_normalize.routing.own_address import (
-    address,
     asked_host,
+    forget_hosts,
     is_cross_site,
     is_foreign,
     is_from_proxy,
     is_here,
     is_local,
-    is_loopback,
     is_own_port,
     leads_back,
     names_proxy,
     remember_hosts,
 )
+from llm_normalize.text.loopback import is_loopback
 
 BASE = "http://127.0.0.1:8080"
 
@@ -295,11 +295,21 @@ def test_host_is_the_one_that_the_client_named(given: str, host: str) -> None:
     assert asked_host(request) == host
 
 
-def test_host_is_remembered_once_however_often_the_addon_is_loaded() -> None:
+def test_reload_replaces_what_remembers_hosts() -> None:
     remember_hosts()
-    before = HttpStream.state_wait_for_request_headers
+    before: Any = HttpStream.state_wait_for_request_headers
     remember_hosts()
-    assert HttpStream.state_wait_for_request_headers is before
+    after: Any = HttpStream.state_wait_for_request_headers
+    assert after is not before
+    assert after.__wrapped__ is before.__wrapped__
+
+
+def test_mitmproxy_is_as_it_was_when_hosts_are_forgotten() -> None:
+    remember_hosts()
+    wrapped: Any = HttpStream.state_wait_for_request_headers
+    for _ in range(2):
+        forget_hosts()
+        assert HttpStream.state_wait_for_request_headers is wrapped.__wrapped__
 
 
 def test_host_is_known_although_mitmproxy_puts_another_in_its_place() -> None:
@@ -318,8 +328,3 @@ def test_browser_says_whether_a_page_of_another_site_asks() -> None:
         assert is_cross_site({"sec-fetch-site": said})
     for said in ("none", "same-origin", ""):
         assert not is_cross_site({"sec-fetch-site": said})
-
-
-def test_addresses_are_as_in_urls() -> None:
-    assert address("127.0.0.1", 8080) == "127.0.0.1:8080"
-    assert address("::1", 8080) == "[::1]:8080"

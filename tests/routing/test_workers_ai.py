@@ -96,9 +96,9 @@ def test_no_model_leaves_its_place(model: str) -> None:
 # -- the body ----------------------------------------------------------------------
 
 
-def native(request: Any = None, *, as_body: bool = False, **more: Any) -> Native:
+def native(request: Any = None, **more: Any) -> Native:
     request = request or {"model": LLAMA, "messages": [USER], **more}
-    return native_body(json.dumps(request).encode(), as_body=as_body)
+    return native_body(json.dumps(request).encode())
 
 
 def sent(made: Native) -> Any:
@@ -248,12 +248,6 @@ def test_other_tools_stay(tools: Any) -> None:
     assert sent(native(tools=tools))["tools"] == tools
 
 
-def test_a_whole_answer_is_asked_for_without_a_stream() -> None:
-    made = native(stream=True, stream_options={"include_usage": True}, as_body=True)
-    assert sent(made) == {"messages": [USER]}
-    assert made.dropped == ("stream", "stream_options")
-
-
 # -- messages ----------------------------------------------------------------------
 
 
@@ -397,14 +391,12 @@ MESSAGES = st.lists(
 KEYS = st.sampled_from([*sorted(PARAMETERS), "model", "x"])
 
 
-@given(VALUES | st.dictionaries(KEYS, VALUES), st.booleans())
-def test_any_request_is_translated_or_refused_in_a_sentence(
-    request: Any, as_body: bool
-) -> None:
+@given(VALUES | st.dictionaries(KEYS, VALUES))
+def test_any_request_is_translated_or_refused_in_a_sentence(request: Any) -> None:
     data = json.dumps(request).encode(errors="surrogatepass")
     made, words = None, ""
     try:
-        made = native_body(data, as_body=as_body)
+        made = native_body(data)
     except ValueError as error:
         words = str(error)
     if made is None:

@@ -29,7 +29,7 @@ TOOL = tuple(
     f"../addon/llm_normalize/{name}"
     for name in (
         "cli",
-        "desktop/check/command",
+        "check/command",
         "desktop/service/command",
         "desktop/trust/command",
         "doctor/command",
@@ -38,6 +38,7 @@ TOOL = tuple(
         "run/command",
         "text/command_line",
         "text/console",
+        "text/loopback",
         "text/printable",
     )
 )

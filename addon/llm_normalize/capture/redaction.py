@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ..text.echo import ECHO_FIELD, ECHO_KEYS
 from ..wire.json_scanner import Path, Token, tokens
 from .filler import Arguments, Filler, chars_of, plain_of
 
@@ -18,8 +19,6 @@ _PROTOCOL = re.compile(
     "|provider|owned_by|code|param|status|format"
 )
 """Keys whose strings are no words."""
-_ECHO = {"input", "ctx", "body", "request"}
-"""Keys under which a provider echoes the request."""
 _GIVEN = {"arguments", "input", "parameters"}
 """Keys under which a tool's own words are, keys among them."""
 _NAMES = re.compile(
@@ -51,9 +50,7 @@ _KEYS = re.compile(
 """What looks like a key, an id or a mail address, wherever it stands."""
 _LEAD = re.compile(r"[?&]?(?:[A-Za-z_-]{1,16}=|[A-Za-z]{1,16}(?:[-_]|\s+))?", re.ASCII)
 """What may be shown of it: its kind."""
-_ECHOED = re.compile(
-    r"""['"](?:input|ctx|body|request)\\*['"]\s*:|\binput_value=""", re.ASCII
-)
+_ECHOED = re.compile(rf"{ECHO_FIELD}\s*:|\binput_value=", re.ASCII)
 _SHORT = 8  # characters of a name that hides nothing: "0", "call_1"
 _MOST = 200  # names that are looked for elsewhere, too
 
@@ -161,10 +158,10 @@ class Redaction:
     # -- words -----------------------------------------------------------------------
 
     def _is_wordy(self, token: Token) -> bool:
-        """Tell whether *piece* is made of words that have to go."""
+        """Tell whether *token* is made of words that have to go."""
         path = {each for each in token.path[:-1] if isinstance(each, str)}
         key = _key_of(token.path)
-        if not (self.fill or _ECHO & {*path, key}):
+        if not (self.fill or ECHO_KEYS & {*path, key}):
             return False
         is_given = bool(_GIVEN & path)
         if token.kind == "number":

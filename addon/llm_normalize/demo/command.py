@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..desktop.mitmproxy_program import script
 from ..fixes import FIXES
-from ..run.mitmproxy_program import script
 from ..text.command_line import command_line
 from ..text.console import complain, say
 from . import provider as demo_provider

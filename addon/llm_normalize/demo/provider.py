@@ -8,16 +8,17 @@ made up, and the same for the same request, so that two answers can be compared.
 import contextlib
 import http.server
 import json
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .certificates import write_certificates
+from ..text.loopback import LOCAL
+from .certificates import make_ca, server_context
 
-HOST = "127.0.0.1"
+HOST = LOCAL
+NAME = "provider"
 MODEL = "demo/nim-like-8b"
 PAUSE = 0.04  # seconds between two events: slow enough to be seen streaming
 
@@ -52,9 +53,8 @@ def running(folder: Path, between: Callable[[int], None] = pause) -> Iterator[Pr
         between: Called after each event of a stream with how many were sent; the next
             one is sent when it returns.
     """
-    ca, chain = write_certificates(folder, HOST)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(chain)
+    ca = make_ca(folder, NAME)
+    context = server_context(folder, NAME)
     server = _Server((HOST, 0), _Requests)
     server.between = between
     # Without the handshake: it is the business of each connection's own thread.

@@ -3,20 +3,19 @@
 import collections
 import contextlib
 import http.client
-import json
 import queue
 import re
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from ..desktop.mitmproxy_program import program, script
 from ..run.child import Child
-from ..run.mitmproxy_program import program, script
 from ..run.start_error import StartError
+from . import client
 from .provider import HOST, Provider
 
 LISTENS = re.compile(r"proxy listening at \S+?:(\d+)\.?$")
@@ -162,33 +161,16 @@ def stream(
     Raises:
         DemoError: There was no such answer.
     """
-    context = ssl.create_default_context(cafile=str((proxy or provider).ca))
-    # http.client knows nothing of HTTPS_PROXY and the like, which is wanted here.
-    connection = http.client.HTTPSConnection(
-        HOST, (proxy or provider).port, context=context, timeout=PATIENCE
-    )
-    if proxy:
-        connection.set_tunnel(HOST, provider.port)
+    straight = HOST, provider.port
+    place, target = ((HOST, proxy.port), straight) if proxy else (straight, None)
+    ca = (proxy or provider).ca
     last = proxy.last if proxy else ()
     via = "through the proxy" if proxy else "straight from the provider"
-    headers = {"content-type": "application/json", "authorization": "Bearer demo"}
-    with contextlib.closing(connection):
-        try:
-            sent = json.dumps(asked)
-            connection.request("POST", "/v1/chat/completions", sent, headers)
-            answer = connection.getresponse()
-            if answer.status != http.HTTPStatus.OK:
-                text = answer.read(200).decode(errors="replace")
-                raise DemoError(f"the answer {via} was {answer.status}: {text}.", last)
-            lines = []
-            while line := answer.readline():
-                if line.strip(b"\r\n"):
-                    lines.append(line.decode())
-                elif lines:
-                    yield "".join(lines).rstrip("\n")
-                    lines = []
-            if lines:
-                yield "".join(lines)
-        except (OSError, http.client.HTTPException) as error:
-            sentence = f"the answer {via} broke off: {error!r}."
-            raise DemoError(sentence, last) from error
+    try:
+        yield from client.events(asked, place, target, ca, timeout=PATIENCE)
+    except client.RefusedError as error:
+        sentence = f"the answer {via} was {error.status}: {error.text}."
+        raise DemoError(sentence, last) from error
+    except (OSError, http.client.HTTPException) as error:
+        sentence = f"the answer {via} broke off: {error!r}."
+        raise DemoError(sentence, last) from error

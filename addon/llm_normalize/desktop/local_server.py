@@ -10,10 +10,10 @@ import re
 import socket
 from typing import Any, NamedTuple
 
+from ..text.loopback import LOCAL
 from ..text.printable import brief
 
 NAME = "llm_normalize"
-LOCAL = "127.0.0.1"
 PATIENCE = 3.0
 """Seconds for a connection on this machine, and for a read."""
 MOST = 1 << 18
@@ -70,11 +70,6 @@ class Status(NamedTuple):
 def reachable(host: str) -> str:
     """Return the address at which a server that listens on *host* can be asked."""
     return {"": LOCAL, "0.0.0.0": LOCAL, "::": "::1"}.get(host, host)  # noqa: S104 - a name
-
-
-def spelled(host: str) -> str:
-    """Return *host* as a URL has it."""
-    return f"[{host}]" if ":" in host else host
 
 
 def listens(host: str, port: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ipaddress
 import json
 import os
 import re
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..text.console import say
+from ..text.loopback import is_loopback
 from ..text.printable import escaped
 from .known_providers import PROVIDERS
 
@@ -168,7 +168,7 @@ def _target(parser: _Parser, flags: argparse.Namespace) -> None:
     flags.url = _url(parser, urls[0])
     flags.secret = _key(parser, flags.key, variable)
     parts = urllib.parse.urlsplit(flags.url)
-    plain = parts.scheme == "http" and not _is_loopback(parts.hostname or "")
+    plain = parts.scheme == "http" and not is_loopback(parts.hostname or "")
     if plain and flags.secret and not flags.insecure_http:
         parser.error(
             "http:// would send the key unencrypted to another machine: take https://, "
@@ -190,14 +190,6 @@ def _url(parser: _Parser, given: str) -> str:
     path = parts.path.rstrip("/")
     path = path if path.endswith(PATH) else path + PATH
     return urllib.parse.urlunsplit(parts._replace(path=path, fragment=""))
-
-
-def _is_loopback(host: str) -> bool:
-    """Tell whether *host* is this machine, whoever resolves names."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _key(parser: _Parser, given: str | None, variable: str) -> str:

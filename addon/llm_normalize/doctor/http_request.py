@@ -20,8 +20,8 @@ import certifi
 import h11
 
 from ..run.upstream_proxy import Upstream, UpstreamProxyError, upstream
+from ..text.authority import PORTS, address, netloc
 
-_PORTS = {"http": 80, "https": 443}
 _HEAD = 100 * 1024  # bytes
 _READ = 64 * 1024
 _OTHER_ADDRESS = 0.25  # seconds, after which the next address of a host is tried, too
@@ -47,12 +47,11 @@ class _Place(NamedTuple):
     def of(cls, parts: SplitResult) -> "_Place":
         host = parts.hostname or ""
         host = host if ":" in host else host.encode("idna").decode()
-        port = parts.port or _PORTS[parts.scheme]
+        port = parts.port or PORTS[parts.scheme]
         return cls(host, port, parts.scheme == "https")
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return address(self.host, self.port)
 
 
 @dataclass
@@ -99,8 +98,7 @@ async def posted(
     proxy = _proxy(parts.scheme, place) if may_use_proxy else None
     target = quote(parts.path or "/", safe=_SAFE)
     target += f"?{quote(parts.query, safe=_SAFE)}" if parts.query else ""
-    is_usual = place.port == _PORTS[parts.scheme]
-    host = str(place).removesuffix(f":{place.port}") if is_usual else str(place)
+    host = netloc(parts.scheme, place.host, place.port)
     sent = {"host": host, **headers, "content-length": str(len(body))}
     if proxy and not place.is_tls:  # RFC 9112, 3.2.2: a proxy wants the whole URL
         target = f"http://{host}{target}"

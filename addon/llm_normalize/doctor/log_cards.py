@@ -43,7 +43,7 @@ class _Changed:
     observed: int = 0
     ends: dict[str, int] = field(default_factory=dict)
 
-    def take(self, record: reader.Record) -> None:
+    def add_pair(self, record: reader.Record) -> None:
         """Add a pair."""
         before, after = record.get("before"), record.get("after")
         names = record.get("fixes")
@@ -121,7 +121,7 @@ def cards(given: Iterable[str]) -> Iterator[Card]:
             if flow not in under_way and len(under_way) >= _FLOWS:
                 oldest = next(iter(under_way))
                 groups.setdefault(_OPEN, _Changed()).add(under_way.pop(oldest))
-            under_way.setdefault(flow, _Changed()).take(record)
+            under_way.setdefault(flow, _Changed()).add_pair(record)
         elif record.get("type") == "flow":
             _close(groups, under_way.pop(flow, _Changed()), record)
     for changed in under_way.values():

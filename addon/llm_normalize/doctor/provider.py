@@ -11,7 +11,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from .. import __version__
-from ..routing.own_address import is_loopback
+from ..text.loopback import is_loopback
 from ..text.printable import brief
 from ..wire.content_encoding import CorruptBodyError, Decoder, decoder_for
 from ..wire.json_text import dumps
@@ -147,9 +147,9 @@ class Provider:
             answer.broke = "the connection broke off before the end of the answer"
         assert answer is not None
         if coming is not None and decoder is not None:
-            answer.data = self.secrets.masked_bytes(bytes(coming.data))
             answer.first_ms, answer.last_ms = coming.first, coming.last
             answer.total_ms = coming.since()
+            answer.data = self.secrets.masked_bytes(bytes(coming.data))
         return answer
 
     def _begun(

@@ -13,6 +13,7 @@ from ..exchange.exchange import Exchange
 from ..exchange.settings import Settings
 from ..exchange.stream.stream_rewriter import Rewriter
 from ..fixes import FIXES
+from ..records.pair_rows import Row
 from ..records.snapshot import KEY
 from ..records.statistics import Stats
 from ..wire.json_text import dumps
@@ -29,23 +30,6 @@ _SETTINGS = Settings(
     strict=False,
     log=None,
 )
-
-
-@dataclass(frozen=True)
-class Pair:
-    """An event that was changed.
-
-    Attributes:
-        n: Its place; of one that was added, the place of the event before.
-        fixes: The fixes that changed it.
-        before: Its bytes as received; None for one that was added.
-        after: What was sent in its place.
-    """
-
-    n: int
-    fixes: list[str]
-    before: bytes | None
-    after: list[bytes]
 
 
 @dataclass(frozen=True)
@@ -67,7 +51,7 @@ class Repaired:
     data: bytes | None
     events: int
     fixes: dict[str, int]
-    pairs: list[Pair]
+    pairs: list[Row]
     warnings: list[str]
 
 
@@ -109,10 +93,7 @@ def repaired(answer: Answer) -> Repaired:
         data=out,
         events=seen["events"],
         fixes=dict(seen["fixes"]),
-        pairs=[
-            Pair(n, fixes, before, after)
-            for n, _, fixes, before, after, *_ in seen["pairs"]
-        ],
+        pairs=[Row.from_stored(each) for each in seen["pairs"]],
         warnings=warnings.found,
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import conformance
 from ..records.difference import Change
+from ..text.html_text import is_page
 from .answer import JSON_TYPE, STREAM_TYPE, Answer
 from .repaired_answer import CONTENT_TYPE, PENDING, Repaired, repaired
 
@@ -16,7 +17,7 @@ LEFT = "left"
 NONE = "no verdict"
 
 _FAULT = re.compile(r"([a-z-]+): (?:event (-?\d+) )?(.*)", re.DOTALL)
-_PAGE = re.compile(rb"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
+_BEGINNING = 1024  # bytes in which a web page says that it is one
 _PASSING = {
     HTTPStatus.PAYMENT_REQUIRED,
     HTTPStatus.REQUEST_TIMEOUT,
@@ -105,7 +106,7 @@ def _judge(verdict: Verdict) -> None:
     if answer.broke:
         verdict.left.append(Fault("transport", answer.broke))
     unanswered = _request(verdict)
-    if _PAGE.match(answer.data):
+    if is_page(answer.data[:_BEGINNING].decode(errors="replace")):
         verdict.notes.append("that is a web page: is the URL right?")
     if verdict.left:
         verdict.word = LEFT

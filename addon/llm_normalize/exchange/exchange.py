@@ -1,8 +1,10 @@
 """One exchange: a client's request, its answer, and all that is known of both.
 
 It is made when the request's headers arrive, and closed once: in `response`, in `error`,
-at a reload, or when mitmproxy ends. No state of a flow is anywhere else; `open_exchanges`
-finds the exchange of a flow.
+at a reload, or when mitmproxy ends. `open_exchanges` finds the exchange of a flow. State
+of a flow is elsewhere only where mitmproxy has no hook for it: a request has its key
+(`routing.saved_flow_guard`) and the `Host` that its client sent (`routing.own_address`);
+and `message_body` remembers by its message what is wrong with a body.
 """
 
 from dataclasses import dataclass, replace

@@ -27,8 +27,9 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
 8. Figures, then what rides on other repairs: null fields, unknown fields, openings of
    which all of this left the role alone, and events left empty.
-9. Bodies and errors have fixes of their own; those of the ending, and of an error's
-   status, act by name.
+9. Bodies and errors have fixes of their own. Those of a stream's ending act at the moments
+   that they name, wherever they stand here; `repair/body.py` finds that of an error's
+   status by its name.
 """
 
 from ..repair.fix import Fix
@@ -326,7 +327,7 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "minutes without an event",
-        "mitmproxy lets an addon send only when something comes.",
+        "the provider takes its time; newlines keep the connection (`normalize_keepalive`).",
     ),
     (
         "lines over 64 KiB",

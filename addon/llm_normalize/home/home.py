@@ -25,7 +25,6 @@ from ..routing.gate import is_asked, is_list, refusal
 from ..routing.hosts import Hosts
 from ..routing.own_address import (
     LOOP,
-    address,
     is_foreign,
     is_from_proxy,
     is_local,
@@ -34,6 +33,7 @@ from ..routing.own_address import (
     names_proxy,
 )
 from ..routing.routes import Routes
+from ..text.authority import address
 from . import client_pages, pac, rendering
 from .probe import HOST, PATTERN, Probe, serves
 from .rendering import Visit

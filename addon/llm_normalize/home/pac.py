@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 
 from ..routing.hosts import HostPattern
+from ..text.authority import address
 
 TYPE = "application/x-ns-proxy-autoconfig"
 
@@ -75,5 +76,4 @@ def script(
 
 def upstream(scheme: str, host: str, port: int) -> str:
     """Return the way through another proxy, in the words of such a file."""
-    named = f"[{host}]" if ":" in host else host
-    return f"{'HTTPS' if scheme == 'https' else 'PROXY'} {named}:{port}"
+    return f"{'HTTPS' if scheme == 'https' else 'PROXY'} {address(host, port)}"

@@ -16,21 +16,49 @@ VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 """What Python (and much else), requests and Node take the file from."""
 WITHOUT = "without a desktop (a server, a container, WSL), in the shell that starts the client"
 ALONE = "Python and curl trust this CA alone then"
-_COPY = "sudo install -D -m 0644 {{}} {}/mitmproxy-ca.{} && sudo {}"
-_DEBIAN = _COPY.format(
-    "/usr/local/share/ca-certificates", "crt", "update-ca-certificates"
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """A folder from which a Linux takes the CAs that its user adds.
+
+    Attributes:
+        folder: The folder.
+        suffix: How a file's name ends there; empty where the command names the file itself.
+        update: The command that reads it.
+    """
+
+    folder: str
+    suffix: str
+    update: tuple[str, ...]
+
+    def command(self, file: str) -> str:
+        """Return what adds *file*, which is quoted."""
+        update = f"sudo {' '.join(self.update)}"
+        if not self.suffix:
+            return f"{update} {file}"
+        copy = f"{self.folder}/mitmproxy-ca{self.suffix}"
+        return f"sudo install -D -m 0644 {file} {copy} && {update}"
+
+
+DEBIAN = Anchors(
+    "/usr/local/share/ca-certificates", ".crt", ("update-ca-certificates",)
 )
-_LINUX = {
-    "/etc/ca-certificates/trust-source": "sudo trust anchor --store {}",
-    **{
-        folder: _COPY.format(folder, "pem", update)
-        for folder, update in (
-            ("/etc/pki/ca-trust/source/anchors", "update-ca-trust"),
-            ("/etc/pki/trust/anchors", "update-ca-certificates"),
-        )
-    },
-}
-"""By their folders: Arch, Fedora, openSUSE; all others do as Debian does."""
+FEDORA = Anchors(
+    "/etc/pki/ca-trust/source/anchors", ".pem", ("update-ca-trust", "extract")
+)
+SUSE = Anchors("/etc/pki/trust/anchors", ".pem", ("update-ca-certificates",))
+ARCH = Anchors("/etc/ca-certificates/trust-source", "", ("trust", "anchor", "--store"))
+_OTHERS = (ARCH, FEDORA, SUSE)
+"""Those that their folders tell apart; all others do as Debian does."""
+MACOS = (
+    "security", "add-trusted-cert", "-r", "trustRoot", "-p", "ssl", "-p", "basic", "-k",
+)  # fmt: skip
+"""What adds a file to a keychain, which follows, as does the file."""
+KEYCHAIN = ("Library", "Keychains", "login.keychain-db")
+"""The user's keychain, below the user's folder."""
+WINDOWS = ("-user", "-addstore", "Root")
+"""By which arguments Windows' certutil adds the file that follows."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +165,8 @@ def _by_system(file: str, system: str) -> str:
     """Return the system's own command."""
     shown = quoted(file, system=system)
     if system == "windows":
-        return f"certutil -user -addstore Root {shown}"
+        return f"certutil {' '.join(WINDOWS)} {shown}"
     if system == "macos":
-        keychain = "~/Library/Keychains/login.keychain-db"
-        policies = "-p ssl -p basic"
-        return (
-            f"security add-trusted-cert -r trustRoot {policies} -k {keychain} {shown}"
-        )
-    for folder, install in _LINUX.items():
-        if Path(folder).is_dir():
-            return install.format(shown)
-    return _DEBIAN.format(shown)
+        return f"{' '.join(MACOS)} ~/{'/'.join(KEYCHAIN)} {shown}"
+    known = (each for each in _OTHERS if Path(each.folder).is_dir())
+    return next(known, DEBIAN).command(shown)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mitmproxy import connection, tls
 
-from ..routing.own_address import address
+from ..text.authority import address
 from ..text.printable import brief
 from . import trust_advice
 

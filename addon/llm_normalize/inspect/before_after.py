@@ -6,23 +6,18 @@ has not the form that the addon gives it is no record.
 """
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from mitmproxy import contentviews, http
+from mitmproxy import contentviews
 
 from ..fixes import FIXES
 from ..records.difference import Change, aligned, changes
-from ..records.flow_metadata import ENDS, AnswerMetadata, read_metadata
+from ..records.flow_metadata import AnswerMetadata
 from ..records.masking import text_of
 from ..records.pair_rows import Row
 from ..text.printable import brief, escaped
-
-type Refresh = Callable[[http.HTTPFlow], None]
-"""Lets a flow that is on its way tell all that there is by now."""
-
-BLANK = " "
-"""A blank line: mitmweb shows none where there is nothing at all."""
+from .answer_view import BLANK, AnswerView, broken_off
 
 _WIDE = 400
 """Characters that are shown of a line of an event."""
@@ -32,18 +27,10 @@ _LINES = 12
 _ABOUT = {fix.name: fix for fix in FIXES}
 
 
-class BeforeAfter(contentviews.Contentview):
-    """Summary of the fixes, then each changed event before and after.
-
-    Args:
-        refresh: Called with a flow before it is shown.
-    """
+class BeforeAfter(AnswerView):
+    """Summary of the fixes, then each changed event before and after."""
 
     name = "Before/After"
-    syntax_highlight = "none"
-
-    def __init__(self, refresh: Refresh = lambda _: None) -> None:
-        self._refresh = refresh
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
         """Return the view's text.
@@ -51,31 +38,17 @@ class BeforeAfter(contentviews.Contentview):
         Raises:
             ValueError: The message is no answer that the addon looked at.
         """
-        record = record_of(metadata, self._refresh)
+        record = self.record(metadata)
         if record is None:
             raise ValueError("not an answer that llm_normalize looked at")
         return "\n".join([*_summary(record), *_events(record)]) + "\n"
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
         """Come first where something was repaired, be there where nothing was."""
-        record = record_of(metadata, self._refresh)
+        record = self.record(metadata)
         if record is None:
             return -1
         return 10 if record["fixes"] or record["request"] else 0.1
-
-
-def record_of(
-    metadata: contentviews.Metadata, refresh: Refresh = lambda _: None
-) -> AnswerMetadata | None:
-    """Return what the addon recorded of a response; None if it is none of its answers."""
-    flow = metadata.flow
-    if (
-        not isinstance(flow, http.HTTPFlow)
-        or metadata.http_message is not flow.response
-    ):
-        return None
-    refresh(flow)
-    return read_metadata(flow.metadata, is_live=bool(flow.live))
 
 
 def _summary(record: AnswerMetadata) -> Iterator[str]:
@@ -131,12 +104,6 @@ def _end(record: AnswerMetadata) -> str:
     broken = broken_off(record)
     shown = ends.get(record["end"], escaped(record["end"]))
     return f"{status}{kind}, {f'ended early: {broken}' if broken else shown}"
-
-
-def broken_off(record: AnswerMetadata) -> str:
-    """Return who broke an answer off, in words; nothing if nobody has."""
-    words = "" if record["end"] == "error" else ENDS.get(record["end"], "")
-    return brief(record.get("why") or words) if words else ""
 
 
 def _events(record: AnswerMetadata) -> Iterator[str]:

@@ -21,7 +21,7 @@ from ..repair.stream_to_body import Contents, contents_of
 from ..text.printable import escaped
 from ..wire.content_encoding import beginning
 from ..wire.json_text import Json, dumps
-from .before_after import BLANK, Refresh, broken_off, record_of
+from .answer_view import BLANK, AnswerView, broken_off
 
 _MOST = 2000
 """Lines that are shown of a text: a page has to stay readable."""
@@ -32,18 +32,10 @@ _WIDE = 96
 _AS_IT_IS: Any = {"replace_whitespace": False, "drop_whitespace": False}
 
 
-class Transcript(contentviews.Contentview):
-    """Text, reasoning, tool calls, finish reason and usage, choice by choice.
-
-    Args:
-        refresh: Called with a flow before it is shown.
-    """
+class Transcript(AnswerView):
+    """Text, reasoning, tool calls, finish reason and usage, choice by choice."""
 
     name = "Transcript"
-    syntax_highlight = "none"
-
-    def __init__(self, refresh: Refresh = lambda _: None) -> None:
-        self._refresh = refresh
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
         """Return the view's text.
@@ -51,7 +43,7 @@ class Transcript(contentviews.Contentview):
         Raises:
             ValueError: The message is no answer to a chat completion.
         """
-        record = record_of(metadata, self._refresh)
+        record = self.record(metadata)
         if not _is_answer(metadata, record):
             raise ValueError("not an answer to a chat completion")
         is_running = record is not None and record["end"] == "running"
@@ -71,7 +63,7 @@ class Transcript(contentviews.Contentview):
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
         """Come before raw events, and behind what was repaired."""
-        return 0.5 if data and _is_answer(metadata, record_of(metadata)) else -1
+        return 0.5 if data and _is_answer(metadata, self.record(metadata)) else -1
 
 
 def _so_far(response: http.Response) -> bytes:

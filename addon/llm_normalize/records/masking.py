@@ -5,15 +5,11 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..text.echo import MASK, Echo
+from ..text.echo import ECHO_FIELD, ECHO_KEYS, MASK, Echo
 
 _MASK = rf"\1: {MASK}"
 _DECODER = json.JSONDecoder()
-_MASKED = frozenset(("input", "ctx", "body", "request"))
-# Quoted at any depth: an error message may be JSON in a JSON string.
-_ECHO = re.compile(
-    r"""(['"](?:input|ctx|body|request)\\*['"])\s*:\s*.*|\binput_value=.*""", re.DOTALL
-)
+_ECHO = re.compile(rf"({ECHO_FIELD})\s*:\s*.*|\binput_value=.*", re.DOTALL)
 # What an answer has, whosever form it is in; what only an error has.
 _ANSWER = (
     "choices", "response", "output", "data", "content", "text", "delta", "candidates",
@@ -48,8 +44,12 @@ def text_of(block: bytes) -> str:
 def is_clean(text: str, secrets: Iterable[str] = ()) -> bool:
     """Tell whether *text* surely has nothing to mask, sooner than `mask` can."""
     if ('"' in text or "'" in text or "input_value" in text) and (
-        "input" in text or "request" in text or "body" in text or "ctx" in text
-    ):
+        "input" in text
+        or "request" in text
+        or "body" in text
+        or "ctx" in text
+        or "url" in text
+    ):  # each of ECHO_KEYS has one of these in it
         return False
     for secret in secrets:  # noqa: SIM110 - a third of what `any` takes
         if secret in text:
@@ -195,7 +195,7 @@ def _value(value: Any, echo: Echo | None, *, is_error: bool) -> Any:
 def _masked(value: Any) -> Any:
     if isinstance(value, dict):
         return {
-            key: MASK if key in _MASKED else _masked(each)
+            key: MASK if key in ECHO_KEYS else _masked(each)
             for key, each in value.items()
         }
     if isinstance(value, list):

@@ -9,6 +9,8 @@ is, too, though it speaks of the model ("not supported by this API").
 
 import re
 
+from ..text.html_text import is_page
+
 _MISSING = 404
 _NOT_ALLOWED = 405
 STATUSES = (_MISSING, _NOT_ALLOWED)
@@ -22,7 +24,6 @@ _SOUGHT = re.compile(
     re.IGNORECASE,
 )
 """What a request may name that is not there."""
-_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 
 
 def is_path_missing(status: int, body: bytes, path: str, model: str) -> bool:
@@ -37,7 +38,7 @@ def is_path_missing(status: int, body: bytes, path: str, model: str) -> bool:
     if status != _MISSING:
         return status == _NOT_ALLOWED
     words = body.decode(errors="replace").replace("\\/", "/")
-    if _CHAT in words or _PAGE.match(words):
+    if _CHAT in words or is_page(words):
         return True
     words = words.replace(path, "")
     return not (_SOUGHT.search(words) or (model and model in words))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..text.echo import Echo
+from ..text.echo import ECHO_KEYS, Echo
 from ..wire.json_text import Json, loads
 from . import message_refusals as form
 
@@ -21,7 +21,6 @@ _QUOTED_JSON = 24  # letters of JSON that are no coincidence
 LARGE = 64 * 1024
 """Bytes of an error body that are looked at."""
 
-_ECHOES = {"input", "ctx", "url", "body", "request", "input_value", "request_body"}
 _UNKNOWN = {"unsupported_parameter", "unknown_parameter", "extra_forbidden"}
 _EXTRA = re.compile(r"extra (?:inputs|fields) (?:are )?not permitted", re.IGNORECASE)
 
@@ -184,7 +183,7 @@ class _Reader:
                 self._paths.append(named)
                 return
             for key, each in value.items():
-                if key not in _ECHOES:
+                if key not in ECHO_KEYS:
                     self._read(each, deep - 1)
 
     def _read_text(self, text: str, deep: int) -> None:

@@ -10,12 +10,13 @@ from mitmproxy.proxy import mode_specs
 
 from ..chat.endpoint import is_chat_request
 from ..chat.errors.errors import wrapped
+from ..text.loopback import is_loopback
 from ..text.printable import brief
 from ..wire.json_text import dumps
 from . import cors
 from .certificate_proof import is_proven
 from .keys import Secret, is_let_in
-from .own_address import is_cross_site, is_here, is_loopback
+from .own_address import is_cross_site, is_here
 from .routes import is_reverse
 
 logger = logging.getLogger(__name__)

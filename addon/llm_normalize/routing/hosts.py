@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..text.authority import address
+
 # Of Google Cloud, whose hosts are `REGION-aiplatform.googleapis.com`.
 _REGIONS = (
     "africa-south1", "asia-east1", "asia-east2", "asia-northeast1", "asia-northeast2",
@@ -161,9 +163,7 @@ class HostPattern:
 
     def __str__(self) -> str:
         name = ".".join(reversed(self.labels))
-        name = f"[{name}]" if ":" in name else name
-        port = "" if self.port is None else f":{self.port}"
-        return f"{'*.' if self.open_start else ''}{name}{port}"
+        return f"{'*.' if self.open_start else ''}{address(name, self.port)}"
 
     def matches(self, host: str, port: int | None) -> bool:
         """Tell whether *host* and *port* are meant."""

@@ -15,8 +15,9 @@ from ..wire.content_encoding import LARGEST, beginning
 from .keys import Secret
 
 _LEAST = 6  # characters of what is a key
-_MOST = 64 * 1024  # bytes of a text that are searched for other spellings
 _GOOD = range(200, 300)
+SEARCHED = 64 * 1024
+"""Bytes of a text, at its beginning, that are searched for other spellings."""
 
 type Field = tuple[bytes, bytes]
 
@@ -37,7 +38,7 @@ def without(data: bytes, key: bytes, *, is_thorough: bool = True) -> bytes:
     for each in spellings(secret):
         data = data.replace(each.encode("latin-1"), mask)
     # Byte by byte, so that places in the text are places in the data.
-    text = data[:_MOST].decode("latin-1")
+    text = data[:SEARCHED].decode("latin-1")
     if not (is_thorough or may_pack(text, secret)):
         return data
     end = len(data)

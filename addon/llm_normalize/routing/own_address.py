@@ -1,6 +1,5 @@
 """Which requests are to the proxy itself, and who may ask what of it."""
 
-import contextlib
 import functools
 import ipaddress
 import re
@@ -15,14 +14,13 @@ from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 
-type _Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
+from ..text.loopback import ip_of, is_loopback, name_of
 
 _FORWARDED = re.compile(
     r"forwarded|via|x-forwarded-.+|x-real-ip|.+-client-ip|.+-connecting-ip"
 )
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""
-_LOOPBACK = ("localhost", "ip6-localhost", "ip6-loopback")
 LOOP = "This name leads to the proxy itself."
 """The error of a connection that is not made."""
 _HOST = "llm_normalize_host"
@@ -32,18 +30,9 @@ _HOST = "llm_normalize_host"
 # -- hosts -------------------------------------------------------------------------
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether *host* is this machine's loopback, however it is spelled."""
-    name = _name(host)
-    ip = _ip(name)
-    if ip is None:
-        return name in _LOOPBACK or name.endswith(".localhost")  # RFC 6761, 6.3
-    return ip.is_loopback
-
-
 def is_address(host: str) -> bool:
     """Tell whether *host* is an IP address: no resolver is asked for it."""
-    return _ip(_name(host)) is not None
+    return ip_of(name_of(host)) is not None
 
 
 def is_here(host: str) -> bool:
@@ -51,11 +40,11 @@ def is_here(host: str) -> bool:
 
     Nobody is asked: another name, that only a resolver leads here, is not known.
     """
-    name = _name(host)
+    name = name_of(host)
     own = socket.gethostname().lower()
     if is_loopback(name) or (name and name in (own, f"{own}.local")):
         return True
-    ip = _ip(name)
+    ip = ip_of(name)
     if ip is None or ip.is_multicast:
         return False
     return ip.is_unspecified or _is_own(str(ip))
@@ -72,31 +61,6 @@ def _is_own(address: str) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _name(host: str) -> str:
-    """Return *host* as a resolver reads it: lower case, in ASCII, without a last dot."""
-    with contextlib.suppress(UnicodeError):
-        host = host.encode("idna").decode()  # also digits and dots of other scripts
-    return host.strip("[]").rstrip(".").lower()
-
-
-def _ip(name: str) -> _Ip | None:
-    """Return the address that *name* spells, in any form that a resolver takes.
-
-    `127.1`, `2130706433`, `0x7f.1` and `0177.0.0.1` are one and the same, and so is
-    what IPv6 has for an address of IPv4.
-    """
-    try:
-        found = ipaddress.ip_address(name)
-    except ValueError:
-        try:  # what follows a space, `inet_aton` does not read
-            return ipaddress.IPv4Address(socket.inet_aton(name.replace(" ", "?")))
-        except (OSError, ValueError):
-            return None
-    if isinstance(found, ipaddress.IPv6Address):
-        return found.ipv4_mapped or found
-    return found
 
 
 # -- requests to the proxy ---------------------------------------------------------
@@ -132,7 +96,7 @@ def leads_to(host: str, listens: str) -> bool:
     Another server may have the same port of another address. Which one a name of this
     machine has is for a resolver to say: it may be any.
     """
-    ip, end = _ip(_name(host)), _ip(_name(listens))
+    ip, end = ip_of(name_of(host)), ip_of(name_of(listens))
     any_of_both = ip is None or ip.is_unspecified or end is None or end.is_unspecified
     return is_here(host) and (any_of_both or ip == end)
 
@@ -167,7 +131,7 @@ def is_from_proxy(client: connection.Client) -> bool:
 
 def _end(place: tuple[Any, ...]) -> tuple[str, int]:
     """Return an end of a connection as both its sides name it."""
-    return str(_ip(place[0]) or place[0]), place[1]
+    return str(ip_of(place[0]) or place[0]), place[1]
 
 
 def is_local(flow: http.HTTPFlow) -> bool:
@@ -209,9 +173,8 @@ def remember_hosts() -> None:
     A reverse proxy's requests have it no more when the first hook runs: mitmproxy puts
     the upstream's there (proxy/layers/http/__init__.py, `state_wait_for_request_headers`).
     """
+    forget_hosts()  # the addon may be loaded anew
     wait = HttpStream.state_wait_for_request_headers
-    if hasattr(wait, _HOST):
-        return  # the addon is loaded anew
 
     @functools.wraps(wait)
     def remember(stream: HttpStream, event: RequestHeaders) -> CommandGenerator[None]:
@@ -223,12 +186,14 @@ def remember_hosts() -> None:
     HttpStream.state_wait_for_request_headers = remember  # type: ignore[method-assign]
 
 
+def forget_hosts() -> None:
+    """Let mitmproxy's streams be as they were, also those of the package before a reload."""
+    wait: Any = HttpStream.state_wait_for_request_headers
+    if hasattr(wait, _HOST):
+        HttpStream.state_wait_for_request_headers = wait.__wrapped__  # type: ignore[method-assign]
+
+
 def asked_host(request: http.Request) -> str:
     """Return the host that the client of *request* named in its `Host`; maybe none."""
     given = getattr(request, _HOST, request.host_header) or ""
     return url.parse_authority(given, check=False)[0]
-
-
-def address(host: str, port: int) -> str:
-    """Return the address of *host* and *port* as a URL has it."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 from mitmproxy import http
 from mitmproxy.proxy import mode_specs
 
+from ..text.authority import PORTS, netloc
 from .hosts import HostPattern
 from .model_names import fits
 
 NATIVE = "workers-ai:"
 """What a target begins with that speaks a protocol of its own."""
 
-_PORTS = {"http": 80, "https": 443}
 _ROOT = re.compile(r"/v1(?=/|\?|$)")
 _VERSION = re.compile(r"(?:api/)?v\d+/?\Z")  # a base path, and no model
 
@@ -66,7 +66,7 @@ class Target:
             port = parts.port
         except ValueError as error:
             raise ValueError(f"{shown(url)!r} is no URL ({error})") from None
-        if parts.scheme not in _PORTS or not parts.hostname:
+        if parts.scheme not in PORTS or not parts.hostname:
             raise ValueError(f"{shown(url)!r} is no URL; give https://host/base")
         if parts.username or parts.password:
             raise ValueError("a key has its place in normalize_keys, not in the URL")
@@ -75,14 +75,13 @@ class Target:
         if not re.fullmatch(r"[\x21-\x7e]*", url):
             raise ValueError(f"{shown(url)!r} has characters that no URL may have")
         base = parts.path.rstrip("/")
-        found = port or _PORTS[parts.scheme]
+        found = port or PORTS[parts.scheme]
         return cls(parts.scheme, parts.hostname, found, base, is_native)
 
     @property
     def netloc(self) -> str:
         """The host, and the port where it is not the scheme's own."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+        return netloc(self.scheme, self.host, self.port)
 
     def path(self, asked: str) -> str:
         """Return the path for what was *asked* for: `/v1` is the client's base."""

@@ -34,7 +34,6 @@ _MESSAGE = frozenset((
     "role", "content", "name", "tool_call_id", "tool_calls", "function_call", "refusal",
     "audio", "reasoning", "reasoning_content",
 ))  # fmt: skip
-_STREAMING = ("stream", "stream_options")
 _TOOLING = ("tool_choice", "parallel_tool_calls")
 _SEEDS = 9_999_999_999
 _LEAST = 0.001  # of `top_p`
@@ -73,12 +72,11 @@ def native_path(base_path: str, model: str) -> str:
         raise ValueError("The model's name is no valid text.") from None
 
 
-def native_body(body: bytes, *, as_body: bool = False) -> Native:
+def native_body(body: bytes) -> Native:
     """Return OpenAI's request *body* as the native API takes it.
 
     Args:
         body: The JSON body of a chat/completions request.
-        as_body: Whether to ask for one body instead of a stream, whatever *body* asks.
 
     Raises:
         ValueError: It cannot be translated; the message is a sentence for the client.
@@ -91,8 +89,7 @@ def native_body(body: bytes, *, as_body: bool = False) -> Native:
         raise ValueError("A message of the request is no object.")
     fields = _Fields()
     request.pop("model", None)
-    unwanted = {*(_STREAMING if as_body else ()), *_useless(request)}
-    fields.keep(request, "", PARAMETERS - unwanted)
+    fields.keep(request, "", PARAMETERS - {*_useless(request)})
     _limits(request, fields)
     _format(request, fields)
     _tools(request, fields)

@@ -134,7 +134,7 @@ class Supervised(Child):
         try:
             return super().__enter__()
         except StartError:
-            self._hear_again()
+            self._restore_handlers()
             raise
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
@@ -171,7 +171,7 @@ class Supervised(Child):
         for number in self._before:
             signal.signal(number, signal.SIG_IGN)
 
-    def _hear_again(self) -> None:
+    def _restore_handlers(self) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -184,7 +184,7 @@ class Supervised(Child):
         self.ignore_signals()
         if not (self._is_signalled and self.ends_within(GRACE)):
             super().__exit__(kind, error, trace)
-        self._hear_again()
+        self._restore_handlers()
         return isinstance(error, _Signalled)
 
 

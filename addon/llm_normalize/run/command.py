@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from .. import __version__, cli
 from ..text.command_line import CHECKOUT, NAME
 from ..text.console import complain
+from ..text.loopback import LOCAL
 
-LOCAL = "127.0.0.1"
 DASHES = "-\u2010\u2013\u2014"  # also what a word processor makes of two
 SWITCHES = ("pac", "system_proxy", "restore")
 OTHERS = ("demo", "check", "script")
@@ -139,7 +139,7 @@ def main(given: Sequence[str]) -> int:
         return cli.main(["check", *given])
     # Here, since they bring mitmproxy.
     if flags.script:
-        from .mitmproxy_program import script  # noqa: PLC0415
+        from ..desktop.mitmproxy_program import script  # noqa: PLC0415
 
         print(script())
         return 0

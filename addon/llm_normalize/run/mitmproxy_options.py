@@ -20,9 +20,9 @@ from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy import mode_specs
 from mitmproxy.tools import cmdline
 
+from ..text.loopback import LOCAL
 from .start_error import StartError
 
-LOCAL = "127.0.0.1"
 PAGE = 8081  # mitmweb's own
 LARGEST = 65535
 FORWARD = ("regular", "upstream")

@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 from ..desktop.local_server import reachable
 from ..desktop.machine import System
+from ..desktop.mitmproxy_program import script
 from ..home import trust_advice
+from ..text.authority import address
 from ..text.command_line import CHECKOUT
 from .mitmproxy_options import FORWARD, Listens, Plan
-from .mitmproxy_program import script
 
 ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 
@@ -36,8 +37,8 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
     if first.mode == "reverse" and first.port is not None:
         upstream = _base(first.data)
         return [
-            f"{program} listens on {_place(first)} for {upstream}",
-            f"  client: http://{_reached(first)} for {upstream} in its base URL",
+            f"{program} listens on {_listening_address(first)} for {upstream}",
+            f"  client: http://{_reachable_address(first)} for {upstream} in its base URL",
             f"  no certificate is needed; {more}",
         ]
     trust = f"  trust: {_install(ways, plan)}, or for one program {_trust(ways, plan)}"
@@ -47,9 +48,9 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
             trust,
             f"  {more}",
         ]
-    home = f"http://{_reached(first)}/"
+    home = f"http://{_reachable_address(first)}/"
     return [
-        f"{program} listens on {_place(first)}; its home page: {home}",
+        f"{program} listens on {_listening_address(first)}; its home page: {home}",
         trust,
         f"  programs: {_programs(ways, home.rstrip('/'))}; {more}",
     ]
@@ -86,14 +87,12 @@ def _trust(ways: Ways, plan: Plan) -> str:
     return f"{one} (Node: NODE_EXTRA_CA_CERTS)"
 
 
-def _place(listens: Listens) -> str:
-    host = listens.host or "*"
-    return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
+def _listening_address(listens: Listens) -> str:
+    return address(listens.host or "*", listens.port)
 
 
-def _reached(listens: Listens) -> str:
-    host = reachable(listens.host)
-    return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
+def _reachable_address(listens: Listens) -> str:
+    return address(reachable(listens.host), listens.port)
 
 
 def _base(data: str) -> str:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from ..desktop import processes
 from ..desktop.local_server import fetch, reachable, status
-from .mitmproxy_options import LOCAL, Listens, Plan
+from ..text.loopback import LOCAL
+from .mitmproxy_options import Listens, Plan
 
 
 class Taken(NamedTuple):

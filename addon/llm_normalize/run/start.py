@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from ..desktop.machine import Machine
+from ..desktop.mitmproxy_program import program, script
 from ..desktop.proxy.systems import choose
+from ..text.authority import address
 from ..text.console import complain, say
+from ..text.loopback import HOSTS, LOCAL
 from . import next_steps, ports, upstream_proxy
 from .announcer import beside, until_serving
 from .child import become
-from .mitmproxy_options import LOCAL, Plan, misspelled, plan, refusal
-from .mitmproxy_program import program, script
+from .mitmproxy_options import Plan, misspelled, plan, refusal
 from .start_error import StartError
 from .upstream_auth import VARIABLE
 
@@ -93,7 +95,7 @@ def _unconfigured(name: str, arguments: list[str]) -> Plan:
 
 
 def _own(port: int | None) -> set[str]:
-    return {f"{host}:{port}" for host in (LOCAL, "localhost", "[::1]")}
+    return {address(host, port) for host in HOSTS}
 
 
 def ensure_free(planned: Plan) -> None:

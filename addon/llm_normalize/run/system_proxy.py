@@ -17,9 +17,9 @@ from ..desktop.proxy.settings import InForce, ProxyError, Target
 from ..desktop.proxy.systems import choose
 from ..text.command_line import command_line
 from ..text.console import complain, say
+from ..text.loopback import LOCAL
 from . import next_steps, ports
 from .child import Supervised
-from .mitmproxy_options import LOCAL
 from .start import Start, alone, ensure_free, ensure_writable, goes_on, hint
 from .start_error import StartError
 from .upstream_proxy import from_environment

@@ -1,7 +1,6 @@
 """The proxy that a network already has: its address, and its password, which nobody gets to see."""
 
 import os
-import urllib.parse
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -40,57 +39,23 @@ def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
         url = environ.get(name, "")
         if not url:
             raise UpstreamProxyError(f"--upstream-proxy: {where} is not set")
-    parts = _parts(url)
-    if parts is None:
+    found = variables.parse(url)
+    if found is None or not found.is_http:
         raise UpstreamProxyError(
             f"{where} is to be http://HOST:PORT or https://HOST:PORT"
         )
-    scheme, place, auth = parts
-    if auth and url is given:
+    if found.auth and url is given:
         raise UpstreamProxyError(
             "--upstream-proxy has a password, which every program on this machine could "
             "read on the command line: put the URL into a variable, and give env:NAME"
         )
-    return Upstream(f"{scheme}://{place}", auth)
-
-
-def _parts(url: str) -> tuple[str, str, str] | None:
-    """Return scheme, host:port and name:password of *url*, None if it is none."""
-    is_whole = "://" in url
-    try:
-        split = urllib.parse.urlsplit(url if is_whole else "http://" + url)
-        default = {"http": 80, "https": 443}[split.scheme]
-        # A word alone is no address, whatever it was meant to be.
-        port = split.port if split.port is not None or not is_whole else default
-    except (KeyError, ValueError):
-        return None
-    host = split.hostname
-    if (
-        not host
-        or not port
-        or split.path not in {"", "/"}
-        or split.query
-        or split.fragment
-    ):
-        return None
-    if set(host) & set(" \t'\"\\@"):
-        return None
-    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    if split.username is None:
-        return split.scheme, place, ""
-    name = urllib.parse.unquote(split.username)
-    return split.scheme, place, f"{name}:{urllib.parse.unquote(split.password or '')}"
-
-
-def address(url: str) -> str:
-    """Return the host:port of a proxy's *url*, nothing secret; empty if it is none."""
-    parts = _parts(url.strip())
-    return parts[1] if parts else ""
+    return Upstream(found.url, found.auth)
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> str:
-    """Return the host:port of the proxy that the variables name; empty for none."""
-    for name in ("HTTPS_PROXY", "ALL_PROXY"):
-        if found := address(variables.value(environ, name)):
-            return found
-    return ""
+    """Return the host:port of the proxy that the variables name; empty for none.
+
+    One that is not spoken to by HTTP is none: mitmproxy cannot go through it.
+    """
+    found = variables.of_https(environ)
+    return found.place if found is not None and found.is_http else ""

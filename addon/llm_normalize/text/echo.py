@@ -14,6 +14,12 @@ from typing import Any
 from .letters import Folded, Span, folded, packed
 
 MASK = "***"
+ECHO_KEYS = frozenset(
+    ("body", "ctx", "input", "input_value", "request", "request_body", "url")
+)
+"""Keys under which a provider's error repeats its request."""
+ECHO_FIELD = rf"""['"](?:{"|".join(sorted(ECHO_KEYS))})\\*['"]"""
+"""A regular expression: such a key, quoted at any depth, as in JSON in a JSON string."""
 MOST = 64 * 1024
 """Characters of a text that are compared."""
 

@@ -3,6 +3,9 @@
 import html
 import re
 
+_BEGINS = re.compile(
+    r"\s*<(?:(?:!doctype|html|head|body|title|h1|center|pre|p)\b|\?xml)", re.IGNORECASE
+)
 _MARKUP = re.compile(r"<(?:(script|style)\b|(!--)|[^<>]*>)", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _ENDS = {
@@ -12,6 +15,11 @@ _ENDS = {
 }
 # `int` refuses a few thousand digits, and `unescape` with it.
 _LONG_NUMBER = re.compile(r"&#[0-9]{8,}+;?")
+
+
+def is_page(text: str) -> bool:
+    """Tell whether *text* begins as a web page does."""
+    return _BEGINS.match(text) is not None
 
 
 def shown(text: str) -> str:

@@ -8,12 +8,12 @@ of tokens for the answer that is too large by itself.
 import re
 from collections.abc import Iterator
 
+from ...text.echo import ECHO_KEYS
 from ...wire.json_text import Json
 from ..chunks.chunk import Chunk
 
 CODE = "context_length_exceeded"
 _OTHER_STATUS = {"401", "402", "403", "404", "408", "409", "429", "503", "529"}
-_ECHOES = {"input", "ctx", "url", "body", "request", "input_value", "request_body"}
 _CODES = re.compile(
     rf"{CODE}|exceed_context_size_error|(?:model_)?context_window_exceeded"
     r"|(?:model_)?max_prompt_tokens_exceeded|tokens_limit_reached|prompt_too_long"
@@ -118,7 +118,7 @@ def _texts(value: Json, deep: int) -> Iterator[str]:
             yield from _texts(each, deep - 1)
     elif deep and isinstance(value, dict):
         for key, each in value.items():
-            if key not in _ECHOES:
+            if key not in ECHO_KEYS:
                 yield from _texts(each, deep - 1)
 
 

@@ -7,7 +7,7 @@ the services in use, which scutil(8) prints.
 import re
 from typing import override
 
-from ..local_server import spelled
+from ...text.authority import bracketed
 from ..machine import Result
 from .settings import (
     InForce,
@@ -150,7 +150,7 @@ class MacOs(Settings):
         for kind in ("HTTP", "HTTPS"):
             if found.get(f"{kind}Enable") == "1" and found.get(f"{kind}Proxy"):
                 port = found.get(f"{kind}Port", "80")
-                proxy = f"{spelled(found[f'{kind}Proxy'])}:{port}"
+                proxy = f"{bracketed(found[f'{kind}Proxy'])}:{port}"
         if found.get("ProxyAutoConfigEnable") == "1":
             pac = found.get("ProxyAutoConfigURLString", "")
         return InForce(proxy, pac, found.get("ProxyAutoDiscoveryEnable") == "1")

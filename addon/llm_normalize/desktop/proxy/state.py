@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...records.file_lock import lock
-from .. import processes
+from .. import private_file, processes
 from ..processes import ProcessError, Started
 from .settings import ProxyError, Values
 
@@ -136,16 +136,9 @@ def write(folder: Path, state: State) -> None:
         ProxyError: It cannot be written.
     """
     path = folder / NAME
-    new = folder / f"{NAME}.{os.getpid()}"
     text = json.dumps({"v": VERSION, **dataclasses.asdict(state)}, indent=1)
     try:
-        number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-        _sync(folder)
+        private_file.write(path, text + "\n")
     except OSError as error:
         raise ProxyError(f"cannot write {path}: {error.strerror}") from error
 
@@ -154,14 +147,4 @@ def remove(folder: Path) -> None:
     """Remove the state in *folder*: what was there is there again."""
     with contextlib.suppress(OSError):
         (folder / NAME).unlink()
-        _sync(folder)
-
-
-def _sync(folder: Path) -> None:
-    """Make sure that a name in *folder* outlives a loss of power, where that is possible."""
-    with contextlib.suppress(OSError):
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)
+        private_file.sync(folder)

@@ -3,12 +3,11 @@
 import argparse
 import contextlib
 import difflib
-import os
 import time
 from pathlib import Path
 
 from ...text.command_line import command_line
-from .. import local_server
+from .. import local_server, private_file
 from ..machine import NOT_STARTED, Machine
 from . import other_systems, unit
 from .plan import ServiceError, plan
@@ -101,19 +100,6 @@ def _journal(machine: Machine) -> list[str]:
 # Install
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with os.fdopen(
-            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w"
-        ) as file:
-            file.write(text)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def install(machine: Machine, flags: argparse.Namespace, arguments: list[str]) -> None:
     """Write the unit, start it, and see it listen.
 
@@ -142,7 +128,8 @@ def install(machine: Machine, flags: argparse.Namespace, arguments: list[str]) -
             f"something listens on {made.listens.host}:{made.listens.port} already: stop "
             "it, or take another port with -p."
         )
-    _write(path, text)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    private_file.write(path, text)
     _systemctl(machine, "daemon-reload")
     # A service that gave up starts again only after this; one that is new has no state.
     machine.run(["systemctl", "--user", "reset-failed", unit.NAME])

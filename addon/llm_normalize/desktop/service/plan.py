@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ...run.mitmproxy_program import program, script
-from ..local_server import LOCAL
+from ...text.loopback import LOCAL
 from ..machine import Machine
+from ..mitmproxy_program import program, script
 from ..trust.authority import confdir_of
 from . import unit
 

@@ -300,7 +300,7 @@ class Arch(_Bundled):
 
     @override
     def plan(self) -> list[list[str]]:
-        return self.as_root(["trust", "anchor", "--store", self.file])
+        return self.as_root([*trust_advice.ARCH.update, self.file])
 
     @override
     def remove(self, entry: Entry) -> str:
@@ -357,43 +357,51 @@ def system(machine: Machine, certificate: Certificate, confdir: Path) -> Store:
         certificate: What it is to trust.
         confdir: mitmproxy's folder.
     """
-    common = ("system",)
     root = machine.root_folder
     etc = root / "etc"
 
-    def anchors(
-        folder: str, suffix: str
+    def store(
+        known: trust_advice.Anchors,
     ) -> tuple[str, str, Machine, Certificate, Path]:
-        place = str(root / folder / f"{certificate.name}{suffix}")
-        return (*common, place, machine, certificate, confdir)
+        folder = _below(root, known.folder)
+        place = folder / f"{certificate.name}{known.suffix}" if known.suffix else folder
+        return "system", str(place), machine, certificate, confdir
 
-    if machine.find("update-ca-certificates") and (etc / "debian_version").exists():
+    def is_here(known: trust_advice.Anchors) -> bool:
+        has_folder = _below(root, known.folder).is_dir()
+        return has_folder and machine.find(known.update[0]) is not None
+
+    debian = trust_advice.DEBIAN
+    if machine.find(debian.update[0]) and (etc / "debian_version").exists():
         return Debian(
-            *anchors("usr/local/share/ca-certificates", ".crt"),
+            *store(debian),
             bundle=etc / "ssl/certs/ca-certificates.crt",
             java=etc / "ssl/certs/java/cacerts",
-            update=("update-ca-certificates",),
+            update=debian.update,
             conf=etc / "ca-certificates.conf",
         )
-    if machine.find("update-ca-trust") and (etc / "pki/ca-trust/source").is_dir():
+    if is_here(trust_advice.FEDORA):
         return Anchors(
-            *anchors("etc/pki/ca-trust/source/anchors", ".pem"),
+            *store(trust_advice.FEDORA),
             bundle=etc / "pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
             java=etc / "pki/ca-trust/extracted/java/cacerts",
-            update=("update-ca-trust", "extract"),
+            update=trust_advice.FEDORA.update,
         )
-    if machine.find("trust") and (etc / "ca-certificates/trust-source").is_dir():
-        bundle = etc / "ca-certificates/extracted/tls-ca-bundle.pem"
-        place = str(etc / "ca-certificates/trust-source")
-        java = etc / "ssl/certs/java/cacerts"
+    if is_here(trust_advice.ARCH):
         return Arch(
-            *common, place, machine, certificate, confdir, bundle=bundle, java=java
+            *store(trust_advice.ARCH),
+            bundle=etc / "ca-certificates/extracted/tls-ca-bundle.pem",
+            java=etc / "ssl/certs/java/cacerts",
         )
-    if machine.find("update-ca-certificates") and (etc / "pki/trust/anchors").is_dir():
+    if is_here(trust_advice.SUSE):
         return Anchors(
-            *anchors("etc/pki/trust/anchors", ".pem"),
+            *store(trust_advice.SUSE),
             bundle=root / "var/lib/ca-certificates/ca-bundle.pem",
             java=root / "var/lib/ca-certificates/java-cacerts",
-            update=("update-ca-certificates",),
+            update=trust_advice.SUSE.update,
         )
-    return Other(*common, str(root), machine, certificate, confdir)
+    return Other("system", str(root), machine, certificate, confdir)
+
+
+def _below(root: Path, folder: str) -> Path:
+    return root / folder.removeprefix("/")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import override
 
+from ...home.trust_advice import KEYCHAIN, MACOS
 from ..machine import Machine
 from .certificate import Certificate, read
 from .record import Entry
@@ -51,9 +52,7 @@ class Keychain(Store):
 
     @override
     def plan(self) -> list[list[str]]:
-        policies = ["-p", "ssl", "-p", "basic"]
-        add = ["add-trusted-cert", "-r", "trustRoot", *policies, "-k", self.place]
-        return [["security", *add, self.file]]
+        return [[*MACOS, self.place, self.file]]
 
     @override
     def remove(self, entry: Entry) -> str:
@@ -73,5 +72,5 @@ class Keychain(Store):
 
 def system(machine: Machine, certificate: Certificate, confdir: Path) -> Store:
     """Return the user's keychain."""
-    place = machine.home / "Library" / "Keychains" / "login.keychain-db"
+    place = machine.home.joinpath(*KEYCHAIN)
     return Keychain("system", str(place), machine, certificate, confdir)

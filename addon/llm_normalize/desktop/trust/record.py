@@ -7,12 +7,12 @@ it, too.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from .. import private_file
 from .authority import folder
 from .certificate import Certificate, read
 
@@ -107,14 +107,7 @@ class Record:
                 {**asdict(each), "sha256": each.certificate.sha256} for each in entries
             ]
             text = json.dumps({"version": 1, "installed": described}, indent=1)
-            new = self.path.with_suffix(".new")
-            new.unlink(missing_ok=True)
-            number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(number, "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-                file.flush()
-                os.fsync(number)
-            new.replace(self.path)
+            private_file.write(self.path, text + "\n")
         except OSError as error:
             raise RecordError(f"{self.path}: {error.strerror or error}") from error
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import override
 
+from ...home.trust_advice import WINDOWS
 from ..machine import Machine
 from .certificate import Certificate
 from .record import Entry
@@ -31,8 +32,10 @@ class Roots(Store):
     """The user's roots; Windows asks in a window of its own."""
 
     def _certutil(self, *arguments: str) -> list[str]:
-        program = system_root(self.machine) + r"\System32\certutil.exe"
-        return [program, "-user", *arguments]
+        return [self._program(), "-user", *arguments]
+
+    def _program(self) -> str:
+        return system_root(self.machine) + r"\System32\certutil.exe"
 
     @override
     def state(self) -> Status:
@@ -53,7 +56,7 @@ class Roots(Store):
 
     @override
     def plan(self) -> list[list[str]]:
-        return [self._certutil("-addstore", "Root", self.file)]
+        return [[self._program(), *WINDOWS, self.file]]
 
     @override
     def remove(self, entry: Entry) -> str:

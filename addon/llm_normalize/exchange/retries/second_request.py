@@ -43,7 +43,7 @@ from mitmproxy.utils import human
 from ...chat.endpoint import is_event_stream
 from ...chat.errors.errors import phrase
 from ...routing.certificate_proof import has_proven, is_proven
-from ...routing.own_address import address
+from ...text.authority import address
 from ..answer.running_answer import ArrivingBody
 from ..disconnect import client_left
 from ..outage import reason_of

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import certifi
 
-from ...text.printable import brief
-from ..local_server import spelled
-from ..machine import Machine
-from ..trust import status as trust_status
-from ..trust.certificate import read
+from ..desktop.machine import Machine
+from ..desktop.trust import status as trust_status
+from ..desktop.trust.certificate import read
+from ..text.authority import address
+from ..text.printable import brief
 from .ca import Authority
 from .finding import Finding, Mark, Way, install, trusting, variable
 from .handshakes import NODE, PYTHON
@@ -115,7 +115,7 @@ def _curl(machine: Machine, probe: Probe) -> str:
 
 
 def _openssl(machine: Machine, probe: Probe) -> str:
-    proxy = f"{spelled(probe.way.host)}:{probe.way.port}"
+    proxy = address(probe.way.host, probe.way.port)
     command = ["openssl", "s_client", "-brief", "-proxy", proxy]
     command += ["-connect", f"{probe.host}:443", "-servername", probe.host]
     command += ["-verify_return_error", "-verify_hostname", probe.host]

@@ -13,13 +13,13 @@ from pathlib import Path
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from ...demo import proxy as demo_proxy
-from ...demo.provider import Provider
-from ...demo.proxy import DemoError, Proxy
-from ...routing.hosts import PROVIDERS
-from ...text.command_line import command_line
-from ...text.printable import brief
-from ..machine import Machine
+from ..demo import proxy as demo_proxy
+from ..demo.provider import Provider
+from ..demo.proxy import DemoError, Proxy
+from ..desktop.machine import Machine
+from ..routing.hosts import PROVIDERS
+from ..text.command_line import command_line
+from ..text.printable import brief
 from .finding import Finding, Mark
 
 PREFIX = "llm-normalize-check-"

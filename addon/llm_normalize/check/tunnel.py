@@ -4,20 +4,19 @@ import contextlib
 import socket
 from collections.abc import Iterator
 
-from ..local_server import MOST, PATIENCE, spelled
+from ..desktop.local_server import MOST, PATIENCE
+from ..text.authority import address
 
 
 @contextlib.contextmanager
-def tunnel(
-    proxy: tuple[str, int], host: str, port: int, patience: float = PATIENCE
-) -> Iterator[socket.socket]:
+def tunnel(proxy: tuple[str, int], host: str, port: int) -> Iterator[socket.socket]:
     """Open a tunnel by CONNECT to *host*, for TLS.
 
     Raises:
         OSError: The proxy does not listen, or refuses; the message says which.
     """
-    with socket.create_connection(proxy, patience) as connection:
-        target = f"{spelled(host)}:{port}"
+    with socket.create_connection(proxy, PATIENCE) as connection:
+        target = address(host, port)
         head = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n"
         connection.sendall(head.encode("ascii"))
         got = b""

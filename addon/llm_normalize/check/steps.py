@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ...demo import provider as demo_provider
-from ...demo.provider import HOST
-from ...demo.proxy import DemoError
-from ...text.command_line import command_line
-from .. import local_server, processes
-from ..local_server import Status
-from ..machine import Machine
+from ..demo import provider as demo_provider
+from ..demo.provider import HOST
+from ..demo.proxy import DemoError
+from ..desktop import local_server, processes
+from ..desktop.local_server import Status
+from ..desktop.machine import Machine
+from ..text.command_line import command_line
 from . import (
     browsers,
     other_hosts,

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from ...text.printable import brief
-from ..machine import Machine
-from ..trust import status as trust_status
-from ..trust.nss import PACKAGES, Database, certutil
+from ..desktop.machine import Machine
+from ..desktop.trust import status as trust_status
+from ..desktop.trust.nss import PACKAGES, Database, certutil
+from ..text.printable import brief
 from .ca import Authority
 from .finding import Finding, Mark, install
 

@@ -4,19 +4,15 @@ The provider is the demo's. It sends its second event only after the client has 
 first, so that no clock decides whether the proxy lets events pass as they come.
 """
 
-import contextlib
 import http.client
-import json
-import ssl
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...demo import readings
-from ...demo.provider import HOST, MODEL, Provider
-from ...text.printable import brief
-from ..local_server import MOST, PATIENCE
+from ..demo import client, readings
+from ..demo.provider import HOST, MODEL, Provider
+from ..desktop.local_server import PATIENCE
+from ..text.printable import brief
 from .finding import Finding, Mark, Way
 
 STEP = "stream"
@@ -46,8 +42,8 @@ class Gate:
         if sent == 1 and not self.seen.wait(HOLD):
             self.held = True
 
-    def again(self) -> None:
-        """Stand as at first."""
+    def reset(self) -> None:
+        """Forget what an earlier client has had."""
         self.seen.clear()
         self.held = False
 
@@ -80,45 +76,25 @@ def ask(way: Way, provider: Provider, gate: Gate, ca: Path) -> Got:
     Raises:
         Refused: There was no stream.
     """
-    gate.again()
+    gate.reset()
     events: list[str] = []
     late = False
     try:
-        for event in _events(way, provider.port, ca):
+        target = HOST, provider.port
+        for event in client.events(
+            ASKED, (way.host, way.port), target, ca, timeout=HOLD + PATIENCE
+        ):
             if not events:
                 late = gate.held
                 gate.seen.set()
             events.append(event)
+    except client.RefusedError as error:
+        raise Refused(f"status {error.status}: {brief(error.text)}") from error
     except (OSError, http.client.HTTPException) as error:
         raise Refused(brief(str(error) or repr(error))) from error
     finally:
         gate.seen.set()
     return Got(events, late)
-
-
-def _events(way: Way, port: int, ca: Path) -> Iterator[str]:
-    context = ssl.create_default_context(cafile=str(ca))
-    connection = http.client.HTTPSConnection(
-        way.host, way.port, context=context, timeout=HOLD + PATIENCE
-    )
-    connection.set_tunnel(HOST, port)
-    headers = {"content-type": "application/json", "authorization": "Bearer check"}
-    with contextlib.closing(connection):
-        sent = json.dumps(ASKED)
-        connection.request("POST", "/v1/chat/completions", sent, headers)
-        answer = connection.getresponse()
-        if answer.status != http.HTTPStatus.OK:
-            text = answer.read(400).decode(errors="replace")
-            raise Refused(f"status {answer.status}: {brief(text)}")
-        lines: list[str] = []
-        while line := answer.readline(MOST):
-            if line.strip(b"\r\n"):
-                lines.append(line.decode(errors="replace"))
-            elif lines:
-                yield "".join(lines).rstrip("\r\n")
-                lines = []
-        if lines:
-            yield "".join(lines).rstrip("\r\n")
 
 
 def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Finding:

@@ -3,9 +3,9 @@
 import json
 import re
 
-from ...text.printable import brief
-from .. import local_server
-from ..machine import Machine
+from ..desktop import local_server
+from ..desktop.machine import Machine
+from ..text.printable import brief
 from .finding import Finding, Mark, Way, run
 
 STEP = "PAC"

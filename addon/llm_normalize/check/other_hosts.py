@@ -8,16 +8,17 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...demo.certificates import write_certificates
-from ...routing.hosts import Hosts
-from ...text.printable import brief
-from ..local_server import PATIENCE
+from ..demo.certificates import make_ca, server_certificate
+from ..desktop.local_server import PATIENCE
+from ..routing.hosts import Hosts
+from ..text.loopback import LOCAL
+from ..text.printable import brief
 from .finding import Finding, Mark, Way
 from .tunnel import tunnel
 
 STEP = "other hosts"
-HERE = "127.0.0.1"
-NAMES = (HERE, "localhost")
+NAME = "other-host"
+NAMES = (LOCAL, "localhost")
 
 
 def judge(way: Way, folder: Path, opens: str) -> Finding:
@@ -94,12 +95,13 @@ def _certificate(way: Way, host: str, port: int) -> bytes:
 @contextlib.contextmanager
 def _serving(folder: Path) -> Iterator[tuple[int, bytes]]:
     """Run a server for TLS; yield its port, and its certificate's SHA-256."""
-    _, chain = write_certificates(folder, HERE)
+    make_ca(folder, NAME)
+    chain = server_certificate(folder, NAME)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     pem = chain.read_text(encoding="ascii")
     der = ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN CERT") :])
-    with socket.create_server((HERE, 0)) as server:
+    with socket.create_server((LOCAL, 0)) as server:
         thread = threading.Thread(target=_answer, args=(server, context), daemon=True)
         thread.start()
         try:

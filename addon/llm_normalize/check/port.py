@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...text.command_line import command_line
-from ...text.printable import brief
-from .. import local_server, processes
-from ..local_server import NAME, Status
-from ..machine import Machine
-from ..processes import Listener
+from ..desktop import local_server, processes
+from ..desktop.local_server import NAME, Status
+from ..desktop.machine import Machine
+from ..desktop.processes import Listener
+from ..text.command_line import command_line
+from ..text.printable import brief
 from .finding import DEFAULT, Finding, Mark, Way, start
 
 STEP = "port"

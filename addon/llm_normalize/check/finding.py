@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
-from urllib.parse import urlsplit
 
-from ...home import trust_advice
-from ...routing import own_address
-from ...text.command_line import command_line
-from ...text.console import styled
-from ...text.printable import brief
-from ..local_server import spelled
-from ..machine import Machine
-from ..trust import authority
+from ..desktop.machine import Machine
+from ..desktop.trust import authority
+from ..home import trust_advice
+from ..text.authority import address
+from ..text.command_line import command_line
+from ..text.console import styled
+from ..text.loopback import is_loopback
+from ..text.printable import brief
 
 DEFAULT = 8080  # mitmproxy's port
 WIDTH = 14  # columns of a step's name
@@ -68,18 +67,12 @@ class Way:
     @property
     def url(self) -> str:
         """The address as a setting has it."""
-        return f"http://{spelled(self.host)}:{self.port}"
+        return f"http://{address(self.host, self.port)}"
 
     def is_here(self, host: str, port: int) -> bool:
         """Tell whether a setting that says *host* and *port* means this proxy."""
-        named = host.strip("[]").lower()
-        both = is_loopback(named) and is_loopback(self.host)
-        return port == self.port and (both or named == self.host)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether *host* names this machine to itself."""
-    return own_address.is_loopback(host.strip("[]").lower())
+        both = is_loopback(host) and is_loopback(self.host)
+        return port == self.port and (both or host.strip("[]").lower() == self.host)
 
 
 # Words
@@ -89,24 +82,6 @@ def masked(value: str) -> str:
     """Return a proxy's address without its name and password, and without a query."""
     place, mark, _ = CREDENTIALS.sub(r"\g<1>***@", value).partition("?")
     return brief(f"{place}{mark}***" if mark else place)
-
-
-def address(value: str, default: int = 80) -> tuple[str, str, int] | None:
-    """Return the scheme, host and port that a proxy setting names, None if it is none.
-
-    Args:
-        value: With or without a scheme, as curl reads it.
-        default: The port where it names none.
-    """
-    try:
-        parts = urlsplit(value if "://" in value else f"http://{value}")
-        port = parts.port
-    except ValueError:
-        return None
-    if not parts.hostname:
-        return None
-    scheme = parts.scheme.lower()
-    return scheme, parts.hostname, port or (443 if scheme == "https" else default)
 
 
 def variable(machine: Machine, name: str, value: str) -> str:

@@ -1,19 +1,19 @@
 """The proxy setting of the desktop, as run switches it; nothing is written."""
 
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
-from ...text.printable import brief
-from .. import local_server
-from ..local_server import spelled
-from ..machine import Machine
-from ..proxy.settings import InForce, ProxyError, Settings
-from ..proxy.systems import choose
+from ..desktop import local_server
+from ..desktop.machine import Machine
+from ..desktop.proxy.settings import InForce, ProxyError, Settings
+from ..desktop.proxy.systems import choose
+from ..desktop.proxy.variables import Address, parse
+from ..text.loopback import is_loopback
+from ..text.printable import brief
 from .finding import (
     Finding,
     Mark,
     Way,
-    address,
-    is_loopback,
     masked,
     run,
     variable,
@@ -56,8 +56,17 @@ def leads_here(desktop: Desktop | None, way: Way) -> bool:
     """Tell whether programs that follow the desktop come to the proxy."""
     if desktop is None:
         return False
-    found = address(desktop.value) if desktop.value else None
-    return found is not None and way.is_here(found[1], found[2])
+    found = _address(desktop.value)
+    return found is not None and way.is_here(found.host, found.port)
+
+
+def _address(value: str) -> Address | None:
+    """Return where a setting's proxy, or the server of its PAC file, listens."""
+    try:
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+    except ValueError:
+        return None
+    return parse(f"{parts.scheme}://{parts.netloc}")
 
 
 def judge(
@@ -76,19 +85,18 @@ def judge(
     is_pac = bool(desktop.found.pac)
     says = f"{desktop.settings.name}: {'PAC file ' * is_pac}{masked(desktop.value)}"
     off = desktop.settings.off(desktop.found)
-    found = address(desktop.value)
+    found = _address(desktop.value)
     if found is None:
         return Finding(Mark.FAIL, STEP, f"{says} is no address", off)
-    _, host, port = found
-    if is_loopback(host) and not local_server.listens(host, port):
+    if is_loopback(found.host) and not local_server.listens(found.host, found.port):
         saw = f"{says}: nothing listens there, programs that follow it are cut off "
         saw += "or go past the proxy"
-        return Finding(Mark.FAIL, STEP, saw, f"{off}, or: {run(machine, port)}")
+        return Finding(Mark.FAIL, STEP, saw, f"{off}, or: {run(machine, found.port)}")
     if leads_here(desktop, way):
         return Finding(Mark.OK, STEP, f"{says} leads here")
     repair = run(machine, way.port, "--pac" if is_pac else "--system-proxy")
-    if not is_pac and not is_loopback(host):
-        repair += f" --upstream-proxy http://{spelled(host)}:{port}"
+    if not is_pac and not is_loopback(found.host):
+        repair += f" --upstream-proxy {found.url}"
     return Finding(Mark.WARN, STEP, f"{says} leads to another proxy", repair)
 
 

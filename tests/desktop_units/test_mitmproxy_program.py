@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.run import mitmproxy_program
-from llm_normalize.run.mitmproxy_program import program, script
+from llm_normalize.desktop import mitmproxy_program
+from llm_normalize.desktop.mitmproxy_program import program, script
 
 
 @pytest.mark.parametrize("name", ["mitmdump", "mitmweb", "mitmproxy"])

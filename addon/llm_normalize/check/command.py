@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ...text.command_line import command_line
-from ...text.console import complain
+from ..text.command_line import command_line
+from ..text.console import complain
 
 
 def parse(given: Sequence[str]) -> None:
@@ -31,10 +31,11 @@ def main(given: Sequence[str]) -> int:
     """Check the path to the proxy that `run` would start; return the exit code."""
     parse(given)
     # Here, since they need what parse does not: see scripts/run.py.
-    from ...run import command, start  # noqa: PLC0415
-    from ...run.start_error import StartError  # noqa: PLC0415
-    from ..local_server import LOCAL, reachable  # noqa: PLC0415
-    from ..machine import Machine  # noqa: PLC0415
+    from ..desktop.local_server import reachable  # noqa: PLC0415
+    from ..desktop.machine import Machine  # noqa: PLC0415
+    from ..run import command, start  # noqa: PLC0415
+    from ..run.start_error import StartError  # noqa: PLC0415
+    from ..text.loopback import LOCAL  # noqa: PLC0415
     from .finding import Report  # noqa: PLC0415
     from .steps import walk  # noqa: PLC0415
 

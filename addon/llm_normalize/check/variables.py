@@ -2,15 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from .. import local_server
-from ..machine import Machine
-from ..proxy.variables import spelled, value
+from ..desktop import local_server
+from ..desktop.machine import Machine
+from ..desktop.proxy.variables import of_https, parse, spelled, value
+from ..text.loopback import HOSTS, is_loopback
 from .finding import (
     Finding,
     Mark,
     Way,
-    address,
-    is_loopback,
     masked,
     run,
     unset,
@@ -19,16 +18,14 @@ from .finding import (
 
 STEP = "variables"
 NAMES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-LOCAL = ("localhost", "127.0.0.1", "::1")
 NODE = "NODE_USE_ENV_PROXY"
 KNOWS = "process.stdout.write(String(process.allowedNodeEnvironmentFlags.has(%r)))"
 
 
 def lead_here(machine: Machine, way: Way) -> bool:
     """Tell whether https:// of this shell's programs goes to the proxy."""
-    text = value(machine.environ, "HTTPS_PROXY") or value(machine.environ, "ALL_PROXY")
-    found = address(text) if text else None
-    return found is not None and way.is_here(found[1], found[2])
+    found = of_https(machine.environ)
+    return found is not None and way.is_here(found.host, found.port)
 
 
 def judge(machine: Machine, way: Way) -> list[Finding]:
@@ -73,26 +70,29 @@ def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
     counts = spelled(machine.environ, name)
     says = f"{counts}={masked(text)}"
     right = variable(machine, counts, way.url)
-    found = address(text)
+    found = parse(text)
     if found is None:
         return Finding(Mark.FAIL, STEP, f"{says} is no proxy's address", right)
-    scheme, host, port = found
-    if way.is_here(host, port):
-        if scheme == "http":
+    if way.is_here(found.host, found.port):
+        if found.scheme == "http":
             return None
-        saw = f"{says}: {scheme}:// is not how this proxy is spoken to"
+        saw = f"{says}: {found.scheme}:// is not how this proxy is spoken to"
         return Finding(Mark.FAIL, STEP, saw, right)
-    if is_loopback(host):
-        if not local_server.listens(host.strip("[]"), port):
+    if is_loopback(found.host):
+        if not local_server.listens(found.host, found.port):
             saw = f"{says}: nothing listens there, this shell's programs are cut off"
             repair = f"{right}, or: {unset(machine, *_set(machine, name))}"
             return Finding(Mark.FAIL, STEP, saw, repair)
         saw = f"{says} leads to another program on this machine"
         return Finding(Mark.WARN, STEP, saw, right)
     saw = f"{says} leads to another proxy"
-    # A password stays where it is, and off every command line.
-    upstream = f"env:{counts}" if "@" in text else f"http://{host}:{port}"
-    repair = f"{run(machine)} --upstream-proxy {upstream}, and {right}"
+    repair = right
+    if found.is_http:
+        # A password stays where it is, and off every command line.
+        upstream = f"env:{counts}" if "@" in text else found.url
+        repair = f"{run(machine)} --upstream-proxy {upstream}, and {right}"
+    else:
+        saw += f", by {found.scheme}://, through which this one cannot go"
     return Finding(Mark.WARN, STEP, saw, repair)
 
 
@@ -124,8 +124,8 @@ def _excluded(machine: Machine, way: Way) -> Iterable[Finding]:
     listed = entries(value(machine.environ, "NO_PROXY"))
     past = {each: _hit(each, way.hosts) for each in listed if _hit(each, way.hosts)}
     others = [each for each in listed if each not in past]
-    lacking = [each for each in LOCAL[:2] if each not in listed and "*" not in listed]
-    wanted = [*others, *(each for each in LOCAL if each not in others)]
+    lacking = [each for each in HOSTS[:2] if each not in listed and "*" not in listed]
+    wanted = [*others, *(each for each in HOSTS if each not in others)]
     repair = variable(machine, spelled(machine.environ, "NO_PROXY"), ",".join(wanted))
     for entry, host in past.items():
         saw = f"NO_PROXY has {masked(entry)}: {host} goes past the proxy, unrepaired"

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...home.trust_advice import CERTIFICATE
-from ...text.command_line import command_line
-from ..local_server import Status
-from ..machine import Machine
-from ..trust import authority
-from ..trust.authority import KEYS, AuthorityError
-from ..trust.certificate import Certificate
+from ..desktop.local_server import Status
+from ..desktop.machine import Machine
+from ..desktop.trust import authority
+from ..desktop.trust.authority import KEYS, AuthorityError
+from ..desktop.trust.certificate import Certificate
+from ..home.trust_advice import CERTIFICATE
+from ..text.command_line import command_line
 from .finding import DEFAULT, Finding, Mark, install, start
 
 STEP = "CA"
