@@ -1,4 +1,4 @@
-"""What the workshop may import: the package, and of the tests their judge alone."""
+"""What scripts may import: the package, and of the tests their judge alone."""
 
 import ast
 from collections.abc import Iterator
@@ -8,8 +8,9 @@ import pytest
 
 from workshop import ROOT, SCRIPTS
 
-MODULES = sorted((SCRIPTS / "workshop").rglob("*.py"))
-TESTS = {path.stem for path in (ROOT / "tests").iterdir()} - {"workshop"}
+MODULES = sorted(SCRIPTS.rglob("*.py"))
+OWN = {path.stem for path in MODULES if path.parent == SCRIPTS} | {"workshop"}
+TESTS = {path.stem for path in (ROOT / "tests").iterdir()} - OWN
 MAY = {"judge", "deploy.drain"}
 """`deploy` is a folder of the scripts, too: what is shipped for a deployment."""
 
@@ -24,11 +25,12 @@ def imported(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
-def test_workshop_knows_of_the_tests_their_judge_alone(path: Path) -> None:
+def test_scripts_know_of_the_tests_their_judge_alone(path: Path) -> None:
     names = {each for each in imported(path) if each.partition(".")[0] in TESTS}
     assert not {each for each in names if not MAY & {each, each.partition(".")[0]}}
 
 
 def test_path_is_changed_in_one_place() -> None:
-    texts = {path: path.read_text(encoding="utf-8") for path in MODULES}
+    inside = [path for path in MODULES if path.is_relative_to(SCRIPTS / "workshop")]
+    texts = {path: path.read_text(encoding="utf-8") for path in inside}
     assert [path.parent.name for path, text in texts.items() if "sys.path.append" in text or "sys.path.insert" in text] == ["workshop"]  # fmt: skip
