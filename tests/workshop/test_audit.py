@@ -1,6 +1,5 @@
 """The audit of packages in scripts/check.py, without a network and without pip-audit."""
 
-import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -20,8 +19,7 @@ HOLE = {"id": "PYSEC-2026-1", "fix_versions": ["2", "3"]}
 @pytest.fixture
 def audit(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module, on a machine whose packages fit together."""
-    load("_bootstrap")  # finds its neighbours from now on
-    module = importlib.import_module("workshop.release.audit")
+    module = load("workshop.release.audit")
     monkeypatch.setattr(module, "inconsistent", lambda: "")
     monkeypatch.setenv("NO_PROXY", "*")
     return module

@@ -1,6 +1,5 @@
 """The benchmark, run for real: what it tells, what it refuses, what it leaves behind."""
 
-import importlib
 import json
 import os
 import re
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from launchers import load
 from workshop.child import ChildError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,12 +82,6 @@ from mitmproxy import ctx
 def load(loader):
     loader.add_option("normalize_pairs", str, "", "as the addon has it")
 """
-
-
-def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:
-        sys.path.append(str(SCRIPTS))
-    return importlib.import_module(name)
 
 
 def command(*arguments: str) -> list[str]:

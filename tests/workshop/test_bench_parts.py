@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-import importlib
 import json
 import os
 import socket
@@ -15,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from launchers import load
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.record_line import line
@@ -25,12 +25,6 @@ from workshop.child import ChildError
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 KINDS = ("good", "nim")
-
-
-def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:
-        sys.path.append(str(SCRIPTS))
-    return importlib.import_module(name)
 
 
 # The streams

@@ -2,7 +2,6 @@
 
 import ast
 import base64
-import importlib
 import os
 import random
 import re
@@ -16,6 +15,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from launchers import load
 from llm_normalize.chat import stream_state
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
 from llm_normalize.chat.stream_state import Asked, Seen
@@ -60,12 +60,6 @@ class Broken(Fix):
             raise ValueError("broken on purpose")
         return False
 """
-
-
-def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:
-        sys.path.append(str(SCRIPTS))
-    return importlib.import_module(name)
 
 
 @pytest.fixture

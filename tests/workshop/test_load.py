@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import load
 import script_runs
+from launchers import load
 from workshop.child import ChildError
 from workshop.load import report, slow
 from workshop.load.figures import Felt, Figures, Hoard, Memory, Part
@@ -162,15 +162,15 @@ def test_bad_flag_is_refused_with_a_sentence(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        load.parse(arguments)
+        load("load").parse(arguments)
     assert ended.value.code == 2
     assert sentence in capsys.readouterr().err
 
 
 def test_quick_takes_small_numbers_where_none_are_given() -> None:
-    flags = load.parse(["--quick", "--idle", "7"])
+    flags = load("load").parse(["--quick", "--idle", "7"])
     assert (flags.streams, flags.idle, flags.rates) == (20, 7, [10.0])
-    assert load.parse([]).streams == 500
+    assert load("load").parse([]).streams == 500
 
 
 @script_runs.linux

@@ -1,6 +1,5 @@
 """uv gets the settings of pip, and pip stays what always works: nothing is installed."""
 
-import importlib
 import os
 import re
 import shutil
@@ -8,9 +7,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from launchers import load
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 OWN = {
@@ -23,12 +23,6 @@ OWN = {
 pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="stands in for uv with a shell script"
 )
-
-
-def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:
-        sys.path.append(str(SCRIPTS))
-    return importlib.import_module(name)
 
 
 def reported(*lines: str) -> dict[str, str] | None:
