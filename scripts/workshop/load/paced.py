@@ -152,11 +152,6 @@ class Latencies:
         self._counts[float(f"{seconds:.1e}")] += 1
         self.most = max(self.most, seconds)
 
-    def add_all(self, other: "Latencies") -> None:
-        """Count those of *other*, too."""
-        self._counts += other._counts  # noqa: SLF001 - its own kind
-        self.most = max(self.most, other.most)
-
     @property
     def count(self) -> int:
         """How many there are."""

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import linear_regression, mean
 from typing import NamedTuple, Self
@@ -59,19 +59,12 @@ class Sampler:
     Args:
         pid: The process.
         every: Seconds between two samples.
-        more: Called with each sample.
     """
 
-    def __init__(
-        self,
-        pid: int,
-        every: float = 1.0,
-        more: Callable[[Weight], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, pid: int, every: float) -> None:
         self.samples: list[Weight] = [weigh(pid)]
         self._pid = pid
         self._every = every
-        self._more = more
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._run())
@@ -89,13 +82,6 @@ class Sampler:
         while True:
             await asyncio.sleep(self._every)
             self.samples.append(weigh(self._pid))
-            self._more(self.samples[-1])
-
-    @property
-    def cpu_share(self) -> float:
-        """How much of one core it used."""
-        first, last = self.samples[0], self.samples[-1]
-        return (last.cpu - first.cpu) / max(last.at - first.at, 1e-9)
 
     @property
     def peak(self) -> int:
