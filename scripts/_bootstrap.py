@@ -9,6 +9,7 @@ uses the project needs `runtime` there; what works on it adds `development` to t
 
 from __future__ import annotations
 
+import argparse
 import collections
 import contextlib
 import errno
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple, NoReturn, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, NoReturn, Sequence
 
 import _uv
 
@@ -708,3 +709,21 @@ def ensure(names: Sequence[str] = DEVELOPMENT) -> None:
     else:
         return
     sys.exit(1)
+
+
+def main(
+    parse: Callable[[list[str]], argparse.Namespace],
+    run: Callable[[argparse.Namespace], int],
+) -> NoReturn:
+    """Be the script that is started, in the environment.
+
+    Args:
+        parse: Returns what the command line asks for.
+        run: Does that, and returns the exit code.
+    """
+    try:
+        flags = parse(sys.argv[1:])
+        ensure()
+        sys.exit(run(flags))
+    except KeyboardInterrupt:
+        sys.exit(130)
