@@ -348,7 +348,7 @@ VmData:\t     512 kB
 
 
 def test_memory_is_read_from_proc() -> None:
-    parse = load("workshop.bench.machine").parse_status
+    parse = load("workshop.traffic.memory").parse_status
     assert parse(STATUS) == (10240 * 1024, 20480 * 1024)
     with pytest.raises(ProcessLookupError):
         parse("Name:\tpython3\nState:\tZ (zombie)\n")

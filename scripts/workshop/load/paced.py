@@ -11,9 +11,10 @@ import json
 import random
 import string
 import zlib
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from llm_normalize.report.histogram import Histogram
 
 MODEL = "acme/llama-3.1-8b"
 CREATED = 1_760_000_000  # of stream 0; each has its own
@@ -140,31 +141,9 @@ def usage_of(events: int) -> dict[str, int]:
     return {**figures, "total_tokens": 9 + events}
 
 
-class Latencies:
-    """Times, counted in steps of one percent."""
-
-    def __init__(self) -> None:
-        self.most = 0.0
-        self._counts: Counter[float] = Counter()
-
-    def add(self, seconds: float) -> None:
-        """Count one."""
-        self._counts[float(f"{seconds:.1e}")] += 1
-        self.most = max(self.most, seconds)
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return self._counts.total()
-
-    def at(self, part: float) -> float:
-        """Return the time that *part* of them did not exceed, 0.99 for instance."""
-        left = part * self.count
-        for time, count in sorted(self._counts.items()):
-            left -= count
-            if left <= 0:
-                return min(time, self.most)
-        return self.most
+def seconds_at(late: Histogram, part: float) -> float:
+    """Return the time that *part* of all did not exceed; 0 where there are none."""
+    return (late.at(part) or 0) / 1000
 
 
 ENOUGH = 3
@@ -189,7 +168,7 @@ class Check:
     """
 
     def __init__(
-        self, spoken: Spoken, *, repaired: bool, late: Sequence[Latencies] = ()
+        self, spoken: Spoken, *, repaired: bool, late: Sequence[Histogram] = ()
     ) -> None:
         self.faults: list[str] = []
         self.events = 0
@@ -305,4 +284,4 @@ class Check:
             self._say(f"text {n} is damaged: {block[:300]!r}")
         elif self._late:
             phase = bisect.bisect_right(self._ends, n)
-            self._late[phase].add((now - then) / 1e9)
+            self._late[phase].add((now - then) / 1e6)
