@@ -144,7 +144,7 @@ def test_client_that_reads_late_gets_it_all(reverse: Stage) -> None:
             reply.until(DUE[0])
             reverse.works()  # meanwhile the buffers of all sockets are full
             time.sleep(1)
-            assert [reply.piece() for _ in range(times)] == [large] * times
+            assert [reply.next_part() for _ in range(times)] == [large] * times
             assert reply.rest() == whole([DUE[0], *DUE[3:]])
         assert end_of(reverse, script) == ("complete", 200, len(expected))
 

@@ -142,7 +142,9 @@ def test_auditor_that_cannot_be_had_is_reported_and_is_no_failure(
     audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:
-        raise audit._bootstrap.StepError("installing pip-audit failed", ["no network"])
+        raise audit._bootstrap.CommandError(
+            "installing pip-audit failed", ["no network"]
+        )
 
     monkeypatch.setattr(audit, "auditor", fail)
     with service(b"{}") as url:

@@ -67,7 +67,7 @@ def test_events_are_as_large_and_as_varied_as_real_ones(kind: str) -> None:
 def test_provider_sends_each_event_in_a_chunk_of_its_own() -> None:
     traffic = load("workshop.bench.traffic")
     plan = traffic.Plan("nim", 5003, start=2000)
-    sent = b"".join(traffic.pieces(plan))
+    sent = b"".join(traffic.text_chunks(plan))
     chunks = list(map(traffic.http_chunk, body(plan, "sent")[1:-2]))
     assert len(chunks) == 5000
     assert sent == b"".join(chunks)
@@ -123,7 +123,7 @@ def arrive(plan: Any, form: str, *reads: bytes) -> Any:
     arrival = load("workshop.bench.arrival").Arrival(plan, form, late)
     for number, data in enumerate(reads):
         if not arrival.over:
-            arrival.take(data, 1000 + number)
+            arrival.receive(data, 1000 + number)
     arrival.late = late
     return arrival
 
@@ -159,7 +159,7 @@ def test_times_count_from_a_stream_s_middle_on() -> None:
     arrival = load("workshop.bench.arrival").Arrival(plan, "sent", late, 6)
     data = answer(body(plan, "sent", b"%019d" % 400))
     for at in range(0, len(data), 50):
-        arrival.take(data[at : at + 50], 1000)
+        arrival.receive(data[at : at + 50], 1000)
     assert arrival.fault == ""
     assert (
         len(late) == 4

@@ -373,7 +373,7 @@ def test_machine_without_atheris_goes_on_by_chance(
     fuzz, venv = load("fuzz"), load("_bootstrap")
 
     def fail(*_: object, **__: object) -> str:
-        raise venv.StepError("looking failed", ["ERROR: no matching distribution"])
+        raise venv.CommandError("looking failed", ["ERROR: no matching distribution"])
 
     monkeypatch.setattr(venv, "ROOT", tmp_path)
     monkeypatch.setattr(venv, "run", fail)
@@ -391,7 +391,7 @@ def test_atheris_that_is_not_the_reviewed_one_ends_it(
     fuzz, venv = load("fuzz"), load("_bootstrap")
 
     def fail(*_: object, **__: object) -> str:
-        raise venv.StepError("looking failed", ["Hash mismatch for `atheris==1`"])
+        raise venv.CommandError("looking failed", ["Hash mismatch for `atheris==1`"])
 
     monkeypatch.setattr(venv, "ROOT", tmp_path)
     monkeypatch.setattr(venv, "run", fail)

@@ -159,7 +159,7 @@ class Steps:
     def __call__(self, title: str, command: list[str], **more: str) -> str:
         self.commands.append(command)
         if self.fails(command):
-            raise load("_bootstrap").StepError(title, self.said[-12:], self.said)
+            raise load("_bootstrap").CommandError(title, self.said[-12:], self.said)
         if command[0] == str(self.uv):
             self.reported = more
         if "venv" in command:

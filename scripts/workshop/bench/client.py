@@ -211,7 +211,7 @@ class Run:
         except OSError:
             data = b""
         now = time.monotonic_ns()
-        arrival.take(data, now)
+        arrival.receive(data, now)
         party.note(arrival, now)
         if arrival.over:
             self._close(connection)

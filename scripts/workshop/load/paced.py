@@ -195,7 +195,7 @@ class Check:
         blocks = (self._rest + data).split(b"\n\n")
         self._rest = blocks.pop()
         for block in blocks:
-            self._take(block, now)
+            self._check_block(block, now)
 
     def _is_bridged(self, silence: int) -> bool:
         between = self.heard > 0 and not (self._rest or self.whole)
@@ -214,7 +214,7 @@ class Check:
         if len(self.faults) < ENOUGH:
             self.faults.append(text)
 
-    def _take(self, block: bytes, now: int) -> None:
+    def _check_block(self, block: bytes, now: int) -> None:
         number, self.heard = self.heard, self.heard + 1
         if self.whole:
             self._say(f"more after [DONE]: {block[:200]!r}")
