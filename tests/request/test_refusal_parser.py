@@ -409,7 +409,7 @@ HOSTILE = ["unknown parameter" + " " * 4000, "a[" * 2000, "'loc': (" * 500]
 
 
 def test_work_on_what_is_hostile_is_bounded() -> None:
-    # It took most of a minute once; one second is enough.
+    # Five times as many took minutes once; a second is enough for these.
     code = (
         "import json\n"
         "from llm_normalize.request.refusal_parser import refusal_of\n"
