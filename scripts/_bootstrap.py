@@ -9,6 +9,7 @@ uses the project needs `runtime` there; what works on it adds `development` to t
 
 from __future__ import annotations
 
+import argparse
 import collections
 import contextlib
 import errno
@@ -21,7 +22,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple, NoReturn, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, NoReturn, Sequence
 
 import _uv
 
@@ -65,7 +66,7 @@ class SetupError(Exception):
     """What is missing and how to repair it, as one sentence."""
 
 
-class StepError(SetupError):
+class CommandError(SetupError):
     """A command failed; `lines` are the last that it printed, `output` are many more."""
 
     def __init__(
@@ -277,7 +278,7 @@ def run(title: str, command: Sequence[str], **more: str) -> str:
         more: Environment variables to add.
 
     Raises:
-        StepError: The command did not start or failed.
+        CommandError: The command did not start or failed.
     """
     say(f"  {title} ... ", end="")
     start = time.monotonic()
@@ -301,7 +302,7 @@ def run(title: str, command: Sequence[str], **more: str) -> str:
     say(f"{'failed after ' if failed else ''}{time.monotonic() - start:.1f} s")
     if failed:
         output = [_uv.masked(line) for line in lines if line]
-        raise StepError(f"{title} failed", output[-12:], output)
+        raise CommandError(f"{title} failed", output[-12:], output)
     return "\n".join(lines)
 
 
@@ -320,11 +321,11 @@ def install(title: str, command: Sequence[str], **more: str) -> None:
 
     Raises:
         MismatchError: A hash differs, or is missing.
-        StepError: The command did not start or failed.
+        CommandError: The command did not start or failed.
     """
     try:
         run(title, command, **more)
-    except StepError as error:
+    except CommandError as error:
         package = _uv.mismatch(error.output)
         if package is None:
             raise
@@ -423,7 +424,7 @@ def _own_uv(python: str) -> _uv.Uv | None:
 
     Raises:
         MismatchError: What pip fetched is another one.
-        StepError: pip cannot install it.
+        CommandError: pip cannot install it.
 
     Returns:
         None where pip has a setting that uv cannot take.
@@ -457,7 +458,7 @@ def uv(python: str) -> _uv.Uv | None:
     try:
         with _locked():
             return _own_uv(python)
-    except (StepError, OSError):
+    except (CommandError, OSError):
         return None
 
 
@@ -484,7 +485,7 @@ def _make_with_any(folder: Path) -> Python:
         say(f"llm_normalize: Python {python.name} ({python.path})")
         try:
             _make(folder, python)
-        except StepError as error:
+        except CommandError as error:
             obstacles.append(f"{python.path}: {''.join(error.lines[-1:])}")
             continue
         return python
@@ -519,15 +520,15 @@ def _install(folder: Path, names: Sequence[str]) -> None:
             command = uv.command(inner, exactly(*names))
             install(f"{title} with uv", command, **{**uv.variables, **more})
             return
-    except (StepError, OSError) as error:
+    except (CommandError, OSError) as error:
         why = "".join(getattr(error, "lines", ())[-1:]) or str(error)
         say(f"    {why}\n  So pip does it.")
     title += " (a minute or so, the first time)"
     pip = [inner, "-m", "pip", "install", "--retries", "2", *exactly(*names)]
     try:
         install(title, pip)
-    except StepError as error:
-        raise StepError(
+    except CommandError as error:
+        raise CommandError(
             f"pip could not fill {folder.name}, its last lines stand above. If a package "
             "has no wheel for this system: nothing is built here, so load the addon in a "
             "mitmproxy of your own (mitmdump -s addon/normalize.py). If not: is there a "
@@ -708,3 +709,21 @@ def ensure(names: Sequence[str] = DEVELOPMENT) -> None:
     else:
         return
     sys.exit(1)
+
+
+def main(
+    parse: Callable[[list[str]], argparse.Namespace],
+    run: Callable[[argparse.Namespace], int],
+) -> NoReturn:
+    """Be the script that is started, in the environment.
+
+    Args:
+        parse: Returns what the command line asks for.
+        run: Does that, and returns the exit code.
+    """
+    try:
+        flags = parse(sys.argv[1:])
+        ensure()
+        sys.exit(run(flags))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -7,7 +7,6 @@ and their client are processes of this machine, and nothing is sent beyond it.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import _bootstrap
@@ -116,17 +115,12 @@ def complete(flags: argparse.Namespace, parser: argparse.ArgumentParser) -> None
     flags.scale = flags.scale or (QUICK_SCALE if flags.quick else 1.0)
 
 
-def main() -> int:
-    """Do what the command line asks for and return the exit code."""
-    flags = parse(sys.argv[1:])
-    _bootstrap.ensure()
-    from workshop.bench import command as bench_main  # noqa: PLC0415 - it needs the environment
+def run(flags: argparse.Namespace) -> int:
+    """Measure, and return the exit code."""
+    from workshop.bench import command  # noqa: PLC0415 - it needs the environment
 
-    return bench_main.main(flags)
+    return command.main(flags)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    _bootstrap.main(parse, run)

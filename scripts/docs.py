@@ -177,16 +177,13 @@ def documents() -> dict[Path, str]:
     """Return the generated files as they should be."""
     from llm_normalize.fixes import EVERY_FIX, LEFT_ALONE  # noqa: PLC0415 - in .venv
     from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
-
-    sys.path.insert(0, str(_bootstrap.ROOT / "tests"))
-    from faults import table as faults  # noqa: PLC0415 - as above
-    from peers import known as peers  # noqa: PLC0415 - as above
+    from workshop import fault_table, peer_table  # noqa: PLC0415 - as above
 
     return {
         CATALOGUE: catalogue(EVERY_FIX, LEFT_ALONE),
         REQUESTS: requests_catalogue(ADAPTATIONS, NOT_DROPPED),
-        RELIABILITY: _filled(RELIABILITY, "faults", faults.markdown()),
-        COMPATIBILITY: _filled(COMPATIBILITY, "peers", peers.markdown()),
+        RELIABILITY: _filled(RELIABILITY, "faults", fault_table.markdown()),
+        COMPATIBILITY: _filled(COMPATIBILITY, "peers", peer_table.markdown()),
     }
 
 

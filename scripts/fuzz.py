@@ -1,4 +1,4 @@
-"""Look for bytes that break a promise: what is checked is in workshop/fuzz_target.py.
+"""Look for bytes that break a promise: what is checked is in workshop/fuzz.
 
 Begins with the inputs in tests/fuzz, each of which broke a promise once, and goes on
 with mutated answers, drawn by `--seed`.
@@ -111,7 +111,7 @@ def parse(given: list[str]) -> argparse.Namespace:
 
 def target(flags: argparse.Namespace) -> Any:
     """Return the module with what is run, its fixes those that were asked for."""
-    from workshop import fuzz_target  # noqa: PLC0415 - it needs the package, and Python 3.12
+    from workshop import fuzz  # noqa: PLC0415 - it needs the package, and Python 3.12
 
     if flags.fixes:
         spec = importlib.util.spec_from_file_location("more_fixes", flags.fixes)
@@ -119,8 +119,8 @@ def target(flags: argparse.Namespace) -> Any:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        fuzz_target.add_fixes(vars(module).values())
-    return fuzz_target
+        fuzz.add_fixes(vars(module).values())
+    return fuzz
 
 
 def send(**fields: object) -> None:

@@ -116,15 +116,5 @@ def run(flags: argparse.Namespace) -> int:
     return int(not figures.good)
 
 
-def main() -> int:
-    """Do what the command line asks for and return the exit code."""
-    flags = parse(sys.argv[1:])
-    _bootstrap.ensure()
-    return run(flags)
-
-
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    _bootstrap.main(parse, run)

@@ -3,19 +3,19 @@
 import importlib
 import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+SHARED = ("workshop", "_bootstrap", "_uv", "drain")
+"""What tests import of the scripts: what these share, and a program that is shipped."""
 
 
 def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:  # they import their neighbour _bootstrap
-        sys.path.append(str(SCRIPTS))
-    if name == "_bootstrap":
+    """Return a module of the scripts, which a test may damage."""
+    if name.partition(".")[0] in SHARED:
         return importlib.import_module(name)
-    # By path: "test" is a package of the standard library, too.
+    # By path: their names are those of folders of tests, and "test" is Python's, too.
     spec = importlib.util.spec_from_file_location(
         f"script_{name}", f"{SCRIPTS}/{name}.py"
     )

@@ -11,10 +11,13 @@ linux = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="it measures by way of /proc"
 )
 
-# Without its main, which would go to .venv first: this environment will do.
+# Without _bootstrap.main, which would go to .venv first: this environment will do.
+# Whoever runs the suite in the background may have had Ctrl-C ignored.
 _HERE = """
+import signal
 import sys
 from importlib import import_module
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 script = import_module(sys.argv[2])
 sys.exit(script.run(script.parse(sys.argv[3:])))

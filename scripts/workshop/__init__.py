@@ -1,7 +1,7 @@
 """What the benchmark, the load and soak tests, the fuzzer and the release share.
 
-It imports the package, and of the tests their independent judge (`judge`) alone: both are
-put on the path here, and nowhere else.
+It imports the package, what is shipped for a deployment, and of the tests their
+independent judge (`judge`) alone: all are put on the path here, and nowhere else.
 """
 
 import os
@@ -16,7 +16,7 @@ NORMALIZE = ADDON / "normalize.py"
 
 LOOPBACK = "127.0.0.1"
 
-for _folder in map(str, (ADDON, ROOT / "tests")):
+for _folder in map(str, (ADDON, SCRIPTS / "deploy", ROOT / "tests")):
     if _folder not in sys.path:
         sys.path.append(_folder)
 

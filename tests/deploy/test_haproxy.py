@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import drain
 import support
-from deploy import drain
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, Rig, broken, finish
 from llm_normalize.report import log_reader
 from llm_normalize.report.collected import Collected, collected

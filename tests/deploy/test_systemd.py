@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import drain
 import support
-from deploy import drain
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
 from workshop import LOOPBACK

@@ -178,12 +178,12 @@ def test_each_event_is_one_http_chunk(reverse: Mitmdump, provider: Provider) -> 
         pieces = []
         # The finish reason waits for what follows it, and leaves with that.
         for gate in gates[:3]:
-            pieces.append(reply.piece())
+            pieces.append(reply.next_part())
             gate.set()
         gates[3].set()
-        pieces.append(reply.piece())
+        pieces.append(reply.next_part())
         gates[4].set()
-        assert reply.piece() == b""
+        assert reply.next_part() == b""
     assert pieces == [*OPENAI[:3], body_of(OPENAI[3:])]
 
 

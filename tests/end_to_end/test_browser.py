@@ -182,7 +182,7 @@ def test_stream_that_broke_off_is_shown(
     with Http1Client(connect(web.port)) as client:
         reply = client.post(script.path, ASKED)
         while reply.body.count(b"\n\n") < 5:
-            reply.body += reply.piece()
+            reply.body += reply.next_part()
         gate.set()
         assert b"[DONE]" not in reply.broken()
     with page_of(browser, web.page) as page:

@@ -129,7 +129,7 @@ def test_call_without_a_name_is_sent_while_the_provider_hangs(
 def chunks_of(reply: Reply) -> Iterator[Json]:
     """Yield the chunks of an answer as they arrive, up to `[DONE]` or its end."""
     rest = b""
-    while part := reply.piece():
+    while part := reply.next_part():
         *lines, rest = (rest + part).split(b"\n")
         for line in filter(None, lines):
             if (data := line.removeprefix(b"data: ")) == b"[DONE]":

@@ -316,7 +316,7 @@ def test_silent_provider_lets_its_client_know_in_the_protocols_way(
     ):
         reply = client.post(others[end][0], ASKED[end])
         reply.until(DELTA[end])
-        (alive,) = events_in(reply.piece())
+        (alive,) = events_in(reply.next_part())
         gate.set()
         reply.rest()
     assert alive[1]["type"] in ("ping", "response.output_text.delta")

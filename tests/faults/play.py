@@ -86,7 +86,7 @@ def _watch(stage: Stage, play: Play, script: Script, seen: threading.Event) -> N
         if play.ends == "open":
             client.socket.settimeout(0.3)
             try:
-                piece = reply.piece()
+                piece = reply.next_part()
             except TimeoutError:
                 assert reply.body == play.gets
             else:

@@ -11,7 +11,6 @@ import pytest
 
 from faults.held import SCRIPT, Held
 from faults.stage import HTTP1, HTTP2, WHOLE, Stage
-from faults.table import fault
 from support import (
     Http1Client,
     Http1Reply,
@@ -53,12 +52,7 @@ def under_way(stage: Stage) -> Script:
     )
 
 
-@fault(
-    "large-body",
-    happens="a large body takes long to repair",
-    client="the repaired body; other answers pass meanwhile",
-    log="`complete`",
-)
+@pytest.mark.fault("large-body")
 @pytest.mark.parametrize("client_speaks", [HTTP1, HTTP2])
 def test_whole_body_is_repaired(
     holding: Mitmdump, secure: dict[str, Provider], held: Held, client_speaks: str
@@ -83,12 +77,7 @@ def test_whole_body_is_repaired(
         assert holding.records(script)[-1]["end"] == "complete"
 
 
-@fault(
-    "large-body-leaves",
-    happens="the client disconnects while a large body is repaired",
-    client="nothing",
-    log="`client-left`",
-)
+@pytest.mark.fault("large-body-leaves")
 @pytest.mark.parametrize("client_speaks", [HTTP1, HTTP2])
 def test_client_leaves_meanwhile(
     holding: Mitmdump, secure: dict[str, Provider], held: Held, client_speaks: str
@@ -110,12 +99,7 @@ def test_client_leaves_meanwhile(
         )
 
 
-@fault(
-    "large-body-reload",
-    happens="the addon is reloaded while a large body is repaired",
-    client="the body, repaired by the old code",
-    log="`complete`",
-)
+@pytest.mark.fault("large-body-reload")
 def test_addon_is_reloaded_meanwhile(start: Start, addon: Path, held: Held) -> None:
     stage = start(addon=addon, scripts=[SCRIPT])
     script = under_way(stage)
@@ -134,12 +118,7 @@ def test_addon_is_reloaded_meanwhile(start: Start, addon: Path, held: Held) -> N
         assert flow["end"] == "complete"
 
 
-@fault(
-    "large-body-end",
-    happens="mitmdump ends while a large body is repaired",
-    client="nothing",
-    log="`upstream-broke`, at once; nothing is changed",
-)
+@pytest.mark.fault("large-body-end")
 @pytest.mark.alone("mitmdump itself ends")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_mitmdump_ends_meanwhile(start: Start, held: Held) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
-from faults.table import Fault, fault, faults
+from faults.table import faults
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
 from support import BrokenEndError, Json, Mitmdump, Provider
@@ -121,12 +121,7 @@ def buggy(
 
 @faults(
     {
-        Fault(
-            "fix-raises",
-            "a fix raises, MemoryError and RecursionError included",
-            "the current event unchanged; all others without that fix only",
-            "the fix and the reason, once a stream; `complete`",
-        ): {
+        "fix-raises": {
             **{f"edit {e}": Bug("edit", [SENT[0], *DUE[1:]], e) for e in ERRORS},
             "replace": Bug(
                 "replace",
@@ -151,12 +146,7 @@ def buggy(
                 more={"headers": JSON, "status": 503},
             ),
         },
-        Fault(
-            "fix-returns-nonsense",
-            "a fix returns a wrong value, or the addon fails elsewhere in a stream",
-            "the rest of the answer as the provider sends it",
-            "the reason, once a stream; `complete`",
-        ): {
+        "fix-returns-nonsense": {
             "edit": Bug("edit", [SENT[0], *DUE[1:]], "nonsense", logged=0),
             "replace": Bug("replace", SENT, "nonsense"),
             "event": Bug(
@@ -168,12 +158,7 @@ def buggy(
             ),
             **{f"ending {e}": Bug("ending", SENT, e) for e in ERRORS},
         },
-        Fault(
-            "observer-raises",
-            "the code that records an answer raises: an event's record, a patched event, the figures",
-            "the answer, repaired as usual",
-            "the reason; that record is missing",
-        ): {
+        "observer-raises": {
             "step": Bug("step", DUE, logged=5),
             "count": Bug("count", LONG_DUE, sent=LONG, logged=None),
             "record": Bug("close", DUE, logged=None, recorded=False),
@@ -192,12 +177,7 @@ def test_bug_costs_what_has_it_and_never_the_answer(buggy: Stage, play: Bug) -> 
             assert flow["bytes_out"] == len(whole(play.gets))
 
 
-@fault(
-    "fix-exits",
-    happens="a fix raises SystemExit or KeyboardInterrupt",
-    client="what had been forwarded by then, and a break-off: mitmdump ends, as that demands",
-    log="every line until then",
-)
+@pytest.mark.fault("fix-exits")
 @pytest.mark.alone("mitmdump itself ends")
 @pytest.mark.parametrize("error", ["SystemExit", "KeyboardInterrupt"])
 def test_exit_is_no_bug_and_ends_mitmdump(

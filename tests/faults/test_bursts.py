@@ -4,7 +4,6 @@ import pytest
 
 from faults.held import Held
 from faults.stage import ASKED, HTTP1, HTTP2, Stage
-from faults.table import fault
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, chunk, wire
@@ -42,12 +41,7 @@ def stage_of(
     return Stage(explicit, secure[provider], client, tunnelled=True)
 
 
-@fault(
-    "burst",
-    happens="the provider sends at once 1,500 events of which no two are alike",
-    client="all of it, repaired; other answers pass meanwhile",
-    log="`complete`",
-)
+@pytest.mark.fault("burst")
 @pytest.mark.parametrize("way", WAYS)
 def test_burst_of_unlike_events_is_repaired_wholly(
     explicit: Mitmdump, secure: dict[str, Provider], way: tuple[str, str]
@@ -61,12 +55,7 @@ def test_burst_of_unlike_events_is_repaired_wholly(
         assert (flow["end"], flow["events"]) == ("complete", COUNT + 3)
 
 
-@fault(
-    "burst-break",
-    happens="the provider breaks off behind such a burst",
-    client="the whole of what arrived, repaired, and a break-off",
-    log="`upstream-broke`",
-)
+@pytest.mark.fault("burst-break")
 @pytest.mark.parametrize("way", WAYS)
 def test_break_comes_after_all_that_had_come(
     explicit: Mitmdump, secure: dict[str, Provider], way: tuple[str, str]
@@ -80,12 +69,7 @@ def test_break_comes_after_all_that_had_come(
         assert flow["end"] == "upstream-broke"
 
 
-@fault(
-    "burst-leaves",
-    happens="the client disconnects while much of a burst waits",
-    client="what had arrived by then",
-    log="`client-left`",
-)
+@pytest.mark.fault("burst-leaves")
 @pytest.mark.parametrize("client_speaks", [HTTP1, HTTP2])
 def test_client_leaves_while_much_waits(
     holding: Mitmdump, secure: dict[str, Provider], held: Held, client_speaks: str

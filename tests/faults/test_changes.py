@@ -10,18 +10,12 @@ import pytest
 
 from faults.logs import LINES
 from faults.stage import ASKED, DUE, SENT, Stage, whole
-from faults.table import fault
 from support import Break
 
 type Start = Callable[..., Stage]
 
 
-@fault(
-    "options-change",
-    happens="any option is changed while an answer arrives",
-    client="the answer as it began",
-    log="in the log that it began in",
-)
+@pytest.mark.fault("options-change")
 @pytest.mark.parametrize(
     "options",
     [
@@ -56,13 +50,7 @@ def test_running_answer_keeps_what_it_began_with(
                 assert "mode" not in found[-1]
 
 
-@fault(
-    "too-large",
-    happens="mitmproxy's `body_size_limit` is set, and an answer is larger",
-    client="a stream: all of it, unless its `content-length` shows it beforehand; else "
-    "502 in OpenAI's form",
-    log="`complete`; else `upstream-broke`, status 502",
-)
+@pytest.mark.fault("too-large")
 @pytest.mark.parametrize("framing", ["chunked", "length"])
 def test_size_limit_is_for_bodies_and_not_for_streams(
     start: Start, framing: str
@@ -89,12 +77,7 @@ def test_size_limit_is_for_bodies_and_not_for_streams(
 # -- reload ----------------------------------------------------------------------------
 
 
-@fault(
-    "reloaded",
-    happens="the addon is reloaded while answers arrive",
-    client="the answers, repaired to their end; new ones by the new code",
-    log="all of them, in the same file",
-)
+@pytest.mark.fault("reloaded")
 def test_reload_in_mid_stream_loses_nothing(start: Start, addon: Path) -> None:
     stage = start(addon=addon)
     gate = threading.Event()
@@ -113,12 +96,7 @@ def test_reload_in_mid_stream_loses_nothing(start: Start, addon: Path) -> None:
     assert "another instance" not in stage.mitmdump.printed()
 
 
-@fault(
-    "reloaded-then-broken",
-    happens="an answer breaks off, or its client disconnects, after a reload",
-    client="what had arrived by then, and a break-off",
-    log="`upstream-broke` or `client-left`, as usual",
-)
+@pytest.mark.fault("reloaded-then-broken")
 @pytest.mark.parametrize("who", ["provider", "client"])
 def test_break_after_a_reload_is_recorded(start: Start, addon: Path, who: str) -> None:
     stage = start(addon=addon)
@@ -161,12 +139,7 @@ def request(flow):
 HOUR = 3600.0
 
 
-@fault(
-    "clock",
-    happens="the clock is set back, or ahead, while an answer arrives",
-    client="the answer",
-    log="the durations that really passed; `time` is the clock's",
-)
+@pytest.mark.fault("clock")
 @pytest.mark.parametrize("shift", [-HOUR, HOUR])
 def test_clock_that_is_set_does_not_change_how_long_it_took(
     start: Start, shift: float

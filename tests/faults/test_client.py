@@ -14,7 +14,6 @@ from h2.errors import ErrorCodes
 from faults.memory import bounded
 from faults.play import CHUNKED, END, chunked, zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
-from faults.table import fault
 from llm_normalize.repair import fix
 from support import (
     PATIENCE,
@@ -60,12 +59,7 @@ def end_of(stage: Stage, script: Script) -> tuple[str, int | None, int]:
 WAYS = ["close", "reset", "half"]
 
 
-@fault(
-    "leaves-asking",
-    happens="the client disconnects before its request is complete, or before the answer",
-    client="nothing",
-    log="`error`, no status",
-)
+@pytest.mark.fault("leaves-asking")
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("point", ["in the request", "before the headers"])
 def test_client_that_leaves_while_it_asks_is_recorded(
@@ -94,13 +88,7 @@ MOMENTS: dict[str, tuple[list[bytes], bytes]] = {
 """What the provider has sent at that moment, and what the client has got."""
 
 
-@fault(
-    "leaves",
-    happens="the client disconnects while the answer arrives; by FIN, by RST, or by closing "
-    "the half it sends on, which mitmproxy takes for a disconnect",
-    client="what had arrived by then",
-    log="`client-left`, also after `[DONE]` if the provider has not ended yet",
-)
+@pytest.mark.fault("leaves")
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_client_that_leaves_is_recorded(reverse: Stage, how: str, moment: str) -> None:
@@ -120,12 +108,7 @@ def test_client_that_leaves_is_recorded(reverse: Stage, how: str, moment: str) -
     assert size in sizes
 
 
-@fault(
-    "pipelines",
-    happens="the client sends its next request while an answer arrives",
-    client="both answers, one after the other",
-    log="`complete`, twice",
-)
+@pytest.mark.fault("pipelines")
 def test_pipelined_request_is_answered_in_its_turn(reverse: Stage) -> None:
     gate = threading.Event()
     scripts = [
@@ -146,12 +129,7 @@ def test_pipelined_request_is_answered_in_its_turn(reverse: Stage) -> None:
             assert end_of(reverse, script) == ("complete", 200, len(whole(DUE)))
 
 
-@fault(
-    "reads-late",
-    happens="the client stops reading for a while",
-    client="the answer; the provider has to wait meanwhile, and nothing piles up",
-    log="`complete`",
-)
+@pytest.mark.fault("reads-late")
 def test_client_that_reads_late_gets_it_all(reverse: Stage) -> None:
     large = fix.wire([fix.chunk({"content": "x" * 64 * 1024})])
     times = 1000
@@ -166,7 +144,7 @@ def test_client_that_reads_late_gets_it_all(reverse: Stage) -> None:
             reply.until(DUE[0])
             reverse.works()  # meanwhile the buffers of all sockets are full
             time.sleep(1)
-            assert [reply.piece() for _ in range(times)] == [large] * times
+            assert [reply.next_part() for _ in range(times)] == [large] * times
             assert reply.rest() == whole([DUE[0], *DUE[3:]])
         assert end_of(reverse, script) == ("complete", 200, len(expected))
 
@@ -182,13 +160,7 @@ BREAKS: dict[str, list[Part]] = {
 }
 
 
-@fault(
-    "reads-late-broken",
-    happens="the provider breaks off, or turns out to be corrupt, while the client does "
-    "not read",
-    client="all that was complete before, then the break-off",
-    log="`upstream-broke`",
-)
+@pytest.mark.fault("reads-late-broken")
 @pytest.mark.parametrize("how", [*BREAKS, "resets"])
 @pytest.mark.parametrize("upstream", [HTTP1, HTTP2])
 @pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
@@ -212,12 +184,7 @@ def test_client_that_reads_late_gets_all_before_the_break(
         assert reply.broken() == whole(LARGE)
 
 
-@fault(
-    "garbage-asked",
-    happens="the client sends no HTTP, or no JSON",
-    client="mitmproxy's 400; for what is no JSON, the provider's answer",
-    log="a flow record for what was a request",
-)
+@pytest.mark.fault("garbage-asked")
 def test_request_that_is_garbage_harms_nobody(reverse: Stage) -> None:
     error = b'{"error":{"message":"no JSON","type":"t","param":null,"code":null}}'
     script = reverse.provider.script(
@@ -234,13 +201,7 @@ def test_request_that_is_garbage_harms_nobody(reverse: Stage) -> None:
                 assert json.loads(reply.rest()) == json.loads(error)
 
 
-@fault(
-    "asked-too-much",
-    happens="the client's request is larger than mitmproxy's `body_size_limit`, or "
-    "ambiguous",
-    client="mitmproxy's 413 or 400; the provider gets no request",
-    log="`error`, with that status",
-)
+@pytest.mark.fault("asked-too-much")
 @pytest.mark.parametrize("status", [413, 400])
 def test_request_that_mitmproxy_refuses_has_the_status_that_it_got(
     reverse: Stage, status: int
@@ -268,12 +229,7 @@ def http2(
     return Stage(explicit, secure[request.param], HTTP2, tunnelled=True)
 
 
-@fault(
-    "http2-leaves",
-    happens="an HTTP/2 client cancels its stream, sends GOAWAY, or hangs up",
-    client="what had arrived by then",
-    log="`client-left`",
-)
+@pytest.mark.fault("http2-leaves")
 @pytest.mark.parametrize("how", ["cancel", "fail", "goaway", "close", "reset"])
 def test_http2_client_that_leaves_is_recorded(http2: Stage, how: str) -> None:
     script = http2.provider.script(*SENT[:2], NEVER)
@@ -293,13 +249,7 @@ def test_http2_client_that_leaves_is_recorded(http2: Stage, how: str) -> None:
         assert end_of(http2, script) == ("client-left", 200, len(whole(DUE[:2])))
 
 
-@fault(
-    "leaves-waiting",
-    happens="the client disconnects, or cancels its HTTP/2 stream, while a refused request "
-    "is sent again",
-    client="nothing",
-    log="`client-left`, no status before the second answer has one",
-)
+@pytest.mark.fault("leaves-waiting")
 @pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
 def test_client_that_leaves_while_it_is_asked_again_is_recorded(
     http2: Stage, protocol: str

@@ -11,7 +11,6 @@ import pytest
 
 from faults.logs import CANNOT, LINES, count, lost, records, rotated
 from faults.stage import ASKED, DUE, SENT, Stage, whole
-from faults.table import fault
 from support import BrokenEndError, Http1Client, Http1Reply, connect
 
 if sys.platform == "linux":
@@ -105,13 +104,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-@fault(
-    "disk-full",
-    happens="the disk is full, and later there is room again",
-    client="the answer, repaired as usual",
-    log="one sentence in mitmproxy's log; with room again, how many lines were lost, "
-    "and the log continues; no line is half",
-)
+@pytest.mark.fault("disk-full")
 # Room for no byte, and for some lines and a part of one.
 @pytest.mark.parametrize("room", [0, 1000])
 def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> None:
@@ -125,12 +118,7 @@ def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> Non
     no_line_is_gone_without_a_word(stage, path)
 
 
-@fault(
-    "disk-full-for-real",
-    happens="the same on a small tmpfs, also while the log rotates",
-    client="the answer, repaired as usual",
-    log="the same",
-)
+@pytest.mark.fault("disk-full-for-real")
 @pytest.mark.parametrize("size", ["64m", "6k"])
 def test_small_disk_costs_lines_and_says_how_many(
     start: Start, small: Path, size: str
@@ -145,12 +133,7 @@ def test_small_disk_costs_lines_and_says_how_many(
     no_line_is_gone_without_a_word(stage, path)
 
 
-@fault(
-    "cannot-rotate",
-    happens="the log cannot rotate",
-    client="the answer, repaired as usual",
-    log="the same",
-)
+@pytest.mark.fault("cannot-rotate")
 def test_log_that_cannot_rotate_costs_lines_and_says_how_many(
     start: Start, tmp_path: Path
 ) -> None:
@@ -164,13 +147,7 @@ def test_log_that_cannot_rotate_costs_lines_and_says_how_many(
     no_line_is_gone_without_a_word(stage, path)
 
 
-@fault(
-    "disk-hangs",
-    happens="the disk with the log hangs",
-    client="the answer, repaired as usual",
-    log="up to 64 MB wait, what exceeds them is counted as lost; mitmdump takes five "
-    "seconds to end",
-)
+@pytest.mark.fault("disk-hangs")
 def test_disk_that_hangs_holds_nobody(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)  # nobody reads it: it takes 64 KiB, and then nothing
@@ -181,12 +158,7 @@ def test_disk_that_hangs_holds_nobody(start: Start, tmp_path: Path) -> None:
     assert stage.mitmdump.terminate() == 0
 
 
-@fault(
-    "flow-file-full",
-    happens="the disk is full, and mitmproxy writes flows to it (`-w`)",
-    client="nothing: mitmproxy ends itself, with the addon or without",
-    log="mitmproxy's own error",
-)
+@pytest.mark.fault("flow-file-full")
 @pytest.mark.alone("mitmdump itself ends")
 def test_flow_file_on_a_full_disk_ends_mitmproxy(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "flows"
@@ -204,12 +176,7 @@ def test_flow_file_on_a_full_disk_ends_mitmproxy(start: Start, tmp_path: Path) -
     assert "mitmproxy/addons/save.py" in stage.mitmdump.log
 
 
-@fault(
-    "no-handles",
-    happens="mitmdump has no free file handle",
-    client="the answers under way; a new client waits until there are some again",
-    log="`complete`; Python's error at each client that waits",
-)
+@pytest.mark.fault("no-handles")
 def test_lack_of_file_handles_makes_new_clients_wait(start: Start) -> None:
     stage = start()
     answer(stage, stage.mitmdump.pairs_path)

@@ -11,7 +11,6 @@ import pytest
 
 from faults.play import zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
-from faults.table import fault
 from support import (
     LOOPBACK,
     Http1Client,
@@ -127,14 +126,7 @@ class Down:
             }[how]
 
 
-@fault(
-    "down-routed",
-    happens="the target of a route refuses the connection, has no address, a wrong "
-    "certificate, or no TLS",
-    client="502 in OpenAI's form, which names the host and the reason; its connection "
-    "takes the next request, which is tried again",
-    log="`error`, status 502",
-)
+@pytest.mark.fault("down-routed")
 @pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
 @pytest.mark.parametrize("how", ["refuses", "no name", "wrong name", "no TLS"])
 def test_target_of_a_route_that_is_down_is_an_error_in_openais_form(
@@ -159,12 +151,7 @@ def test_target_of_a_route_that_is_down_is_an_error_in_openais_form(
     assert KEY not in explicit.printed()
 
 
-@fault(
-    "down-loop",
-    happens="a route leads to the proxy itself",
-    client="508 in OpenAI's form",
-    log="`error`, status 508",
-)
+@pytest.mark.fault("down-loop")
 @pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
 def test_route_to_the_proxy_itself_is_a_loop(
     explicit: Mitmdump, secure: dict[str, Provider], protocol: str
@@ -177,12 +164,7 @@ def test_route_to_the_proxy_itself_is_a_loop(
         assert str(error["message"]).startswith(f"{own} is this proxy itself.")
 
 
-@fault(
-    "down",
-    happens="a selected host has a certificate that nobody trusts",
-    client="to a chat completion 502 in OpenAI's form; to all else mitmproxy's 502",
-    log="`error`, status 502",
-)
+@pytest.mark.fault("down")
 @pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
 def test_selected_host_that_is_down_is_an_error_in_openais_form(
     explicit: Mitmdump, secure: dict[str, Provider], protocol: str
@@ -223,13 +205,7 @@ def behind(
         yield begin
 
 
-@fault(
-    "down-behind",
-    happens="mitmproxy's own upstream proxy refuses; or an answer through it turns out "
-    "to be corrupt gzip, and stalls",
-    client="502 in OpenAI's form; or a break-off at once",
-    log="`error`, status 502; or `upstream-broke`",
-)
+@pytest.mark.fault("down-behind")
 def test_behind_another_proxy_errors_are_the_same(
     behind: Callable[[], Mitmdump], secure: dict[str, Provider]
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 from faults.memory import MIB, bounded
 from faults.play import CHUNKED, END, ZIPPED, chunked, head
 from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
-from faults.table import fault
 from support import Http1Client, Script, connect
 
 pytestmark = pytest.mark.skipif(
@@ -41,12 +40,7 @@ def read(client: Http1Client, mark: bytes) -> int:
     return count
 
 
-@fault(
-    "endless-event",
-    happens="the provider sends 8 MiB and a byte without a line end",
-    client="all of it, unread; the events after it repaired",
-    log="`complete`; how many events passed unread",
-)
+@pytest.mark.fault("endless-event")
 def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
     large = b"data: " + b"x" * (LIMIT + 1 - len(b"data: "))
     script = reverse.provider.script(
@@ -64,12 +58,7 @@ def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
         reverse.mitmdump.wait_for("1 events passed unread (too-large 1)")
 
 
-@fault(
-    "endless-line",
-    happens="the provider sends 40 MiB without a line end, and nothing else",
-    client="all of it, unread, while it arrives",
-    log="`complete`; how many events passed unread",
-)
+@pytest.mark.fault("endless-line")
 def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
     piece = b"x" * MIB
     gate = threading.Event()
@@ -89,13 +78,7 @@ def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
         assert flow["bytes_out"] == 39 * MIB + len(b"end")
 
 
-@fault(
-    "gzip-bomb",
-    happens="the provider sends a gzip bomb as a stream",
-    client="what it inflates to, unread, while it arrives; no more of it is in memory "
-    "than one read (64 KB) makes, which is 64 MB at the worst",
-    log="`complete`; how many events passed unread",
-)
+@pytest.mark.fault("gzip-bomb")
 def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
     deflate = zlib.compressobj(9, wbits=31)
     flush = zlib.Z_SYNC_FLUSH
@@ -125,12 +108,7 @@ def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
         assert flow["bytes_in"] < MIB
 
 
-@fault(
-    "gzip-bomb-body",
-    happens="the provider sends a gzip bomb for a JSON body, or for an error",
-    client="the gzip bytes unchanged",
-    log="`complete`; a line that it is too large",
-)
+@pytest.mark.fault("gzip-bomb-body")
 @pytest.mark.parametrize("status", ["200 OK", "500 Internal Server Error"])
 def test_body_that_is_a_bomb_passes_unread(reverse: Stage, status: str) -> None:
     deflate = zlib.compressobj(9, wbits=31)

@@ -10,7 +10,6 @@ import pytest
 
 from faults.logs import CANNOT, LINES, count, lost, records, rotated
 from faults.stage import DUE, SENT, Stage, whole
-from faults.table import fault
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows keeps open files where they are"
@@ -44,13 +43,7 @@ def move_folder(path: Path) -> None:
     path.parent.rename(path.parent.with_name("moved"))
 
 
-@fault(
-    "log-removed",
-    happens="the log, or its folder, is deleted or moved away",
-    client="the answer, repaired as usual",
-    log="continues in a new file, in a new folder if necessary; what had been written "
-    "stays in the old one",
-)
+@pytest.mark.fault("log-removed")
 @pytest.mark.parametrize("meddle", [remove_folder, remove_file, move_file, move_folder])
 def test_log_that_is_taken_away_goes_on_anew(
     start: Start, tmp_path: Path, meddle: Callable[[Path], None]
@@ -73,13 +66,7 @@ def test_log_that_is_taken_away_goes_on_anew(
     assert "another instance" not in stage.mitmdump.log
 
 
-@fault(
-    "log-is-folder",
-    happens="a folder takes the log's place",
-    client="the answer, repaired as usual",
-    log="one sentence in mitmproxy's log; once it is gone, how many lines were lost, "
-    "and the log continues",
-)
+@pytest.mark.fault("log-is-folder")
 def test_folder_in_the_logs_place_costs_lines(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "logs" / "pairs.jsonl"
     stage = start(options={"normalize_pairs": str(path)})
@@ -113,14 +100,7 @@ def open_folder(path: Path) -> None:
     path.parent.chmod(0o777)
 
 
-@fault(
-    "log-not-ours",
-    happens="a link, a pipe or another user's file takes the log's place, or others may "
-    "write to its folder",
-    client="the answer, repaired as usual",
-    log="one sentence in mitmproxy's log, with the repair; after that, how many lines "
-    "were lost, and the log continues",
-)
+@pytest.mark.fault("log-not-ours")
 @pytest.mark.parametrize("meddle", [link_log, pipe_log, open_folder])
 def test_log_that_is_not_ours_alone_is_not_written_to(
     start: Start, tmp_path: Path, meddle: Callable[[Path], None]
@@ -158,12 +138,7 @@ if libc.capget(header, sets) == 0:
 """
 
 
-@fault(
-    "read-only",
-    happens="the log's folder cannot be written to",
-    client="the answer, repaired as usual",
-    log="the same; a log that is open continues, but cannot rotate",
-)
+@pytest.mark.fault("read-only")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="drops capabilities")
 @pytest.mark.parametrize("when", ["from the start", "later"])
 def test_folder_that_is_read_only_costs_lines(

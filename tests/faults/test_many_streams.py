@@ -12,7 +12,6 @@ from faults.acts import answer, reset
 from faults.http2_streams import Http2Streams, Streamed
 from faults.play import ZIPPED, chunked, zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
-from faults.table import fault
 from support import (
     PATIENCE,
     Http2Client,
@@ -46,13 +45,7 @@ def begun(asked: list[Streamed]) -> list[Streamed]:
     return [each for each in asked if each.body]
 
 
-@fault(
-    "many-http1",
-    happens="one HTTP/2 client has twelve streams at once, the provider speaks HTTP/1.1",
-    client="five at once; each of the others begins when one of these ends, as with "
-    "mitmproxy alone",
-    log="`complete`, each; its waiting is in `first_ms`",
-)
+@pytest.mark.fault("many-http1")
 @pytest.mark.parametrize("leaves", [False, True], ids=["all stay", "some leave"])
 def test_five_streams_run_and_the_others_wait_their_turn(
     explicit: Mitmdump, secure: dict[str, Provider], *, leaves: bool
@@ -83,13 +76,7 @@ def test_five_streams_run_and_the_others_wait_their_turn(
             assert explicit.records(each.script)[-1]["end"] == ended
 
 
-@fault(
-    "many-http2",
-    happens="one of twelve streams over one HTTP/2 connection is reset, or cancelled "
-    "by its client",
-    client="the others, complete",
-    log="`upstream-broke` or `client-left` for that one",
-)
+@pytest.mark.fault("many-http2")
 @pytest.mark.parametrize("who", ["provider", "client"])
 def test_other_streams_of_a_connection_do_not_notice_a_reset(
     explicit: Mitmdump, secure: dict[str, Provider], who: str
@@ -123,13 +110,7 @@ def test_other_streams_of_a_connection_do_not_notice_a_reset(
 CORRUPT = *zipped(SENT)[:2], b"\xff" * 64
 
 
-@fault(
-    "many-corrupt",
-    happens="one of several streams of an HTTP/2 client turns out to be corrupt gzip, "
-    "whatever the provider speaks",
-    client="of that one what arrived before, then a break-off at once; the others, complete",
-    log="`upstream-broke` for that one, and a line with the reason",
-)
+@pytest.mark.fault("many-corrupt")
 @pytest.mark.parametrize("stalls", [False, True], ids=["ends", "stalls"])
 @pytest.mark.parametrize("upstream", [HTTP1, HTTP2])
 def test_other_streams_of_a_client_do_not_notice_a_corrupt_one(
@@ -160,13 +141,7 @@ def test_other_streams_of_a_client_do_not_notice_a_corrupt_one(
         over.set()
 
 
-@fault(
-    "many-corrupt-closed",
-    happens="by HTTP/1.1, the provider continues an answer that turned out to be "
-    "corrupt gzip, while its HTTP/2 client has other streams",
-    client="of that one what was valid, then a break-off at once; the others, complete",
-    log="`upstream-broke` for that one; the provider's connection is closed",
-)
+@pytest.mark.fault("many-corrupt-closed")
 def test_provider_of_a_corrupt_stream_is_hung_up_on(
     explicit: Mitmdump, secure: dict[str, Provider], provider_ca: Path
 ) -> None:
@@ -192,13 +167,7 @@ def test_provider_of_a_corrupt_stream_is_hung_up_on(
         assert explicit.records(script)[-1]["end"] == "upstream-broke"
 
 
-@fault(
-    "many-corrupt-cancelled",
-    happens="the provider continues a stream that turned out to be corrupt gzip, "
-    "over one HTTP/2 connection with others",
-    client="nothing of it: the addon stops the provider, and its connection remains in use",
-    log="`upstream-broke`",
-)
+@pytest.mark.fault("many-corrupt-cancelled")
 def test_provider_is_told_to_stop_a_corrupt_stream(
     explicit: Mitmdump, secure: dict[str, Provider]
 ) -> None:

@@ -3,9 +3,11 @@
 import json
 import threading
 
+import pytest
+
 from faults.play import CHUNKED, END, SEEN, ZIPPED, Play, act, chunked, head, zipped
 from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
-from faults.table import Fault, fault, faults
+from faults.table import faults
 from support import Break
 
 RESET, CUT = Break.RESET, Break.CUT
@@ -19,23 +21,13 @@ LENGTH = len(whole(SENT))
 
 @faults(
     {
-        Fault(
-            "no-answer",
-            "the provider resets or closes before the headers are complete",
-            "502 in OpenAI's form",
-            "`error`, status 502",
-        ): {
+        "no-answer": {
             "reset": Play([RESET], ends="refused"),
             "close": Play([CUT], ends="refused"),
             "reset in the headers": Play([CHUNKED[:40], 0.1, RESET], ends="refused"),
             "close in the headers": Play([CHUNKED[:40], CUT], ends="refused"),
         },
-        Fault(
-            "no-http",
-            "the provider answers with no HTTP, or with an impossible length",
-            "502 in OpenAI's form",
-            "`error`, status 502",
-        ): {
+        "no-http": {
             "another protocol": Play([b"SSH-2.0-OpenSSH_9.9\r\n", CUT], ends="refused"),
             "no status": Play([b"HTTP/1.1 fine\r\n\r\n"], ends="refused"),
             "no header": Play([head("no colon here")], ends="refused"),
@@ -53,12 +45,7 @@ LENGTH = len(whole(SENT))
                 ends="refused",
             ),
         },
-        Fault(
-            "mid-event",
-            "the provider resets or closes in the middle of an event",
-            "the events that were complete, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "mid-event": {
             "reset": Play(
                 [CHUNKED, chunked(*SENT[:2], HALF), SEEN, RESET],
                 gets=whole(DUE[:2]),
@@ -74,37 +61,21 @@ LENGTH = len(whole(SENT))
                 [CHUNKED, chunked(*SENT[:3]), CUT], gets=whole(DUE[:3]), events=3
             ),
         },
-        Fault(
-            "mid-utf-8",
-            "the provider resets in the middle of a character",
-            "the events that were complete, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "mid-utf-8": {
             "reset": Play(
                 [CHUNKED, chunked(SENT[0], SENT[1][:NAMED]), SEEN, RESET],
                 gets=DUE[0],
                 events=1,
             )
         },
-        Fault(
-            "mid-gzip",
-            "the provider resets in the middle of a gzip block",
-            "the events that were complete, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "mid-gzip": {
             "reset": Play(
                 [ZIPPED, chunked(*GZIP[:2], GZIP[2][:7]), SEEN, RESET],
                 gets=whole(DUE[:2]),
                 events=2,
             )
         },
-        Fault(
-            "mid-chunk",
-            "the provider resets between an HTTP chunk's size and its data, or sends garbage "
-            "for a chunk",
-            "the events that were complete, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "mid-chunk": {
             "after the size": Play(
                 [CHUNKED, chunked(*SENT[:2]), b"5a\r\n", SEEN, RESET],
                 gets=whole(DUE[:2]),
@@ -134,24 +105,14 @@ LENGTH = len(whole(SENT))
                 says="illegal chunk header",
             ),
         },
-        Fault(
-            "finish-waits",
-            "the provider breaks off while the finish reason waits",
-            "all of it, with the finish reason, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "finish-waits": {
             "reset": Play(
                 [CHUNKED, chunked(*SENT[:4]), SEEN, RESET],
                 gets=whole(DUE[:4]),
                 events=4,
             )
         },
-        Fault(
-            "after-done",
-            "the provider resets or closes after `[DONE]`, before the answer's end",
-            "all of it, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "after-done": {
             "reset": Play(
                 [CHUNKED, chunked(*SENT), SEEN, RESET], gets=whole(DUE), events=5
             ),
@@ -162,12 +123,7 @@ LENGTH = len(whole(SENT))
                 events=6,
             ),
         },
-        Fault(
-            "never-closes",
-            "the provider falls silent, before or after `[DONE]`",
-            "what has arrived; the answer stays open until a side disconnects",
-            "`client-left`, once it does",
-        ): {
+        "never-closes": {
             "in the middle": Play(
                 [CHUNKED, chunked(*SENT[:2], HALF), SEEN, 1.0],
                 gets=whole(DUE[:2]),
@@ -187,12 +143,7 @@ LENGTH = len(whole(SENT))
                 events=5,
             ),
         },
-        Fault(
-            "slow",
-            "the provider sends a byte a second",
-            "every event as soon as it is complete",
-            "`complete`",
-        ): {
+        "slow": {
             "a byte a second": Play(
                 [
                     *(CHUNKED, chunked(SENT[0], SENT[1][:NAMED])),
@@ -205,25 +156,14 @@ LENGTH = len(whole(SENT))
                 events=5,
             )
         },
-        Fault(
-            "length-too-long",
-            "the provider sends less than its `content-length`, and closes",
-            "all that arrived, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "length-too-long": {
             "close": Play(
                 [head("content-length: 100000"), *SENT, CUT],
                 gets=whole(DUE),
                 events=5,
             )
         },
-        Fault(
-            "length-too-short",
-            "the provider sends more than its `content-length`, or an empty chunk in the "
-            "middle",
-            "what stands before that, as HTTP demands; no `[DONE]`",
-            "`complete`; mitmproxy logs the rest",
-        ): {
+        "length-too-short": {
             "in an event": Play(
                 [
                     head(f"content-length: {len(whole(SENT[:2])) + len(HALF)}"),
@@ -242,12 +182,7 @@ LENGTH = len(whole(SENT))
                 says="Unexpected data from server",
             ),
         },
-        Fault(
-            "odd-http",
-            "the provider sends chunk extensions, or 1 MB of headers",
-            "the answer",
-            "`complete`",
-        ): {
+        "odd-http": {
             "extensions": Play(
                 [
                     CHUNKED,
@@ -272,13 +207,7 @@ LENGTH = len(whole(SENT))
                 events=5,
             ),
         },
-        Fault(
-            "trailers",
-            "the provider sends HTTP/1 trailers",
-            "all of it; mitmproxy 12 fails at them, and the answer stays open until "
-            "the client disconnects",
-            "`client-left`; `mitmproxy has crashed!`",
-        ): {
+        "trailers": {
             "one": Play(
                 [CHUNKED, chunked(*SENT), b"0\r\nx-brook: 1\r\n\r\n", SEEN, 1.0],
                 gets=whole(DUE),
@@ -288,12 +217,7 @@ LENGTH = len(whole(SENT))
                 bugs=2,
             )
         },
-        Fault(
-            "corrupt-gzip",
-            "the provider sends gzip that turns out corrupt",
-            "what arrived before, then a break-off",
-            "`upstream-broke`, and a line with the reason",
-        ): {
+        "corrupt-gzip": {
             "in the middle": Play(
                 [ZIPPED, chunked(*GZIP[:2], b"\xff" * 64), SEEN],
                 gets=whole(DUE[:2]),
@@ -314,12 +238,7 @@ LENGTH = len(whole(SENT))
                 says="the compressed body is corrupt",
             ),
         },
-        Fault(
-            "gzip-garbage",
-            "the provider sends garbage after a whole gzip body",
-            "all of it, and nothing of the garbage",
-            "`complete`",
-        ): {
+        "gzip-garbage": {
             "with the last bytes": Play(
                 [ZIPPED, chunked(whole(GZIP) + b"garbage"), END],
                 gets=whole(DUE),
@@ -333,12 +252,7 @@ LENGTH = len(whole(SENT))
                 events=5,
             ),
         },
-        Fault(
-            "gzip-short",
-            "the provider sends gzip without its end, and ends the answer",
-            "what arrived, a half event too; no `[DONE]`",
-            "`complete`",
-        ): {
+        "gzip-short": {
             "in an event": Play(
                 [ZIPPED, chunked(*GZIP[:2], zipped([*SENT[:2], HALF])[2]), END],
                 gets=whole(DUE[:2]) + HALF,
@@ -346,12 +260,7 @@ LENGTH = len(whole(SENT))
                 events=3,
             )
         },
-        Fault(
-            "encoding-unknown",
-            "the provider sends an unknown encoding, or names one twice",
-            "what the provider sends, untouched and without delay",
-            "`complete`, nothing counted, and a line that names the encoding",
-        ): {
+        "encoding-unknown": {
             name: Play(
                 [
                     head("transfer-encoding: chunked", *fields),
@@ -377,12 +286,7 @@ def test_what_came_whole_arrives_and_nothing_is_made_up(
     act(reverse, play)
 
 
-@fault(
-    "after-the-end",
-    happens="the provider resets the connection after the answer's end",
-    client="the answer; the client's connection takes the next request",
-    log="`complete`",
-)
+@pytest.mark.fault("after-the-end")
 def test_reset_after_the_end_is_nobodys_business(reverse: Stage) -> None:
     # A reset throws away what was not read: the answer is read first.
     gate = threading.Event()
@@ -398,12 +302,7 @@ def test_reset_after_the_end_is_nobodys_business(reverse: Stage) -> None:
         assert reverse.mitmdump.records(script)[-1]["end"] == "complete"
 
 
-@fault(
-    "interim",
-    happens="the provider sends a 1xx before its answer, by HTTP/1",
-    client="the 1xx alone: mitmproxy 12 takes it for the answer",
-    log="`complete`, status 1xx; mitmproxy logs the rest",
-)
+@pytest.mark.fault("interim")
 def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
     interim = b"HTTP/1.1 103 Early Hints\r\nlink: </brook>\r\n\r\n"
     script = reverse.provider.script(
@@ -417,12 +316,7 @@ def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
         assert (flow["end"], flow["status"], flow["bytes_out"]) == ("complete", 103, 0)
 
 
-@fault(
-    "broken-body",
-    happens="the provider breaks off a JSON body",
-    client="502 in OpenAI's form: nothing had been sent",
-    log="`upstream-broke`, status 502",
-)
+@pytest.mark.fault("broken-body")
 def test_body_that_breaks_off_is_a_gateway_error(reverse: Stage) -> None:
     body = b'{"choices":'
     script = reverse.provider.script(

@@ -16,7 +16,7 @@ from faults.acts import (
 )
 from faults.play import SEEN, Play, act, zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
-from faults.table import Fault, fault, faults
+from faults.table import faults
 from support import Break, BrokenEndError, Mitmdump, Part, Provider
 
 HALF = SENT[2][:30]
@@ -37,26 +37,14 @@ def stage(
 
 @faults(
     {
-        Fault(
-            "http2-no-answer",
-            "by HTTP/2, the provider sends RST_STREAM or GOAWAY before the headers, or "
-            "more than 64 KB of them",
-            "502 in OpenAI's form",
-            "`error`, status 502",
-        ): {
+        "http2-no-answer": {
             "reset": Play([reset(ErrorCodes.INTERNAL_ERROR)], ends="refused"),
             "refused": Play([reset(ErrorCodes.REFUSED_STREAM)], ends="refused"),
             "goaway": Play([goaway(ErrorCodes.NO_ERROR, 0)], ends="refused"),
             "close": Play([Break.CUT], ends="refused"),
             "headers": Play([answer(FLOOD), *SENT, end], ends="refused"),
         },
-        Fault(
-            "http2-reset",
-            "by HTTP/2, the provider sends RST_STREAM in the middle of an event, with "
-            "whatever code",
-            "the events that were complete, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "http2-reset": {
             getattr(code, "name", "unknown code"): Play(
                 [*BEGUN, HALF, SEEN, reset(code)], gets=whole(DUE[:2]), events=2
             )
@@ -70,27 +58,14 @@ def stage(
                 UNKNOWN,
             )
         },
-        Fault(
-            "http2-after-done",
-            "by HTTP/2, the provider sends RST_STREAM after `[DONE]`, before the "
-            "stream's end",
-            "all of it, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "http2-after-done": {
             "reset": Play(
                 [answer(), *SENT, SEEN, reset(ErrorCodes.NO_ERROR)],
                 gets=whole(DUE),
                 events=5,
             )
         },
-        Fault(
-            "http2-goaway",
-            "by HTTP/2, the provider sends GOAWAY while a stream is open, even a "
-            "graceful one",
-            "what has arrived, then a break-off: mitmproxy 12 ends all streams of that "
-            "connection (each client has its own)",
-            "`upstream-broke`",
-        ): {
+        "http2-goaway": {
             name: Play(
                 [*BEGUN, SEEN, goaway(code, last), 0.1, *SENT[2:], end],
                 gets=whole(DUE[:2]),
@@ -104,12 +79,7 @@ def stage(
                 ("with an error", ErrorCodes.ENHANCE_YOUR_CALM, None),
             )
         },
-        Fault(
-            "http2-broken",
-            "by HTTP/2, the provider closes the connection, or breaks the protocol",
-            "what has arrived, then a break-off",
-            "`upstream-broke`",
-        ): {
+        "http2-broken": {
             "close": Play(
                 [*BEGUN, HALF, SEEN, Break.CUT], gets=whole(DUE[:2]), events=2
             ),
@@ -136,12 +106,7 @@ def stage(
                 says="HTTP/2 protocol error",
             ),
         },
-        Fault(
-            "http2-corrupt-gzip",
-            "by HTTP/2, the provider sends gzip that turns out corrupt",
-            "what arrived before, then a break-off; others on that connection continue",
-            "`upstream-broke`, and a line with the reason",
-        ): {
+        "http2-corrupt-gzip": {
             name: Play(
                 [ZIPPED, *GZIP[:2], SEEN, b"\xff" * 64, *more],
                 gets=whole(DUE[:2]),
@@ -156,13 +121,7 @@ def stage(
                 ("closes", [Break.CUT]),
             )
         },
-        Fault(
-            "http2-odd",
-            "by HTTP/2, the provider sends a 1xx first, empty DATA frames, or GOAWAY "
-            "after the end",
-            "the answer",
-            "`complete`",
-        ): {
+        "http2-odd": {
             "interim": Play(
                 [interim(103), answer(), *SENT, end],
                 gets=whole(DUE),
@@ -183,12 +142,7 @@ def stage(
             ),
             "nothing but headers": Play([answer(ends=True)], ends="clean"),
         },
-        Fault(
-            "http2-trailers",
-            "by HTTP/2, the provider sends trailers",
-            "the answer; the trailers too, if it speaks HTTP/2",
-            "`complete`",
-        ): {
+        "http2-trailers": {
             "one": Play(
                 [answer(), *SENT, trailers], gets=whole(DUE), ends="clean", events=5
             )
@@ -201,25 +155,14 @@ def test_what_came_whole_arrives_and_nothing_is_made_up(
     act(stage, play)
 
 
-@fault(
-    "http2-cancel",
-    happens="by HTTP/2, the provider sends RST_STREAM with CANCEL in the middle",
-    client="the events that were complete, then a break-off",
-    log="`upstream-broke`",
-)
+@pytest.mark.fault("http2-cancel")
 def test_cancelled_stream_is_broken_off(stage: Stage) -> None:
     parts = [*BEGUN, HALF, SEEN, reset(ErrorCodes.CANCEL)]
     act(stage, Play(parts, gets=whole(DUE[:2]), events=2))
     stage.mitmdump.wait_for("the provider broke off")
 
 
-@fault(
-    "http2-turned-away",
-    happens="by HTTP/2, the provider sends RST_STREAM with CANCEL or HTTP_1_1_REQUIRED "
-    "before the headers",
-    client="502 in OpenAI's form; HTTP_1_1_REQUIRED itself if it speaks HTTP/2, too",
-    log="`error`, status 502; no status for the reset",
-)
+@pytest.mark.fault("http2-turned-away")
 @pytest.mark.parametrize("code", [ErrorCodes.CANCEL, ErrorCodes.HTTP_1_1_REQUIRED])
 def test_stream_that_is_turned_away_is_a_gateway_error(
     stage: Stage, code: ErrorCodes

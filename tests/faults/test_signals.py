@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from faults.stage import ASKED, DUE, SENT, Stage, whole
-from faults.table import fault
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows has no such signals"
@@ -32,12 +31,7 @@ def lines(path: Path) -> tuple[list[dict[str, object]], list[bytes]]:
     return records, torn
 
 
-@fault(
-    "terminated",
-    happens="mitmdump is ended (SIGTERM, Ctrl-C) while answers arrive",
-    client="what had been forwarded by then, and a break-off",
-    log="every line, and `upstream-broke` for what was under way",
-)
+@pytest.mark.fault("terminated")
 @ends
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> None:
@@ -69,13 +63,7 @@ def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> 
         assert flow["status"] == 200, "the client got it"
 
 
-@fault(
-    "killed",
-    happens="mitmdump is killed (SIGKILL), in the middle of a line, too",
-    client="what had been forwarded by then, and a break-off",
-    log="all but the last fifth of a second; the next start repairs half a line at its "
-    "end, and continues in the same file",
-)
+@pytest.mark.fault("killed")
 @ends
 def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
@@ -111,12 +99,7 @@ def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None
     assert "another instance" not in again.mitmdump.log
 
 
-@fault(
-    "stopped",
-    happens="mitmdump is stopped for a while, as by a machine that sleeps",
-    client="the answer, with that pause",
-    log="`complete`",
-)
+@pytest.mark.fault("stopped")
 def test_sleep_in_mid_stream_is_a_pause(reverse: Stage) -> None:
     gate, sent = threading.Event(), threading.Event()
     script = reverse.provider.script(*SENT[:2], gate, *SENT[2:])

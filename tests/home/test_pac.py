@@ -96,7 +96,7 @@ PATTERN = st.builds(
 
 
 @settings(
-    max_examples=400,
+    max_examples=100,
     suppress_health_check=[
         HealthCheck.function_scoped_fixture,
         HealthCheck.too_slow,

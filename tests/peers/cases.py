@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from peers.asking import Json
+from workshop import peer_table
 
 CAREFUL = "openai2-careful"  # create(), every field tested
 HELPER = "openai2-helper"  # .stream() and .parse()
@@ -66,22 +67,18 @@ class Case:
 
 @dataclass(frozen=True)
 class Peer:
-    """A server that is asked through the addon, as the table of peers has it.
+    """A server that is asked through the addon.
 
     Attributes:
-        name: What people call it.
-        runs: What stands for it in the tests.
-        wrong: What it sends otherwise than OpenAI.
-        without: What clients make of that.
-        behind: What they get from the addon.
+        row: What the table of peers says of it.
         cases: What is asked.
         server: The program in `servers/`; None for a scripted provider.
     """
 
-    name: str
-    runs: str
-    wrong: str
-    without: str
-    behind: str
+    row: peer_table.Peer
     cases: Sequence[Case]
     server: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.row.name

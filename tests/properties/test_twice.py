@@ -11,7 +11,7 @@ from llm_normalize.repair.fix import chunk, wire
 from llm_normalize.wire.json_text import Json
 from streams import feed
 
-STREAMS = 400
+STREAMS = 200
 """How many streams of each kind are drawn."""
 
 

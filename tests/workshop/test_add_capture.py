@@ -12,7 +12,7 @@ from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
 import _bootstrap
-import add_capture
+from launchers import load
 from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "add_capture.py"
@@ -40,7 +40,7 @@ def added(
 
     def run(*args: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", [str(SCRIPT), *args])
-        return (add_capture.main(), *capfd.readouterr())
+        return (load("add_capture").main(), *capfd.readouterr())
 
     return run
 

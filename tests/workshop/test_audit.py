@@ -1,6 +1,5 @@
 """The audit of packages in scripts/check.py, without a network and without pip-audit."""
 
-import importlib
 import json
 import sys
 from collections.abc import Iterator
@@ -20,8 +19,7 @@ HOLE = {"id": "PYSEC-2026-1", "fix_versions": ["2", "3"]}
 @pytest.fixture
 def audit(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module, on a machine whose packages fit together."""
-    load("_bootstrap")  # finds its neighbours from now on
-    module = importlib.import_module("workshop.release.audit")
+    module = load("workshop.release.audit")
     monkeypatch.setattr(module, "inconsistent", lambda: "")
     monkeypatch.setenv("NO_PROXY", "*")
     return module
@@ -144,7 +142,9 @@ def test_auditor_that_cannot_be_had_is_reported_and_is_no_failure(
     audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:
-        raise audit._bootstrap.StepError("installing pip-audit failed", ["no network"])
+        raise audit._bootstrap.CommandError(
+            "installing pip-audit failed", ["no network"]
+        )
 
     monkeypatch.setattr(audit, "auditor", fail)
     with service(b"{}") as url:

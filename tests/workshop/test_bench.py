@@ -1,35 +1,22 @@
 """The benchmark, run for real: what it tells, what it refuses, what it leaves behind."""
 
-import importlib
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from launchers import load
+from script_runs import command
 from workshop.child import ChildError
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
-
-# Without bench.main, which would go to .venv first: this environment will do.
-# Whoever runs the suite in the background may have had Ctrl-C ignored.
-HERE = """
-import signal
-import sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.path.insert(0, sys.argv[1])
-import bench
-flags = bench.parse(sys.argv[2:])
-from workshop.bench import command
-sys.exit(command.main(flags))
-"""
 
 SMALL = ("--scale", "0.01", "--rounds", "1", "--sides", "nim-pairs")
 
@@ -84,16 +71,6 @@ def load(loader):
 """
 
 
-def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:
-        sys.path.append(str(SCRIPTS))
-    return importlib.import_module(name)
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", HERE, str(SCRIPTS), *arguments]
-
-
 def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "TMPDIR": str(folder), "TEMP": str(folder)}
 
@@ -113,7 +90,7 @@ def test_run_has_all_figures_and_leaves_nothing(tmp_path: Path) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     with subprocess.Popen(
-        command(*SMALL, "--json", str(said), "--markdown", str(table)),
+        command("bench", *SMALL, "--json", str(said), "--markdown", str(table)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(temporary),
@@ -164,7 +141,7 @@ def test_interrupted_run_leaves_nothing(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     with subprocess.Popen(
-        command(*SMALL[2:], "--only", "paced", "--scale", "10"),
+        command("bench", *SMALL[2:], "--only", "paced", "--scale", "10"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(tmp_path),

@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-import importlib
 import json
 import os
 import socket
@@ -15,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from launchers import load
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.record_line import line
@@ -25,12 +25,6 @@ from workshop.child import ChildError
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 KINDS = ("good", "nim")
-
-
-def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:
-        sys.path.append(str(SCRIPTS))
-    return importlib.import_module(name)
 
 
 # The streams
@@ -73,7 +67,7 @@ def test_events_are_as_large_and_as_varied_as_real_ones(kind: str) -> None:
 def test_provider_sends_each_event_in_a_chunk_of_its_own() -> None:
     traffic = load("workshop.bench.traffic")
     plan = traffic.Plan("nim", 5003, start=2000)
-    sent = b"".join(traffic.pieces(plan))
+    sent = b"".join(traffic.text_chunks(plan))
     chunks = list(map(traffic.http_chunk, body(plan, "sent")[1:-2]))
     assert len(chunks) == 5000
     assert sent == b"".join(chunks)
@@ -129,7 +123,7 @@ def arrive(plan: Any, form: str, *reads: bytes) -> Any:
     arrival = load("workshop.bench.arrival").Arrival(plan, form, late)
     for number, data in enumerate(reads):
         if not arrival.over:
-            arrival.take(data, 1000 + number)
+            arrival.receive(data, 1000 + number)
     arrival.late = late
     return arrival
 
@@ -165,7 +159,7 @@ def test_times_count_from_a_stream_s_middle_on() -> None:
     arrival = load("workshop.bench.arrival").Arrival(plan, "sent", late, 6)
     data = answer(body(plan, "sent", b"%019d" % 400))
     for at in range(0, len(data), 50):
-        arrival.take(data[at : at + 50], 1000)
+        arrival.receive(data[at : at + 50], 1000)
     assert arrival.fault == ""
     assert (
         len(late) == 4
@@ -354,7 +348,7 @@ VmData:\t     512 kB
 
 
 def test_memory_is_read_from_proc() -> None:
-    parse = load("workshop.bench.machine").parse_status
+    parse = load("workshop.traffic.memory").parse_status
     assert parse(STATUS) == (10240 * 1024, 20480 * 1024)
     with pytest.raises(ProcessLookupError):
         parse("Name:\tpython3\nState:\tZ (zombie)\n")

@@ -2,7 +2,6 @@
 
 import ast
 import base64
-import importlib
 import os
 import random
 import re
@@ -16,11 +15,14 @@ from typing import Any, ClassVar
 
 import pytest
 
+from launchers import load
 from llm_normalize.chat import stream_state
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
 from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix
 from llm_normalize.wire import sse
+from workshop.fuzz import cases, checks
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -62,15 +64,9 @@ class Broken(Fix):
 """
 
 
-def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:
-        sys.path.append(str(SCRIPTS))
-    return importlib.import_module(name)
-
-
 @pytest.fixture
 def target() -> Any:
-    return load("workshop.fuzz_target")
+    return load("workshop.fuzz")
 
 
 @pytest.fixture
@@ -176,7 +172,7 @@ def test_broken_promise_is_found(
 ) -> None:
     case = target.Case(Asked(stream=True), STREAM, mode)
     assert kinds(target, case) == set()
-    monkeypatch.setattr(target, "_fixes", [*target._fixes, fix])
+    monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, fix])
     assert kind in kinds(target, case)
 
 
@@ -191,7 +187,7 @@ def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> N
     body = b'{"choices":[{"index":0,"message":{"content":"Tea"}}]}'
     case = target.Case(Asked(), body, "body")
     assert kinds(target, case) == set()
-    monkeypatch.setattr(target, "_fixes", [*target._fixes, Loses])
+    monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, Loses])
     assert "body lost choice …: text … became …" in kinds(target, case)
 
 
@@ -207,13 +203,13 @@ def test_what_grows_once_does_not_keep_growing(
             return False
 
     case = target.Case(Asked(stream=True), STREAM, "long")
-    monkeypatch.setattr(target, "_fixes", [*target._fixes, Copies])
+    monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, Copies])
     assert kinds(target, case) == set()
     assert Copies.rounds == 450  # it looked again
 
 
 def test_corrupt_body_is_none_of_a_fault(target: Any) -> None:
-    for argument in range(len(target.ENCODINGS) * len(target.DAMAGES)):
+    for argument in range(len(cases.ENCODINGS) * len(cases.DAMAGES)):
         case = target.Case(
             Asked(stream=True), STREAM, "encoded", argument, place=0x9000
         )
@@ -228,9 +224,9 @@ def test_limits_are_lowered_for_one_input_only(target: Any) -> None:
     assert (sse.LIMIT, stream_state.MANY) == (8 * 1024 * 1024, 1024)
 
 
-def test_what_is_held_counts_all_that_is_reachable(target: Any) -> None:
+def test_what_is_held_counts_all_that_is_reachable() -> None:
     small, large = {"a": [b""]}, {"a": [b"x" * 1000]}
-    assert target.held(large) == target.held(small) + 1000
+    assert checks.held(large) == checks.held(small) + 1000
 
 
 # Inputs
@@ -238,7 +234,7 @@ def test_what_is_held_counts_all_that_is_reachable(target: Any) -> None:
 
 def test_case_survives_being_written(target: Any) -> None:
     asked = Asked(stream=True, usage=True, tools=True, forced_tool=True, n=3)
-    for mode in dict.fromkeys(target.MODES):
+    for mode in dict.fromkeys(cases.MODES):
         case = target.Case(asked, b"data: x", mode, 7, 8, 9, ended=False, tight=True)
         assert target.Case.read(case.write()) == case
 
@@ -259,8 +255,8 @@ def test_cut_loses_nothing(target: Any) -> None:
 def test_seeds_are_captures_and_examples(target: Any) -> None:
     seeds = target.seeds()
     own = sum(1 for _ in (ROOT / "tests" / "captures").glob("*/*/response.*"))
-    assert len(seeds) > own + len(target.FIXES)
-    assert {target.Case.read(data).mode for data in seeds} == set(target.MODES)
+    assert len(seeds) > own + len(FIXES)
+    assert {target.Case.read(data).mode for data in seeds} == set(cases.MODES)
 
 
 @pytest.mark.usefixtures("folder")
@@ -293,7 +289,7 @@ def test_mutation_keeps_to_the_limit(target: Any) -> None:
 
 
 def test_finding_is_made_small(target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target, "_fixes", [*target._fixes, _Fails])
+    monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, _Fails])
     data = target.Case(Asked(stream=True, usage=True), STREAM, cut=7).write()
     kind = "logged KeyError in test_fuzz.py:edit"
     small = target.shrink(data, kind, 20)
@@ -379,7 +375,7 @@ def test_machine_without_atheris_goes_on_by_chance(
     fuzz, venv = load("fuzz"), load("_bootstrap")
 
     def fail(*_: object, **__: object) -> str:
-        raise venv.StepError("looking failed", ["ERROR: no matching distribution"])
+        raise venv.CommandError("looking failed", ["ERROR: no matching distribution"])
 
     monkeypatch.setattr(venv, "ROOT", tmp_path)
     monkeypatch.setattr(venv, "run", fail)
@@ -397,7 +393,7 @@ def test_atheris_that_is_not_the_reviewed_one_ends_it(
     fuzz, venv = load("fuzz"), load("_bootstrap")
 
     def fail(*_: object, **__: object) -> str:
-        raise venv.StepError("looking failed", ["Hash mismatch for `atheris==1`"])
+        raise venv.CommandError("looking failed", ["Hash mismatch for `atheris==1`"])
 
     monkeypatch.setattr(venv, "ROOT", tmp_path)
     monkeypatch.setattr(venv, "run", fail)

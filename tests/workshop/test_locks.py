@@ -1,6 +1,5 @@
 """The locks fit pyproject.toml, and hold versions and hashes alone."""
 
-import importlib
 import shutil
 import sys
 from pathlib import Path
@@ -18,8 +17,7 @@ TWO = f"two==2 ; sys_platform == 'win32' \\\n    --hash=sha256:{'1' * 64} \\\n  
 
 @pytest.fixture
 def locks() -> Any:
-    load("_bootstrap")  # finds its neighbours from now on
-    return importlib.import_module("workshop.release.locks")
+    return load("workshop.release.locks")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the workshop may import: the package, and of the tests their judge alone."""
+"""What scripts import of the tests, and tests of the scripts."""
 
 import ast
 from collections.abc import Iterator
@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from launchers import SHARED
 from workshop import ROOT, SCRIPTS
 
-MODULES = sorted((SCRIPTS / "workshop").rglob("*.py"))
-TESTS = {path.stem for path in (ROOT / "tests").iterdir()} - {"workshop"}
-MAY = {"judge", "deploy.drain"}
-"""`deploy` is a folder of the scripts, too: what is shipped for a deployment."""
+MODULES = sorted(SCRIPTS.rglob("*.py"))
+OF_SCRIPTS = {
+    path.stem for path in MODULES if path.parent in (SCRIPTS, SCRIPTS / "deploy")
+} | {"workshop"}
+TESTS = {path.stem for path in (ROOT / "tests").iterdir()} - OF_SCRIPTS
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -24,11 +26,23 @@ def imported(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
-def test_workshop_knows_of_the_tests_their_judge_alone(path: Path) -> None:
+def test_scripts_know_of_the_tests_their_judge_alone(path: Path) -> None:
     names = {each for each in imported(path) if each.partition(".")[0] in TESTS}
-    assert not {each for each in names if not MAY & {each, each.partition(".")[0]}}
+    assert not {each for each in names if each.partition(".")[0] != "judge"}
 
 
 def test_path_is_changed_in_one_place() -> None:
-    texts = {path: path.read_text(encoding="utf-8") for path in MODULES}
+    inside = [path for path in MODULES if path.is_relative_to(SCRIPTS / "workshop")]
+    texts = {path: path.read_text(encoding="utf-8") for path in inside}
     assert [path.parent.name for path, text in texts.items() if "sys.path.append" in text or "sys.path.insert" in text] == ["workshop"]  # fmt: skip
+
+
+def test_tests_know_of_the_scripts_what_these_share() -> None:
+    """A script is started as its user starts it, or loaded by its path."""
+    known = {
+        f"{path.name}: {each}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for each in imported(path)
+        if each.partition(".")[0] in OF_SCRIPTS - set(SHARED)
+    }
+    assert not known

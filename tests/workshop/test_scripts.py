@@ -388,7 +388,7 @@ def test_python_that_cannot_make_an_environment_gives_way_to_the_next(
     venv: Any, steps: Steps, tmp_path: Path
 ) -> None:
     worse = str(stand_in(tmp_path / "bin" / "python3.13", "3.13.0"))
-    steps.error = venv.StepError("making .venv failed", ["no ensurepip"])
+    steps.error = venv.CommandError("making .venv failed", ["no ensurepip"])
     steps.fail = lambda command: command[0] == worse
     venv.environment()
     stamp = json.loads((venv.ROOT / ".venv" / venv.STAMP).read_text())
@@ -417,7 +417,7 @@ def test_only_one_start_makes_environments(venv: Any) -> None:
 def test_failed_pip_shows_its_last_lines_and_the_repair(
     venv: Any, steps: Steps, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    steps.error = venv.StepError("installing failed", ["ERROR: no such version"])
+    steps.error = venv.CommandError("installing failed", ["ERROR: no such version"])
     steps.fail = lambda command: "pip" in command
     with pytest.raises(SystemExit, match="1"):
         venv.ensure()
@@ -429,7 +429,7 @@ def test_failed_pip_shows_its_last_lines_and_the_repair(
 def test_failed_step_tells_no_credentials() -> None:
     venv = load("_bootstrap")
     code = "raise SystemExit('no answer from https://joe:pass@word@host/simple')"
-    with pytest.raises(venv.StepError) as caught:
+    with pytest.raises(venv.CommandError) as caught:
         venv.run("asking", [sys.executable, "-c", code])
     assert caught.value.lines == ["no answer from https://****@host/simple"]
 
@@ -437,7 +437,7 @@ def test_failed_step_tells_no_credentials() -> None:
 def test_failed_step_keeps_what_the_program_said_last() -> None:
     venv = load("_bootstrap")
     code = "print(*range(99), sep='\\n'); raise SystemExit(3)"
-    with pytest.raises(venv.StepError) as caught:
+    with pytest.raises(venv.CommandError) as caught:
         venv.run("counting", [sys.executable, "-c", code])
     assert caught.value.lines[-2:] == ["97", "98"]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import script_runs
-import soak
+from launchers import load
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from streams import feed
@@ -125,13 +125,13 @@ def test_bad_flag_is_refused_with_a_sentence(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        soak.parse(arguments)
+        load("soak").parse(arguments)
     assert ended.value.code == 2
     assert sentence in capsys.readouterr().err
 
 
 def test_missing_seed_is_drawn() -> None:
-    assert len({soak.parse([]).seed for _ in range(9)}) > 1
+    assert len({load("soak").parse([]).seed for _ in range(9)}) > 1
 
 
 # -- plans -----------------------------------------------------------------------------

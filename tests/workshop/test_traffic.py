@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workshop.child import ChildError
-from workshop.soak.faults import decode, encode, pieces
+from workshop.soak.faults import decode, encode, timed_parts
 from workshop.soak.history import Facet, History
 from workshop.soak.records import Flow, Records
 from workshop.traffic import memory
@@ -433,7 +433,7 @@ def test_corrupt_body_decodes_to_what_comes_before() -> None:
 def test_pieces_are_the_whole_and_take_a_few_seconds_at_most() -> None:
     data = b"data: {}\n\n" * 300
     for seed in range(50):
-        cut = pieces(data, random.Random(seed), stalls=seed % 2 == 0)
+        cut = timed_parts(data, random.Random(seed), stalls=seed % 2 == 0)
         assert b"".join(each.data for each in cut) == data
         assert all(each.data for each in cut)
         assert sum(each.pause for each in cut) < 20

@@ -1,6 +1,5 @@
 """uv gets the settings of pip, and pip stays what always works: nothing is installed."""
 
-import importlib
 import os
 import re
 import shutil
@@ -8,9 +7,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from launchers import load
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 OWN = {
@@ -23,12 +23,6 @@ OWN = {
 pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="stands in for uv with a shell script"
 )
-
-
-def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:
-        sys.path.append(str(SCRIPTS))
-    return importlib.import_module(name)
 
 
 def reported(*lines: str) -> dict[str, str] | None:
@@ -165,7 +159,7 @@ class Steps:
     def __call__(self, title: str, command: list[str], **more: str) -> str:
         self.commands.append(command)
         if self.fails(command):
-            raise load("_bootstrap").StepError(title, self.said[-12:], self.said)
+            raise load("_bootstrap").CommandError(title, self.said[-12:], self.said)
         if command[0] == str(self.uv):
             self.reported = more
         if "venv" in command:

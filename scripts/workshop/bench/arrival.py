@@ -53,7 +53,7 @@ class Arrival:
         self._rest = b""  # of HTTP's framing
         self._part = b""  # of an event
 
-    def take(self, data: bytes, now: int) -> None:
+    def receive(self, data: bytes, now: int) -> None:
         """Take what was read at *now* (nanoseconds); `b""` when the proxy has closed."""
         if not data:
             self._close()

@@ -19,6 +19,7 @@ from workshop.bench import machine
 from workshop.bench.arrival import Arrival
 from workshop.bench.load import Load, Target
 from workshop.bench.traffic import HOST, Plan
+from workshop.traffic.memory import Weight
 
 PATIENCE = 30.0  # seconds without a byte
 READ = 256 * 1024
@@ -33,7 +34,7 @@ class Mark(NamedTuple):
 
     at: int
     events: int
-    used: machine.Reading | None
+    used: Weight | None
 
 
 class Party:
@@ -210,7 +211,7 @@ class Run:
         except OSError:
             data = b""
         now = time.monotonic_ns()
-        arrival.take(data, now)
+        arrival.receive(data, now)
         party.note(arrival, now)
         if arrival.over:
             self._close(connection)

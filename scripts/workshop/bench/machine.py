@@ -1,12 +1,9 @@
 """What the benchmark asks the machine: CPU time, memory, CPUs to pin to, and its name.
 
-Linux tells the CPU time of a whole process in nanoseconds (POSIX's
-`clock_getcpuclockid`); /proc/PID/stat has it in hundredths of a second, too coarse for
-a short round. Elsewhere psutil has to do.
+Where there is no Linux, psutil has to do.
 """
 
 import contextlib
-import ctypes
 import importlib.metadata
 import os
 import platform
@@ -18,76 +15,33 @@ from typing import NamedTuple
 
 import psutil
 
+from workshop.traffic.memory import Weight, weigh
+
 LINUX = sys.platform == "linux"
-
-
-class Reading(NamedTuple):
-    """What a process has used so far.
-
-    Attributes:
-        cpu: Seconds of CPU time, of all its threads.
-        rss: Bytes of memory that it has now.
-        peak: The most that it ever had; of `rss` where the system does not tell.
-    """
-
-    cpu: float
-    rss: int
-    peak: int
 
 
 class GoneError(Exception):
     """A process to be read has ended."""
 
 
-def read(pid: int) -> Reading:
+def read(pid: int) -> Weight:
     """Return what the process *pid* has used.
 
     Raises:
         GoneError: There is no such process.
     """
     try:
-        return _read_linux(pid) if LINUX else read_anywhere(pid)
+        return weigh(pid) if LINUX else read_anywhere(pid)
     except (OSError, psutil.Error) as error:
         raise GoneError(f"process {pid} has ended") from error
 
 
-def _read_linux(pid: int) -> Reading:
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
-    rss, peak = parse_status(status)
-    return Reading(cpu_seconds(pid), rss, peak)
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU time of *pid*, to the nanosecond; on Linux only.
-
-    Raises:
-        OSError: There is no such process.
-    """
-    clock = ctypes.c_int()
-    failed = ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock))
-    if failed:
-        raise ProcessLookupError(failed, f"process {pid} has no CPU clock")
-    return time.clock_gettime_ns(clock.value) / 1e9
-
-
-def parse_status(text: str) -> tuple[int, int]:
-    """Return resident memory and its peak, in bytes, of what /proc/PID/status says.
-
-    Raises:
-        ProcessLookupError: It has neither: the process has ended, and waits to be reaped.
-    """
-    found = dict(re.findall(r"^Vm(RSS|HWM):\s*(\d+) kB$", text, re.MULTILINE))
-    if len(found) != 2:  # noqa: PLR2004 - the two names above
-        raise ProcessLookupError("no memory in /proc/PID/status")
-    return int(found["RSS"]) * 1024, int(found["HWM"]) * 1024
-
-
-def read_anywhere(pid: int) -> Reading:
-    """Return what psutil tells of *pid*."""
+def read_anywhere(pid: int) -> Weight:
+    """Return what psutil tells of *pid*; no peak, which not every system knows."""
     process = psutil.Process(pid)
     times = process.cpu_times()
     rss = process.memory_info().rss
-    return Reading(times.user + times.system, rss, rss)
+    return Weight(time.monotonic(), rss, rss, times.user + times.system)
 
 
 class Cpus(NamedTuple):

@@ -26,7 +26,7 @@ from workshop.bench.traffic import (
     dialect,
     http_chunk,
     in_turn,
-    pieces,
+    text_chunks,
     wire,
 )
 
@@ -151,8 +151,8 @@ def answer(connection: socket.socket, plan: Plan, pacer: Pacer) -> bool:
         paced.done.wait()
         connection.setblocking(True)
         return paced.kept_up
-    for piece in pieces(plan):
-        connection.sendall(piece)
+    for part in text_chunks(plan):
+        connection.sendall(part)
     connection.sendall(http_chunk(every.finish) + http_chunk(DONE) + b"0\r\n\r\n")
     return True
 

@@ -183,8 +183,8 @@ def http_chunk(event: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(event), event)
 
 
-def pieces(plan: Plan) -> Iterator[memoryview]:
-    """Yield the events that have a text, each in its HTTP chunk, in large pieces."""
+def text_chunks(plan: Plan) -> Iterator[memoryview]:
+    """Yield the events that have a text, each in its HTTP chunk, in large parts."""
     data, starts = wire(plan.kind, plan.answer)
     view = memoryview(data)
     left, place = plan.events - FRAME, plan.start % CYCLE

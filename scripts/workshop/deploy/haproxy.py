@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from deploy import drain
+import drain
 from workshop import LOOPBACK, ROOT
 from workshop.child import Child, ChildError
 

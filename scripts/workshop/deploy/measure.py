@@ -21,8 +21,10 @@ from typing import NamedTuple
 
 import _bootstrap
 from workshop import LOOPBACK
+from workshop.bench import machine
 from workshop.child import ChildError
 from workshop.deploy import haproxy, instances
+from workshop.traffic import http1, server
 
 EVENTS = 200  # of one stream
 AT_ONCE = 16  # streams, whatever the number of instances
@@ -134,13 +136,12 @@ def _process(target: object, *values: object) -> Iterator[tuple[int, Connection]
 
 
 def _cpu(pids: Sequence[int]) -> float:
-    """Return the seconds of CPU that *pids* have used; 0 where /proc does not tell."""
-    ticks = 0
+    """Return the seconds of CPU that *pids* have used."""
+    seconds = 0.0
     for pid in pids:
-        with suppress(OSError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK") if ticks else 0.0
+        with suppress(machine.GoneError):
+            seconds += machine.read(pid).cpu
+    return seconds
 
 
 def _ask_once(port: int) -> bytes:
@@ -192,35 +193,23 @@ def events() -> list[bytes]:
 def _provide(answer: Connection) -> None:
     """Serve the same stream for ever; sends its port."""
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-    chunks = [b"%x\r\n%b\r\n" % (len(each), each) for each in events()]
+    chunks = [http1.chunked(each) for each in events()]
     # Each event is an HTTP chunk of its own; some leave together, as under load.
     parts = [b"".join(chunks[at : at + 8]) for at in range(0, len(chunks), 8)]
-    parts[0], parts[-1] = head + parts[0], parts[-1] + b"0\r\n\r\n"
+    parts[0], parts[-1] = head + parts[0], parts[-1] + http1.LAST_CHUNK
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            while True:
-                asked = await reader.readuntil(b"\r\n\r\n")
-                await reader.readexactly(_length(asked))
-                for part in parts:
-                    writer.write(part)
-                    await writer.drain()
-                    await asyncio.sleep(0)  # the others' turn
-        writer.close()
+    async def serve(exchange: server.Exchange) -> None:
+        for part in parts:
+            exchange.write(part)
+            await exchange.drained()
+            await asyncio.sleep(0)  # the others' turn
 
     async def run() -> None:
-        server = await asyncio.start_server(serve, LOOPBACK, 0, backlog=1024)
-        answer.send(server.sockets[0].getsockname()[1])
-        await server.serve_forever()
+        place = await server.listen(serve)
+        answer.send(place.port)
+        await place.server.serve_forever()
 
     asyncio.run(run())
-
-
-def _length(head: bytes) -> int:
-    for line in head.lower().split(b"\r\n"):
-        if line.startswith(b"content-length:"):
-            return int(line.partition(b":")[2])
-    return 0
 
 
 # -- the clients --------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workshop.load.paced import PATH, Check, Latencies, Phase, Spoken
+from llm_normalize.report.histogram import Histogram
+from workshop.load.paced import PATH, Check, Phase, Spoken
 from workshop.mitmdump import Place
 from workshop.traffic import http2
 from workshop.traffic.http1 import FramingError, ResponseReader
@@ -101,13 +102,6 @@ class Result:
         if client.check.faults:
             self.faults[client.spoken.seed] = client.check.faults
 
-    def add_all(self, other: "Result") -> None:
-        """Count those of *other*, too."""
-        self.streams += other.streams
-        self.events += other.events
-        self.bytes += other.bytes
-        self.faults |= other.faults
-
 
 class Group:
     """Streams that run at the same time.
@@ -134,7 +128,7 @@ class Group:
         first: str = "",
         last: str = "",
     ) -> None:
-        self.late = [Latencies() for _ in phases]
+        self.late = [Histogram() for _ in phases]
         self._place = place
         self._repaired = repaired
         # Spread over the time between two events, as streams of many users are.
@@ -173,7 +167,7 @@ class Group:
 
 
 async def connect(
-    place: Place, spoken: Spoken, *, repaired: bool, late: Sequence[Latencies] = ()
+    place: Place, spoken: Spoken, *, repaired: bool, late: Sequence[Histogram] = ()
 ) -> Client:
     """Begin one stream."""
     check = Check(spoken, repaired=repaired, late=late)

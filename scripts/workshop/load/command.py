@@ -10,7 +10,7 @@ from workshop.child import ChildError
 from workshop.load import slow
 from workshop.load.clients import Group
 from workshop.load.figures import Figures, Memory, Part, machine
-from workshop.load.paced import Phase
+from workshop.load.paced import Phase, seconds_at
 from workshop.load.side import ALONE, STORED, WITH, Asked, Place, Side
 from workshop.load.watch import Say, Watch
 from workshop.traffic import process
@@ -78,10 +78,10 @@ def parts(
             phase.rate,
             late.count,
             late.count / phase.seconds,
-            late.at(0.5),
-            late.at(0.9),
-            late.at(0.99),
-            late.most,
+            seconds_at(late, 0.5),
+            seconds_at(late, 0.9),
+            seconds_at(late, 0.99),
+            late.most / 1000,
             sent_late,
             *watch.shares[at],
         )

@@ -11,9 +11,10 @@ import json
 import random
 import string
 import zlib
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from llm_normalize.report.histogram import Histogram
 
 MODEL = "acme/llama-3.1-8b"
 CREATED = 1_760_000_000  # of stream 0; each has its own
@@ -140,36 +141,9 @@ def usage_of(events: int) -> dict[str, int]:
     return {**figures, "total_tokens": 9 + events}
 
 
-class Latencies:
-    """Times, counted in steps of one percent."""
-
-    def __init__(self) -> None:
-        self.most = 0.0
-        self._counts: Counter[float] = Counter()
-
-    def add(self, seconds: float) -> None:
-        """Count one."""
-        self._counts[float(f"{seconds:.1e}")] += 1
-        self.most = max(self.most, seconds)
-
-    def add_all(self, other: "Latencies") -> None:
-        """Count those of *other*, too."""
-        self._counts += other._counts  # noqa: SLF001 - its own kind
-        self.most = max(self.most, other.most)
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return self._counts.total()
-
-    def at(self, part: float) -> float:
-        """Return the time that *part* of them did not exceed, 0.99 for instance."""
-        left = part * self.count
-        for time, count in sorted(self._counts.items()):
-            left -= count
-            if left <= 0:
-                return min(time, self.most)
-        return self.most
+def seconds_at(late: Histogram, part: float) -> float:
+    """Return the time that *part* of all did not exceed; 0 where there are none."""
+    return (late.at(part) or 0) / 1000
 
 
 ENOUGH = 3
@@ -194,7 +168,7 @@ class Check:
     """
 
     def __init__(
-        self, spoken: Spoken, *, repaired: bool, late: Sequence[Latencies] = ()
+        self, spoken: Spoken, *, repaired: bool, late: Sequence[Histogram] = ()
     ) -> None:
         self.faults: list[str] = []
         self.events = 0
@@ -221,7 +195,7 @@ class Check:
         blocks = (self._rest + data).split(b"\n\n")
         self._rest = blocks.pop()
         for block in blocks:
-            self._take(block, now)
+            self._check_block(block, now)
 
     def _is_bridged(self, silence: int) -> bool:
         between = self.heard > 0 and not (self._rest or self.whole)
@@ -240,7 +214,7 @@ class Check:
         if len(self.faults) < ENOUGH:
             self.faults.append(text)
 
-    def _take(self, block: bytes, now: int) -> None:
+    def _check_block(self, block: bytes, now: int) -> None:
         number, self.heard = self.heard, self.heard + 1
         if self.whole:
             self._say(f"more after [DONE]: {block[:200]!r}")
@@ -310,4 +284,4 @@ class Check:
             self._say(f"text {n} is damaged: {block[:300]!r}")
         elif self._late:
             phase = bisect.bisect_right(self._ends, n)
-            self._late[phase].add((now - then) / 1e9)
+            self._late[phase].add((now - then) / 1e6)

@@ -7,7 +7,8 @@ import time
 import traceback
 from collections import defaultdict
 
-from workshop.load.paced import PATH, Latencies, Spoken, Words
+from llm_normalize.report.histogram import Histogram
+from workshop.load.paced import PATH, Spoken, Words, seconds_at
 from workshop.traffic.server import Exchange, GoneError, listen
 
 
@@ -15,7 +16,7 @@ class Provider:
     """Says what its requests ask for, and tells how it went."""
 
     def __init__(self) -> None:
-        self._late = Latencies()
+        self._late = Histogram()
         self._gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._floods: dict[int, Exchange] = {}
 
@@ -36,7 +37,7 @@ class Provider:
     def _control(self, gates: list[str], exchange: Exchange) -> None:
         for gate in gates:
             self._gates[gate].set()
-        late = {"p99": self._late.at(0.99), "most": self._late.most}
+        late = {"p99": seconds_at(self._late, 0.99), "most": self._late.most / 1000}
         floods = {seed: one.sent - one.unsent for seed, one in self._floods.items()}
         data = json.dumps({"late": late, "floods": floods}).encode()
         length = {"content-length": str(len(data))}
@@ -73,7 +74,7 @@ class Provider:
                 if wait > 0:
                     await asyncio.sleep(wait)
                 now = time.monotonic_ns()
-                self._late.add(max(now / 1e9 - due, 0))
+                self._late.add(max(now / 1e6 - due * 1000, 0))
                 exchange.send(words.text(n, now))
                 n += 1
                 due += 1 / phase.rate

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from workshop.load.clients import Result, Slow, Unread
 from workshop.load.figures import Felt, Hoard
-from workshop.load.paced import Phase, Spoken
+from workshop.load.paced import Phase, Spoken, seconds_at
 from workshop.load.side import Place, Side
 from workshop.traffic.memory import weigh
 
@@ -125,9 +125,9 @@ async def _feel(side: Side) -> None:
             count,
             asked.slow if at else 0,
             phases[at].seconds,
-            late.at(0.5),
-            late.at(0.99),
-            late.most,
+            seconds_at(late, 0.5),
+            seconds_at(late, 0.99),
+            late.most / 1000,
         )
         for at, (when, late) in enumerate(zip(WHEN, others.late, strict=True))
     ]

@@ -50,8 +50,8 @@ def usage(n: int, dice: Random) -> Chunk:
     return dict(figures)
 
 
-def pieces(n: int, dice: Random, *, long: bool) -> list[str]:
-    """Return a text in pieces, each with its place."""
+def text_parts(n: int, dice: Random, *, long: bool) -> list[str]:
+    """Return a text in parts, each with its place."""
     count = dice.randrange(150, 400) if long else dice.randrange(1, 25)
     return [f"{mark(n)}{at} {dice.choice(WORDS)}" for at in range(count)]
 
@@ -69,11 +69,11 @@ def called(n: int, at: int, dice: Random) -> Called:
     return Called(dice.choice(["f", "get_weather"]), cut, f"call_{mark(n)}{at}")
 
 
-def said(n: int, dice: Random, *, forced: bool) -> Say:
+def one_choice(n: int, dice: Random, *, forced: bool) -> Say:
     """Return what one choice says."""
     kind = dice.choices(["text", "calls", "refusal", "legacy"], [12, 6, 1, 1])[0]
-    text = pieces(n, dice, long=chance(dice, 4))
-    thought = pieces(n, dice, long=False) if chance(dice, 25) else []
+    text = text_parts(n, dice, long=chance(dice, 4))
+    thought = text_parts(n, dice, long=False) if chance(dice, 25) else []
     if kind == "text":
         reason = dice.choice(["stop", "stop", "length", "content_filter"])
         return Say(text, thought, [], [], None, reason)
@@ -86,13 +86,15 @@ def said(n: int, dice: Random, *, forced: bool) -> Say:
     return Say(text, thought, [], calls, None, "stop" if forced else "tool_calls")
 
 
-def all_said(n: int, dice: Random) -> list[Say]:
+def every_choice(n: int, dice: Random) -> list[Say]:
     """Return what the choices say: mostly there is one."""
     forced = chance(dice, 10)
-    return [said(n, dice, forced=forced) for _ in range(dice.choice([1] * 9 + [2]))]
+    return [
+        one_choice(n, dice, forced=forced) for _ in range(dice.choice([1] * 9 + [2]))
+    ]
 
 
-def asking(
+def request_for(
     says: list[Say], dice: Random, *, counted: bool, stream: bool
 ) -> tuple[Asked, conformance.Request]:
     """Return the request, as the addon and as the oracle know it."""
@@ -130,7 +132,7 @@ def _top(n: int, dice: Random) -> Chunk:
 
 def stream(n: int, dice: Random) -> Answer:
     """Return the stream *n*."""
-    says = all_said(n, dice)
+    says = every_choice(n, dice)
     counted = chance(dice, 50)
     figures = usage(n, dice) if counted or chance(dice, 30) else {}
     top = _top(n, dice)
@@ -147,7 +149,7 @@ def stream(n: int, dice: Random) -> Answer:
         values.append(chunk(None, **{**top, "usage": figures}))
     elif figures:
         values[-1]["usage"] = figures
-    asked, request = asking(says, dice, counted=counted, stream=True)
+    asked, request = request_for(says, dice, counted=counted, stream=True)
     has = traits(says)
     if figures:
         has |= {"usage", "usage asked" if counted else "usage unasked"}
@@ -166,7 +168,7 @@ def _interleaved(says: list[Say], dice: Random) -> list[tuple[int, Chunk, str | 
 
 def body(n: int, dice: Random) -> Answer:
     """Return the answer *n* as one body."""
-    says = all_said(n, dice)
+    says = every_choice(n, dice)
     choices = [
         {"index": at, "message": message_of(each), "finish_reason": each.finish}
         for at, each in enumerate(says)
@@ -174,5 +176,5 @@ def body(n: int, dice: Random) -> Answer:
     top = _top(n, dice)
     kind = {"id": top.pop("id"), "object": "chat.completion", **top}
     value = {**kind, "choices": choices, "usage": usage(n, dice)}
-    asked, request = asking(says, dice, counted=False, stream=False)
+    asked, request = request_for(says, dice, counted=False, stream=False)
     return Answer(asked, request, [value], traits(says) | {"usage"})

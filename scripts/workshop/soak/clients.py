@@ -108,7 +108,7 @@ async def _run_http1(
         try:
             async with asyncio.timeout(PATIENCE):
                 await _ask(due, writer)
-                await _take(due, reader, reply, seen)
+                await _receive(due, reader, reply, seen)
         except FramingError as error:
             seen.error = f"it is no HTTP: {error}"
         except TimeoutError:
@@ -145,7 +145,7 @@ async def _ask(due: Plan, writer: asyncio.StreamWriter) -> None:
     await writer.drain()
 
 
-async def _take(
+async def _receive(
     due: Plan, reader: asyncio.StreamReader, reply: ResponseReader, seen: Seen
 ) -> None:
     """Take the answer up to its end, or to where the client disconnects."""
@@ -188,7 +188,7 @@ async def _one_http2(client: http2.Client, due: Plan, report: Report) -> None:
     stream, reply = client.ask([*head, *_fields(due).items()], due.body)
     try:
         async with asyncio.timeout(PATIENCE):
-            await _take_http2(client, stream, reply, due, seen)
+            await _receive_http2(client, stream, reply, due, seen)
     except TimeoutError:
         seen.error = f"it did not end in {PATIENCE:g} s"
     if seen.left or seen.error:
@@ -199,7 +199,7 @@ async def _one_http2(client: http2.Client, due: Plan, report: Report) -> None:
     report(due, seen)
 
 
-async def _take_http2(
+async def _receive_http2(
     client: http2.Client, stream: int, reply: http2.Reply, due: Plan, seen: Seen
 ) -> None:
     if due.disconnect in ("at once", "before the head"):

@@ -182,13 +182,13 @@ class Soak:
             its = session(self._asked.seed, k)
             self.figures.sessions[f"{its.client} to {its.upstream}"] += 1
             try:
-                await run_session(self._asked.seed, its, places, self._take)
+                await run_session(self._asked.seed, its, places, self._record)
             except Exception:  # noqa: BLE001 - reported like any other fault
                 self._wrong(k, traceback.format_exc())
 
     # -- what comes -----------------------------------------------------------------
 
-    def _take(self, plan: Plan, seen: Seen) -> None:
+    def _record(self, plan: Plan, seen: Seen) -> None:
         figures = self.figures
         figures.streams += 1
         figures.events += seen.body.count(b"\n\n")

@@ -45,7 +45,7 @@ STALL = 2.0
 """Seconds that a provider stalls."""
 
 
-class Piece(NamedTuple):
+class Part(NamedTuple):
     """Some of the body, and the seconds before it is sent."""
 
     pause: float
@@ -214,16 +214,16 @@ def decode(data: bytes, encoding: str) -> bytes:
 # -- how it is cut --------------------------------------------------------------------
 
 
-def pieces(data: bytes, dice: Random, *, stalls: bool) -> Sequence[Piece]:
+def timed_parts(data: bytes, dice: Random, *, stalls: bool) -> Sequence[Part]:
     """Return *data* as it is sent: by events, at random, whole or byte by byte."""
     cut = _CUTS[dice.choices([*_CUTS], [5, 6, 2, 1])[0]](data, dice)
     # A stream has some 20 events a second, or comes at once.
     pace = dice.choice([0.0, 0.0, 0.005, 0.02, 0.05])
     pace = min(pace, 6 / max(len(cut), 1))
-    found = [Piece(dice.random() * 2 * pace, each) for each in cut]
+    found = [Part(dice.random() * 2 * pace, each) for each in cut]
     if stalls and found:
         at = dice.randrange(len(found))
-        found[at] = Piece(STALL, found[at].data)
+        found[at] = Part(STALL, found[at].data)
     return found
 
 

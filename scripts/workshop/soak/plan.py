@@ -19,10 +19,10 @@ from workshop.soak.faults import (
     RESETS,
     SHARED,
     Kind,
-    Piece,
+    Part,
     Transfer,
     decode,
-    pieces,
+    timed_parts,
     transfer,
 )
 
@@ -65,7 +65,7 @@ class Plan:
         status: The answer's status.
         headers: The answer's headers.
         transfer: How the answer's body is sent.
-        pieces: The same, piece by piece.
+        parts: The same, part by part.
         wire: What is sent of the body, decoded.
         quirks: Names of the quirks.
         request: What the oracle has to know of the request.
@@ -74,7 +74,7 @@ class Plan:
         disconnects_at: Bytes of the body after which it disconnects.
         narrow: Whether it takes little before it has read it.
         slow: Whether it reads slowly.
-        dribbles: Whether it sends the request in pieces.
+        dribbles: Whether it sends the request in parts.
     """
 
     n: int
@@ -85,7 +85,7 @@ class Plan:
     status: int
     headers: dict[str, str]
     transfer: Transfer
-    pieces: Sequence[Piece]
+    parts: Sequence[Part]
     wire: bytes
     quirks: Sequence[str]
     request: conformance.Request
@@ -167,7 +167,7 @@ def plan(seed: int, n: int) -> Plan:
         status=draft.status,
         headers={"content-type": draft.content_type, **sending.headers},
         transfer=sending,
-        pieces=pieces(sending.data, dice, stalls=sending.fault == "stall"),
+        parts=timed_parts(sending.data, dice, stalls=sending.fault == "stall"),
         wire=decode(sending.sent, sending.encoding),
         quirks=draft.names,
         request=draft.request,

@@ -55,10 +55,10 @@ async def play(due: Plan, exchange: Exchange) -> None:
     closes = transfer.framing == "close" and not exchange.shared
     more = {"connection": "close"} if closes else {}
     exchange.head(due.status, due.headers | more, transfer.framing)
-    for piece in due.pieces:
-        if piece.pause:
-            await asyncio.sleep(piece.pause)
-        exchange.send(piece.data)
+    for part in due.parts:
+        if part.pause:
+            await asyncio.sleep(part.pause)
+        exchange.send(part.data)
         await exchange.drained()
     if transfer.ending.startswith("end"):
         exchange.end()

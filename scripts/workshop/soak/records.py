@@ -58,12 +58,12 @@ class Records:
                 if not whole:
                     break
                 for line in whole.splitlines():
-                    self._take(line)
+                    self._check_line(line)
                 read += len(whole)
                 file.seek(read)
             self._read[head] = read
 
-    def _take(self, line: bytes) -> None:
+    def _check_line(self, line: bytes) -> None:
         if line.startswith(b'{"type":"pair"'):
             self.pairs += 1
         elif line.startswith(b'{"type":"flow"'):

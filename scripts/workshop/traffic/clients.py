@@ -89,21 +89,21 @@ class Reply(abc.ABC):
         """The header fields, with names in lower case."""
 
     @abc.abstractmethod
-    def piece(self) -> bytes:
+    def next_part(self) -> bytes:
         """Return the next HTTP chunk, DATA frame or read; `b""` at a clean end."""
 
     def until(self, mark: bytes) -> bytes:
         """Return the body up to the part that completes *mark*."""
         while mark not in self.body:
-            piece = self.piece()
-            assert piece, f"{mark!r} never arrived; the answer was {self.body!r}"
-            self.body += piece
+            part = self.next_part()
+            assert part, f"{mark!r} never arrived; the answer was {self.body!r}"
+            self.body += part
         return self.body
 
     def rest(self) -> bytes:
         """Return the body, after a clean end."""
-        while piece := self.piece():
-            self.body += piece
+        while part := self.next_part():
+            self.body += part
         return self.body
 
     def broken(self) -> bytes:
@@ -176,12 +176,12 @@ class Http1Reply(Reply):
         super().__init__()
         self._client = client
         self._reader = ResponseReader(_HEAD)
-        self._pieces: list[bytes] = []
+        self._parts: list[bytes] = []
         self._part = b""
         if client.after:
-            self._take(client.after)
+            self._receive(client.after)
         while not self.status:
-            self._take(client.receive())
+            self._receive(client.receive())
 
     @property
     def status(self) -> int:
@@ -203,13 +203,13 @@ class Http1Reply(Reply):
         """The statuses of interim answers."""
         return self._reader.interim
 
-    def piece(self) -> bytes:
+    def next_part(self) -> bytes:
         """Return the next chunk, or what is there; `b""` at a clean end."""
-        while not self._pieces and not self._reader.done:
-            self._take(self._client.receive())
-        return self._pieces.pop(0) if self._pieces else b""
+        while not self._parts and not self._reader.done:
+            self._receive(self._client.receive())
+        return self._parts.pop(0) if self._parts else b""
 
-    def _take(self, data: bytes) -> None:
+    def _receive(self, data: bytes) -> None:
         if not data:
             if not self._reader.end():
                 raise BrokenEndError
@@ -217,7 +217,7 @@ class Http1Reply(Reply):
         for part, ends in self._reader.parts(data):
             self._part += part
             if ends or self._reader.framing != "chunked":
-                self._pieces.append(self._part)
+                self._parts.append(self._part)
                 self._part = b""
         self._client.after = self._reader.rest if self._reader.done else b""
 
@@ -275,7 +275,7 @@ class Http2Reply(Reply):
         """The header fields, with names in lower case."""
         return self._answer.headers
 
-    def piece(self) -> bytes:
+    def next_part(self) -> bytes:
         """Return the next DATA frame that is not empty; `b""` at a clean end."""
         while True:
             while self._answer.news.empty():

@@ -148,7 +148,7 @@ class ResponseReader:
             elif isinstance(event, h11.InformationalResponse):
                 self.interim.append(event.status_code)
             elif isinstance(event, h11.Response):
-                self._take_head(event)
+                self._read_head(event)
             elif isinstance(event, h11.EndOfMessage):
                 if event.headers:
                     raise FramingError("trailers, which nobody sends here")
@@ -174,7 +174,7 @@ class ResponseReader:
         asked = self.headers.get("connection", "").lower()
         return self.done and self.framing != "close" and asked != "close"
 
-    def _take_head(self, head: h11.Response) -> None:
+    def _read_head(self, head: h11.Response) -> None:
         self.status = head.status_code
         self.headers = {_text(name): _text(value) for name, value in head.headers}
         if "transfer-encoding" in self.headers:

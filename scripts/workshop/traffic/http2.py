@@ -71,7 +71,7 @@ class Requests:
     def feed(self, data: bytes) -> None:
         """Take what the peer has sent."""
         for event in self.h2.receive_data(data):
-            self._take(event)
+            self._handle(event)
         self.flush()
 
     def end(self) -> None:
@@ -98,7 +98,7 @@ class Requests:
             if news := reply.news.get_nowait():
                 self.acknowledge(stream, news[1])
 
-    def _take(self, event: h2.events.Event) -> None:
+    def _handle(self, event: h2.events.Event) -> None:
         if isinstance(event, h2.events.ConnectionTerminated):
             self.end()
         reply = self.replies.get(getattr(event, "stream_id", None) or 0)

@@ -240,10 +240,10 @@ class _Http2:
 
     def feed(self, data: bytes) -> None:
         for event in self._h2.receive_data(data):
-            self._take(event)
+            self._handle(event)
         self._connection.transport.write(self._h2.data_to_send())
 
-    def _take(self, event: h2.events.Event) -> None:
+    def _handle(self, event: h2.events.Event) -> None:
         if isinstance(event, h2.events.RequestReceived):
             headers: dict[str, str] = dict(event.headers or ())  # type: ignore[arg-type]
             self._requests[event.stream_id or 0] = (headers, [])

@@ -1,32 +1,10 @@
-"""The peers that are known, and the table of them in addon/docs/compatibility.md."""
+"""The peers of workshop/peer_table.py: how each is started, and what it is asked."""
 
-from peers.known import (
-    chatglm,
-    llama_cpp,
-    llama_cpp_python,
-    ollama,
-    sglang,
-    vllm,
-    webflux,
+import importlib
+
+from peers.cases import Peer
+from workshop import peer_table
+
+PEERS: tuple[Peer, ...] = tuple(
+    importlib.import_module(f"peers.known.{module}").PEER for module in peer_table.PEERS
 )
-
-MODULES = (chatglm, llama_cpp_python, sglang, webflux, vllm, ollama, llama_cpp)
-PEERS = tuple(module.PEER for module in MODULES)
-
-
-def markdown() -> str:
-    """Return the table."""
-    names = (
-        "peer",
-        "in its tests",
-        "what it gets wrong",
-        "without the addon",
-        "with it",
-    )
-    lines = [f"| {' | '.join(names)} |", f"| {' | '.join('---' for _ in names)} |"]
-    for module in MODULES:
-        peer = module.PEER
-        path = f"../../tests/peers/known/{module.__name__.rpartition('.')[2]}.py"
-        cells = (peer.runs, peer.wrong, peer.without, peer.behind)
-        lines.append(f"| [{peer.name}]({path}) | {' | '.join(cells)} |")
-    return "\n".join(lines)

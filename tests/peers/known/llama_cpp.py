@@ -12,22 +12,13 @@ from peers.cases import (
     called,
 )
 from peers.scripted import capture
+from workshop.peer_table import PEERS
 
 FUNCTION = "ChatCompletionMessageFunctionToolCall.function"
 OBJECT = {"seed": "beet", "rows": 3}
 
 PEER = Peer(
-    name="llama.cpp's server",
-    runs="a script with its recorded shapes, in words of our own (it is written in C++)",
-    wrong=(
-        "arguments as an object (some versions of 2026); a call's head with its "
-        "first arguments; an error in mid-stream by the field name `error`"
-    ),
-    without=(
-        "the arguments are no string, and one-api fails at them; the answer just ends "
-        "where the error was"
-    ),
-    behind="a string; the error, raised by the SDK",
+    row=PEERS["llama_cpp"],
     cases=(
         Case(
             "call",

@@ -2,16 +2,10 @@
 
 from peers.asking import ask
 from peers.cases import CAREFUL, HELPER, ONE_API, TEXT, USAGE, Case, Peer, called
+from workshop.peer_table import PEERS
 
 PEER = Peer(
-    name="llama-cpp-python",
-    runs="its own server and chat format (0.3.16); a stub for the model",
-    wrong=(
-        "a `function_call` beside each call, and in a stream it, the name and the id "
-        "again in every chunk, and nulls in the last"
-    ),
-    without="the name is `ring_bellring_bellring_bell`; one-api sees three calls",
-    behind=("one call with its name (it streams calls that are forced, and no others)"),
+    row=PEERS["llama_cpp_python"],
     server="llama_cpp_python",
     cases=(
         Case("text", ask("tiny"), TEXT | USAGE),

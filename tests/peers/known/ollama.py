@@ -3,19 +3,10 @@
 from peers.asking import ask
 from peers.cases import Case, Peer, called
 from peers.scripted import capture
+from workshop.peer_table import PEERS
 
 PEER = Peer(
-    name="Ollama",
-    runs="a script with its recorded shapes, in words of our own (it is written in Go)",
-    wrong=(
-        "the role in every delta; calls whole; `created` changes in mid-stream; "
-        "`reasoning`, where others have `reasoning_content`"
-    ),
-    without=(
-        "the SDK copes; what opens a message at each role, or looks for "
-        "`reasoning_content`, does not"
-    ),
-    behind="OpenAI's form; the reasoning by both names",
+    row=PEERS["ollama"],
     cases=(
         Case(
             "call",

@@ -2,18 +2,10 @@
 
 from peers.asking import ask
 from peers.cases import REPORT_ERRORS, TEXT, USAGE, Case, Peer, called
+from workshop.peer_table import PEERS
 
 PEER = Peer(
-    name="SGLang",
-    runs="its own chat serving and parsers (0.5.10); a stub for the model",
-    wrong=(
-        "`created` by the second; null for `role`, `content`, `reasoning_content` and `tool_calls` in every "
-        "delta, for id and name of a call that goes on; errors without `error`"
-    ),
-    without=(
-        "a page that adds up what is there shows `nullnullTea at five.`; the SDK copes"
-    ),
-    behind="the text alone; reasoning in a field of its own, as before",
+    row=PEERS["sglang"],
     server="sglang",
     cases=(
         Case(

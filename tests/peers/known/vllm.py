@@ -3,19 +3,10 @@
 from peers.asking import ask
 from peers.cases import CAREFUL, ONE_API, STRICT, Case, Peer
 from peers.scripted import capture
+from workshop.peer_table import PEERS
 
 PEER = Peer(
-    name="vLLM",
-    runs=(
-        "a script with its recorded shapes, in words of our own (the package brings "
-        "gigabytes for GPUs)"
-    ),
-    wrong=(
-        "the finish reason beside the last word; `function_call` and more as null; "
-        "`reasoning`, where others have `reasoning_content`"
-    ),
-    without="what stops at a finish reason loses the last word; the SDK copes",
-    behind="every word; the reasoning by both names",
+    row=PEERS["vllm"],
     cases=(
         Case(
             "text",

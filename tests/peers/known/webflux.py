@@ -3,22 +3,13 @@
 from peers.asking import ask
 from peers.cases import CAREFUL, HELPER, ONE_API, STRICT, TEXT, Case, Peer, called
 from peers.scripted import webflux
+from workshop.peer_table import PEERS
 
 # After an `id` the SDK takes a comment alone for an event, and its data for JSON.
 EMPTY = "Expecting value: line 1 column 1 (char 0)"
 
 PEER = Peer(
-    name="Spring WebFlux",
-    runs=(
-        "a script with the bytes that its documented writer makes (there is no Java in "
-        "the tests)"
-    ),
-    wrong="`data:` without a space, `id:` and `event:` fields, comments",
-    without=(
-        "one-api's line scanner skips every line: the answer is empty; the SDK raises "
-        "at a comment between events with an `id`"
-    ),
-    behind="the whole answer",
+    row=PEERS["webflux"],
     cases=(
         Case(
             "text-stream",

@@ -1,0 +1,576 @@
+"""What the fuzzer checks of an answer.
+
+Checked for any bytes: nothing raises, and nothing is logged as an error, which is how a
+fix that fails shows itself; any cut gives the same output; a block that no fix is named
+for passes unchanged; no `[DONE]` is made up; what is kept stays bounded. For JSON
+events besides: repairing twice equals repairing once; what OpenAI could have sent
+passes unchanged; no text is lost.
+"""
+
+import gc
+import logging
+import os
+import re
+import sys
+import time
+import traceback
+import types
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import brotli
+
+from llm_normalize import conformance
+from llm_normalize.chat.chunks import chunk
+from llm_normalize.chat.chunks.chunk_content import speaks
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import Fix
+from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.payload import may_tell_failure
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import decoder_for
+from workshop.fuzz.cases import STATUSES, Case, Json, Say
+from workshop.fuzz.meaning import (
+    FIGURES,
+    SAME,
+    allow_repetition,
+    check_meaning,
+    check_texts,
+    difference,
+    events_of,
+    is_clear,
+    kind_of,
+    last_end,
+    listed,
+    read_json,
+    request_of,
+    text_of,
+    values_of,
+)
+
+
+class Finding(NamedTuple):
+    """A broken promise: its kind, each reported once, and the words."""
+
+    kind: str
+    text: str
+
+
+def check(data: bytes) -> list[Finding]:
+    """Run the input *data* and return which promises it breaks, each kind once."""
+    found: dict[str, Finding] = {}
+
+    def say(kind: str, text: str) -> None:
+        found.setdefault(kind, Finding(kind, text))
+
+    case = Case.read(data)
+    began = time.process_time()
+    with _heard(say), _limits(low=case.tight or case.mode == "long"):
+        try:
+            _CHECKS[case.mode](case, say)
+        except Exception as error:  # noqa: BLE001 - any is a finding
+            say(f"raised {_where(error)}", "".join(traceback.format_exception(error)))
+    took = time.process_time() - began
+    if took > _SLOW:
+        say("slow", f"{len(data)} bytes took {took:.1f} s")
+    return list(found.values())
+
+
+_SLOW = 5.0  # seconds of one input, however busy the machine
+
+
+@contextmanager
+def _heard(say: Say) -> Iterator[None]:
+    """Say what the package logs as an error; keep all of it off the terminal."""
+    logger = logging.getLogger("llm_normalize")
+    ear = logging.Handler(logging.ERROR)
+
+    def hear(record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        trace = "".join(traceback.format_exception(error)) if error else ""
+        kind = _where(error) if error else str(record.msg)
+        say(f"logged {kind}", f"{record.getMessage()}\n{trace}")
+
+    ear.emit = hear  # type: ignore[method-assign]
+    propagate, logger.propagate = logger.propagate, False
+    logger.addHandler(ear)
+    try:
+        yield
+    finally:
+        logger.removeHandler(ear)
+        logger.propagate = propagate
+
+
+def _where(error: BaseException) -> str:
+    """Return the kind of *error* and where in the project it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [each for each in frames if not each.filename.startswith(_LIBRARY)] or frames
+    place = f"{Path(ours[-1].filename).name}:{ours[-1].name}" if ours else "nowhere"
+    return f"{type(error).__name__} in {place}"
+
+
+_LIBRARY = str(Path(os.__file__).parent)
+
+LOW_LIMITS = {"LIMIT": 2048, "_LIMIT": 512, "MANY": 8, "NOTES": 512, "_STORED": 512}
+"""Limits on what is kept, by the name that modules give them, and how low they go."""
+
+
+@contextmanager
+def _limits(*, low: bool) -> Iterator[None]:
+    """Lower the limits on what is kept, in every module that has one or took one."""
+    own = [
+        (module, name, vars(module)[name])
+        for at, module in list(sys.modules.items() if low else ())
+        for name in LOW_LIMITS
+        if at.startswith("llm_normalize.") and isinstance(vars(module).get(name), int)
+    ]
+    for module, name, _ in own:
+        setattr(module, name, LOW_LIMITS[name])
+    try:
+        yield
+    finally:
+        for module, name, value in own:
+            setattr(module, name, value)
+
+
+class _Run(NamedTuple):
+    out: bytes
+    steps: list[EventRecord]
+    unread: int
+    kept: int
+
+    @property
+    def names(self) -> set[str]:
+        return {name for step in self.steps for name in step.fixes}
+
+
+def _run(case: Case, reads: Sequence[bytes]) -> _Run:
+    steps: list[EventRecord] = []
+    pipeline = Pipeline(case.asked, case.fixes, steps.append, "fuzz")
+    out = [each for read in reads for each in pipeline.feed(read)]
+    kept = held(pipeline, apart=(steps, FIXES)) - _fresh(case) if len(reads) == 1 else 0
+    if case.ended:
+        out += pipeline.end()
+    else:
+        pipeline.abandon()
+    return _Run(b"".join(out), steps, sum(pipeline.raw_events.values()), kept)
+
+
+def _fresh(case: Case) -> int:
+    """Return the size of a pipeline that has read nothing yet, measured once."""
+    fixes = tuple(case.fixes)
+    if fixes not in _fresh_sizes:
+        _fresh_sizes[fixes] = held(Pipeline(Asked(), fixes, label="fuzz"))
+    return _fresh_sizes[fixes]
+
+
+_fresh_sizes: dict[tuple[type[Fix], ...], int] = {}
+
+
+def _check_stream(case: Case, say: Say) -> None:
+    data = case.payload
+    whole = _run(case, [data])
+    cut = _run(case, case.reads(data))
+    if cut.out != whole.out:
+        names = listed(cut.names ^ whole.names)
+        say(f"cut differs {names}", difference(whole.out, cut.out))
+    _check_steps(case, whole, say)
+    _check_done(case, whole.out, say)
+    largest = max(map(len, conformance.events(data)), default=0)
+    if whole.kept > _KEPT + _KEPT_A_BYTE * largest:
+        # What is kept goes with the largest block, not with their number.
+        say("much kept", f"{whole.kept} bytes after blocks of at most {largest}")
+    events = list(events_of(data))
+    if (
+        all(isinstance(each, dict) for each in events)
+        and not whole.unread
+        and case.ended
+        and case.mode != "without"
+        and not _ends_with_half(data)
+        # What was taken away may have kept a success from being made up.
+        and not ("data-unreadable" in whole.names and may_tell_failure(data))
+    ):
+        _check_twice(case, whole.out, say)
+    # A body never comes here: what was asked for as one is taken apart elsewhere.
+    sound = case.ended and case.asked.stream and _is_sound(data, case.asked)
+    if whole.out != data and sound:
+        say(f"sound stream changed {listed(whole.names)}", difference(data, whole.out))
+    if case.asked.strict:
+        return  # it drops fields, and the texts in them
+    if is_clear(events) and data.count(b"[DONE]") <= _ends_with_done(data):
+        check_meaning(case, events, whole.out, say)
+    else:
+        known = data if case.ended else data[: last_end(data)]
+        check_texts(known, whole.out, say)
+
+
+def _check_twice(case: Case, out: bytes, say: Say) -> None:
+    """Require that nothing is left to repair, keep-alives set aside.
+
+    They overtake what waits, and what waits the second time is not the same.
+    """
+    again = _run(case, [out])
+    once, twice = (_NEWLINES.sub(b"\n\n", each) for each in (out, again.out))
+    if "tool-call-name-late" in again.names:
+        # A call that never gets a name is sent last, also behind what waited with it.
+        once, twice = (b"".join(sorted(each.split(b"\n\n"))) for each in (once, twice))
+    if once != twice:
+        say(f"twice differs {listed(again.names)}", difference(out, again.out))
+
+
+_NEWLINES = re.compile(rb"^\n+|\n{2,}")
+
+
+def _ends_with_half(data: bytes) -> bool:
+    """Tell whether the last block has no end and no data: it is sent as it is."""
+    last = data[last_end(data) :]
+    return bool(last) and not _DATA_LINE.search(last)
+
+
+_DATA_LINE = re.compile(rb"(?:^|[\r\n])data:")
+
+
+def _is_sound(data: bytes, asked: Asked) -> bool:
+    """Tell whether OpenAI could have sent *data*, word for word.
+
+    The form lets pass what OpenAI itself does not send, and what fixes may change:
+    keys of its own making, empty lists of calls, calls without arguments, further blank
+    lines, and errors, which get all their keys.
+    """
+    if not data or b"\n\n\n" in data:
+        return False
+    read = conformance.check_stream if asked.stream else conformance.check_body
+    if read(data, request_of(asked)):
+        return False
+    meaning = conformance.meaning_of_stream(data)
+    calls = [call for each in meaning.choices.values() for call in each.calls]
+    # OpenAI sends as many choices as were asked for.
+    if (calls and not asked.tools) or len(meaning.choices) < asked.n:
+        return False
+    if len({call.id for call in calls}) < len(calls):
+        return False
+    return all(call.arguments for call in calls) and all(
+        isinstance(value, dict) and _has_own_keys(value) for value in values_of(data)
+    )
+
+
+def _keys(value: Json) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
+
+
+_FRAME = {"id", "object", "created", "model", "choices"}
+_MORE = {"usage", "service_tier", "system_fingerprint", "obfuscation"}
+_FINISHED = {"index", "finish_reason"}
+_OWN = {"role", "content", "refusal", "tool_calls", "annotations"}
+_LOGPROBS = {"content", "refusal"}  # older APIs had other ones
+_LATEST = 10**11
+_DETAILS = {"prompt_tokens_details", "completion_tokens_details"}
+
+
+def _has_own_keys(value: chunk.Chunk) -> bool:
+    """Tell whether a chunk or body has all keys that OpenAI sends, and no other.
+
+    And a name of its own: `chatcmpl` for an id, or `model`, is nobody's. And a time in
+    seconds, which no one counts up to the year 5138.
+    """
+    created = value.get("created")
+    if (
+        not isinstance(created, int)
+        or created >= _LATEST
+        or len(text_of(value, "id")) <= SAME
+        or not re.search(r"\d", text_of(value, "model"))
+    ):
+        return False
+    found = chunk.choices(value)
+    if len({chunk.index_of(choice) for choice in found}) < len(found):
+        return False  # one choice twice
+    for choice in found:
+        part = "message" if "message" in choice else "delta"
+        said = choice.get(part)
+        if (
+            choice.keys() - {"logprobs"} != _FINISHED | {part}
+            or not isinstance(said, dict)
+            or said.keys() - _OWN
+            or said.keys() == {"role"}  # an opening has a text, if an empty one
+            or said.get("tool_calls") == []
+            or _keys(choice.get("logprobs")) - _LOGPROBS
+        ):
+            return False
+    usage = value.get("usage") or dict.fromkeys(FIGURES)
+    details = [usage.get(key) or {} for key in _DETAILS]
+    if not all(isinstance(part, dict) for part in details):
+        return False
+    if any(type(each) is not int for part in details for each in part.values()):
+        return False
+    return value.keys() - _MORE == _FRAME and usage.keys() - _DETAILS == FIGURES
+
+
+def _only_counts(block: bytes) -> bool:
+    """Tell whether *block* begins with usage that has counted nothing, and is no answer."""
+    found: list[Json] = conformance.values(block)
+    return any(chunk.is_chunk(each) for each in found) and not any(
+        chunk.choices(each) or chunk.has_counted(each) for each in found
+    )
+
+
+def _ends_with_done(data: bytes) -> bool:
+    return data.rstrip(b"\r\n").endswith(b"[DONE]")
+
+
+def _check_steps(case: Case, run: _Run, say: Say) -> None:
+    """Require that a block which no fix is named for passed unchanged."""
+    for step in run.steps:
+        left = b"".join(step.after)
+        if step.before is None or step.fixes or left == step.before:
+            continue
+        if not left and not case.ended:
+            continue  # what waited when the stream broke off
+        say("changed without a fix", difference(step.before, left))
+    # The same without asking the steps: what is no JSON is in the output.
+    named = b"\n".join(step.before or b"" for step in run.steps if step.fixes)
+    for match in _PLAIN.finditer(case.payload):
+        block = match[1]
+        if read_json(match[2]) is not None or match[2] == b"[DONE]":
+            continue
+        if block not in run.out and block not in named:
+            whole = case.ended or match.end() <= last_end(case.payload)
+            if whole and not _only_counts(block):
+                say("not understood and lost", repr(block))
+
+
+_PLAIN = re.compile(rb"(?:^|\n\n)(data: ([^\r\n]*)\n)(?=\n)")
+_DONE_SENT = rb"(?:^|[\r\n])data: *\[DONE\][\r\n]"
+_MISSPELLED = re.compile(rb'\[done\]|"done"\s*:\s*true|\bdone\b', re.IGNORECASE)
+_ENDED = re.compile(rb"(?:\n|\r)[\r\n]data: \[DONE\]\n\n+\Z")
+
+
+def _check_done(case: Case, out: bytes, say: Say) -> None:
+    """Require that each `[DONE]` was sent, or the last one earned."""
+    data = _MISSPELLED.sub(b"[DONE]", case.payload)
+    # It may go on over lines, in a text or by itself.
+    more = out.count(b"[DONE]") - _LINE_ENDS.sub(b"", data).count(b"[DONE]")
+    if more <= 0:
+        return
+    meaning = conformance.meaning_of_stream(data)
+    # A choice that never said anything need not show, and has no end then.
+    shown = conformance.meaning_of_stream(out).choices
+    finished = [
+        choice.finish_reason for at, choice in meaning.choices.items() if at in shown
+    ]
+    is_one = case.asked.n == 1 and len(finished) < len(meaning.choices)
+    if is_one or any(map(_is_split, events_of(data))):
+        # Where one answer was asked for, several choices may be sent as one.
+        reasons = [choice.finish_reason for choice in meaning.choices.values()]
+        finished = [next(filter(None, reasons), None)]
+    if _is_whole_answer(list(events_of(data)), case.asked):
+        finished = ["stop"]
+    # What cannot be read may look like a choice that goes on.
+    doubtful = any(each is None for each in events_of(data))
+    if doubtful and b"[DONE]" in data:
+        return  # the provider's own may be what cannot be read
+    if doubtful and not finished:
+        finished = _FINISHES.findall(data)  # in what is not read here
+    earned = finished and (all(finished) or doubtful)
+    earned = earned and not meaning.errors and not re.search(_DONE_SENT, data)
+    if more > 1 or not case.ended or not earned:
+        say("[DONE] made up", repr(out[-200:]))
+    elif not _ENDED.search(out):
+        say("[DONE] glued", repr(out[-200:]))
+
+
+_LINE_ENDS = re.compile(rb"[\r\n]+(?:data: ?)*")
+_FINISHES = re.compile(rb'"finish_reason"\s*:\s*(?=["\[{])')
+
+
+def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
+    """Tell whether the one event is a body, which is whole by being there.
+
+    Contract: "a JSON body in it becomes chunks", and a stream made of one has a finish
+    and `[DONE]`. It says itself that it is no chunk, and what all of it has used.
+    """
+    loud = [each for each in events if not _keeps_alive(each)]
+    body = loud[0] if len(loud) == 1 else None
+    if not isinstance(body, dict) or body.get("object") != "chat.completion":
+        return False
+    found = chunk.choices(body) if chunk.is_chunk(body) else []
+    has_message = [isinstance(each.get("message"), dict) for each in found]
+    spoken = all(has_message)
+    if asked.n == 1 and len({chunk.given_index(each) or 0 for each in found}) == 1:
+        # They are parts of one choice.
+        spoken = any(has_message) and not any(each.get("delta") for each in found)
+    return spoken and len(found) >= asked.n and bool(body.get("usage"))
+
+
+def _is_split(event: Json) -> bool:
+    """Tell whether choices of one *event* have one index, or none: they may be of any."""
+    found = chunk.choices(event) if chunk.is_chunk(event) else []
+    given = [chunk.given_index(each) for each in found]
+    return len(given) > 1 and (None in given or len({*given}) < len(given))
+
+
+def _keeps_alive(event: Json) -> bool:
+    """Tell whether an *event* is no part of the answer: notes or figures alone, say."""
+    if event in ({}, []):
+        return True
+    if not chunk.is_chunk(event):
+        return False
+    if event.get("choices") in (None, []):
+        return not chunk.is_flat(event)
+    return event.get("object") != "chat.completion" and not speaks(event)
+
+
+_KEPT = 64 * 1024
+_KEPT_A_BYTE = 200  # a few chunks of nothing but empty objects, 64 bytes each
+
+
+def held(root: object, *, apart: Sequence[object] = ()) -> int:
+    """Return the size of *root* with all it leads to, code and what is *apart* excepted."""
+    code = (
+        type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
+        types.CodeType, logging.Logger, re.Pattern,
+    )  # fmt: skip
+    seen = set(map(id, apart))
+    if isinstance(root, Pipeline):
+        seen.add(id(root._chain._plan))  # noqa: SLF001 - it is shared by all streams
+    todo: list[object] = [root]
+    size = 0
+    while todo:
+        each = todo.pop()
+        if id(each) in seen or isinstance(each, code):
+            continue
+        seen.add(id(each))
+        size += sys.getsizeof(each)
+        todo += gc.get_referents(each)
+    return size
+
+
+def _check_long(case: Case, say: Say) -> None:
+    """Repeat the events many times, and require that what is kept stops growing.
+
+    What grows once may be of bounded size, and not there yet: a copy of the state that
+    is compared later, say. So it has to grow twice.
+    """
+    blocks = [
+        block for block in conformance.events(case.payload) if b"[DONE]" not in block
+    ]
+    if case.argument & 1:
+        blocks = [block for block in blocks if b'"finish_reason":"' not in block]
+    if not blocks:
+        return
+    # What has a limit may fill by one a round: until then it grows.
+    passes = max(2 * LOW_LIMITS["MANY"], _LONG // len(blocks))
+    half = passes // 2
+    pipeline = Pipeline(case.asked, case.fixes, label="fuzz")
+    sizes: list[int] = []
+    for number in range(1000, 1000 + 3 * half):
+        data = b"".join(blocks)
+        if case.argument & 2:
+            data = data.replace(b'"id":"', b'"id":"%d' % number)
+        if case.argument & 4:
+            data = data.replace(b'"index":', b'"index":%d' % number)
+        pipeline.feed(data)
+        if (number - 999) % half == 0:
+            sizes.append(held(pipeline))
+            if len(sizes) > 1 and sizes[-1] - sizes[-2] <= _GROWTH:
+                break
+    else:
+        text = f"{sizes} bytes after each {half} rounds"
+        say("kept grows", f"{text} of {len(blocks)} blocks")
+    pipeline.end()
+
+
+_LONG = 300  # blocks
+_GROWTH = 8192  # bytes; more than what the low limits leave room for
+
+
+def _check_encoded(case: Case, say: Say) -> None:
+    body = _encode(case)
+    encoding = case.encoding.removeprefix("raw ")
+
+    def run(reads: Sequence[bytes]) -> tuple[bytes, bool]:
+        decoder = decoder_for(encoding)
+        assert decoder is not None
+        pipeline = Pipeline(case.asked, case.fixes, label="fuzz")
+        rewriter = Rewriter(pipeline, decoder, label="fuzz")
+        # An empty read is the stream's end, for those who call it.
+        out = [each for read in reads if read for each in rewriter(read)]
+        if case.ended:
+            out += rewriter(b"")
+        if b"" in out:
+            say("empty bytes returned", "they end an HTTP/1.1 answer")
+        return b"".join(out), rewriter.given_up
+
+    whole, cut = run([body]), run(case.reads(body))
+    if whole != cut:
+        text = f"given up: {whole[1]}, {cut[1]}; {difference(whole[0], cut[0])}"
+        say(f"cut differs ({encoding}, {case.damage})", text)
+    if case.damage == "none":
+        plain = _run(case, [case.payload]).out
+        if whole != (plain, False):
+            say(f"decoded differs ({encoding})", difference(plain, whole[0]))
+
+
+def _encode(case: Case) -> bytes:
+    """Return the payload in its content encoding, damaged as the input says."""
+    data = case.payload
+    if case.damage == "all of it":
+        return data
+    if case.encoding == "br":
+        data = brotli.compress(data, quality=1)
+    elif case.encoding:
+        window = {"gzip": 31, "deflate": 15, "raw deflate": -15}[case.encoding]
+        deflate = zlib.compressobj(wbits=window)
+        data = deflate.compress(data) + deflate.flush()
+    at = case.place * len(data) >> 16
+    if case.damage == "truncated":
+        return data[:at]
+    if case.damage == "flipped" and data:
+        flipped = data[at] ^ (1 << case.place % 8)
+        return data[:at] + bytes([flipped]) + data[at + 1 :]
+    return data
+
+
+def _check_body(case: Case, say: Say) -> None:
+    data, status = case.payload, case.status
+    asked = replace(case.asked, stream=False)
+    step = repair_body(data, status, asked, case.fixes, "fuzz")
+    out = b"".join(step.after)
+    if out != data and not step.fixes:
+        say("changed without a fix (body)", difference(data, out))
+    value = read_json(data)
+    if isinstance(value, dict):
+        again = repair_body(out, status, asked, case.fixes, "fuzz")
+        if again.after != [out]:
+            names = listed(again.fixes)
+            say(f"body twice differs {names}", difference(out, b"".join(again.after)))
+    failure = status >= STATUSES[1]
+    if failure or asked.strict or not isinstance(value, dict):
+        return
+    if out != data and _is_sound(data, asked):
+        say(f"sound body changed {listed(step.fixes)}", difference(data, out))
+    if is_clear([value], "message"):
+        before, after = (
+            conformance.meaning_of_body(data),
+            conformance.meaning_of_body(out),
+        )
+        allow_repetition(before, after)
+        for fault in conformance.lost(before, after):
+            say(f"body lost {kind_of(fault)}", f"{fault}\n{difference(data, out)}")
+    else:
+        check_texts(data, out, say, "message")
+
+
+_CHECKS: dict[str, Callable[[Case, Say], None]] = {
+    "stream": _check_stream,
+    "without": _check_stream,
+    "encoded": _check_encoded,
+    "body": _check_body,
+    "long": _check_long,
+}
