@@ -73,7 +73,7 @@ STDLIB = {
 LINES = 560
 FIX_LINES = 161
 CONTRACT = {
-    "repair/fix", "repair/ending/end_state", "repair/ending/moment", "repair/outcome",
+    "repair/fix", "repair/ending/end_state", "repair/ending/end_hook", "repair/outcome",
 }  # fmt: skip
 """What a fix knows of the repair: what it overrides, and what that gets."""
 

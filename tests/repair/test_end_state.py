@@ -7,8 +7,8 @@ from llm_normalize.chat.chunks.chunk import Chunk, usage_of
 from llm_normalize.chat.finish_words import finished_of, is_bare_finish
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
+from llm_normalize.repair.ending.end_hook import EndHook
 from llm_normalize.repair.ending.end_state import EndState
-from llm_normalize.repair.ending.moment import Moment
 from llm_normalize.repair.fix import DONE, USAGE, Fix, calling, chunk, head, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
@@ -292,19 +292,19 @@ def test_zeros_replace_no_figures() -> None:
 # -- the fixes that act there --------------------------------------------------------
 
 
-@pytest.mark.parametrize("fix", [fix for fix in FIXES if fix.moments])
+@pytest.mark.parametrize("fix", [fix for fix in FIXES if fix.end_hooks])
 def test_a_fix_that_acts_at_the_end_names_its_moments(fix: type[Fix]) -> None:
     assert fix.at_end is not Fix.at_end
-    assert len(set(fix.moments)) == len(fix.moments)
+    assert len(set(fix.end_hooks)) == len(fix.end_hooks)
 
 
 def test_every_moment_is_some_fix_s_and_the_others_act_at_none() -> None:
-    assert {each for fix in FIXES for each in fix.moments} == set(Moment)
-    idle = [fix for fix in FIXES if not fix.moments]
+    assert {each for fix in FIXES for each in fix.end_hooks} == set(EndHook)
+    idle = [fix for fix in FIXES if not fix.end_hooks]
     assert all(fix.at_end is Fix.at_end for fix in idle)
     end = Stream().end
     assert not any(
-        fix(STREAM, Seen()).at_end(Moment.FINISH, end, used()) for fix in idle
+        fix(STREAM, Seen()).at_end(EndHook.FINISH, end, used()) for fix in idle
     )
 
 

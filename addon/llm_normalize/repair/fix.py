@@ -3,7 +3,7 @@
 A fix is made anew for each stream, with what its request asked and what the stream has
 said. It overrides what it needs of `event`, `unread`, `edit`, `replace`, `flush` (streams),
 `body` (a body) and `error` (an error body); the defaults do nothing. Whatever must wait, end or
-add something does so in `at_end`, at the moments that it names: there is one state of
+add something does so in `at_end`, at the hooks that it names: there is one state of
 what waits, `repair/ending/end_state.py`. (One fix holds something itself: fragments of a
 call without a name.)
 """
@@ -16,8 +16,8 @@ from ..chat.chunks.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
+from .ending.end_hook import EndHook
 from .ending.end_state import EndState
-from .ending.moment import Moment
 from .outcome import Outgoing
 
 STREAM = Asked(stream=True)
@@ -124,7 +124,7 @@ class Fix:
     """Whether it reads the words of any text: its streams share nothing with others."""
     makes_up: ClassVar[bool] = False
     """Whether it adds what the stream does not say, a time or a sum: none of it is shared."""
-    moments: ClassVar[tuple[Moment, ...]] = ()
+    end_hooks: ClassVar[tuple[EndHook, ...]] = ()
     """When it acts at the end of a stream, or of a choice."""
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
@@ -174,8 +174,8 @@ class Fix:
     def undo(self, n: int) -> None:
         """Hold nothing of event *n*, the last one, which passes unchanged after all."""
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Act on *outgoing* at one of its `moments`; that one says what the answer means."""
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
+        """Act on *outgoing* at one of its `end_hooks`; that one says what the answer means."""
         return False
 
     def body(self, body: Chunk) -> bool:

@@ -14,7 +14,7 @@ from ..chat.chunks.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
-from .ending.moment import Moment
+from .ending.end_hook import EndHook
 from .fix import Fix
 from .outcome import EventRecord, Outgoing
 
@@ -62,10 +62,10 @@ class _Plan:
         self.stateful = those("state")
         self.waiting = those("waiting")
         self.holding = [each for each in those("flush", "end") if each in self.edits]
-        self.at_end: dict[Moment, _Kinds] = {}
+        self.at_end: dict[EndHook, _Kinds] = {}
         for each in fixes:
-            for moment in each.moments:
-                self.at_end.setdefault(moment, []).append(each)
+            for hook in each.end_hooks:
+                self.at_end.setdefault(hook, []).append(each)
         self._keys = sorted({_key_of(each) for each in self.edits})
         self._keyed: dict[tuple[bool, ...], _Kinds] = {}
 
@@ -122,7 +122,7 @@ class Chain:
         self._failed = 0  # how many are
         self._edit_of: dict[type[Fix], _Edit] = {}  # of those that are on
         self._edits: dict[tuple[bool, ...], list[_Edit]] = {}  # by the keys there
-        self._at_end: dict[Moment, list[Fix]] = {}
+        self._at_end: dict[EndHook, list[Fix]] = {}
         self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
 
     @property
@@ -131,15 +131,15 @@ class Chain:
         return self._plan.names
 
     @property
-    def moments(self) -> Container[Moment]:
-        """The moments of a stream's end at which any fix acts."""
+    def end_hooks(self) -> Container[EndHook]:
+        """The hooks of a stream's end at which any fix acts."""
         return self._plan.at_end
 
-    def at(self, moment: Moment) -> Sequence[Fix]:
-        """Return the fixes that act at this *moment* of a stream's end."""
-        found = self._at_end.get(moment)
+    def at(self, hook: EndHook) -> Sequence[Fix]:
+        """Return the fixes that act at this *hook* of a stream's end."""
+        found = self._at_end.get(hook)
         if found is None:
-            found = self._at_end[moment] = self._on(self._plan.at_end.get(moment, ()))
+            found = self._at_end[hook] = self._on(self._plan.at_end.get(hook, ()))
         return found
 
     def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:

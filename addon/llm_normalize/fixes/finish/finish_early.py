@@ -4,8 +4,8 @@ from ...chat.chunks.chunk import choices, index_of
 from ...chat.chunks.chunk_content import speaks_in
 from ...chat.finish_words import finished_of
 from ...chat.stream_state import Asked
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -29,7 +29,7 @@ class FinishEarly(Fix):
         "https://github.com/su-kaka/gcli2api/issues/403",
         "https://github.com/open-webui/open-webui/issues/16377",
     )
-    moments = (Moment.FINISH, Moment.GOES_ON_FINISHED)
+    end_hooks = (EndHook.FINISH, EndHook.GOES_ON_FINISHED)
     examples = (
         Example(
             "text after it", [_OPEN, _STOP, _MORE, DONE], [_OPEN, _MORE, _STOP, DONE]
@@ -43,12 +43,12 @@ class FinishEarly(Fix):
         Example.untouched("last", [_OPEN, _MORE, _STOP, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Let it wait, and what its choice still says be sent first.
 
         It is the last one, unless it has all that could ride on it.
         """
-        if moment is Moment.GOES_ON_FINISHED:
+        if hook is EndHook.GOES_ON_FINISHED:
             assert end.finish is not None
             over = finished_of(end.finish.chunk)
             found = [each for each in choices(outgoing.chunk) if index_of(each) in over]

@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import usage_of
 from ...chat.finish_words import is_bare_finish
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -25,7 +25,7 @@ class FinishRepeated(Fix):
         "https://github.com/cloudflare/ai",
         "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
     )
-    moments = (Moment.REPEATED_FINISH, Moment.LAST_FINISH)
+    end_hooks = (EndHook.REPEATED_FINISH, EndHook.LAST_FINISH)
     examples = (
         Example(
             "twice",
@@ -49,9 +49,9 @@ class FinishRepeated(Fix):
         ),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Drop it, but for what the first one lacks."""
-        if moment is Moment.LAST_FINISH:
+        if hook is EndHook.LAST_FINISH:
             return True
         if not is_bare_finish(outgoing.chunk):
             return False

@@ -3,8 +3,8 @@
 from ...chat.chunks.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.notes import NOTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import USAGE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 from ...wire.json_text import frozen
@@ -32,7 +32,7 @@ class ChoicesEmpty(Fix):
         "https://github.com/continuedev/continue/issues/5580",
         "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
     )
-    moments = (Moment.NO_CHOICES,)
+    end_hooks = (EndHook.NO_CHOICES,)
     examples = (
         Example("first", [_BARE, _TEXT], [{**_TEXT, **_NOTES}], ended=False),
         Example("alone", [_BARE], [{**_BARE, "choices": chunk(_OPENING)["choices"]}]),
@@ -98,6 +98,6 @@ class ChoicesEmpty(Fix):
         opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
         return [{**self._frame, **notes, "choices": [opened]}]
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Let the notes of a chunk wait whose choices another fix removed."""
         return "choices" in outgoing.chunk and "moderation" not in outgoing.chunk

@@ -3,8 +3,8 @@
 from ...chat.chunks.chunk import Chunk, choices, index_of
 from ...chat.chunks.chunk_content import says_nothing
 from ...chat.errors.chunk_errors import take_errors
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -23,7 +23,7 @@ class EventEmpty(Fix):
     providers = ("SGLang", "DeepSeek")
     sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
     rides = True
-    moments = (Moment.EMPTIED,)
+    end_hooks = (EndHook.EMPTIED,)
     examples = (
         Example("empty", [_OPEN, chunk({})], [_OPEN], ended=False),
         Example.untouched("first of its choice", [chunk({})]),
@@ -40,7 +40,7 @@ class EventEmpty(Fix):
             return [chunk, *errors] if errors else None
         return errors
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Drop a chunk that said nothing but usage."""
         if says_nothing(outgoing.chunk):
             outgoing.fixed(self.name)

@@ -1,6 +1,6 @@
 """What the end of a stream waits for, and what has been sent of it: one state.
 
-The fixes that act there change it, at the moments that they name (`Fix.moments`), by
+The fixes that act there change it, at the hooks that they name (`Fix.end_hooks`), by
 what it can do. What waits:
 
 * An opening that may turn out a tool call's, or a `{}` that may not be all of a call's
@@ -35,29 +35,29 @@ from ...chat.stream_state import Asked, Seen
 from ...wire.json_text import Json, frozen
 from ..outcome import ChunkSender, EventRecord, Outgoing
 from .choice_progress import ChoiceProgress
-from .moment import Moment
+from .end_hook import EndHook
 
 CHOICES = "choices-empty"
 NAME_LATE = "tool-call-name-late"
 _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
 
 
-class ActsAtEnd(Protocol):
+class EndHandler(Protocol):
     """A fix, as far as the end of a stream goes: see `Fix`."""
 
-    def at_end(self, moment: Moment, end: "EndState", outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: "EndState", outgoing: Outgoing) -> bool:
         """Act, and answer."""
 
 
-class ActAtEnd(Protocol):
+class EndHandlers(Protocol):
     """The fixes of a stream, as far as its end goes: see `Chain`."""
 
     @property
-    def moments(self) -> Container[Moment]:
+    def end_hooks(self) -> Container[EndHook]:
         """When any is asked."""
 
-    def at(self, moment: Moment) -> Sequence[ActsAtEnd]:
-        """Return those that are asked at this *moment*."""
+    def at(self, hook: EndHook) -> Sequence[EndHandler]:
+        """Return those that are asked at this *hook*."""
 
 
 def _has_any(logprobs: Json) -> bool:
@@ -70,7 +70,7 @@ class EndState(ChoiceProgress):
     Args:
         asked: What the request asked.
         seen: What the stream has sent, recorded by the pipeline.
-        fixes: The fixes of the stream, by the moments at which they act.
+        fixes: The fixes of the stream, by the hooks at which they act.
         sender: Where chunks are sent and wait.
         close: Sends what the fixes hold of choices that end, as part of a record.
     """
@@ -79,7 +79,7 @@ class EndState(ChoiceProgress):
         self,
         asked: Asked,
         seen: Seen,
-        fixes: ActAtEnd,
+        fixes: EndHandlers,
         sender: ChunkSender,
         close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
@@ -118,16 +118,16 @@ class EndState(ChoiceProgress):
         self.cut = False
         """Whether the last block has no end: nothing can follow it."""
 
-    def ask(self, moment: Moment, outgoing: Outgoing) -> bool:
-        """Let the fixes act on *outgoing* that do at this *moment*; tell what they say."""
-        if moment not in self._fixes.moments:
+    def run_hook(self, hook: EndHook, outgoing: Outgoing) -> bool:
+        """Let the fixes act on *outgoing* that do at this *hook*; tell what they say."""
+        if hook not in self._fixes.end_hooks:
             return False
-        fixes = self._fixes.at(moment)
-        return any(fix.at_end(moment, self, outgoing) for fix in fixes)
+        fixes = self._fixes.at(hook)
+        return any(fix.at_end(hook, self, outgoing) for fix in fixes)
 
-    def acts(self, moment: Moment) -> bool:
-        """Tell whether any fix acts at this *moment*."""
-        return moment in self._fixes.moments
+    def has_handler(self, hook: EndHook) -> bool:
+        """Tell whether any fix acts at this *hook*."""
+        return hook in self._fixes.end_hooks
 
     @property
     def waiting(self) -> list[Outgoing]:
@@ -189,13 +189,12 @@ class EndState(ChoiceProgress):
         self.sender.send(outgoing)
         self.sender.close(outgoing.record)
 
-    # -- choices ---------------------------------------------------------------
-
     @property
     def unfinished(self) -> list[int]:
         """The choices that the provider's `[DONE]` says have finished."""
-        unsure = self.seen.error or self.doubtful or not self.acts(Moment.UNFINISHED)
-        return [] if unsure else sorted(self.opened - self.finished)
+        sure = not (self.seen.error or self.doubtful)
+        adds = sure and self.has_handler(EndHook.UNFINISHED)
+        return sorted(self.opened - self.finished) if adds else []
 
     # -- an opening --------------------------------------------------------------
 
@@ -214,7 +213,7 @@ class EndState(ChoiceProgress):
         outgoing, self.opening = self.opening, None
         if outgoing is None:
             return
-        if self.ask(Moment.OPENING_SENT, outgoing):
+        if self.run_hook(EndHook.OPENING_SENT, outgoing):
             self.keep_notes(outgoing.chunk, outgoing.record.fixes[-1])
             self.sender.drop(outgoing)
         else:
@@ -251,7 +250,7 @@ class EndState(ChoiceProgress):
         """Send the finish that waits, if any."""
         outgoing, self.finish = self.finish, None
         if outgoing is not None:
-            self.ask(Moment.WAITED_FINISH, outgoing)
+            self.run_hook(EndHook.WAITED_FINISH, outgoing)
             self.send_finish(outgoing)
             self.sender.drop(outgoing)
 
@@ -260,13 +259,13 @@ class EndState(ChoiceProgress):
 
         That is arguments where there are none, then calls that never got a name.
         """
-        self.ask(Moment.CLOSED_CALLS, outgoing)
+        self.run_hook(EndHook.CLOSED_CALLS, outgoing)
         self.send_closed(outgoing, finished_of(outgoing.chunk))
 
     def send_closed(self, outgoing: Outgoing, finished: set[int]) -> None:
         """Send *outgoing*, which ends choices, after what the fixes hold of them."""
         self.close(outgoing.record, finished)
-        self.ask(Moment.SENT_FINISH, outgoing)
+        self.run_hook(EndHook.SENT_FINISH, outgoing)
         self.sender.send(outgoing)
 
     def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:
@@ -281,7 +280,7 @@ class EndState(ChoiceProgress):
         """Send *outgoing*, a finish reason that the provider left out."""
         chunk = outgoing.chunk
         self.finished |= finished_of(chunk)
-        self.ask(Moment.CLOSED_CALLS, outgoing)
+        self.run_hook(EndHook.CLOSED_CALLS, outgoing)
         self.close_choices(outgoing.record.n, finished_of(chunk))
         if self.figures and self.all_finished and not self.asked.usage:
             self.ride(chunk)
@@ -302,7 +301,7 @@ class EndState(ChoiceProgress):
         self._overtaken += 1
         self.finish.record.fixed(fix)
         self.finish.record.moved = True
-        self.ask(Moment.OVERTAKEN_FINISH, self.finish)
+        self.run_hook(EndHook.OVERTAKEN_FINISH, self.finish)
 
     def overrule(self, chunk: Chunk, fix: str) -> None:
         """Let a `stop` that waits give way to the more telling reason of *chunk*."""

@@ -17,8 +17,8 @@ from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..outcome import ChunkSender, EventRecord, Outgoing
-from .end_state import CHOICES, ActAtEnd, EndState
-from .moment import Moment
+from .end_hook import EndHook
+from .end_state import CHOICES, EndHandlers, EndState
 
 
 class Ending:
@@ -27,7 +27,7 @@ class Ending:
     Args:
         asked: What the request asked.
         seen: What the stream has sent, recorded by the pipeline.
-        fixes: The fixes of the stream, by the moments at which they act.
+        fixes: The fixes of the stream, by the hooks at which they act.
         sender: Where chunks are sent and wait.
         close: Sends what the fixes hold of choices that end, as part of a record.
     """
@@ -36,7 +36,7 @@ class Ending:
         self,
         asked: Asked,
         seen: Seen,
-        fixes: ActAtEnd,
+        fixes: EndHandlers,
         sender: ChunkSender,
         close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
@@ -65,10 +65,14 @@ class Ending:
         state.begin(outgoing, indexes)
         finished = finished_of(chunk)
         repeats = finished and finished <= state.finished
-        if repeats and state.ask(Moment.REPEATED_FINISH, outgoing):
+        if repeats and state.run_hook(EndHook.REPEATED_FINISH, outgoing):
             return
         over = not indexes.isdisjoint(state.finished)
-        if over and state.ask(Moment.FINISHED_CHOICES, outgoing) and not choices(chunk):
+        if (
+            over
+            and state.run_hook(EndHook.FINISHED_CHOICES, outgoing)
+            and not choices(chunk)
+        ):
             self._emptied(outgoing)
             return
         state.finished |= finished & state.opened
@@ -81,9 +85,9 @@ class Ending:
             self._bare_finish(outgoing)
         elif finished:
             state.send_closed(outgoing, finished)
-        elif not (state.new and state.ask(Moment.OPENING, outgoing)) and not state.ask(
-            Moment.GOES_ON, outgoing
-        ):
+        elif not (
+            state.new and state.run_hook(EndHook.OPENING, outgoing)
+        ) and not state.run_hook(EndHook.GOES_ON, outgoing):
             self._sender.send(outgoing)
 
     def _pass_finish(
@@ -95,7 +99,9 @@ class Ending:
         """
         state = self.state
         is_own = not indexes.isdisjoint(finished_of(waiting.chunk))
-        if not (is_own and (bare or state.ask(Moment.GOES_ON_FINISHED, outgoing))):
+        if not (
+            is_own and (bare or state.run_hook(EndHook.GOES_ON_FINISHED, outgoing))
+        ):
             state.release_finish()
 
     def _takes_off(self, outgoing: Outgoing, finished: set[int]) -> bool:
@@ -106,21 +112,21 @@ class Ending:
         """
         state = self.state
         if finished and state.all_finished and not self._asked.usage:
-            taken = state.ask(Moment.USAGE_ON_FINISH, outgoing)
+            taken = state.run_hook(EndHook.USAGE_ON_FINISH, outgoing)
             if not taken and counts(usage_of(outgoing.chunk)):
                 state.pass_usage()  # zeros may come before the figures
         else:
             at_end = finished and self._asked.usage
-            beside = Moment.USAGE_BESIDE_CHOICES
-            taken = state.ask(
-                Moment.USAGE_BESIDE_FINISH if at_end else beside, outgoing
+            beside = EndHook.USAGE_BESIDE_CHOICES
+            taken = state.run_hook(
+                EndHook.USAGE_BESIDE_FINISH if at_end else beside, outgoing
             )
-        return taken and state.ask(Moment.EMPTIED, outgoing)
+        return taken and state.run_hook(EndHook.EMPTIED, outgoing)
 
     def _bare_finish(self, outgoing: Outgoing) -> None:
         state = self.state
         state.release_finish()
-        if state.ask(Moment.FINISH, outgoing):
+        if state.run_hook(EndHook.FINISH, outgoing):
             state.hold_finish(outgoing)
         elif not state.all_finished or self._asked.usage or state.usage_sent:
             state.send_finish(outgoing)
@@ -128,7 +134,7 @@ class Ending:
             outgoing.fixed(state.figures_fix)
             state.ride(outgoing.chunk)
             state.send_finish(outgoing)
-        elif state.ask(Moment.LAST_FINISH, outgoing):
+        elif state.run_hook(EndHook.LAST_FINISH, outgoing):
             state.hold_finish(outgoing)
         else:
             state.send_finish(outgoing)
@@ -139,7 +145,7 @@ class Ending:
         if usage_of(outgoing.chunk):
             open_call = state.lacks_arguments(state.finish)
             self._usage(outgoing, over=state.is_over and not open_call)
-        elif outgoing.raw is None and state.ask(Moment.NO_CHOICES, outgoing):
+        elif outgoing.raw is None and state.run_hook(EndHook.NO_CHOICES, outgoing):
             state.keep_notes(outgoing.chunk, CHOICES)
         else:
             # OpenAI's moderation follows the finish: no usage does, unless asked for.
@@ -161,13 +167,13 @@ class Ending:
         """Take in a usage chunk; *over* tells whether every choice has finished."""
         state = self.state
         if not self._asked.usage:
-            if not state.ask(Moment.USAGE_UNASKED, outgoing):
+            if not state.run_hook(EndHook.USAGE_UNASKED, outgoing):
                 state.release_finish()
                 self._sender.send(outgoing)
             return
-        if state.ask(Moment.USAGE_REPEATED, outgoing):
+        if state.run_hook(EndHook.USAGE_REPEATED, outgoing):
             return
-        if not over and state.ask(Moment.USAGE_EARLY, outgoing):
+        if not over and state.run_hook(EndHook.USAGE_EARLY, outgoing):
             return
         state.replace_usage()
         state.release_finish()
@@ -182,9 +188,9 @@ class Ending:
         if bare and (usage_of(outgoing.chunk) or not indexes):
             state.close_choices(outgoing.record.n)  # usage and notes follow the calls
         if self._asked.usage or not usage_of(outgoing.chunk):
-            state.ask(Moment.FINISHED_CHOICES, outgoing)
+            state.run_hook(EndHook.FINISHED_CHOICES, outgoing)
         if not indexes and not self._asked.usage and usage_of(outgoing.chunk):
-            state.ask(Moment.USAGE_LATE, outgoing)
+            state.run_hook(EndHook.USAGE_LATE, outgoing)
         empty = outgoing.raw is None and outgoing.chunk.keys() <= ENVELOPE | {"choices"}
         if (
             choices(outgoing.chunk)
@@ -196,14 +202,16 @@ class Ending:
     def done(self, outgoing: Outgoing) -> None:
         """Take in the provider's `[DONE]`."""
         state = self.state
-        if state.done and state.ask(Moment.REPEATED_DONE, outgoing):
+        if state.done and state.run_hook(EndHook.REPEATED_DONE, outgoing):
             return
         unfinished, n = state.unfinished, outgoing.record.n - 1
         self._settle(last=not unfinished)
         for index in unfinished if not self._seen.error else ():
             choice = {"index": index, "delta": {}, "finish_reason": None}
             chunk = state.envelope() | {"choices": [choice]}
-            state.ask(Moment.UNFINISHED, Outgoing(EventRecord(n, None), chunk, None))
+            state.run_hook(
+                EndHook.UNFINISHED, Outgoing(EventRecord(n, None), chunk, None)
+            )
         state.flush_notes(n)
         state.close_choices(n)
         if not self._seen.error:
@@ -276,7 +284,7 @@ class Ending:
         sure = state.all_finished and not state.doubtful
         done = Outgoing(EventRecord(count, None), {}, encode(DONE))
         # More may follow an empty HTTP/2 frame, see exchange/stream/stream_rewriter.py.
-        state.done = sure and state.ask(Moment.MISSING_DONE, done)
+        state.done = sure and state.run_hook(EndHook.MISSING_DONE, done)
 
     def _send_all(self, n: int) -> None:
         """Send what waits, but usage, before event *n* is over."""

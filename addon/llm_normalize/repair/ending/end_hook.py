@@ -3,7 +3,7 @@
 from enum import Enum, auto
 
 
-class Moment(Enum):
+class EndHook(Enum):
     """When a fix is asked at a stream's end, and what its yes means."""
 
     OPENING = auto()
