@@ -260,7 +260,13 @@ def _where(error: BaseException) -> str:
 
 _LIBRARY = str(Path(os.__file__).parent)
 
-LOW_LIMITS = {"LIMIT": 2048, "_LIMIT": 512, "MANY": 8, "NOTES": 512, "_STORED": 512}
+LOW_LIMITS = {
+    "LIMIT": 2048,
+    "_LIMIT": 512,
+    "MANY": 8,
+    "MAX_EXTRA_BYTES": 512,
+    "_STORED": 512,
+}
 """Limits on what is kept, by the name that modules give them, and how low they go."""
 
 

@@ -262,31 +262,35 @@ def test_usage_that_says_nothing_is_none(value: object) -> None:
 @pytest.mark.parametrize("asked", [ASKED, STREAM])
 def test_usage_is_taken_off_where_openai_has_none(asked: Asked) -> None:
     end, outgoing = Stream(asked).end, used()
-    end.take_off(outgoing, "a-fix")
+    end.take_usage_off(outgoing, "a-fix")
     assert outgoing.record.fixes == ["a-fix"]
-    assert (end.figures, end.figures_fix, end.usage_sent) == (USAGE, "a-fix", False)
+    assert (end.held_usage, end.held_usage_fix, end.usage_sent) == (
+        USAGE,
+        "a-fix",
+        False,
+    )
     assert outgoing.chunk.get("usage", "gone") == (None if asked.usage else "gone")
 
 
-def test_later_figures_replace_earlier_until_they_are_sent() -> None:
+def test_later_usage_replaces_earlier_until_it_is_sent() -> None:
     end = Stream().end
-    end.keep({"usage": {"total_tokens": 1}}, "a")
-    end.keep({"usage": {"total_tokens": 2}}, "b")
+    end.hold_usage({"usage": {"total_tokens": 1}}, "a")
+    end.hold_usage({"usage": {"total_tokens": 2}}, "b")
     target: dict[str, object] = {}
-    end.ride(target)
+    end.attach_usage(target)
     assert target == {"usage": {"total_tokens": 2}}
-    assert (end.figures, end.usage_sent, end.figures_fix) == (None, True, "b")
-    end.keep({"usage": {"total_tokens": 3}}, "c")
-    assert end.figures is None
+    assert (end.held_usage, end.usage_sent, end.held_usage_fix) == (None, True, "b")
+    end.hold_usage({"usage": {"total_tokens": 3}}, "c")
+    assert end.held_usage is None
 
 
-def test_zeros_replace_no_figures() -> None:
+def test_zeros_do_not_replace_usage() -> None:
     end = Stream().end
-    end.keep({"usage": {"total_tokens": 0}}, "a")
-    assert end.figures == {"total_tokens": 0}
-    end.keep({"usage": {"total_tokens": 2}}, "b")
-    end.keep({"usage": {"total_tokens": 0}}, "c")
-    assert (end.figures, end.figures_fix) == ({"total_tokens": 2}, "b")
+    end.hold_usage({"usage": {"total_tokens": 0}}, "a")
+    assert end.held_usage == {"total_tokens": 0}
+    end.hold_usage({"usage": {"total_tokens": 2}}, "b")
+    end.hold_usage({"usage": {"total_tokens": 0}}, "c")
+    assert (end.held_usage, end.held_usage_fix) == ({"total_tokens": 2}, "b")
 
 
 # -- the fixes that act there --------------------------------------------------------
@@ -308,22 +312,22 @@ def test_every_moment_is_some_fix_s_and_the_others_act_at_none() -> None:
     )
 
 
-def test_figures_among_notes_are_named_null_where_usage_was_asked_for() -> None:
-    notes = {"x_other": {"usage": {"total_tokens": 3}}}
+def test_usage_among_extra_fields_is_named_null_where_usage_was_asked_for() -> None:
+    extra = {"x_other": {"usage": {"total_tokens": 3}}}
     for asked in (STREAM, Asked(stream=True, usage=True)):
         end = Stream(asked).end
-        end.keep_notes(chunk(None, **notes), "choices-empty")
+        end.hold_extra_fields(chunk(None, **extra), "choices-empty")
         outgoing: Chunk = {"choices": []}
-        end.ride_notes(outgoing)
+        end.attach_extra_fields(outgoing)
         null = {"usage": None} if asked.usage else {}
-        assert outgoing == {"choices": [], **notes, **null}
+        assert outgoing == {"choices": [], **extra, **null}
 
 
-def test_notes_that_alone_would_be_an_error_are_not_sent() -> None:
+def test_extra_fields_that_alone_would_be_an_error_are_not_sent() -> None:
     stream = Stream(ASKED)
-    stream.end.notes = {"error": {"message": "No"}}
+    stream.end.extra_fields = {"error": {"message": "No"}}
     stream.end.flush_usage(3)
-    assert (stream.sent, stream.end.notes) == ([], {})
+    assert (stream.sent, stream.end.extra_fields) == ([], {})
 
 
 def test_words_beside_usage_and_a_choice_that_has_finished_ride_on_its_finish() -> None:

@@ -136,7 +136,16 @@ LASTING = [
     (owner, name)
     for owner, name in PLACES + FIX_PLACES
     if owner not in (Output, ChunkSender, Outgoing, EventRecord)
-    and name not in ("flush", "_draw", "_draw_due", "_held", "_send_held", "ride")
+    and name
+    not in (
+        "flush",
+        "_draw",
+        "_draw_due",
+        "_held",
+        "_send_held",
+        "ride",
+        "attach_usage",
+    )
     and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]
 MOST = 4  # calls of one function that are made to fail, one after another

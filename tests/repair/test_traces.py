@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.notes import NOTES
+from llm_normalize.chat.extra_fields import MAX_EXTRA_BYTES
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
@@ -541,7 +541,7 @@ def test_finish_that_is_overtaken_waits_anew(count: int) -> None:
 
 
 def test_traces_are_shorter_than_what_may_wait() -> None:
-    assert trace.STEPS * trace.LONGEST < NOTES
+    assert trace.STEPS * trace.LONGEST < MAX_EXTRA_BYTES
     at_most = trace.LONGEST - len(wire([good("", **own(3))]))
     place = taught()
     for length, is_read in ((at_most, False), (at_most + 1, True)):

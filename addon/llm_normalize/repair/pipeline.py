@@ -201,7 +201,9 @@ class Pipeline:
     @property
     def holds(self) -> bool:
         """Whether anything that was understood has not been sent."""
-        held = self._trace.waits or self._chain.waiting or self._ending.state.holds
+        held = (
+            self._trace.waits or self._chain.waiting or self._ending.state.has_held_data
+        )
         return bool(held)
 
     @property
@@ -337,7 +339,7 @@ class Pipeline:
 
     def _step_aside(self) -> None:
         """Share nothing of what waits with other streams: what is between is no event."""
-        if self._trace.waits or self._ending.state.waiting:
+        if self._trace.waits or self._ending.state.held_chunks:
             self._leave_trace()
             self._trace.stop()
 

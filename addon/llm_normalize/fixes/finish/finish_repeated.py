@@ -57,11 +57,11 @@ class FinishRepeated(Fix):
             return False
         outgoing.fixed(self.name)
         end.overrule(outgoing.chunk, self.name)
-        late = end.ride_on_first(outgoing, self.name)
-        end.keep_notes(outgoing.chunk, self.name)
+        late = end.merge_into_first_finish(outgoing, self.name)
+        end.hold_extra_fields(outgoing.chunk, self.name)
         if late is not None:
-            end.add_notes(late)
+            end.add_extra_fields(late)
             end.sender.send(late)
         if usage_of(outgoing.chunk):
-            end.keep(outgoing.chunk, self.name)
+            end.hold_usage(outgoing.chunk, self.name)
         return True

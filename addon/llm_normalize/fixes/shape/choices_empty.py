@@ -1,7 +1,7 @@
 """A chunk without choices that brings no usage."""
 
 from ...chat.chunks.chunk import ENVELOPE, Chunk, usage_of
-from ...chat.notes import NOTES, fails, size_of
+from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
@@ -10,8 +10,8 @@ from ...repair.outcome import Outgoing
 from ...wire.json_text import frozen
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
-_NOTES = {"prompt_filter_results": [{"prompt_index": 0}]}
-_BARE = chunk(None, **_NOTES)
+_EXTRA = {"prompt_filter_results": [{"prompt_index": 0}]}
+_BARE = chunk(None, **_EXTRA)
 _OPENING = {"role": "assistant", "content": ""}
 _FRAME = ENVELOPE | {"choices", "obfuscation", "usage"}
 
@@ -34,7 +34,7 @@ class ChoicesEmpty(Fix):
     )
     end_hooks = (EndHook.NO_CHOICES,)
     examples = (
-        Example("first", [_BARE, _TEXT], [{**_TEXT, **_NOTES}], ended=False),
+        Example("first", [_BARE, _TEXT], [{**_TEXT, **_EXTRA}], ended=False),
         Example("alone", [_BARE], [{**_BARE, "choices": chunk(_OPENING)["choices"]}]),
         Example(
             "two alone",
@@ -53,50 +53,50 @@ class ChoicesEmpty(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._notes: Chunk = {}
+        self._extra: Chunk = {}
         self._frame: Chunk = {}
         self._size = 0
 
     def state(self) -> object:
         """Return the notes that have found no chunk yet, and the chunk they are of."""
-        return self._size, frozen([self._notes, self._frame])
+        return self._size, frozen([self._extra, self._frame])
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the notes of a chunk that was dropped."""
-        if not self._notes:
+        if not self._extra:
             return False
-        is_last = usage_of(chunk) and not fails({**self._notes, **chunk})
+        is_last = usage_of(chunk) and not fails({**self._extra, **chunk})
         if not (chunk.get("choices") or is_last):
             return False
-        for key, value in self._notes.items():
+        for key, value in self._extra.items():
             chunk.setdefault(key, value)
-        self._notes, self._size = {}, 0
+        self._extra, self._size = {}, 0
         return True
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Drop the chunk; send its notes where too much would wait."""
         if chunk.get("choices") != [] or usage_of(chunk) or "moderation" in chunk:
             return None
-        notes = {
+        extra = {
             key: value
             for key, value in chunk.items()
             if key not in _FRAME and value not in (None, "", [], {})
         }
-        known = {key: self._notes[key] for key in notes if key in self._notes}
-        self._size += size_of(notes) - size_of(known)
-        self._notes |= notes
+        known = {key: self._extra[key] for key in extra if key in self._extra}
+        self._size += size_of(extra) - size_of(known)
+        self._extra |= extra
         self._frame = dict(chunk)
-        return self.flush() if self._size > NOTES else []
+        return self.flush() if self._size > MAX_EXTRA_BYTES else []
 
     def flush(self) -> list[Chunk]:
         """Send the notes of a stream that says nothing else: they may say why."""
-        notes, self._notes, self._size = self._notes, {}, 0
-        if not notes:
+        extra, self._extra, self._size = self._extra, {}, 0
+        if not extra:
             return []
         if self.seen.choices:  # they ride on what waits, or come alone
-            return [{**self._frame, **notes, "choices": []}]
+            return [{**self._frame, **extra, "choices": []}]
         opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
-        return [{**self._frame, **notes, "choices": [opened]}]
+        return [{**self._frame, **extra, "choices": [opened]}]
 
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Let the notes of a chunk wait whose choices another fix removed."""

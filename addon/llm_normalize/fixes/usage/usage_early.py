@@ -38,5 +38,5 @@ class UsageEarly(Fix):
 
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Let it wait."""
-        end.hold_usage(outgoing, self.name)
+        end.hold_usage_chunk(outgoing, self.name)
         return True

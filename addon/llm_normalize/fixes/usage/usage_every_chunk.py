@@ -55,7 +55,7 @@ class UsageEveryChunk(Fix):
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Take it off, also off a finish that turns out not to be the last."""
         if hook is EndHook.USAGE_BESIDE_CHOICES:
-            end.take_off(outgoing, self.name)
+            end.take_usage_off(outgoing, self.name)
         elif usage_of(outgoing.chunk) and not end.all_finished:
-            end.take_back(outgoing, self.name)
+            end.take_usage_back(outgoing, self.name)
         return True

@@ -38,7 +38,7 @@ class UsageRepeated(Fix):
             return False
         outgoing.fixed(self.name)
         if hook is EndHook.USAGE_REPEATED:
-            end.keep_notes(outgoing.chunk, self.name)
+            end.hold_extra_fields(outgoing.chunk, self.name)
         else:
             drop_other_usage(outgoing.chunk, outgoing.chunk.pop("usage"))
         return True

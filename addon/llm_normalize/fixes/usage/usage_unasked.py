@@ -44,8 +44,8 @@ class UsageUnasked(Fix):
         """Let it ride on the finish; behind the end it gets a choice that goes on."""
         if hook is EndHook.USAGE_UNASKED:
             outgoing.fixed(self.name)
-            end.keep(outgoing.chunk, self.name)
-            end.keep_rest(outgoing.chunk, self.name)
+            end.hold_usage(outgoing.chunk, self.name)
+            end.hold_extras_and_send(outgoing.chunk, self.name)
         elif hook is EndHook.USAGE_LATE and end.opened - end.finished:
             outgoing.chunk["choices"] = end.bare_choices()
             outgoing.fixed(self.name)

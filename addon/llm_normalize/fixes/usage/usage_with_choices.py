@@ -44,5 +44,5 @@ class UsageWithChoices(Fix):
 
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Take it off."""
-        end.take_off(outgoing, self.name)
+        end.take_usage_off(outgoing, self.name)
         return True

@@ -46,7 +46,7 @@ class EndHook(Enum):
     USAGE_REPEATED = auto()
     """A chunk without choices has usage that was asked for: it is dropped."""
     USAGE_EARLY = auto()
-    """The same before every choice had finished: it waits (`hold_usage`)."""
+    """The same before every choice had finished: it waits (`hold_usage_chunk`)."""
     USAGE_LATE = auto()
     """The same behind the end, and nobody asked for it. The answer is not asked for."""
     UNFINISHED = auto()

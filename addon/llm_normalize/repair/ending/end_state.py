@@ -29,8 +29,8 @@ from ...chat.chunks.chunk import (
 from ...chat.chunks.chunk_content import speaks
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import errors_in
+from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ...chat.finish_words import finished_of, rest_of
-from ...chat.notes import NOTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
 from ...wire.json_text import Json, frozen
 from ..outcome import ChunkSender, EventRecord, Outgoing
@@ -92,16 +92,16 @@ class EndState(ChoiceProgress):
         self._is_brief = False
         self.finish: Outgoing | None = None
         """The bare finish that waits for what may follow."""
-        self.usage: Outgoing | None = None
+        self.usage_chunk: Outgoing | None = None
         """The usage chunk that waits for the finish reasons."""
-        self._usage_fix = ""  # for which it waits
-        self.figures: Json = None
+        self._usage_chunk_fix = ""  # for which it waits
+        self.held_usage: Json = None
         """The last usage taken off a chunk, not sent yet."""
-        self.figures_fix = ""
+        self.held_usage_fix = ""
         """The name of the fix that took it off."""
-        self.notes: Chunk = {}
+        self.extra_fields: Chunk = {}
         """What dropped chunks held beside choices and usage, not sent yet."""
-        self._noted = 0  # bytes of notes, and of what rides on the finish that waits
+        self._extra_size = 0  # bytes of `extra_fields`, and of those on the held finish
         self.last: Outgoing | None = None
         """The last chunk."""
         self.doubtful = False
@@ -130,31 +130,32 @@ class EndState(ChoiceProgress):
         return hook in self._fixes.end_hooks
 
     @property
-    def waiting(self) -> list[Outgoing]:
+    def held_chunks(self) -> list[Outgoing]:
         """All that waits."""
-        found = (self.opening, self.finish, self.usage)
+        found = (self.opening, self.finish, self.usage_chunk)
         return [outgoing for outgoing in found if outgoing is not None]
 
     @property
-    def holds(self) -> bool:
+    def has_held_data(self) -> bool:
         """Whether anything waits, figures and notes among it."""
-        return bool(self.waiting or self.figures or self.notes)
+        return bool(self.held_chunks or self.held_usage or self.extra_fields)
 
     @property
     def is_traceable(self) -> bool:
         """Whether nothing waits but maybe a finish."""
-        return not (self.opening or self.usage or self.figures or self.notes)
+        held = self.opening or self.usage_chunk or self.held_usage
+        return not (held or self.extra_fields)
 
     @property
-    def is_usage_due(self) -> bool:
+    def can_send_usage(self) -> bool:
         """Whether there are figures to be sent that nothing has to follow."""
-        has_some = self.usage is not None or counts(self.figures)
+        has_some = self.usage_chunk is not None or counts(self.held_usage)
         return has_some and self.asked.usage and self.is_over and not self._suspects
 
     @property
     def mark(self) -> object:
         """What waits for a moment only, to be compared; None if nothing does."""
-        opening, finish, due = self.opening, self.finish, self.is_usage_due
+        opening, finish, due = self.opening, self.finish, self.can_send_usage
         if not (opening or finish or due):
             return None
         held = [each.record.n if each else None for each in (opening, finish)]
@@ -166,22 +167,22 @@ class EndState(ChoiceProgress):
 
         The figures do not decide: later ones replace them.
         """
-        if self.opening or self.finish or self.usage or self.notes:
+        if self.opening or self.finish or self.usage_chunk or self.extra_fields:
             return None
         known = frozenset(self.opened), frozenset(self.finished)
         began = tuple(self.begun.items()), tuple(self.thought.items())
         flags = self.doubtful, self.doubted, self.usage_sent, self.done, self.cut
-        usage = bool(self.figures), self.figures_fix
+        usage = bool(self.held_usage), self.held_usage_fix
         return known, began, flags, usage, frozen(self.envelope() | {"choices": None})
 
     def envelope(self) -> Chunk:
         """Return the envelope of the last chunk, for one that is added."""
         return envelope_of(self.last.chunk) if self.last else {}
 
-    def forget_waiting(self) -> list[Outgoing]:
+    def take_held_chunks(self) -> list[Outgoing]:
         """Let nothing wait any more, and return what did."""
-        waiting = self.waiting
-        self.opening = self.finish = self.usage = None
+        waiting = self.held_chunks
+        self.opening = self.finish = self.usage_chunk = None
         return waiting
 
     def add(self, outgoing: Outgoing) -> None:
@@ -214,7 +215,7 @@ class EndState(ChoiceProgress):
         if outgoing is None:
             return
         if self.run_hook(EndHook.OPENING_SENT, outgoing):
-            self.keep_notes(outgoing.chunk, outgoing.record.fixes[-1])
+            self.hold_extra_fields(outgoing.chunk, outgoing.record.fixes[-1])
             self.sender.drop(outgoing)
         else:
             self.sender.release(outgoing)
@@ -244,7 +245,7 @@ class EndState(ChoiceProgress):
         """Let *outgoing* wait."""
         self._suspects = self.is_doubtful(outgoing)
         self.finish = self.sender.hold(outgoing)
-        self._noted = 0
+        self._extra_size = 0
 
     def release_finish(self) -> None:
         """Send the finish that waits, if any."""
@@ -282,9 +283,9 @@ class EndState(ChoiceProgress):
         self.finished |= finished_of(chunk)
         self.run_hook(EndHook.CLOSED_CALLS, outgoing)
         self.close_choices(outgoing.record.n, finished_of(chunk))
-        if self.figures and self.all_finished and not self.asked.usage:
-            self.ride(chunk)
-        self.ride_notes(chunk)
+        if self.held_usage and self.all_finished and not self.asked.usage:
+            self.attach_usage(chunk)
+        self.attach_extra_fields(chunk)
         self.add(outgoing)
 
     def close_choices(self, n: int, indexes: set[int] | None = None) -> None:
@@ -315,7 +316,7 @@ class EndState(ChoiceProgress):
                 choice["finish_reason"] = reason
                 outgoing.fixed(fix)
 
-    def ride_on_first(self, outgoing: Outgoing, fix: str) -> Outgoing | None:
+    def merge_into_first_finish(self, outgoing: Outgoing, fix: str) -> Outgoing | None:
         """Let what the choices of *outgoing*, a repeated finish, bring ride on the first.
 
         Returns:
@@ -332,8 +333,8 @@ class EndState(ChoiceProgress):
                 # What waits must not grow: the first ones need not wait.
                 found[index_of(choice)] = {"logprobs": choice["logprobs"]}
                 new["logprobs"] = rest["logprobs"]
-            self._noted += size_of(new)
-            if new and self._noted > NOTES:
+            self._extra_size += size_of(new)
+            if new and self._extra_size > MAX_EXTRA_BYTES:
                 found[index_of(choice)] = {**new, **found.get(index_of(choice), {})}
                 over.add(index_of(choice))
             elif self.finish and new:
@@ -351,7 +352,7 @@ class EndState(ChoiceProgress):
 
     # -- usage: figures taken off, and a chunk of its own --------------------------
 
-    def keep(self, chunk: Chunk, fix: str) -> None:
+    def hold_usage(self, chunk: Chunk, fix: str) -> None:
         """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing.
 
         What was not asked for has no place once the finish has waited long enough for it.
@@ -363,49 +364,49 @@ class EndState(ChoiceProgress):
             if counts(usage):
                 self.finish.fixed(fix)
                 self.finish.chunk["usage"] = usage
-                self.pass_usage()
-        elif not self.usage_sent and (counts(usage) or not self.figures):
-            self.figures = usage
-            self.figures_fix = fix
+                self.mark_usage_sent()
+        elif not self.usage_sent and (counts(usage) or not self.held_usage):
+            self.held_usage = usage
+            self.held_usage_fix = fix
 
-    def take_off(self, outgoing: Outgoing, fix: str) -> None:
+    def take_usage_off(self, outgoing: Outgoing, fix: str) -> None:
         """Keep the usage of *outgoing*, with choices, and take it off."""
         chunk = outgoing.chunk
-        self.keep(chunk, fix)
-        drop_other_usage(chunk, self.figures or chunk["usage"])
+        self.hold_usage(chunk, fix)
+        drop_other_usage(chunk, self.held_usage or chunk["usage"])
         if self.asked.usage:
             chunk["usage"] = None  # as in OpenAI's own chunks before the last
         else:
             del chunk["usage"]
         if errors_in(chunk):  # words beside figures are none, and alone would be
-            self.part_notes(chunk, fix)
+            self.strip_extra_fields(chunk, fix)
         outgoing.fixed(fix)
 
-    def take_back(self, outgoing: Outgoing, fix: str) -> None:
+    def take_usage_back(self, outgoing: Outgoing, fix: str) -> None:
         """Take the figures off a finish that waits, and keep them."""
-        self.figures_fix = fix
-        self.figures, self.usage_sent = outgoing.chunk.pop("usage"), False
-        drop_other_usage(outgoing.chunk, self.figures)
+        self.held_usage_fix = fix
+        self.held_usage, self.usage_sent = outgoing.chunk.pop("usage"), False
+        drop_other_usage(outgoing.chunk, self.held_usage)
         outgoing.fixed(fix)
 
-    def ride(self, chunk: Chunk) -> None:
+    def attach_usage(self, chunk: Chunk) -> None:
         """Put the figures on *chunk*."""
-        chunk["usage"] = self.figures
-        self.figures = None
+        chunk["usage"] = self.held_usage
+        self.held_usage = None
         self.usage_sent = True
 
-    def pass_usage(self) -> None:
+    def mark_usage_sent(self) -> None:
         """Record that a chunk with usage is sent as it is."""
-        self.figures = None
+        self.held_usage = None
         self.usage_sent = True
 
-    def ride_on_finish(self) -> None:
+    def attach_usage_to_finish(self) -> None:
         """Let the figures ride on the finish reason that waits for them."""
         if self.finish is None or not self.all_finished or self.asked.usage:
             return
-        if self.figures:
-            self.finish.fixed(self.figures_fix)
-            self.ride(self.finish.chunk)
+        if self.held_usage:
+            self.finish.fixed(self.held_usage_fix)
+            self.attach_usage(self.finish.chunk)
             self.release_complete_finish()
 
     def release_complete_finish(self) -> None:
@@ -418,19 +419,19 @@ class EndState(ChoiceProgress):
         """Whether all has finished, and no choice went on after that."""
         return self.all_finished and not self.doubted
 
-    def hold_usage(self, outgoing: Outgoing, fix: str) -> None:
+    def hold_usage_chunk(self, outgoing: Outgoing, fix: str) -> None:
         """Let *outgoing*, a usage chunk, wait for *fix*."""
-        self.replace_usage()
-        self.usage = self.sender.hold(outgoing)
-        self._usage_fix = fix
+        self.drop_usage_chunk()
+        self.usage_chunk = self.sender.hold(outgoing)
+        self._usage_chunk_fix = fix
 
-    def replace_usage(self) -> None:
+    def drop_usage_chunk(self) -> None:
         """Drop the usage chunk that waits, if any: there is a later one."""
-        outgoing, self.usage = self.usage, None
+        outgoing, self.usage_chunk = self.usage_chunk, None
         if outgoing is not None:
-            outgoing.fixed(self._usage_fix)
+            outgoing.fixed(self._usage_chunk_fix)
             self.sender.drop(outgoing)
-            self.keep_notes(outgoing.chunk, self._usage_fix)
+            self.hold_extra_fields(outgoing.chunk, self._usage_chunk_fix)
 
     def bare_choices(self) -> list[Chunk]:
         """Return a choice that says nothing, for what rides on it.
@@ -445,36 +446,36 @@ class EndState(ChoiceProgress):
     def flush_usage(self, n: int) -> None:
         """Send usage that found no place before event *n* was over."""
         envelope = self.envelope()
-        if self.usage is not None:
-            outgoing, self.usage = self.usage, None
-            self.add_notes(outgoing)
-            self.pass_usage()
+        if self.usage_chunk is not None:
+            outgoing, self.usage_chunk = self.usage_chunk, None
+            self.add_extra_fields(outgoing)
+            self.mark_usage_sent()
             self.sender.release(outgoing)
-        if self.figures and not self.opened - self.finished:
-            self._add_figures(n, envelope)
-        self.flush_notes(n)
-        if self.notes and self.asked.usage:
-            self._send_notes(n, {**envelope, "choices": []})
-        elif self.notes and self.waited_enough:  # there is no finish to ride on
-            self._send_notes(n, {**envelope, "choices": self.bare_choices()})
-        if self.figures:  # apart from notes: it does not stay on a chunk that goes on
-            self._add_figures(n, envelope)
-        if self.notes:  # all else that they could ride on has been sent
+        if self.held_usage and not self.opened - self.finished:
+            self._add_usage(n, envelope)
+        self.flush_extra_fields(n)
+        if self.extra_fields and self.asked.usage:
+            self._send_extra_fields(n, {**envelope, "choices": []})
+        elif self.extra_fields and self.waited_enough:  # there is no finish to ride on
+            self._send_extra_fields(n, {**envelope, "choices": self.bare_choices()})
+        if self.held_usage:  # on its own: it does not stay on a chunk that goes on
+            self._add_usage(n, envelope)
+        if self.extra_fields:  # all else that they could ride on has been sent
             opening = {"role": "assistant", "content": ""}
             opened = {"index": 0, "delta": opening, "finish_reason": None}
             found = self.bare_choices() or [opened]
-            self._send_notes(n, {**envelope, "choices": found})
+            self._send_extra_fields(n, {**envelope, "choices": found})
 
-    def _add_figures(self, n: int, envelope: Chunk) -> None:
+    def _add_usage(self, n: int, envelope: Chunk) -> None:
         found = [] if self.asked.usage else self.bare_choices()
         chunk = {**envelope, "choices": found}
-        self.ride_notes(chunk)
-        self.ride(chunk)
-        self.sender.add(n, chunk, self.figures_fix)
+        self.attach_extra_fields(chunk)
+        self.attach_usage(chunk)
+        self.sender.add(n, chunk, self.held_usage_fix)
 
     # -- notes: what dropped chunks held besides -----------------------------------
 
-    def keep_notes(self, chunk: Chunk, fix: str) -> None:
+    def hold_extra_fields(self, chunk: Chunk, fix: str) -> None:
         """Let what *chunk*, dropped by *fix*, says beside choices and usage ride along.
 
         On the finish that waits, else on the next chunk, or on one of its own: at once
@@ -482,77 +483,78 @@ class EndState(ChoiceProgress):
         """
         drop_other_usage(rest := dict(chunk))
         empty: tuple[Json, ...] = (None, "", [], {})
-        notes = {k: v for k, v in rest.items() if k not in _FRAME and v not in empty}
-        if not notes:
+        extra = {k: v for k, v in rest.items() if k not in _FRAME and v not in empty}
+        if not extra:
             return
-        if self.finish is None and not self.notes:
-            self._noted = 0
-        known = {key: self.notes[key] for key in notes if key in self.notes}
-        self._noted += size_of(notes) - size_of(known)
-        if self._noted > NOTES:
-            self.notes |= notes
-            self._pass_notes()
+        if self.finish is None and not self.extra_fields:
+            self._extra_size = 0
+        held = self.extra_fields
+        known = {key: held[key] for key in extra if key in held}
+        self._extra_size += size_of(extra) - size_of(known)
+        if self._extra_size > MAX_EXTRA_BYTES:
+            self.extra_fields |= extra
+            self._send_extra_fields_now()
         elif self.finish is not None:
             self.finish.fixed(fix)
-            self._put(notes, self.finish.chunk)
+            self._put(extra, self.finish.chunk)
         else:
-            self.notes |= notes
+            self.extra_fields |= extra
 
-    def _pass_notes(self) -> None:
+    def _send_extra_fields_now(self) -> None:
         """Send the notes now."""
         goes_on = self.finish is not None or self.opened - self.finished
         found = self.bare_choices() if goes_on or not self.asked.usage else []
         n = self.last.record.n if self.last else 0
-        self._send_notes(n, {**self.envelope(), "choices": found})
+        self._send_extra_fields(n, {**self.envelope(), "choices": found})
 
-    def keep_rest(self, chunk: Chunk, fix: str) -> None:
+    def hold_extras_and_send(self, chunk: Chunk, fix: str) -> None:
         """Keep what *chunk*, dropped by *fix*, says beside its figures, and send both."""
-        self.keep_notes(chunk, fix)
+        self.hold_extra_fields(chunk, fix)
         # Where nothing is counted, the figures may be still to come.
-        if self.is_over and counts(self.figures):
-            self.ride_on_finish()
+        if self.is_over and counts(self.held_usage):
+            self.attach_usage_to_finish()
 
-    def part_notes(self, chunk: Chunk, fix: str) -> None:
+    def strip_extra_fields(self, chunk: Chunk, fix: str) -> None:
         """Take the notes off *chunk*, which would be an error with them."""
-        self.keep_notes(chunk, fix)
+        self.hold_extra_fields(chunk, fix)
         for key in chunk.keys() - _FRAME:
             del chunk[key]
 
-    def add_notes(self, outgoing: Outgoing) -> None:
+    def add_extra_fields(self, outgoing: Outgoing) -> None:
         """Put the notes on a new chunk."""
-        if self.notes and not fails({**self.notes, **outgoing.chunk}):
+        if self.extra_fields and not fails({**self.extra_fields, **outgoing.chunk}):
             outgoing.fixed(CHOICES)
-            self.ride_notes(outgoing.chunk)
+            self.attach_extra_fields(outgoing.chunk)
 
-    def ride_notes(self, chunk: Chunk) -> None:
+    def attach_extra_fields(self, chunk: Chunk) -> None:
         """Put the notes on *chunk*."""
-        notes, self.notes = self.notes, {}
-        self._put(notes, chunk)
+        extra, self.extra_fields = self.extra_fields, {}
+        self._put(extra, chunk)
 
-    def _put(self, notes: Chunk, chunk: Chunk) -> None:
-        for key, value in notes.items():
+    def _put(self, extra: Chunk, chunk: Chunk) -> None:
+        for key, value in extra.items():
             chunk.setdefault(key, value)
-        if self.asked.usage and speaks(notes):
+        if self.asked.usage and speaks(extra):
             chunk.setdefault("usage", None)  # as where the figures are taken off it
 
-    def flush_notes(self, n: int) -> None:
+    def flush_extra_fields(self, n: int) -> None:
         """Send notes that found no place before event *n* with a choice that goes on.
 
         A second repair would not let them wait either: what waits follows them.
         """
-        if self.notes and self.opened - self.finished:
+        if self.extra_fields and self.opened - self.finished:
             chunk = {**self.envelope(), "choices": self.bare_choices()}
-            if self.figures and errors_in({**self.notes, **chunk}):
+            if self.held_usage and errors_in({**self.extra_fields, **chunk}):
                 return  # they go with the figures, beside which they are no error
-            self._send_notes(n, chunk)
+            self._send_extra_fields(n, chunk)
 
-    def _send_notes(self, n: int, chunk: Chunk) -> None:
+    def _send_extra_fields(self, n: int, chunk: Chunk) -> None:
         """Send the notes on *chunk*, but no words that would be an error there."""
-        self.notes = {
+        self.extra_fields = {
             key: value
-            for key, value in self.notes.items()
+            for key, value in self.extra_fields.items()
             if not fails({**chunk, key: value})
         }
-        if self.notes:
-            self.ride_notes(chunk)
+        if self.extra_fields:
+            self.attach_extra_fields(chunk)
             self.sender.add(n, chunk, CHOICES)

@@ -61,7 +61,7 @@ class Ending:
     def _choices(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Take in a chunk with choices, which the stream's end has not passed."""
         state, chunk = self.state, outgoing.chunk
-        state.add_notes(outgoing)
+        state.add_extra_fields(outgoing)
         state.begin(outgoing, indexes)
         finished = finished_of(chunk)
         repeats = finished and finished <= state.finished
@@ -114,7 +114,7 @@ class Ending:
         if finished and state.all_finished and not self._asked.usage:
             taken = state.run_hook(EndHook.USAGE_ON_FINISH, outgoing)
             if not taken and counts(usage_of(outgoing.chunk)):
-                state.pass_usage()  # zeros may come before the figures
+                state.mark_usage_sent()  # zeros may come before the figures
         else:
             at_end = finished and self._asked.usage
             beside = EndHook.USAGE_BESIDE_CHOICES
@@ -130,9 +130,9 @@ class Ending:
             state.hold_finish(outgoing)
         elif not state.all_finished or self._asked.usage or state.usage_sent:
             state.send_finish(outgoing)
-        elif counts(state.figures):
-            outgoing.fixed(state.figures_fix)
-            state.ride(outgoing.chunk)
+        elif counts(state.held_usage):
+            outgoing.fixed(state.held_usage_fix)
+            state.attach_usage(outgoing.chunk)
             state.send_finish(outgoing)
         elif state.run_hook(EndHook.LAST_FINISH, outgoing):
             state.hold_finish(outgoing)
@@ -146,7 +146,7 @@ class Ending:
             open_call = state.lacks_arguments(state.finish)
             self._usage(outgoing, over=state.is_over and not open_call)
         elif outgoing.raw is None and state.run_hook(EndHook.NO_CHOICES, outgoing):
-            state.keep_notes(outgoing.chunk, CHOICES)
+            state.hold_extra_fields(outgoing.chunk, CHOICES)
         else:
             # OpenAI's moderation follows the finish: no usage does, unless asked for.
             if self._asked.usage or "moderation" in outgoing.chunk:
@@ -157,11 +157,11 @@ class Ending:
         """Take in a chunk whose choices are gone: its usage may not be the last."""
         if usage_of(outgoing.chunk) and is_error(outgoing.chunk):
             # Beside a choice it was none.
-            self.state.part_notes(outgoing.chunk, CHOICES)
+            self.state.strip_extra_fields(outgoing.chunk, CHOICES)
         if usage_of(outgoing.chunk):
             self._usage(outgoing, over=False)
         else:
-            self.state.keep_notes(outgoing.chunk, CHOICES)
+            self.state.hold_extra_fields(outgoing.chunk, CHOICES)
 
     def _usage(self, outgoing: Outgoing, *, over: bool) -> None:
         """Take in a usage chunk; *over* tells whether every choice has finished."""
@@ -175,10 +175,10 @@ class Ending:
             return
         if not over and state.run_hook(EndHook.USAGE_EARLY, outgoing):
             return
-        state.replace_usage()
+        state.drop_usage_chunk()
         state.release_finish()
         state.close(outgoing.record, None)
-        state.pass_usage()
+        state.mark_usage_sent()
         self._sender.send(outgoing)
 
     def _late(self, outgoing: Outgoing, indexes: set[int]) -> None:
@@ -212,7 +212,7 @@ class Ending:
             state.run_hook(
                 EndHook.UNFINISHED, Outgoing(EventRecord(n, None), chunk, None)
             )
-        state.flush_notes(n)
+        state.flush_extra_fields(n)
         state.close_choices(n)
         if not self._seen.error:
             state.flush_usage(n)
@@ -262,7 +262,7 @@ class Ending:
             self.state.waited_enough |= self.state.finish is not None
             self._settle()
             self.state.close_choices(n)
-        if last or self.state.is_usage_due:
+        if last or self.state.can_send_usage:
             self.state.flush_usage(n)
 
     def make_way(self, n: int, *, last: bool) -> None:
@@ -289,14 +289,14 @@ class Ending:
     def _send_all(self, n: int) -> None:
         """Send what waits, but usage, before event *n* is over."""
         self._settle()
-        self.state.flush_notes(n)
+        self.state.flush_extra_fields(n)
         self.state.close_choices(n)
 
     def _settle(self, *, last: bool = True) -> None:
         """Send what waits; usage rides on its finish if that is the *last* one."""
         self.state.send_opening()
         if last:
-            self.state.ride_on_finish()
+            self.state.attach_usage_to_finish()
         self.state.release_finish()
 
     # -- a stream that breaks off ----------------------------------
@@ -308,23 +308,23 @@ class Ending:
             n: The block.
             failed: The record whose block is about to pass as received, if any.
         """
-        self.state.forget_waiting()
+        self.state.take_held_chunks()
         self._sender.rescue(failed)
-        if failed is None or self.state.figures_fix not in failed.fixes:
+        if failed is None or self.state.held_usage_fix not in failed.fixes:
             self.state.flush_usage(n - 1)
 
     def abandon(self) -> bool:
         """Close what waits in a stream that broke off; tell whether that is a loss."""
         opening = self.state.opening
-        waiting = self.state.forget_waiting()
+        waiting = self.state.take_held_chunks()
         for outgoing in waiting:
             self._sender.drop(outgoing)
         is_loss = any(outgoing is not opening for outgoing in waiting)
-        return is_loss or bool(self.state.figures)
+        return is_loss or bool(self.state.held_usage)
 
     def join(self, record: EventRecord, data: bytes) -> None:
         """Add a line end's last byte to what waits of *record*."""
-        for outgoing in self.state.waiting:
+        for outgoing in self.state.held_chunks:
             if outgoing.record is not record or outgoing.raw is None:
                 continue
             if outgoing.raw.endswith(b"\r"):

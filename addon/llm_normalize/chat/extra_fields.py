@@ -5,7 +5,7 @@ from .chunks.chunk import Chunk
 from .errors.chunk_errors import errors_in, is_error
 from .errors.failed_body import fails_instead
 
-NOTES = 64 * 1024
+MAX_EXTRA_BYTES = 64 * 1024
 """Bytes of what dropped chunks held that wait for another; beyond it they are sent at once."""
 
 
