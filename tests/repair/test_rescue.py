@@ -112,7 +112,6 @@ OUTPUT = {
     "drain",
     "undo",
     "rescue",
-    "bail",
     "restart",
 }  # what rescues has to work
 PLACES: list[tuple[Any, str]] = [
@@ -123,6 +122,7 @@ PLACES: list[tuple[Any, str]] = [
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
+    and (owner, name) != (Ending, "give_up")
 ] + [(template_candidate, "_parted"), (payload, "loads"), (long_way, "is_chunk")]  # fmt: skip
 METHODS = ("event", "unread", "edit", "replace", "flush", "end", "at_end", "error")
 FIX_PLACES = [
@@ -307,7 +307,7 @@ def test_what_cannot_be_released_is_told_and_the_rest_is_sent(
     pipe = Pipeline(TOOLS, FIXES)
     said = wire([chunk({"role": "assistant", "content": "Hi"})])
     assert pipe.feed(said) == [said]
-    monkeypatch.setattr(Ending, "bail", fail)
+    monkeypatch.setattr(Ending, "give_up", fail)
     assert pipe.feed(b"data: {") == []
     assert pipe.rescue() == b"data: {"
     assert "a part that waited is lost" in caplog.text

@@ -174,7 +174,7 @@ class Pipeline:
             return
         self.seen.n = self._parser.count
         if self._parser.in_oversized:
-            self._ending.make_way(self._parser.count, last=True)
+            self._ending.flush_before(self._parser.count, last=True)
         self.long_way.flush(self._parser.count)
         self._ending.end(self._parser.count)
 
@@ -251,7 +251,7 @@ class Pipeline:
         n = failed.n if failed else self._parser.count
         if failed:
             self._chain.undo(n)
-        for release in (self._release, self._ending.bail):
+        for release in (self._release, self._ending.give_up):
             try:
                 release(n, failed)
             except Exception:
@@ -317,8 +317,8 @@ class Pipeline:
                 self._trace.stop()
                 self._templates.forget()
                 self.output.settle()
-                self._ending.make_way(self._parser.count, last=False)
-                self._ending.other()
+                self._ending.flush_before(self._parser.count, last=False)
+                self._ending.unknown_event()
                 if item.is_many:
                     self.raw_events[Outcome.TOO_MANY] += 1
                 elif self._large != self._parser.count:  # not its next part

@@ -226,7 +226,7 @@ class Ending:
         self.state.flush_usage(outgoing.record.n - 1)
         self._sender.send(outgoing)
 
-    def other(self) -> None:
+    def unknown_event(self) -> None:
         """Take in an event that is not understood.
 
         What opened comes first. It may have been an error, or a finish reason: none of
@@ -237,7 +237,7 @@ class Ending:
             self.state.release_finish()
         self.state.doubtful = True
 
-    def passed(self, outgoing: Outgoing) -> None:
+    def unmodified_chunk(self, outgoing: Outgoing) -> None:
         """Take in a chunk that passes as it is: what waits comes first."""
         self._send_all(outgoing.record.n - 1)
         state = self.state
@@ -265,7 +265,7 @@ class Ending:
         if last or self.state.can_send_usage:
             self.state.flush_usage(n)
 
-    def make_way(self, n: int, *, last: bool) -> None:
+    def flush_before(self, n: int, *, last: bool) -> None:
         """Send what waits before block *n*, after which nothing may be added if *last*.
 
         For a block whose end is not in hand: what followed would be glued to its line.
@@ -301,7 +301,7 @@ class Ending:
 
     # -- a stream that breaks off ----------------------------------
 
-    def bail(self, n: int, failed: EventRecord | None) -> None:
+    def give_up(self, n: int, failed: EventRecord | None) -> None:
         """Send all that waits before block *n*: the repair of this stream is over.
 
         Args:
