@@ -65,7 +65,9 @@ def _section(fix: type[Fix]) -> str:
     sources = "\n".join(f"- <{source}>" for source in fix.sources)
     examples = "\n\n".join(_example(example) for example in fix.examples)
     rides = (
-        "\n\nActs only on what another fix has changed already." if fix.rides else ""
+        "\n\nActs only on what another fix has changed already."
+        if fix.only_on_changed
+        else ""
     )
     others = " and ".join(f"`{name}`" for name in fix.also_covered_by)
     covered = (

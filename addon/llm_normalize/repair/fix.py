@@ -107,7 +107,7 @@ class Fix:
     """Whether a `key` that is null, or a list of no calls, gives it something to do."""
     edits_bodies: ClassVar[bool] = False
     """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
-    rides: ClassVar[bool] = False
+    only_on_changed: ClassVar[bool] = False
     """Acts only on what another fix has changed already: no reason of its own."""
     also_covered_by: ClassVar[tuple[str, ...]] = ()
     """Fixes that find its quirk where it is skipped, since they repair what is alike.

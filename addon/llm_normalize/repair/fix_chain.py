@@ -32,7 +32,7 @@ type _Edit = tuple[
     Callable[[Chunk], list[Chunk] | None] | None,
     bool,
 ]
-"""A fix, its `edit` and its `replace`, None where it has none, and whether it `rides`."""
+"""A fix, its `edit` and its `replace`, None where it has none, and its `only_on_changed`."""
 
 type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the number of the next fix for each, and its bytes if that is unchanged."""
@@ -57,7 +57,7 @@ class _Plan:
         self.framing = those("event")
         self.unread = those("unread")
         self.edits = those("edit", "replace")
-        self.riders = [each for each in self.edits if each.rides]
+        self.riders = [each for each in self.edits if each.only_on_changed]
         self.errors = those("error")
         self.stateful = those("state")
         self.waiting = those("waiting")
@@ -271,7 +271,7 @@ class Chain:
             fix,
             fix.edit if kind.edit is not Fix.edit else None,
             fix.replace if kind.replace is not Fix.replace else None,
-            kind.rides,
+            kind.only_on_changed,
         )
         return found
 

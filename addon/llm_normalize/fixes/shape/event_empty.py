@@ -22,7 +22,7 @@ class EventEmpty(Fix):
     why = "OpenAI sends no chunk with `delta: {}` and no finish reason."
     providers = ("SGLang", "DeepSeek")
     sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
-    rides = True
+    only_on_changed = True
     end_hooks = (EndHook.EMPTIED,)
     examples = (
         Example("empty", [_OPEN, chunk({})], [_OPEN], ended=False),
