@@ -16,9 +16,9 @@ _STOP = chunk({}, finish="stop")
 
 
 class FinishEarly(Fix):
-    """Send it after the last words, as far as it has not been sent.
+    """Send it after the last words, unless it has been sent.
 
-    It waits for the next event, or a moment.
+    It is held for the next event, at most 100 ms.
     """
 
     name = "finish-early"
@@ -44,9 +44,9 @@ class FinishEarly(Fix):
     )
 
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Let it wait, and what its choice still says be sent first.
+        """Hold it, and send later chunks of its choice first.
 
-        It is the last one, unless it has all that could ride on it.
+        Only the last finish is held, unless nothing can be added to it.
         """
         if hook is EndHook.GOES_ON_FINISHED:
             assert end.finish is not None

@@ -17,15 +17,15 @@ _FRAME = ENVELOPE | {"choices", "obfuscation", "usage"}
 
 
 class ChoicesEmpty(Fix):
-    """Drop the chunk; what else it brings rides on the next one.
+    """Drop the chunk; move its other fields to the next one.
 
-    Where no other comes, it opens a choice: no loop over choices may fail at it.
+    If no other chunk follows, add a choice, so that no loop over choices fails at it.
 
-    OpenAI's own chunks about moderation have no choices, and stay.
+    OpenAI's own moderation chunks have no choices, and stay.
     """
 
     name = "choices-empty"
-    changes = "chunk with `choices: []` and no usage -> its notes on the next chunk"
+    changes = "chunk with `choices: []`, no usage -> its other fields on the next chunk"
     why = "Loops copied from guides fail with an IndexError at `choices[0]`."
     providers = ("Azure (content filter results)", "GitHub Copilot")
     sources = (
@@ -58,11 +58,11 @@ class ChoicesEmpty(Fix):
         self._size = 0
 
     def state(self) -> object:
-        """Return the notes that have found no chunk yet, and the chunk they are of."""
+        """Return the held extra fields, and the chunk they are from."""
         return self._size, frozen([self._extra, self._frame])
 
     def edit(self, chunk: Chunk) -> bool:
-        """Add the notes of a chunk that was dropped."""
+        """Add the extra fields of a dropped chunk."""
         if not self._extra:
             return False
         is_last = usage_of(chunk) and not fails({**self._extra, **chunk})
@@ -74,7 +74,7 @@ class ChoicesEmpty(Fix):
         return True
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Drop the chunk; send its notes where too much would wait."""
+        """Drop the chunk; send its extra fields if too much would be held."""
         if chunk.get("choices") != [] or usage_of(chunk) or "moderation" in chunk:
             return None
         extra = {
@@ -89,15 +89,15 @@ class ChoicesEmpty(Fix):
         return self.flush() if self._size > MAX_EXTRA_BYTES else []
 
     def flush(self) -> list[Chunk]:
-        """Send the notes of a stream that says nothing else: they may say why."""
+        """Send the extra fields of a stream without any choice: they may explain it."""
         extra, self._extra, self._size = self._extra, {}, 0
         if not extra:
             return []
-        if self.seen.choices:  # they ride on what waits, or come alone
+        if self.seen.choices:  # they are attached to a held chunk, or sent alone
             return [{**self._frame, **extra, "choices": []}]
         opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
         return [{**self._frame, **extra, "choices": [opened]}]
 
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Let the notes of a chunk wait whose choices another fix removed."""
+        """Hold the extra fields of a chunk whose choices another fix removed."""
         return "choices" in outgoing.chunk and "moderation" not in outgoing.chunk

@@ -12,9 +12,9 @@ _USAGE = chunk(None, usage=USAGE)
 
 
 class UsageUnasked(Fix):
-    """Let the usage ride on the chunk with the finish reason.
+    """Move the usage to the chunk with the finish reason.
 
-    That chunk waits for one more event.
+    That chunk is held for one more event.
     """
 
     name = "usage-unasked"
@@ -41,7 +41,7 @@ class UsageUnasked(Fix):
     )
 
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Let it ride on the finish; behind the end it gets a choice that goes on."""
+        """Move it to the finish; after the end, give it a choice that has not finished."""
         if hook is EndHook.USAGE_UNASKED:
             outgoing.fixed(self.name)
             end.hold_usage(outgoing.chunk, self.name)
