@@ -78,15 +78,15 @@ def _bare(text: str) -> str:
     return "".join(_PART.findall(text))
 
 
-def rest_after(said: str, text: str) -> str | None:
-    """Return what *text* adds to *said*, which it says again; None if it does not."""
-    if text.startswith(said):
-        return text[len(said) :]
-    if len(said) > _SPREAD * len(text):
+def new_suffix(sent: str, text: str) -> str | None:
+    """Return what *text* adds to *sent*, which it says again; None if it does not."""
+    if text.startswith(sent):
+        return text[len(sent) :]
+    if len(sent) > _SPREAD * len(text):
         return None
-    due = len(_bare(said))
-    if not _bare(text).startswith(_bare(said)):
-        value = _value(said)
+    due = len(_bare(sent))
+    if not _bare(text).startswith(_bare(sent)):
+        value = _value(sent)
         same = isinstance(value, dict) and value == _value(text)
         return "" if same else None
     for part in _PART.finditer(text):
@@ -102,7 +102,7 @@ def decoded(text: str) -> str:
     return value if isinstance(value, str) and is_object(value) else text
 
 
-def said_once(text: str) -> str:
+def without_repeats(text: str) -> str:
     """Return the object in *text*, which says it repeatedly, growing or encoded.
 
     What is one object already, or makes no sense, stays as it is.
@@ -178,7 +178,7 @@ class Waiting:
 NOTHING = Waiting()
 
 
-def first(waiting: Waiting, text: str) -> tuple[str, Waiting]:
+def first_fragment(waiting: Waiting, text: str) -> tuple[str, Waiting]:
     """Return what is sent of arguments that begin, or that began encoded; and what waits."""
     if waiting.encoded:
         return _unescape(waiting, text)
@@ -189,8 +189,8 @@ def first(waiting: Waiting, text: str) -> tuple[str, Waiting]:
     if not begins_object(text):
         return text, NOTHING
     if bare[0] != '"':
-        return (text if may_go_on(text) else said_once(text)), NOTHING
-    once = said_once(text)
+        return (text if may_go_on(text) else without_repeats(text)), NOTHING
+    once = without_repeats(text)
     if once is not text:
         return once, NOTHING
     return _unescape(Waiting(encoded=True), bare[1:])
@@ -204,13 +204,13 @@ def _unescape(waiting: Waiting, text: str) -> tuple[str, Waiting]:
         parts.append(part[0])
         at = part.end()
     rest = text[at:]
-    said = json.loads(f'"{"".join(parts)}"', strict=False)
+    sent = json.loads(f'"{"".join(parts)}"', strict=False)
     if rest.startswith('"'):
-        return said, replace(waiting, text="", ended=True)
-    return said, replace(waiting, text=rest)
+        return sent, replace(waiting, text="", ended=True)
+    return sent, replace(waiting, text=rest)
 
 
-def more(
+def next_fragment(
     call: Sent, waits: str, fragment: str, *, grows: bool = False
 ) -> tuple[str, str]:
     """Return what is sent of a *fragment* behind what was sent, and what waits.
@@ -221,20 +221,20 @@ def more(
         fragment: What comes.
         grows: Whether arguments of this stream have begun anew before.
     """
-    said, text = call.arguments or "", waits + fragment
+    sent, text = call.arguments or "", waits + fragment
     if not waits and call.is_quoted and '"' not in fragment.replace('\\"', ""):
         return text, ""  # within a string: what most code is made of
-    may_begin = call.is_quoted or said.rstrip()[-1:] in (":", "[", ",")
+    may_begin = call.is_quoted or sent.rstrip()[-1:] in (":", "[", ",")
     meant = decoded(text)
-    rest = rest_after(said, meant)
-    if rest is None and _value(meant) == {} and is_object(said):
+    rest = new_suffix(sent, meant)
+    if rest is None and _value(meant) == {} and is_object(sent):
         rest = ""  # nothing behind all there is
     if rest is None and may_begin and not waits:
         return text, ""
-    goes_on = may_begin and may_go_on(said + text)
+    goes_on = may_begin and may_go_on(sent + text)
     if waits and begins_object(fragment) and not goes_on:
-        added = rest_after(said, fragment)
-        grew = is_object(waits) or rest_after(waits, fragment) is not None
+        added = new_suffix(sent, fragment)
+        grew = is_object(waits) or new_suffix(waits, fragment) is not None
         if added is not None and grew:
             return added, ""
     if rest is not None:
@@ -243,27 +243,27 @@ def more(
         return ("", text) if may_go_on(meant) else (text, "")
     # A bracket alone tells nothing.
     tells = 1 < len(text.strip()) < _LONG
-    is_begin = tells and rest_after(text, said) is not None
+    is_begin = tells and new_suffix(text, sent) is not None
     return ("", text) if is_begin and not goes_on else (text, "")
 
 
-def at_last(said: str, text: str) -> str:
-    """Return what is sent of a *text* that waited behind what was *said*."""
-    whole = said + text
-    once = said_once(whole)
+def flush_held(sent: str, text: str) -> str:
+    """Return what is sent of a *text* that waited behind what was *sent*."""
+    whole = sent + text
+    once = without_repeats(whole)
     meant = decoded(text) if once is whole else once
-    rest = rest_after(said, meant)
+    rest = new_suffix(sent, meant)
     if rest is None:
         return ""
     own = is_object(whole) or (not is_object(meant) and may_go_on(whole))
     return text if own else rest
 
 
-def says_again(call: Sent, arguments: str) -> bool:
+def is_repeat(call: Sent, arguments: str) -> bool:
     """Tell whether *arguments* say all that was sent of a *call*, or nothing at all."""
-    said = call.arguments
-    if not said or not begins_object(arguments):
+    sent = call.arguments
+    if not sent or not begins_object(arguments):
         return False
     meant = decoded(arguments)
-    says_none = not _value(said) or _value(meant) == {}
-    return says_none or rest_after(said, meant) is not None
+    is_empty = not _value(sent) or _value(meant) == {}
+    return is_empty or new_suffix(sent, meant) is not None

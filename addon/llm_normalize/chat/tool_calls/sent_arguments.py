@@ -4,10 +4,10 @@ from ..stream_state import MANY
 from .repeated_arguments import (
     NOTHING,
     Waiting,
-    at_last,
     begins_object,
-    first,
-    more,
+    first_fragment,
+    flush_held,
+    next_fragment,
 )
 from .sent_call import Call
 
@@ -41,7 +41,7 @@ class SentArguments:
         """
         waiting = self._waiting.get(place, NOTHING)
         if call is None or not call.length or waiting.encoded:
-            sent, now = first(waiting, arguments)
+            sent, now = first_fragment(waiting, arguments)
         elif not waiting.text and not begins_object(arguments):
             return arguments
         elif call.arguments is None:
@@ -49,7 +49,7 @@ class SentArguments:
         elif not begins_object(call.arguments):
             return arguments
         else:
-            sent, text = more(call, waiting.text, arguments, grows=self._grows)
+            sent, text = next_fragment(call, waiting.text, arguments, grows=self._grows)
             now = Waiting(text)
             self._grows = self._grows or (sent != arguments and not text)
         self._put(place, now, n)
@@ -77,7 +77,7 @@ class SentArguments:
         for place, waiting in list(self._waiting.items()):
             if (indexes is None or place[0] in indexes) and not waiting.encoded:
                 before = calls[place].arguments if place in calls else None
-                sent = at_last(before, waiting.text) if before else waiting.text
+                sent = flush_held(before, waiting.text) if before else waiting.text
                 if sent:
                     del self._waiting[place]
                     found.append((place, sent))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ...wire.json_text import Json, dumps
 from ..chunks.chunk import LONG, Chunk, function, name_of
 from .declared_tools import NONE, Tools
-from .repeated_arguments import says_again
+from .repeated_arguments import is_repeat
 
 _PARTS = 256  # of arguments before they are joined: a part takes 50 bytes more
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
@@ -101,7 +101,7 @@ class Call:
         arguments = function(fragment).get("arguments")
         other = Call(None, name)
         other.add(arguments)
-        is_repeated = bool(identity) and self.says_again(arguments or "")
+        is_repeated = bool(identity) and self.has_sent(arguments or "")
         is_renamed = bool(self.name) and name not in (self.name, self.full_name)
         return is_renamed or (other.is_complete and not is_repeated)
 
@@ -147,9 +147,9 @@ class Call:
         self._open += opened
         self._open -= outside.count("}") + outside.count("]")
 
-    def says_again(self, arguments: str) -> bool:
+    def has_sent(self, arguments: str) -> bool:
         """Tell whether *arguments* say what was sent once more, in any spelling."""
-        return self.has_arguments(arguments) or says_again(self, arguments)
+        return self.has_arguments(arguments) or is_repeat(self, arguments)
 
     def has_arguments(self, arguments: str) -> bool:
         """Tell whether *arguments* are all that was sent, word for word."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, messages
 from ...chat.stream_state import MANY, Asked, Seen
-from ...chat.tool_calls.repeated_arguments import said_once
+from ...chat.tool_calls.repeated_arguments import without_repeats
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json
 
@@ -93,4 +93,4 @@ def _holds_both(
 def _said_in_body(arguments: Json) -> Json:
     """Return what *arguments* say: missing ones mean `{}`, and repeated ones count once."""
     given = arguments or "{}"
-    return said_once(given) if isinstance(given, str) else given
+    return without_repeats(given) if isinstance(given, str) else given

@@ -107,6 +107,6 @@ def _is_another(taken: Call, call: Chunk, tools: Tools) -> bool:
     if taken.is_renamed(call, tools):
         return True
     given = function(call).get("arguments")
-    is_again = isinstance(given, str) and taken.says_again(given)
+    is_again = isinstance(given, str) and taken.has_sent(given)
     own = {"id": taken.id}  # it may be made up
     return not is_again and taken.is_another(call | own, tools)
