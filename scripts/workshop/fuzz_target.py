@@ -32,7 +32,7 @@ import brotli
 from llm_normalize import conformance
 from llm_normalize.chat import stream_state
 from llm_normalize.chat.chunks import chunk
-from llm_normalize.chat.chunks.chunk_content import speaks
+from llm_normalize.chat.chunks.chunk_content import chunk_has_content
 from llm_normalize.chat.errors.chunk_errors import is_error
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
@@ -577,7 +577,7 @@ def _keeps_alive(event: Json) -> bool:
         return False
     if event.get("choices") in (None, []):
         return not chunk.is_flat(event)
-    return event.get("object") != "chat.completion" and not speaks(event)
+    return event.get("object") != "chat.completion" and not chunk_has_content(event)
 
 
 _KEPT = 64 * 1024

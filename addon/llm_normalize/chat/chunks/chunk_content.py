@@ -11,20 +11,22 @@ def stands_for_text(part: Chunk) -> bool:
     )
 
 
-def says(part: Chunk) -> bool:
+def delta_has_content(part: Chunk) -> bool:
     """Tell whether a delta or message says anything beyond its role."""
     return any(
         value not in (None, "", [], {}) for key, value in part.items() if key != "role"
     )
 
 
-def says_words(part: Chunk) -> bool:
+def has_content_besides_calls(part: Chunk) -> bool:
     """Tell whether a delta or message says anything beside calls, which no text repeats."""
     calls = ("tool_calls", "function_call")
-    return says({key: value for key, value in part.items() if key not in calls})
+    return delta_has_content(
+        {key: value for key, value in part.items() if key not in calls}
+    )
 
 
-def speaks(chunk: Chunk) -> bool:
+def chunk_has_content(chunk: Chunk) -> bool:
     """Tell whether *chunk* says anything beyond roles and its envelope."""
     usage = [
         each
@@ -32,10 +34,10 @@ def speaks(chunk: Chunk) -> bool:
         if isinstance(each := usage_of(part), dict)
     ]
     counted = any(any(each.values()) for each in usage)
-    return counted or any(map(speaks_in, choices(chunk)))
+    return counted or any(map(choice_has_content, choices(chunk)))
 
 
-def speaks_in(choice: Chunk) -> bool:
+def choice_has_content(choice: Chunk) -> bool:
     """Tell whether a choice says anything beyond its role, or how it ended."""
     ended = choice.get("finish_reason") or choice.get("logprobs")
     return bool(ended) or has_answer(choice)
@@ -45,7 +47,7 @@ def has_answer(choice: Chunk) -> bool:
     """Tell whether a choice says anything beyond its role, under any of the keys for it."""
     parts = [choice.get(key) for key in ("delta", "message", "text")]
     return any(isinstance(part, str) and part for part in parts) or any(
-        says(
+        delta_has_content(
             {
                 k: v
                 for k, v in part.items()
@@ -112,21 +114,21 @@ def news(old: Json, new: Json) -> Json:
 _CHOICE_FRAME = frozenset(("index", "delta", "finish_reason", "logprobs"))
 
 
-def says_nothing(chunk: Chunk) -> bool:
+def is_empty_chunk(chunk: Chunk) -> bool:
     """Tell whether *chunk* has choices, and nothing in them or beside them.
 
     Whatever is not known to be mere frame counts as something.
     """
-    if not chunk.get("choices") or _says_more(chunk, CHUNK_FRAME):
+    if not chunk.get("choices") or _has_other_fields(chunk, CHUNK_FRAME):
         return False
     return not any(
         choice.get("delta")
         or choice.get("finish_reason")
         or choice.get("logprobs")
-        or _says_more(choice, _CHOICE_FRAME)
+        or _has_other_fields(choice, _CHOICE_FRAME)
         for choice in choices(chunk)
     )
 
 
-def _says_more(part: Chunk, frame: frozenset[str]) -> bool:
+def _has_other_fields(part: Chunk, frame: frozenset[str]) -> bool:
     return any(value is not None and key not in frame for key, value in part.items())

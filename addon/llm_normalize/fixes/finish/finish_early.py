@@ -1,7 +1,7 @@
 """A finish reason before the last words of its choice, often on every chunk."""
 
 from ...chat.chunks.chunk import choices, index_of
-from ...chat.chunks.chunk_content import speaks_in
+from ...chat.chunks.chunk_content import choice_has_content
 from ...chat.finish_words import finished_of
 from ...chat.stream_state import Asked
 from ...repair.ending.end_hook import EndHook
@@ -52,7 +52,7 @@ class FinishEarly(Fix):
             assert end.finish is not None
             over = finished_of(end.finish.chunk)
             found = [each for each in choices(outgoing.chunk) if index_of(each) in over]
-            if found and not any(map(speaks_in, found)):
+            if found and not any(map(choice_has_content, found)):
                 return False
             end.overtake_finish(self.name)
             return True

@@ -1,7 +1,7 @@
 """A choice that goes on after its finish reason, and says nothing."""
 
 from ...chat.chunks.chunk import choices, index_of
-from ...chat.chunks.chunk_content import speaks_in
+from ...chat.chunks.chunk_content import choice_has_content
 from ...chat.stream_state import Asked
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
@@ -43,7 +43,11 @@ class ChoiceAfterFinish(Fix):
         """Take the choices out that say nothing."""
         found = choices(outgoing.chunk)
         over = {index_of(each) for each in found} & end.finished
-        some = [each for each in found if index_of(each) not in over or speaks_in(each)]
+        some = [
+            each
+            for each in found
+            if index_of(each) not in over or choice_has_content(each)
+        ]
         if len(some) == len(found):
             return False
         outgoing.chunk["choices"] = some

@@ -1,7 +1,7 @@
 """Events that a repair left without anything to say."""
 
 from ...chat.chunks.chunk import Chunk, choices, index_of
-from ...chat.chunks.chunk_content import says_nothing
+from ...chat.chunks.chunk_content import is_empty_chunk
 from ...chat.errors.chunk_errors import take_errors
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
@@ -36,13 +36,13 @@ class EventEmpty(Fix):
         """Drop the chunk if nothing in it says anything; words alone are an error."""
         errors: list[Chunk] = [{"error": each} for each in take_errors(chunk)]
         opened = all(index_of(each) in self.seen.choices for each in choices(chunk))
-        if not (opened and says_nothing(chunk)):
+        if not (opened and is_empty_chunk(chunk)):
             return [chunk, *errors] if errors else None
         return errors
 
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Drop a chunk that said nothing but usage."""
-        if says_nothing(outgoing.chunk):
+        if is_empty_chunk(outgoing.chunk):
             outgoing.fixed(self.name)
             return True
         return False

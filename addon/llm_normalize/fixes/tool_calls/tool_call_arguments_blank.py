@@ -59,7 +59,7 @@ class ToolCallArgumentsBlank(Fix):
             for call in found:
                 text = function(call).get("arguments")
                 is_its = (index, index_of(call)) == self._blank
-                if is_its and _says_more(text):
+                if is_its and _has_other_fields(text):
                     self.seen.choice(index).calls[index_of(call)].forget_arguments()
                     self._is_replaced = True
                 is_mute = is_its and text == "" and _keys_of(call) == _KEYS
@@ -113,5 +113,5 @@ def _is_blank(text: object) -> bool:
     return isinstance(text, str) and text.strip() == "{}"
 
 
-def _says_more(text: object) -> bool:
+def _has_other_fields(text: object) -> bool:
     return isinstance(text, str) and begins_object(text) and not _is_blank(text)

@@ -25,7 +25,7 @@ from ...chat.chunks.chunk import (
     index_of,
     usage_of,
 )
-from ...chat.chunks.chunk_content import speaks
+from ...chat.chunks.chunk_content import chunk_has_content
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import errors_in
 from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
@@ -533,7 +533,7 @@ class EndState(ChoiceProgress):
     def _put(self, extra: Chunk, chunk: Chunk) -> None:
         for key, value in extra.items():
             chunk.setdefault(key, value)
-        if self.asked.usage and speaks(extra):
+        if self.asked.usage and chunk_has_content(extra):
             chunk.setdefault("usage", None)  # as where usage is taken off a chunk
 
     def flush_extra_fields(self, n: int) -> None:
