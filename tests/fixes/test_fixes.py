@@ -603,8 +603,8 @@ def test_places_that_a_fix_remembers_are_bounded() -> None:
     for event in events:
         fix.edit(event)
         fix.seen.note(event)
-    assert len(fix._moved._ours) <= 1024
-    assert len(fix._moved._by_id) <= 1024
+    assert len(fix._index_map._ours) <= 1024
+    assert len(fix._index_map._by_id) <= 1024
 
 
 def arguments_of(*fragments: tuple[int | None, str | None, str]) -> dict[str, str]:

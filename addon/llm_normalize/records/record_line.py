@@ -30,7 +30,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Form:
+class PatchedPairTemplate:
     """What all pairs have in common whose events one template knew, in one stream.
 
     Attributes:
@@ -62,7 +62,7 @@ _UNSEEN = re.compile(
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
-type Known = tuple[Form, int, float, bytes, bytes]
+type PatchedPair = tuple[PatchedPairTemplate, int, float, bytes, bytes]
 """The pair of an event that a template knew, in no more than a tuple.
 
 What it has in common with others, its n, when it was sent (`time.monotonic`), its text before
@@ -70,10 +70,10 @@ and after.
 """
 
 
-def line(entry: Entry | Known) -> bytes:
+def line(entry: Entry | PatchedPair) -> bytes:
     """Return *entry* as a line of the log."""
     if isinstance(entry, tuple):
-        text = _known_pair(entry)
+        text = _patched_pair(entry)
     elif entry.record["type"] == "pair":
         text = _pair(entry)
     else:
@@ -112,17 +112,17 @@ def _pair(entry: Entry) -> str:
     )
 
 
-def _known_pair(pair: Known) -> str:
+def _patched_pair(pair: PatchedPair) -> str:
     """Return the pair of an event that a template knew, in a quarter of that time.
 
     All but its text is spelled once for all of them. Between the parts is a mark of
     JSON, so that nothing which has to be masked spans two of them.
     """
-    form, n, at, before, after = pair
-    tenths = int((at - form.since) * 10_000 + 0.5)
-    secrets, json_parts = form.secrets, form.json_parts
+    template, n, at, before, after = pair
+    tenths = int((at - template.since) * 10_000 + 0.5)
+    secrets, json_parts = template.secrets, template.json_parts
     if json_parts is None:
-        json_parts = form.json_parts = _json_parts(form)
+        json_parts = template.json_parts = _json_parts(template)
     text = _word(before, secrets)
     repaired = text if after == before else _word(after, secrets)
     if json_parts and text and repaired:
@@ -131,28 +131,28 @@ def _known_pair(pair: Known) -> str:
             f"{repaired}{json_parts[3]}"
         )
     record = {
-        "flow": form.flow,
+        "flow": template.flow,
         "n": n,
         "ms": tenths / 10,
-        "fixes": form.fixes,
-        "before": before.join(form.before),
-        "after": [after.join(form.after)],
+        "fixes": template.fixes,
+        "before": before.join(template.before),
+        "after": [after.join(template.after)],
     }
-    record |= {"mode": "observe"} if form.observe else {}
+    record |= {"mode": "observe"} if template.observe else {}
     return _pair(Entry(record, secrets))  # of a chunk: none of it is an error
 
 
-def _json_parts(form: Form) -> tuple[str, ...]:
-    sides = [each.decode() for each in (*form.before, *form.after)]
-    if any('"' in secret for secret in form.secrets):
+def _json_parts(template: PatchedPairTemplate) -> tuple[str, ...]:
+    sides = [each.decode() for each in (*template.before, *template.after)]
+    if any('"' in secret for secret in template.secrets):
         return ()
-    if not all(is_clean(side, form.secrets) for side in sides):
+    if not all(is_clean(side, template.secrets) for side in sides):
         return ()
     head, tail, new_head, new_tail = (_quoted(side)[1:-1] for side in sides)
-    fixes = ",".join(map(_quoted, form.fixes))
-    mode = ',"mode":"observe"' if form.observe else ""
+    fixes = ",".join(map(_quoted, template.fixes))
+    mode = ',"mode":"observe"' if template.observe else ""
     return (
-        f'{{"type":"pair","v":1,"flow":"{form.flow}","n":',
+        f'{{"type":"pair","v":1,"flow":"{template.flow}","n":',
         f',"fixes":[{fixes}],"before":"{head}',
         f'{tail}","after":["{new_head}',
         f'{new_tail}"]{mode}}}',

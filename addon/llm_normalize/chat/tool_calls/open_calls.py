@@ -11,7 +11,7 @@ type Place = tuple[int, int]
 """A choice, and the index of a call in it."""
 
 
-class Opened:
+class OpenCalls:
     """What a choice has opened, and what the chunk at hand opens beyond that.
 
     Args:
@@ -49,7 +49,7 @@ class Opened:
         return self._by_id.get(_key(identity), [])
 
 
-class Moved:
+class IndexMap:
     """Which index each call of the provider's got; of at most `MANY`."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Moved:
         return True
 
 
-class Counted:
+class AssignedIndexes:
     """Which index the calls without one get; of at most `MANY`.
 
     It is one that no other call has: what goes on with another comes under its index. One

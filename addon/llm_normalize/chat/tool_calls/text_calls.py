@@ -1,4 +1,4 @@
-"""Calls that a model wrote as text: the forms of several models, and what each calls.
+"""Calls that a model wrote as text: the syntaxes of several models, and what each calls.
 
 Sources: the parsers of vLLM and SGLang, and the models' own guides
 (https://docs.vllm.ai/en/latest/features/tool_calling.html); of Qwen's without its opening
@@ -50,7 +50,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CallSyntax:
     """How a model writes calls.
 
     Attributes:
@@ -213,13 +213,13 @@ def _read_bare(text: str, tools: Tools) -> Calls:
 
 
 def _read_pairs(text: str, tools: Tools) -> Calls:
-    """Read a name and pairs of keys and values, GLM's form."""
+    """Read a name and pairs of keys and values, GLM's syntax."""
     name, tag, more = text.partition("<arg_key>")
     return _all([_parameters(name.strip(), tag + more, _PAIRS, tools)])
 
 
 def _read_tool_call(text: str, tools: Tools) -> Calls:
-    """Read what stands between `<tool_call>` tags, a form of several models."""
+    """Read what stands between `<tool_call>` tags, a syntax of several models."""
     bare = text.lstrip()
     if bare.startswith("<"):
         return _read_xml(_FUNCTIONS, _PARAMETERS, text, tools)
@@ -244,8 +244,8 @@ def _read_mistral(text: str, tools: Tools) -> Calls:
 
 
 _JSON = ("{", "[")
-FORMS = {
-    "<tool_call>": Form(
+CALL_SYNTAX = {
+    "<tool_call>": CallSyntax(
         re.compile("</tool_call>"),
         _read_tool_call,
         (*_JSON, "<function="),
@@ -253,25 +253,27 @@ FORMS = {
         last=("</function>", "</arg_value>"),
         is_single=True,
     ),
-    "<function=": Form(re.compile("(?<=</function>)"), _read_bare, (), is_named=True),
-    "<tool_calls>": Form(re.compile("</tool_calls>"), _read_json, _JSON),
-    "<minimax:tool_call>": Form(
+    "<function=": CallSyntax(
+        re.compile("(?<=</function>)"), _read_bare, (), is_named=True
+    ),
+    "<tool_calls>": CallSyntax(re.compile("</tool_calls>"), _read_json, _JSON),
+    "<minimax:tool_call>": CallSyntax(
         re.compile("</minimax:tool_call>"),
         partial(_read_xml, _INVOKES, _NAMED),
         ("<invoke name=",),
         last=("</invoke>",),
     ),
-    "<|tool_calls_section_begin|>": Form(
+    "<|tool_calls_section_begin|>": CallSyntax(
         re.compile(r"<\|tool_calls_section_end\|>"),
         partial(_read_blocks, _KIMI),
         ("<|tool_call_begin|>",),
         last=("<|tool_call_end|>",),
     ),
-    _ALL_BEGIN: Form(
+    _ALL_BEGIN: CallSyntax(
         re.compile(_ALL_END), partial(_read_blocks, _DEEPSEEK), (_BEGIN,), last=(_END,)
     ),
-    "<|python_tag|>": Form(re.compile(r"<\|eo[mt]_id\|>"), _read_json, _JSON),
-    "[TOOL_CALLS]": Form(
+    "<|python_tag|>": CallSyntax(re.compile(r"<\|eo[mt]_id\|>"), _read_json, _JSON),
+    "[TOOL_CALLS]": CallSyntax(
         re.compile(r"(?=\[TOOL_CALLS\])|</s>"), _read_mistral, _JSON, is_named=True
     ),
 }
@@ -293,20 +295,20 @@ _HARMONY_ENDS = re.compile(r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|
 
 def passage_at(text: str, opening: str, tools: Tools) -> Passage | None:
     """Return the passage that *text* begins with; None if it is no call's."""
-    form = FORMS[opening]
+    syntax = CALL_SYNTAX[opening]
     shown = text[len(opening) : len(opening) + _SHOWN].lstrip()
-    begins = form.begins + (tuple(tools.names) if form.is_named else ())
+    begins = syntax.begins + (tuple(tools.names) if syntax.is_named else ())
     if not shown.startswith(begins) and not any(
         each.startswith(shown) for each in begins
     ):
         return None
-    goes_on = partial(_goes_on, form.last)
+    goes_on = partial(_goes_on, syntax.last)
     return Passage(
         len(opening),
-        form.ends,
-        lambda text: form.read(text, tools),
+        syntax.ends,
+        lambda text: syntax.read(text, tools),
         goes_on,
-        form.is_single,
+        syntax.is_single,
     )
 
 

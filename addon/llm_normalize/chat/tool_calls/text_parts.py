@@ -1,7 +1,7 @@
 """What a text holds beside words: thoughts and calls, in a text that comes in parts.
 
 Three things say where one is: `<think>` at the begin of the text, the openings of
-`text_calls.FORMS` anywhere, and the messages of harmony. Of those a call counts anywhere,
+`text_calls.CALL_SYNTAX` anywhere, and the messages of harmony. Of those a call counts anywhere,
 the others where the text begins with one, and behind each other: elsewhere a text speaks
 of them. Their markers go with what they mean; the rest stays as received.
 
@@ -20,7 +20,7 @@ from ..stream_state import MANY
 from . import harmony
 from .declared_tools import NONE, Tools
 from .repeated_arguments import is_object
-from .text_calls import ENDS, FORMS, Calls, Passage, message_call, passage_at
+from .text_calls import CALL_SYNTAX, ENDS, Calls, Passage, message_call, passage_at
 
 _OPEN, _CLOSE = "<think>", "</think>"
 _LONG = 256 * 1024  # characters that may wait for the end of a call
@@ -54,7 +54,7 @@ _ALONE = {
     Mode.THINK: (_CLOSE,),
 }
 _SOUGHT = {
-    (mode, has_tools): (*tags, *FORMS, *_MARKERS) if has_tools else tags
+    (mode, has_tools): (*tags, *CALL_SYNTAX, *_MARKERS) if has_tools else tags
     for mode, tags in _ALONE.items()
     for has_tools in (False, True)
 }
@@ -275,15 +275,15 @@ class _Reader:
             self._at = replace(self._at, is_first=known.is_first)
             return False
         thinks = self._wanted.thoughts and self._at.is_first
-        forms = FORMS if self._wanted.tools.names else ()
+        syntaxes = CALL_SYNTAX if self._wanted.tools.names else ()
         ends = ENDS if self._at.has_called else ()
-        tags = (*((_OPEN,) if thinks else ()), *harmony.BEGINS, *forms, *ends)
+        tags = (*((_OPEN,) if thinks else ()), *harmony.BEGINS, *syntaxes, *ends)
         opening = next(filter(bare.startswith, tags), "") if bare else ""
         if opening == _OPEN or opening in ends:
             self._drop(blanks + len(opening))
             self._at = replace(self._at, has_called=opening != _OPEN)
             return self._enter(Mode.THINK if opening == _OPEN else Mode.BEGIN)
-        if opening in FORMS:
+        if opening in CALL_SYNTAX:
             return self._call(blanks, passage_at(bare, opening, self._wanted.tools))
         if opening:
             return self._message(blanks)
@@ -314,7 +314,7 @@ class _Reader:
         """Read what the *tag* at hand may begin or end."""
         if tag in harmony.ENDS:
             return self._end(tag)
-        if tag in FORMS:
+        if tag in CALL_SYNTAX:
             return self._call(0, passage_at(self._rest, tag, self._wanted.tools))
         if self._mode is not Mode.TEXT:
             return self._enter(Mode.BEGIN)
