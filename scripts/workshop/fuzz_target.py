@@ -263,7 +263,7 @@ _LIBRARY = str(Path(os.__file__).parent)
 LOW_LIMITS = {
     "LIMIT": 2048,
     "_LIMIT": 512,
-    "MANY": 8,
+    "MAX_TRACKED": 8,
     "MAX_EXTRA_BYTES": 512,
     "_STORED": 512,
 }
@@ -619,7 +619,7 @@ def _check_long(case: Case, say: Say) -> None:
     if not blocks:
         return
     # What has a limit may fill by one a round: until then it grows.
-    passes = max(2 * LOW_LIMITS["MANY"], _LONG // len(blocks))
+    passes = max(2 * LOW_LIMITS["MAX_TRACKED"], _LONG // len(blocks))
     half = passes // 2
     pipeline = Pipeline(case.asked, case.fixes, label="fuzz")
     sizes: list[int] = []
@@ -870,7 +870,7 @@ def _is_typical_usage(usage: Json) -> bool:
 
 
 def _is_index(value: Json) -> bool:
-    return type(value) is int and 0 <= value < stream_state.MANY
+    return type(value) is int and 0 <= value < stream_state.MAX_TRACKED
 
 
 def _is_typical_choice(choice: chunk.Chunk, part: str) -> bool:

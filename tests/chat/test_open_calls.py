@@ -1,6 +1,6 @@
 import pytest
 
-from llm_normalize.chat.stream_state import MANY
+from llm_normalize.chat.stream_state import MAX_TRACKED
 from llm_normalize.chat.tool_calls.open_calls import (
     AssignedIndexes,
     IndexMap,
@@ -61,7 +61,7 @@ def test_a_call_is_found_by_its_place_and_the_id_it_came_with() -> None:
 
 def test_a_call_that_was_moved_moves_on_among_too_many() -> None:
     moved = IndexMap()
-    assert all(moved.note((0, at), at + 1) for at in range(MANY))
+    assert all(moved.note((0, at), at + 1) for at in range(MAX_TRACKED))
     assert moved.note((0, 3), 4)
     assert moved.note((0, 3), 2000)
     assert moved.get((0, 3)) == 2000
@@ -102,22 +102,27 @@ def test_an_index_may_be_that_of_a_call_without_one(identity: str | None) -> Non
 
 def test_counted_calls_are_bounded() -> None:
     counted = AssignedIndexes()
-    for at in range(MANY + 1):
+    for at in range(MAX_TRACKED + 1):
         assert counted.given((0, at), "a", is_named=True) == at
         counted.given((at, 0), at or None, is_named=True)
-    assert counted.last(MANY) is None
-    assert counted.find(MANY, MANY) is None
-    for at in range(MANY + 1):
+    assert counted.last(MAX_TRACKED) is None
+    assert counted.find(MAX_TRACKED, MAX_TRACKED) is None
+    for at in range(MAX_TRACKED + 1):
         counted.open(0, at, None, is_named=True)
-    assert counted.open(0, 2 * MANY, None, is_named=True) == 2 * MANY
-    assert not counted.lacks_name((0, 2 * MANY))
+    assert counted.open(0, 2 * MAX_TRACKED, None, is_named=True) == 2 * MAX_TRACKED
+    assert not counted.lacks_name((0, 2 * MAX_TRACKED))
 
 
 def test_moved_calls_are_bounded() -> None:
     moved = IndexMap()
-    assert [moved.note((0, at), at + 1) for at in range(MANY + 1)].count(False) == 1
-    assert moved.get((0, MANY)) == MANY
-    assert not moved.is_new((0, MANY))  # nobody knows
-    for at in range(MANY + 1):
+    assert [moved.note((0, at), at + 1) for at in range(MAX_TRACKED + 1)].count(
+        False
+    ) == 1
+    assert moved.get((0, MAX_TRACKED)) == MAX_TRACKED
+    assert not moved.is_new((0, MAX_TRACKED))  # nobody knows
+    for at in range(MAX_TRACKED + 1):
         moved.open((0, at), "a", at)
-    assert [moved.find((0, at), "a") for at in (MANY - 1, MANY)] == [MANY - 1, None]
+    assert [moved.find((0, at), "a") for at in (MAX_TRACKED - 1, MAX_TRACKED)] == [
+        MAX_TRACKED - 1,
+        None,
+    ]

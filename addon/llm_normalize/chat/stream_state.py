@@ -32,7 +32,7 @@ _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _SHARED = {"id": str, "created": int, "model": str}
 _STORED = 256 * 1024  # characters of arguments of the first call; of the second, half
 _OWN = ("id", "time", "declared")  # what `Asked` has of one exchange alone
-MANY = 1024
+MAX_TRACKED = 1024
 """Choices of a stream, and calls of a stream, that are distinguished."""
 
 
@@ -229,7 +229,7 @@ class Seen:
         for index, choice, delta in deltas(chunk):
             seen = self.choices.get(index)
             if seen is None:
-                if len(self.choices) >= MANY:
+                if len(self.choices) >= MAX_TRACKED:
                     continue
                 seen = self.choices[index] = ChoiceSeen()
             seen.role = seen.role or bool(delta.get("role"))
@@ -262,7 +262,7 @@ class Seen:
             rest = opened.name and name and opened.rest_of_name(name, NONE)
             opened.more += rest if rest and len(opened.more) < LONG else ""
             opened.name = opened.name or brief(name)
-        elif self._calls < MANY and (identity or name or function(call)):
+        elif self._calls < MAX_TRACKED and (identity or name or function(call)):
             self._calls += 1
             room = _STORED // self._calls
             opened = seen.calls[index_of(call)] = Call(identity, name, room=room)

@@ -130,13 +130,13 @@ class Routing:
 
     # -- a request -------------------------------------------------------------------
 
-    def answers(self, exchange: Exchange) -> bool:
+    def handle_request(self, exchange: Exchange) -> bool:
         """Let a request in, and send it where it is to go; tell whether it is answered.
 
         Nobody comes through a gate that has a bug.
         """
         try:
-            return self._answers(exchange)
+            return self._handle_request(exchange)
         except Exception:
             logger.exception("normalize: a request cannot be let in")
             exchange.flow.response = refusal(
@@ -144,7 +144,7 @@ class Routing:
             )
             return True
 
-    def _answers(self, exchange: Exchange) -> bool:
+    def _handle_request(self, exchange: Exchange) -> bool:
         flow = exchange.flow
         request = flow.request
         target = self._target(request)
@@ -294,7 +294,7 @@ class Routing:
         is_ours = exchange.is_selected or exchange.is_let_in
         if flow.response is not None or not is_ours:
             return
-        if self.translations.answers(exchange, content):
+        if self.translations.handle_request(exchange, content):
             return
         routed = exchange.route
         secret = self.keys.secret(request.host, request.port)

@@ -17,7 +17,7 @@ import brotli
 OUTPUT_SIZE = 64 * 1024
 """Bytes that one output may have."""
 
-MOST = 16 * 1024 * 1024
+MAX_INFLATED_PER_TURN = 16 * 1024 * 1024
 """Bytes that the reads of one turn may inflate to; no model says as much at once.
 
 They are sent with their read. Brotli before 1.2 cannot bound what one byte becomes: there

@@ -173,7 +173,7 @@ class Boundary:
         return not (self._sought or self._is_plain or self._scan)
 
     @property
-    def too_many(self) -> int:
+    def oversized_bytes(self) -> int:
         """Bytes of a block of so many lines that no more of it is looked at; else 0."""
         return self._line if self._lines > LINES else 0
 
@@ -258,7 +258,7 @@ class Boundary:
                 return at + 2
         end = 0
         while not end:
-            end = -1 if self.too_many else self._next_line(buffer, start)
+            end = -1 if self.oversized_bytes else self._next_line(buffer, start)
         return end
 
     def _next_line(self, buffer: bytearray, start: int) -> int:

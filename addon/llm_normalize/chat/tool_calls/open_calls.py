@@ -4,7 +4,7 @@ For a chunk with thousands of them.
 """
 
 from ...wire.json_text import Json
-from ..stream_state import MANY
+from ..stream_state import MAX_TRACKED
 from .sent_call import Call
 
 type Place = tuple[int, int]
@@ -50,7 +50,7 @@ class OpenCalls:
 
 
 class IndexMap:
-    """Which index each call of the provider's got; of at most `MANY`."""
+    """Which index each call of the provider's got; of at most `MAX_TRACKED`."""
 
     def __init__(self) -> None:
         self._ours: dict[Place, int] = {}
@@ -71,23 +71,23 @@ class IndexMap:
 
     def open(self, theirs: Place, identity: Json, ours: int) -> None:
         """Record that the call with this id, as received, opened at *theirs*."""
-        if len(self._by_id) < MANY:
+        if len(self._by_id) < MAX_TRACKED:
             self._by_id[theirs, _key(identity)] = ours
 
     def is_new(self, place: Place) -> bool:
         """Tell whether no call is recorded under this place yet."""
-        return place not in self._ours and len(self._ours) < MANY
+        return place not in self._ours and len(self._ours) < MAX_TRACKED
 
     def note(self, theirs: Place, ours: int) -> bool:
         """Record that *theirs* is now *ours*, unless there are too many."""
-        if theirs not in self._ours and len(self._ours) >= MANY:
+        if theirs not in self._ours and len(self._ours) >= MAX_TRACKED:
             return False
         self._ours[theirs] = ours
         return True
 
 
 class AssignedIndexes:
-    """Which index the calls without one get; of at most `MANY`.
+    """Which index the calls without one get; of at most `MAX_TRACKED`.
 
     It is one that no other call has: what goes on with another comes under its index. One
     that the provider gives later moves to an index of its own.
@@ -131,7 +131,7 @@ class AssignedIndexes:
         It is by a call without an index that has another id, and waits for its name.
         """
         index, at = theirs
-        if theirs not in self._theirs and len(self._theirs) < MANY:
+        if theirs not in self._theirs and len(self._theirs) < MAX_TRACKED:
             other, has_name = self._own.get(theirs, (None, False))
             is_other = bool(other and identity) and other != identity
             if (is_other and (is_named or not has_name)) or theirs in self._moved:
@@ -151,7 +151,7 @@ class AssignedIndexes:
         place = index, at
         if place in self._theirs or place in self._own or place in self._moved:
             at = self._free(index)
-        if len(self._own) < MANY:
+        if len(self._own) < MAX_TRACKED:
             self._own[index, at] = identity, is_named
         return self._note(index, at, identity)
 
@@ -169,10 +169,10 @@ class AssignedIndexes:
             index,
             at,
         ) not in self._own
-        if not is_own and (index in self._last or len(self._last) < MANY):
+        if not is_own and (index in self._last or len(self._last) < MAX_TRACKED):
             self._last[index] = at
         key = index, _key(identity)
-        if identity and (key in self._by_id or len(self._by_id) < MANY):
+        if identity and (key in self._by_id or len(self._by_id) < MAX_TRACKED):
             self._by_id[key] = at
         return at
 

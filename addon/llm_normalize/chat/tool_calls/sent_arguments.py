@@ -1,6 +1,6 @@
 """The arguments of a stream's calls: each part is sent once."""
 
-from ..stream_state import MANY
+from ..stream_state import MAX_TRACKED
 from .repeated_arguments import (
     NOTHING,
     Waiting,
@@ -64,7 +64,7 @@ class SentArguments:
         if self._before[0] != n:
             self._before = n, dict(self._waiting)
         self._waiting.pop(place, None)
-        if waiting != NOTHING and len(self._waiting) < MANY:
+        if waiting != NOTHING and len(self._waiting) < MAX_TRACKED:
             self._waiting[place] = waiting
 
     def undo(self, n: int) -> None:

@@ -16,7 +16,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from ..chunks.chunk import Chunk
-from ..stream_state import MANY
+from ..stream_state import MAX_TRACKED
 from . import harmony
 from .declared_tools import NONE, Tools
 from .repeated_arguments import is_object
@@ -165,7 +165,7 @@ class Texts:
 
     def read(self, index: int, text: str, n: int) -> list[Part]:
         """Return what is sent of a *text* of choice *index*, in event *n*."""
-        if index not in self._at and len(self._at) >= MANY:
+        if index not in self._at and len(self._at) >= MAX_TRACKED:
             return [Part(text)]
         known = self._at.get(index)
         parts, now = read(known or Place(), text, self._wanted)

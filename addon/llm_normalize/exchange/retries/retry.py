@@ -32,7 +32,7 @@ from .second_request import (
 
 logger = logging.getLogger(__name__)
 
-TIMES = 3
+MAX_RETRIES = 3
 """How often one request is retried without a parameter, at most."""
 
 _REFUSED = (400, 422)
@@ -172,7 +172,7 @@ class RefusedRequest:
             self.changes = self._changes_for(response, tried)
             if self.changes or 200 <= reply.status < 300:  # noqa: PLR2004
                 learned.add(key, tried)
-            if times >= TIMES:
+            if times >= MAX_RETRIES:
                 self.changes = [each for each in self.changes if each.is_form]
         return True
 

@@ -41,7 +41,7 @@ type FindRetry = Callable[[Exchange, RunningAnswer], Retry | None]
 """Returns what puts another answer in the place of a complete one, if anything should."""
 
 
-class FirstAnswerStaysError(Exception):
+class UnusableReplacementError(Exception):
     """The second answer is none to be put in the place of the first."""
 
 
@@ -117,7 +117,7 @@ class SecondAnswer:
                     self._begin_before(arrival)
                     return
                 has_arrived = await self._has_arrived(arrival)
-        except FirstAnswerStaysError:
+        except UnusableReplacementError:
             pass
         except Exception:
             logger.exception("%s: the first answer stays", running.label)

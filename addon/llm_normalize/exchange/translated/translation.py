@@ -118,7 +118,7 @@ class Translations:
                 brief(path),
             )
 
-    def answers(self, exchange: Exchange, content: bytes) -> bool:
+    def handle_request(self, exchange: Exchange, content: bytes) -> bool:
         """Make a request chat if it goes to who serves that alone, or answer it.
 
         Args:

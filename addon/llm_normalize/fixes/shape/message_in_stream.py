@@ -10,7 +10,7 @@ from ...chat.chunks.chunk_content import (
     repeats,
 )
 from ...chat.conversion import is_body
-from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...chat.tool_calls.sent_call import brief
 from ...repair.fix import Example, Fix, chunk
 from ...wire.json_text import frozen
@@ -63,7 +63,7 @@ class MessageInStream(Fix):
             index, delta = index_of(choice), choice.get("delta")
             part = delta if isinstance(delta, dict) else {}
             kinds = set(_kinds(part).values())
-            if len(self._deltas) < MANY:
+            if len(self._deltas) < MAX_TRACKED:
                 self._deltas |= {(index, kind) for kind in kinds}
             message = choice.get("message") if full else choice.pop("message", None)
             changed |= message is not None and not full

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function
 from ...chat.finish_words import finished_of
-from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...chat.tool_calls.sent_call import Call
 from ..outcome import EventRecord, Outgoing
 
@@ -37,7 +37,7 @@ class ChoiceProgress:
     def begin(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Record which choices have begun, up to the limit of tracked choices."""
         self.new = indexes - self.opened
-        if len(self.opened) < MANY:
+        if len(self.opened) < MAX_TRACKED:
             self.opened |= indexes
         for index, _, delta in deltas(outgoing.chunk):
             if index not in self.opened:

@@ -28,7 +28,7 @@ _LONGEST = 16  # bytes of what it finds
 _WORDS = "text/plain"
 
 
-class WordsInStream(Pipeline):
+class NonSseStream(Pipeline):
     """A pipeline that waits for the end of what is no event stream. See `Pipeline`."""
 
     def __init__(
