@@ -184,8 +184,8 @@ BREAKS: dict[str, list[Part]] = {
 
 @fault(
     "reads-late-broken",
-    happens="the provider breaks off, or turns out to be corrupt, while the client does "
-    "not read",
+    happens="the provider breaks off or sends corrupt data, while the client does not "
+    "read",
     client="all that was complete before, then the break-off",
     log="`upstream-broke`",
 )
@@ -214,9 +214,9 @@ def test_client_that_reads_late_gets_all_before_the_break(
 
 @fault(
     "garbage-asked",
-    happens="the client sends no HTTP, or no JSON",
-    client="mitmproxy's 400; for what is no JSON, the provider's answer",
-    log="a flow record for what was a request",
+    happens="the client sends something other than HTTP, or a body that is not JSON",
+    client="mitmproxy's 400; if the body is not JSON, the provider's answer",
+    log="a flow record if it was an HTTP request",
 )
 def test_request_that_is_garbage_harms_nobody(reverse: Stage) -> None:
     error = b'{"error":{"message":"no JSON","type":"t","param":null,"code":null}}'

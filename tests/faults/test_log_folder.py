@@ -118,7 +118,7 @@ def open_folder(path: Path) -> None:
     happens="a link, a pipe or another user's file takes the log's place, or others may "
     "write to its folder",
     client="the answer, repaired as usual",
-    log="one sentence in mitmproxy's log, with the repair; after that, how many lines "
+    log="one log line in mitmproxy that says how to fix it; after that, how many lines "
     "were lost, and the log continues",
 )
 @pytest.mark.parametrize("meddle", [link_log, pipe_log, open_folder])

@@ -32,7 +32,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "no-http",
-            "the provider answers with no HTTP, or with an impossible length",
+            "the provider answers with something other than HTTP, or an impossible length",
             "502 in OpenAI's form",
             "`error`, status 502",
         ): {
