@@ -53,8 +53,8 @@ def catalogue(
         "# The fixes\n\n`scripts/docs.py` writes this file from the declarations in "
         "this folder; change those instead.\nThe fixes act in this order; "
         "`__init__.py` argues it.\n\n"
-        "The quirk of a skipped fix (`normalize_skip`) stays as it is, save where its "
-        "section names others that\nrepair it, too. An event that any fix changes is "
+        "The quirk of a skipped fix (`normalize_skip`) stays as it is, unless its "
+        "section names others that\nalso repair it. An event that any fix changes is "
         "written in OpenAI's framing."
     )
     return "\n\n".join([head, table(fixes), *map(_section, fixes), tail]) + "\n"
@@ -65,12 +65,12 @@ def _section(fix: type[Fix]) -> str:
     sources = "\n".join(f"- <{source}>" for source in fix.sources)
     examples = "\n\n".join(_example(example) for example in fix.examples)
     rides = (
-        "\n\nActs only on what another fix has changed already." if fix.rides else ""
+        "\n\nActs only on chunks that another fix has changed."
+        if fix.only_on_changed
+        else ""
     )
     others = " and ".join(f"`{name}`" for name in fix.also_covered_by)
-    covered = (
-        f"\n\nWho skips it and wants the quirk skips {others}, too." if others else ""
-    )
+    covered = f"\n\nTo keep the quirk, also skip {others}." if others else ""
     return (
         f"## {fix.name}\n\n{doc}{rides}{covered}\n\n"
         f"- change: {fix.changes}\n- why: {fix.why}\n"

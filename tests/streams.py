@@ -92,8 +92,8 @@ def cuts(data: bytes) -> Iterator[list[bytes]]:
 
 
 def alone(fix: type[Fix]) -> list[type[Fix]]:
-    """Return *fix* as the only one; what rides on others then acts by itself."""
-    return [type(fix.__name__, (fix,), {"rides": False})]
+    """Return *fix* as the only one; `only_on_changed` is off, for nothing else changes."""
+    return [type(fix.__name__, (fix,), {"only_on_changed": False})]
 
 
 def run_example(example: Example, fixes: Sequence[type[Fix]]) -> bytes:

@@ -1,4 +1,4 @@
-"""The rooms of the package, and the arrows between them."""
+"""The subpackages of the addon, and the imports between them."""
 
 import ast
 import functools
@@ -22,7 +22,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 FIX_MODULES = sorted(PACKAGE.glob("fixes/*/[a-z]*.py"))
 ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/[a-z]*.py"))
 
-ROOMS = {
+SUBPACKAGES = {
     "text": set(),
     "conformance": set(),
     "wire": set(),
@@ -47,7 +47,7 @@ ROOMS = {
     "capture": {"text", "wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing"},
 }
-"""Which rooms of the addon a room may import from. What stands beside may use them all."""
+"""From which subpackages each may import. Top-level modules may import from all."""
 TOOLS = {
     "desktop": set(),
     "report": set(),
@@ -56,17 +56,17 @@ TOOLS = {
     "check": {"desktop", "run", "demo"},
     "doctor": {"run", "report"},
 }
-"""The rooms of the tools, and from which others of them each may import. They may use every
-room of the addon, and mitmproxy never loads one."""
+"""The subpackages of the tools, and from which others of them each may import. They may use
+every subpackage of the addon, and mitmproxy never loads one."""
 COMMAND = {"cli", "__main__"}
-"""What starts the tools: these modules alone name their rooms."""
+"""What starts the tools: only these modules name their subpackages."""
 HAS_MITMPROXY = {"routing", "exchange", "inspect", "home", ""}
-"""The rooms that import mitmproxy; the rest runs without it."""
+"""The subpackages that import mitmproxy; the rest runs without it."""
 BRINGS = {
     "home": {"jinja2"},
     "wire": {"brotli", "zstandard", "compression", "backports"},
 }
-"""What mitmproxy depends on itself, and which rooms use it."""
+"""What mitmproxy itself depends on, and which subpackages use it."""
 TOOLS_BRING = {
     "certifi", "cryptography", "h11", "h2", "jinja2", "markupsafe", "mitmproxy", "ruamel", "tornado",
 }  # fmt: skip
@@ -81,23 +81,23 @@ STDLIB = {
 LINES = 560
 FIX_LINES = 161
 CONTRACT = {
-    "repair/fix", "repair/ending/end_state", "repair/ending/moment", "repair/outcome",
+    "repair/fix", "repair/ending/end_state", "repair/ending/end_hook", "repair/outcome",
 }  # fmt: skip
-"""What a fix knows of the repair: what it overrides, and what that gets."""
+"""What a fix may import from the repair: what it overrides, and the types of that."""
 
 
 def name(path: Path) -> str:
     return str(path.relative_to(PACKAGE).with_suffix(""))
 
 
-def room(path: Path) -> str:
-    """Return the room of a module; empty for what stands beside them."""
+def subpackage(path: Path) -> str:
+    """Return the subpackage of a module; empty for top-level modules."""
     return path.relative_to(PACKAGE).parts[0] if path.parent != PACKAGE else ""
 
 
 def is_addon(path: Path) -> bool:
     """Tell whether mitmproxy loads a module, in its standalone binary, too."""
-    return room(path) not in TOOLS and name(path) not in COMMAND
+    return subpackage(path) not in TOOLS and name(path) not in COMMAND
 
 
 ADDON = list(filter(is_addon, MODULES))
@@ -123,25 +123,29 @@ def imports(path: Path) -> tuple[set[str], set[str]]:
     return absolute, own - {"."}  # the version
 
 
-def rooms_used(path: Path) -> set[str]:
-    return {each.split("/")[0] for each in imports(path)[1]} - {room(path)}
+def subpackages_used(path: Path) -> set[str]:
+    return {each.split("/")[0] for each in imports(path)[1]} - {subpackage(path)}
 
 
-def test_room_imports_from_the_rooms_it_may() -> None:
-    inside = [path for path in ADDON if room(path)]
-    too_many = {name(path): rooms_used(path) - ROOMS[room(path)] for path in inside}
+def test_subpackage_imports_only_what_it_may() -> None:
+    inside = [path for path in ADDON if subpackage(path)]
+    too_many = {
+        name(path): subpackages_used(path) - SUBPACKAGES[subpackage(path)]
+        for path in inside
+    }
     assert not any(too_many.values()), too_many
 
 
 def test_addon_knows_no_tool() -> None:
-    known = {name(path): rooms_used(path) & {*TOOLS, *COMMAND} for path in ADDON}
+    known = {name(path): subpackages_used(path) & {*TOOLS, *COMMAND} for path in ADDON}
     assert not any(known.values()), known
 
 
 def test_tool_imports_from_the_tools_it_may() -> None:
-    tools = [path for path in MODULES if room(path) in TOOLS]
+    tools = [path for path in MODULES if subpackage(path) in TOOLS]
     too_many = {
-        name(path): rooms_used(path) & {*TOOLS, *COMMAND} - TOOLS[room(path)]
+        name(path): subpackages_used(path)
+        & {*TOOLS, *COMMAND} - TOOLS[subpackage(path)]
         for path in tools
     }
     assert {tool: rooms for tool, rooms in too_many.items() if rooms} == {
@@ -161,23 +165,25 @@ def test_tool_needs_what_mitmproxy_brings() -> None:
 def test_every_tool_is_a_command() -> None:
     modules = {each.module.replace(".", "/") for each in cli.TOOLS.values()}
     assert modules == {
-        name(path) for path in MODULES if path.stem == "command" and room(path) in TOOLS
+        name(path)
+        for path in MODULES
+        if path.stem == "command" and subpackage(path) in TOOLS
     }
 
 
-def test_no_room_is_in_a_circle() -> None:
-    TopologicalSorter({**ROOMS, **TOOLS}).prepare()
+def test_subpackages_have_no_import_cycle() -> None:
+    TopologicalSorter({**SUBPACKAGES, **TOOLS}).prepare()
 
 
-@pytest.mark.parametrize("at", sorted({*ROOMS, *TOOLS}))
-def test_no_module_of_a_room_is_in_a_circle(at: str) -> None:
+@pytest.mark.parametrize("at", sorted({*SUBPACKAGES, *TOOLS}))
+def test_modules_of_a_subpackage_have_no_import_cycle(at: str) -> None:
     modules = {name(path): imports(path)[1] for path in (PACKAGE / at).rglob("*.py")}
     TopologicalSorter(modules).prepare()
 
 
-def test_every_room_is_stated_and_says_what_is_inside() -> None:
+def test_every_subpackage_is_listed_and_has_a_docstring() -> None:
     folders = [path.parent for path in PACKAGE.glob("*/__init__.py")]
-    assert {each.name for each in folders} == {*ROOMS, *TOOLS}
+    assert {each.name for each in folders} == {*SUBPACKAGES, *TOOLS}
     for path in PACKAGE.rglob("__init__.py"):
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
@@ -192,8 +198,10 @@ def test_fix_knows_no_other_fix() -> None:
 
 def test_module_imports_what_the_standalone_binary_has() -> None:
     for path in ADDON:
-        allowed = STDLIB | ({"mitmproxy"} if room(path) in HAS_MITMPROXY else set())
-        assert imports(path)[0] <= allowed | BRINGS.get(room(path), set()), path
+        allowed = STDLIB | (
+            {"mitmproxy"} if subpackage(path) in HAS_MITMPROXY else set()
+        )
+        assert imports(path)[0] <= allowed | BRINGS.get(subpackage(path), set()), path
 
 
 def test_listed_stdlib_is_stdlib() -> None:
@@ -266,7 +274,7 @@ NAMES_PROVIDERS = ("hosts", "addon", "pending_result", "workers_ai")
 def test_no_provider_is_named_in_the_core() -> None:
     for path in ADDON:
         if (
-            room(path) in ("fixes", "request", "conformance")
+            subpackage(path) in ("fixes", "request", "conformance")
             or path.stem in NAMES_PROVIDERS
         ):
             continue

@@ -267,7 +267,7 @@ class Normalize:
         if self._home.answers(flow):
             return
         exchange = self._exchanges.begin(flow)
-        if self._routing.answers(exchange):
+        if self._routing.handle_request(exchange):
             return
         if exchange.is_chat and not exchange.waits_for_model:
             self._expect(exchange)

@@ -34,7 +34,7 @@ FAULTS = {
         ),
         Fault(
             name="no-http",
-            happens="the provider answers with no HTTP, or with an impossible length",
+            happens="the provider answers with something other than HTTP, or an impossible length",
             client="502 in OpenAI's form",
             log="`error`, status 502",
         ),
@@ -340,15 +340,15 @@ FAULTS = {
         ),
         Fault(
             name="reads-late-broken",
-            happens="the provider breaks off, or turns out to be corrupt, while the client does not read",
+            happens="the provider breaks off or sends corrupt data, while the client does not read",
             client="all that was complete before, then the break-off",
             log="`upstream-broke`",
         ),
         Fault(
             name="garbage-asked",
-            happens="the client sends no HTTP, or no JSON",
-            client="mitmproxy's 400; for what is no JSON, the provider's answer",
-            log="a flow record for what was a request",
+            happens="the client sends something other than HTTP, or a body that is not JSON",
+            client="mitmproxy's 400; if the body is not JSON, the provider's answer",
+            log="a flow record if it was an HTTP request",
         ),
         Fault(
             name="asked-too-much",
@@ -476,7 +476,7 @@ FAULTS = {
             name="log-not-ours",
             happens="a link, a pipe or another user's file takes the log's place, or others may write to its folder",
             client="the answer, repaired as usual",
-            log="one sentence in mitmproxy's log, with the repair; after that, how many lines were lost, and the log continues",
+            log="one log line in mitmproxy that says how to fix it; after that, how many lines were lost, and the log continues",
         ),
         Fault(
             name="read-only",

@@ -22,13 +22,13 @@ from llm_normalize.chat.chunks.chunk import (
     put_first,
 )
 from llm_normalize.chat.chunks.chunk_content import (
+    chunk_has_content,
+    delta_has_content,
+    is_empty_chunk,
     is_hollow,
     is_silent,
     news,
     repeats,
-    says,
-    says_nothing,
-    speaks,
     stands_for_text,
 )
 from llm_normalize.chat.errors.chunk_errors import is_error
@@ -220,7 +220,7 @@ def test_what_stands_for_text_has_to_say_something(key: str) -> None:
 def test_a_chunk_says_nothing_when_it_is_mere_frame(
     chunk: dict[str, Any], expected: bool
 ) -> None:
-    assert says_nothing(chunk) is expected
+    assert is_empty_chunk(chunk) is expected
 
 
 def test_put_first_changes_or_adds_a_key_in_place() -> None:
@@ -303,7 +303,7 @@ def test_name_of_a_call(call: dict[str, Any], name: str | None) -> None:
 def test_a_part_says_something_beyond_its_role(
     part: dict[str, Any], expected: bool
 ) -> None:
-    assert says(part) is expected
+    assert delta_has_content(part) is expected
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_a_part_says_something_beyond_its_role(
     ],
 )
 def test_a_chunk_speaks(chunk: dict[str, Any], expected: bool) -> None:
-    assert speaks(chunk) is expected
+    assert chunk_has_content(chunk) is expected
 
 
 @pytest.mark.parametrize(

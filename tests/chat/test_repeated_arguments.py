@@ -16,8 +16,8 @@ from llm_normalize.chat.tool_calls.repeated_arguments import (
     decoded,
     is_object,
     may_go_on,
-    rest_after,
-    said_once,
+    new_suffix,
+    without_repeats,
 )
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.tool_calls.tool_call_arguments_repeated import (
@@ -281,7 +281,7 @@ def test_a_body_has_the_arguments_once(text: str, legacy: bool) -> None:
     ["", "x", WHOLE, '{"a":1}{"b":2}', '{"a":1', '"x"', "[1][1]", '{"a":1}x', '{"a"{"b":1}', "{" * 100, '{"a":1} 2'],
 )  # fmt: skip
 def test_what_is_said_once_or_makes_no_sense_stays(text: str) -> None:
-    assert said_once(text) == text
+    assert without_repeats(text) == text
 
 
 def test_parts_of_json_may_go_on() -> None:
@@ -294,11 +294,11 @@ def test_parts_of_json_may_go_on() -> None:
 
 
 def test_what_is_repeated_is_found_in_any_spelling() -> None:
-    assert rest_after('{"a": 1', '{"a":1}') == "}"
-    assert rest_after('{"a":1', '{ "a" : 1, "b":2}') == ', "b":2}'
-    assert rest_after('{"a":"\u00e9"}', '{"a":"é"}') == ""
-    assert rest_after('{"a":1', '{"a":2}') is None
-    assert rest_after("{" + " " * 40 + "}", "{ }") is None
-    assert rest_after(" ", "\n") == "\n"
+    assert new_suffix('{"a": 1', '{"a":1}') == "}"
+    assert new_suffix('{"a":1', '{ "a" : 1, "b":2}') == ', "b":2}'
+    assert new_suffix('{"a":"\u00e9"}', '{"a":"é"}') == ""
+    assert new_suffix('{"a":1', '{"a":2}') is None
+    assert new_suffix("{" + " " * 40 + "}", "{ }") is None
+    assert new_suffix(" ", "\n") == "\n"
     assert decoded(json.dumps(json.dumps("x"))) == json.dumps(json.dumps("x"))
     assert begins_object(' "{')

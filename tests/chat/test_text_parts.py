@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.stream_state import MANY, Asked
+from llm_normalize.chat.stream_state import MAX_TRACKED, Asked
 from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.chat.tool_calls.harmony import Header, header_of
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
@@ -678,9 +678,9 @@ def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
 def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
     texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
     for text in texts:
-        events = [chunk({"content": text}, index=at) for at in range(MANY + 2)]
+        events = [chunk({"content": text}, index=at) for at in range(MAX_TRACKED + 2)]
         out = b"".join(feed([wire(events)], ASKED, EVERY_FIX, ended=False))
-        assert taken(out).choices[MANY + 1].text == text
+        assert taken(out).choices[MAX_TRACKED + 1].text == text
 
 
 def test_text_that_waits_is_bounded() -> None:

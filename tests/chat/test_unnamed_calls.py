@@ -103,7 +103,7 @@ def test_what_left_before_a_finish_does_not_wait_again() -> None:
 def test_what_is_remembered_of_calls_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("llm_normalize.chat.tool_calls.unnamed_calls.MANY", 0)
+    monkeypatch.setattr("llm_normalize.chat.tool_calls.unnamed_calls.MAX_TRACKED", 0)
     unnamed = Unnamed()
     assert unnamed.take(0, fragment(0, "a", id="x"), 1) is None
     assert unnamed.release(None, 2) == [(0, fragment(0, "a", id="x"))]

@@ -13,7 +13,12 @@ from mitmproxy.test import tflow
 
 from llm_normalize.exchange.answer import answer_record
 from llm_normalize.exchange.answer.answer_record import AnswerRecord
-from llm_normalize.records.record_line import Entry, Form, Known, Record
+from llm_normalize.records.record_line import (
+    Entry,
+    PatchedPair,
+    PatchedPairTemplate,
+    Record,
+)
 from llm_normalize.records.snapshot import KEY, VERSION, Snapshot, unpacked
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.outcome import EventRecord
@@ -58,7 +63,7 @@ def answer(records: list[Record] | None = None, **more: Any) -> AnswerRecord:
     }
     if records is not None:
 
-        def write(entry: Entry | Known) -> None:
+        def write(entry: Entry | PatchedPair) -> None:
             reported: Any = entry if isinstance(entry, tuple) else entry.record
             records.append(reported)
 
@@ -355,7 +360,9 @@ def test_an_event_that_a_template_knew_is_handed_over_in_brief(clock: Clock) -> 
     clock.tick(0.0126)
     assert each.count(1, b"<b>", b"[b]", SIMPLE)
     assert each.count(2, b"<b>", b"[b]", TWO)  # which has no one text
-    form = Form("f1", (), ("x", "y"), 50.0, (b"<", b">"), (b"[", b"]"), False)
+    form = PatchedPairTemplate(
+        "f1", (), ("x", "y"), 50.0, (b"<", b">"), (b"[", b"]"), False
+    )
     assert records[1] == (form, 1, clock.steady, b"b", b"b")
     whole = {"n": 2, "ms": 12.6, "fixes": ["x"], "before": b"<b>", "after": [b"[b]"]}
     assert records[2] == {"type": "pair", "v": 1, "flow": "f1", **whole}

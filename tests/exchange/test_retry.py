@@ -9,7 +9,7 @@ from mitmproxy import http
 
 from llm_normalize.exchange.adapted_request import key_of
 from llm_normalize.exchange.retries import polling, retry
-from llm_normalize.exchange.retries.retry import TIMES, RefusedRequest
+from llm_normalize.exchange.retries.retry import MAX_RETRIES, RefusedRequest
 from llm_normalize.exchange.retries.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.request.learned_rejections import Learned
@@ -281,7 +281,7 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     assert found
     loop = proxy.context.master.event_loop
     assert loop.run_until_complete(found.retry(made, learned, b"me"))
-    assert len(upstream.asked) == TIMES == 3
+    assert len(upstream.asked) == MAX_RETRIES == 3
     known = learned.of(key_of(made.request, {"model": "m"}, b"me"))
     assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
     assert b"'c'" in (response_of(made).content or b"")

@@ -22,7 +22,11 @@ from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
 from llm_normalize.repair.long_way import LongWay
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
-from llm_normalize.wire.content_encoding import MOST, Decoder, decoder_for
+from llm_normalize.wire.content_encoding import (
+    MAX_INFLATED_PER_TURN,
+    Decoder,
+    decoder_for,
+)
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import LIMIT
@@ -204,8 +208,8 @@ def test_what_inflates_to_too_much_at_once_is_broken_off(
     encoding: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client(encoding)
-    out = client.read(ENCODERS[encoding](b"\n" * (MOST + 1)))
-    assert len(out) <= MOST
+    out = client.read(ENCODERS[encoding](b"\n" * (MAX_INFLATED_PER_TURN + 1)))
+    assert len(out) <= MAX_INFLATED_PER_TURN
     assert client.given_up == 1
     assert client.read(b"more") == b""
     (record,) = caplog.records
@@ -218,8 +222,8 @@ def test_what_inflates_to_too_much_at_once_is_broken_off(
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
 def test_what_inflates_to_as_much_as_may_be_leaves(encoding: str) -> None:
     client = Client(encoding)
-    out = client.read(ENCODERS[encoding](b"\n" * MOST))
-    assert (len(out), client.given_up) == (MOST, 0)
+    out = client.read(ENCODERS[encoding](b"\n" * MAX_INFLATED_PER_TURN))
+    assert (len(out), client.given_up) == (MAX_INFLATED_PER_TURN, 0)
 
 
 def test_observing_a_corrupt_body_breaks_nothing_off(
@@ -343,7 +347,9 @@ def test_any_bytes_never_raise(encoding: str) -> None:
 def test_a_plain_read_of_any_size_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     # A replayed answer comes in one read: only what inflates is limited.
     due = Client().run([BAD])
-    monkeypatch.setattr("llm_normalize.exchange.stream.stream_rewriter.MOST", 10)
+    monkeypatch.setattr(
+        "llm_normalize.exchange.stream.stream_rewriter.MAX_INFLATED_PER_TURN", 10
+    )
     client = Client()
     assert client.run([BAD]) == due
     assert client.given_up == 0

@@ -139,7 +139,7 @@ def test_declared_state_follows_the_attributes_and_is_a_snapshot(
                 is_same and (watched or made.watched)
             )
             changes += made.state() != old_state
-    assert changes or fix.moments  # at the end of a stream it may change, too
+    assert changes or fix.end_hooks  # at the end of a stream it may change, too
 
 
 CALL = {
@@ -603,8 +603,8 @@ def test_places_that_a_fix_remembers_are_bounded() -> None:
     for event in events:
         fix.edit(event)
         fix.seen.note(event)
-    assert len(fix._moved._ours) <= 1024
-    assert len(fix._moved._by_id) <= 1024
+    assert len(fix._index_map._ours) <= 1024
+    assert len(fix._index_map._by_id) <= 1024
 
 
 def arguments_of(*fragments: tuple[int | None, str | None, str]) -> dict[str, str]:

@@ -14,7 +14,12 @@ import pytest
 
 from llm_normalize.records import log_file, pairs_log
 from llm_normalize.records.pairs_log import PairsLog
-from llm_normalize.records.record_line import Entry, Form, Known, line
+from llm_normalize.records.record_line import (
+    Entry,
+    PatchedPair,
+    PatchedPairTemplate,
+    line,
+)
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 
@@ -598,8 +603,8 @@ def test_a_pair_that_a_template_knew_is_written_and_weighed(
     logs: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = logs.make()
-    form = Form("f", (), ("x",), 0.0, (b"<", b">"), (b"[", b"]"), False)
-    known: Known = (form, 3, 1.5, b"a", b"a")
+    form = PatchedPairTemplate("f", (), ("x",), 0.0, (b"<", b">"), (b"[", b"]"), False)
+    known: PatchedPair = (form, 3, 1.5, b"a", b"a")
     log.write(known)
     until(written(log))
     monkeypatch.setattr(pairs_log, "_QUEUE_BYTES", 100)

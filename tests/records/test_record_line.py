@@ -4,7 +4,12 @@ from typing import Any
 import pytest
 
 from llm_normalize.records import record_line as logged_line
-from llm_normalize.records.record_line import Entry, Form, Known, line
+from llm_normalize.records.record_line import (
+    Entry,
+    PatchedPair,
+    PatchedPairTemplate,
+    line,
+)
 
 PAIR: dict[str, Any] = {
     "type": "pair",
@@ -67,11 +72,11 @@ def known(
     after: bytes | None = None,
     head: bytes = HEAD,
     observe: bool = False,
-) -> tuple[Known, Entry]:
+) -> tuple[PatchedPair, Entry]:
     """Return a pair as it is handed over for an event that a template knew, and as any."""
     after = text if after is None else after
     sides, new_sides = (head, TAIL), (b"-" + head, b", more" + TAIL)
-    form = Form(
+    form = PatchedPairTemplate(
         "8f3b", secrets, ("role-null", "field-null"), 50.0, sides, new_sides, observe
     )
     record = PAIR | {"before": text.join(sides), "after": [after.join(new_sides)]}

@@ -39,7 +39,7 @@ class Counts(Fix):
 
 class Rides(Fix):
     name = "rides"
-    rides = True
+    only_on_changed = True
 
     def body(self, body: Chunk) -> bool:
         body["rode"] = True

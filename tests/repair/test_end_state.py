@@ -7,8 +7,8 @@ from llm_normalize.chat.chunks.chunk import Chunk, usage_of
 from llm_normalize.chat.finish_words import finished_of, is_bare_finish
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
+from llm_normalize.repair.ending.end_hook import EndHook
 from llm_normalize.repair.ending.end_state import EndState
-from llm_normalize.repair.ending.moment import Moment
 from llm_normalize.repair.fix import DONE, USAGE, Fix, calling, chunk, head, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
@@ -262,68 +262,72 @@ def test_usage_that_says_nothing_is_none(value: object) -> None:
 @pytest.mark.parametrize("asked", [ASKED, STREAM])
 def test_usage_is_taken_off_where_openai_has_none(asked: Asked) -> None:
     end, outgoing = Stream(asked).end, used()
-    end.take_off(outgoing, "a-fix")
+    end.take_usage_off(outgoing, "a-fix")
     assert outgoing.record.fixes == ["a-fix"]
-    assert (end.figures, end.figures_fix, end.usage_sent) == (USAGE, "a-fix", False)
+    assert (end.held_usage, end.held_usage_fix, end.usage_sent) == (
+        USAGE,
+        "a-fix",
+        False,
+    )
     assert outgoing.chunk.get("usage", "gone") == (None if asked.usage else "gone")
 
 
-def test_later_figures_replace_earlier_until_they_are_sent() -> None:
+def test_later_usage_replaces_earlier_until_it_is_sent() -> None:
     end = Stream().end
-    end.keep({"usage": {"total_tokens": 1}}, "a")
-    end.keep({"usage": {"total_tokens": 2}}, "b")
+    end.hold_usage({"usage": {"total_tokens": 1}}, "a")
+    end.hold_usage({"usage": {"total_tokens": 2}}, "b")
     target: dict[str, object] = {}
-    end.ride(target)
+    end.attach_usage(target)
     assert target == {"usage": {"total_tokens": 2}}
-    assert (end.figures, end.usage_sent, end.figures_fix) == (None, True, "b")
-    end.keep({"usage": {"total_tokens": 3}}, "c")
-    assert end.figures is None
+    assert (end.held_usage, end.usage_sent, end.held_usage_fix) == (None, True, "b")
+    end.hold_usage({"usage": {"total_tokens": 3}}, "c")
+    assert end.held_usage is None
 
 
-def test_zeros_replace_no_figures() -> None:
+def test_zeros_do_not_replace_usage() -> None:
     end = Stream().end
-    end.keep({"usage": {"total_tokens": 0}}, "a")
-    assert end.figures == {"total_tokens": 0}
-    end.keep({"usage": {"total_tokens": 2}}, "b")
-    end.keep({"usage": {"total_tokens": 0}}, "c")
-    assert (end.figures, end.figures_fix) == ({"total_tokens": 2}, "b")
+    end.hold_usage({"usage": {"total_tokens": 0}}, "a")
+    assert end.held_usage == {"total_tokens": 0}
+    end.hold_usage({"usage": {"total_tokens": 2}}, "b")
+    end.hold_usage({"usage": {"total_tokens": 0}}, "c")
+    assert (end.held_usage, end.held_usage_fix) == ({"total_tokens": 2}, "b")
 
 
 # -- the fixes that act there --------------------------------------------------------
 
 
-@pytest.mark.parametrize("fix", [fix for fix in FIXES if fix.moments])
+@pytest.mark.parametrize("fix", [fix for fix in FIXES if fix.end_hooks])
 def test_a_fix_that_acts_at_the_end_names_its_moments(fix: type[Fix]) -> None:
     assert fix.at_end is not Fix.at_end
-    assert len(set(fix.moments)) == len(fix.moments)
+    assert len(set(fix.end_hooks)) == len(fix.end_hooks)
 
 
 def test_every_moment_is_some_fix_s_and_the_others_act_at_none() -> None:
-    assert {each for fix in FIXES for each in fix.moments} == set(Moment)
-    idle = [fix for fix in FIXES if not fix.moments]
+    assert {each for fix in FIXES for each in fix.end_hooks} == set(EndHook)
+    idle = [fix for fix in FIXES if not fix.end_hooks]
     assert all(fix.at_end is Fix.at_end for fix in idle)
     end = Stream().end
     assert not any(
-        fix(STREAM, Seen()).at_end(Moment.FINISH, end, used()) for fix in idle
+        fix(STREAM, Seen()).at_end(EndHook.FINISH, end, used()) for fix in idle
     )
 
 
-def test_figures_among_notes_are_named_null_where_usage_was_asked_for() -> None:
-    notes = {"x_other": {"usage": {"total_tokens": 3}}}
+def test_usage_among_extra_fields_is_named_null_where_usage_was_asked_for() -> None:
+    extra = {"x_other": {"usage": {"total_tokens": 3}}}
     for asked in (STREAM, Asked(stream=True, usage=True)):
         end = Stream(asked).end
-        end.keep_notes(chunk(None, **notes), "choices-empty")
+        end.hold_extra_fields(chunk(None, **extra), "choices-empty")
         outgoing: Chunk = {"choices": []}
-        end.ride_notes(outgoing)
+        end.attach_extra_fields(outgoing)
         null = {"usage": None} if asked.usage else {}
-        assert outgoing == {"choices": [], **notes, **null}
+        assert outgoing == {"choices": [], **extra, **null}
 
 
-def test_notes_that_alone_would_be_an_error_are_not_sent() -> None:
+def test_extra_fields_that_alone_would_be_an_error_are_not_sent() -> None:
     stream = Stream(ASKED)
-    stream.end.notes = {"error": {"message": "No"}}
+    stream.end.extra_fields = {"error": {"message": "No"}}
     stream.end.flush_usage(3)
-    assert (stream.sent, stream.end.notes) == ([], {})
+    assert (stream.sent, stream.end.extra_fields) == ([], {})
 
 
 def test_words_beside_usage_and_a_choice_that_has_finished_ride_on_its_finish() -> None:

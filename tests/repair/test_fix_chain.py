@@ -48,7 +48,7 @@ class Twice(Fix):
 class Rider(Mark):
     name = "mark-rider"
     letter = "r"
-    rides = True
+    only_on_changed = True
 
 
 class Broken(Fix):
@@ -139,7 +139,7 @@ def test_what_rides_is_applied_to_what_was_changed_after_all_fixes(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Fails(Broken):
-        rides = True
+        only_on_changed = True
 
     chain = chain_of(A, Fails, Rider)
     for _ in range(2):

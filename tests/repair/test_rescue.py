@@ -112,7 +112,6 @@ OUTPUT = {
     "drain",
     "undo",
     "rescue",
-    "bail",
     "restart",
 }  # what rescues has to work
 PLACES: list[tuple[Any, str]] = [
@@ -123,6 +122,7 @@ PLACES: list[tuple[Any, str]] = [
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
+    and (owner, name) != (Ending, "give_up")
 ] + [(template_candidate, "_parted"), (payload, "loads"), (long_way, "is_chunk")]  # fmt: skip
 METHODS = ("event", "unread", "edit", "replace", "flush", "end", "at_end", "error")
 FIX_PLACES = [
@@ -136,7 +136,16 @@ LASTING = [
     (owner, name)
     for owner, name in PLACES + FIX_PLACES
     if owner not in (Output, ChunkSender, Outgoing, EventRecord)
-    and name not in ("flush", "_draw", "_draw_due", "_held", "_send_held", "ride")
+    and name
+    not in (
+        "flush",
+        "_draw",
+        "_draw_due",
+        "_held",
+        "_send_held",
+        "ride",
+        "attach_usage",
+    )
     and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]
 MOST = {0: 4, 1: 2, 90: 2}
@@ -300,7 +309,7 @@ def test_what_cannot_be_released_is_told_and_the_rest_is_sent(
     pipe = Pipeline(TOOLS, FIXES)
     said = wire([chunk({"role": "assistant", "content": "Hi"})])
     assert pipe.feed(said) == [said]
-    monkeypatch.setattr(Ending, "bail", fail)
+    monkeypatch.setattr(Ending, "give_up", fail)
     assert pipe.feed(b"data: {") == []
     assert pipe.rescue() == b"data: {"
     assert "a part that waited is lost" in caplog.text

@@ -255,7 +255,7 @@ def test_log_probabilities_of_a_repeated_finish_follow_those_of_the_first() -> N
     assert repaired(wire(events)) == wire([TEXT, first, *events[2:]])
 
 
-def test_notes_of_a_repeated_finish_follow_one_that_was_sent() -> None:
+def test_extra_fields_of_a_repeated_finish_follow_one_that_was_sent() -> None:
     late = {**_with_logprobs(chunk({}, index=1), "a"), "note": "x"}
     again = {**_with_logprobs(OTHER_STOP, "a"), "note": "x"}
     used = with_usage(OTHER_STOP)
@@ -431,7 +431,7 @@ def test_chunk_without_choices_and_usage_passes() -> None:
     assert repaired(data, ASKED, fixes) == data
 
 
-def test_later_figures_replace_usage_that_waits() -> None:
+def test_later_usage_replaces_held_usage() -> None:
     later = {**USED, "usage": {**USAGE, "total_tokens": 9}}
     assert run([TEXT, USED, later, STOP, DONE], ASKED) == [
         wire([TEXT]),
@@ -490,7 +490,7 @@ def test_usage_chunk_between_many_finishes_waits_for_the_last() -> None:
     )
 
 
-# Notes under ever new names
+# Extra fields under ever new names
 
 
 def noted(number: int) -> Chunk:
@@ -502,7 +502,7 @@ def of_choice(number: int) -> Chunk:
 
 
 NO_FIGURES = dict.fromkeys(USAGE, 0)
-WITH_NOTES = {
+WITH_EXTRA_FIELDS = {
     "nothing before": ([], lambda n: chunk(None, **noted(n)), []),
     "a choice is open": ([TEXT], lambda n: chunk(None, **noted(n)), [STOP]),
     "a finish waits": ([TEXT, STOP], lambda n: chunk(None, **noted(n)), []),
@@ -518,13 +518,13 @@ ENDED = {"repeated finish", "choices of a repeated finish", "usage"}
 
 
 @pytest.mark.parametrize("asked", [STREAM, ASKED], ids=["not asked", "usage asked"])
-@pytest.mark.parametrize("case", WITH_NOTES)
-def test_notes_under_ever_new_names_are_bounded_and_all_sent(
+@pytest.mark.parametrize("case", WITH_EXTRA_FIELDS)
+def test_extra_fields_under_ever_new_names_are_bounded_and_all_sent(
     monkeypatch: pytest.MonkeyPatch, case: str, asked: Asked
 ) -> None:
     for module in ("repair.ending.end_state", "fixes.shape.choices_empty"):
-        monkeypatch.setattr(f"llm_normalize.{module}.NOTES", 1000)
-    before, made, after = WITH_NOTES[case]
+        monkeypatch.setattr(f"llm_normalize.{module}.MAX_EXTRA_BYTES", 1000)
+    before, made, after = WITH_EXTRA_FIELDS[case]
     out = run([*before, *map(made, range(40)), *after, DONE], asked)
     sent = b"".join(out)
     if asked is STREAM or case not in ENDED:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.notes import NOTES
+from llm_normalize.chat.extra_fields import MAX_EXTRA_BYTES
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
@@ -27,8 +27,8 @@ from llm_normalize.repair.fast_path.trace_step import Said
 from llm_normalize.repair.fix import DONE, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.long_way import LongWay
+from llm_normalize.repair.non_sse_stream import NonSseStream
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.words_in_stream import WordsInStream
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
@@ -48,7 +48,7 @@ class Play:
     ) -> None:
         self.records: list[EventRecord] = []
         self.counted: list[Any] = []
-        self.pipeline = WordsInStream(
+        self.pipeline = NonSseStream(
             asked, fixes, self.records.append, "label", self._count, place=place
         )
 
@@ -541,7 +541,7 @@ def test_finish_that_is_overtaken_waits_anew(count: int) -> None:
 
 
 def test_traces_are_shorter_than_what_may_wait() -> None:
-    assert trace.STEPS * trace.LONGEST < NOTES
+    assert trace.STEPS * trace.LONGEST < MAX_EXTRA_BYTES
     at_most = trace.LONGEST - len(wire([good("", **own(3))]))
     place = taught()
     for length, is_read in ((at_most, False), (at_most + 1, True)):
@@ -870,7 +870,7 @@ def test_records_of_what_is_over_are_given_back(count: int) -> None:
     for k in range(count):
         outcome(Play(place), stream(k))
     more: dict[str, Any] = {} if not count else {"place": place}
-    pipeline = WordsInStream(STREAM, ON, lambda _: None, "", lambda *_: False, **more)
+    pipeline = NonSseStream(STREAM, ON, lambda _: None, "", lambda *_: False, **more)
     *reads, _, _, _ = stream(7, nim if not count else good)
     for event in (*reads, b": ping\n\n", wire([chunk({"odd": 1})])):
         pipeline.feed(event)

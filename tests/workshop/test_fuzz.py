@@ -221,7 +221,7 @@ def test_corrupt_body_is_none_of_a_fault(target: Any) -> None:
 def test_limits_are_lowered_for_one_input_only(target: Any) -> None:
     case = target.Case(Asked(stream=True), b"data: " + b"x" * 9000, tight=True)
     assert kinds(target, case) == set()
-    assert (sse.LIMIT, stream_state.MANY) == (8 * 1024 * 1024, 1024)
+    assert (sse.LIMIT, stream_state.MAX_TRACKED) == (8 * 1024 * 1024, 1024)
 
 
 def test_what_is_held_counts_all_that_is_reachable() -> None:

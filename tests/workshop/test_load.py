@@ -382,4 +382,4 @@ def test_report_tells_faults(figures: Figures) -> None:
     figures.faults[7] = ["text 3 is damaged"]
     figures.alarms.append("Traceback")
     assert report.faults(figures) == "stream 7: text 3 is damaged\nlog: Traceback"
-    assert "1 streams with a fault" in report.markdown(figures)
+    assert "1 streams corrupted" in report.markdown(figures)

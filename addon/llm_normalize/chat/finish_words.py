@@ -1,9 +1,8 @@
-"""What providers call the end of an answer: OpenAI's word for it, or a failure.
+"""Providers' finish reasons: OpenAI's word for each, or a failure.
 
-A word of the table means what stands there. Any other counts by its sense: one that
-sounds like a failure is none of OpenAI's words, and the fix `finish-error` sends an error
-with it; one that speaks of a limit, a filter or a tool means that; what nobody knows ends
-a text like `stop`.
+A table translates known words. Any other word is judged by its sense: if it sounds like a
+failure, the fix `finish-error` sends an error with it; if it names a limit, a filter or a
+tool, it means that; an unknown word means `stop`.
 """
 
 import functools
@@ -45,7 +44,7 @@ _MEANT[""] = ""
 _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _GAPS = re.compile(r"[\s_-]+")
 _ENUM = re.compile("^finish_?reason[_.]")
-# Short words count at the begin of a word alone: `generated`, `default`, `skill`.
+# Short words count only at the start of a word: `generated`, `default`, `skill`.
 _SOUNDS_FAILED = re.compile(
     r"error|fail|exception|overload|unavailable|malformed|invalid|crash|denied|reject"
     r"|unauthori[sz]ed|forbidden|quota|busy|network|connection|internal|unexpected|refused"
@@ -84,7 +83,7 @@ def meaning(given: Json) -> str:
     """Return OpenAI's word for a finish reason; empty for none, `FAILED` for a failure."""
     if not given:
         return ""
-    if isinstance(given, str) and len(given) <= _SHORT:  # it is asked for many times
+    if isinstance(given, str) and len(given) <= _SHORT:  # the same few words recur
         return _meaning_of(given)
     return _meaning(_word(_given_word(given)))
 
@@ -98,14 +97,14 @@ def _meaning(word: str) -> str:
     head, _, detail = word.partition(":")
     head = head.strip("_")
     known = _MEANT.get(_ENUM.sub("", head))
-    # Behind the name of a stop sequence stands the sequence, which may be any text.
+    # The name of a stop sequence is followed by the sequence, which may be any text.
     if known == "stop" and not _HAS_SEQUENCE(head) and _SOUNDS_FAILED.search(detail):
         return FAILED
     return _sense(word) if known is None else known
 
 
 def _sense(word: str) -> str:
-    """Return what a *word* that is not in the table means, its detail with it."""
+    """Return the meaning of a *word* with its detail that is not in the table."""
     is_over = _OVER.search(word) and not _ROOM.search(word)
     if is_over or _SOUNDS_FAILED.search(word):
         return FAILED
@@ -114,7 +113,7 @@ def _sense(word: str) -> str:
 
 
 def finish_word(given: Json) -> str:
-    """Return the provider's word, of a long one the begin."""
+    """Return the provider's word, truncated if long."""
     return str(_given_word(given))[:_LONG]
 
 
@@ -123,7 +122,7 @@ _SHORT = 40
 
 
 def _given_word(given: Json) -> Json:
-    """Return the word in *given*: it may lie in an object, or in a list."""
+    """Return the word in *given*, which may be an object or a list."""
     if isinstance(given, dict):
         return given.get("type") or given.get("reason") or given
     if isinstance(given, list) and len(given) == 1:
@@ -132,13 +131,13 @@ def _given_word(given: Json) -> Json:
 
 
 def _word(given: Json) -> str:
-    """Return a word as `_WORDS` spells it, with its detail; JSON where it is no word."""
+    """Return a word as `_WORDS` spells it, with its detail; JSON if it is not a word."""
     text = dumps(given).decode() if isinstance(given, dict | list) else str(given)
     return _GAPS.sub("_", _HUMP.sub("_", text.strip())).lower()
 
 
 def finishes(choice: Chunk) -> bool:
-    """Tell whether *choice* has a finish reason, and no word for none."""
+    """Tell whether *choice* has a finish reason that is not a word for none."""
     reason = choice.get("finish_reason")
     return isinstance(reason, str) and (reason in OWN or bool(meaning(reason)))
 
@@ -149,13 +148,13 @@ def finished_of(chunk: Chunk) -> set[int]:
 
 
 def is_bare_finish(chunk: Chunk) -> bool:
-    """Tell whether *chunk* brings nothing but finish reasons."""
+    """Tell whether *chunk* has nothing but finish reasons."""
     return len(finished_of(chunk)) == len(chunk.get("choices") or ()) and not any(
         choice.get("delta") for choice in choices(chunk)
     )
 
 
 def rest_of(choice: Chunk) -> Chunk:
-    """Return what *choice* says beside its reason and its delta."""
+    """Return the fields of *choice* other than its index, delta and reason."""
     frame = ("index", "delta", "finish_reason")
     return {k: v for k, v in choice.items() if k not in frame and v is not None}

@@ -1,20 +1,22 @@
-"""Texts of a stream that grow: each delta holds all so far, and maybe more.
+"""Cumulative texts: each delta of a stream repeats all text so far, and may continue it.
 
-Nobody can tell that from one delta: "ha" and "haha" may be both meant. Proof is three deltas
-in a row, each the whole one before and more, the last of them on top of 16 characters of
-which five differ: no ordinary text does that. By then they have been sent.
+One delta does not prove that: "ha" and "haha" may both be intended. Three consecutive
+deltas prove it: each starts with the previous delta and is longer. The last one extends
+at least 16 characters, five of them distinct: no ordinary text does that. By then they
+have been sent.
 
-So it is remembered of a place (host, port, model, client), of text and of reasoning each,
-if no delta of it was anything else. Such a text is repaired from its first delta on:
+So the addon remembers it per host, port, model and client, for content and for reasoning
+separately, unless another delta of that text did not fit. From then on, such a text is
+repaired from its first delta on:
 
-* What repeats a text of that length is cut at once.
-* What repeats less may still be chance: it waits for the next delta, or a moment
-  (`Fix.waiting`), and is taken for growth then.
-* A delta that does not begin with all so far says the contrary, and so do very many that
-  may all be chance. The place is forgotten, and all that has waited is sent as received, before that delta.
+* A delta that repeats at least that much text is cut at once.
+* A delta that repeats less may do so by chance: it is held for the next delta, for at
+  most 100 ms (`Fix.waiting`), and then counts as a repetition.
+* A delta that does not start with the accumulated text disproves it, and so do very many
+  short ones. The addon forgets the entry, and sends all held deltas as received first.
 
-Arguments of calls need no memory: where no object may follow, the second fragment tells
-(`repeated_arguments`).
+Arguments of calls need no memory: where no object may follow another, the second
+fragment proves it (`repeated_arguments`).
 """
 
 from collections import OrderedDict
@@ -24,18 +26,18 @@ from dataclasses import dataclass, replace
 from ..wire.json_text import frozen
 from .chunks.chunk import Chunk, deltas, envelope_of
 
-_PROOF = 3  # deltas in a row that begin with the whole one before them
-_LENGTH = 16  # characters of the last of those
-_LETTERS = 5  # different ones: a growing line of dashes or blanks proves nothing
-_MOST = 8  # choices that are watched
-_DOUBTS = 2  # deltas of a choice that are anything else: it does not tell all again
-_WAITING = 64  # deltas of a text that wait: more are no text that grows
+_PROOF = 3  # consecutive deltas that start with the previous delta
+_LENGTH = 16  # characters that the last of those extends
+_LETTERS = 5  # distinct ones: a growing line of dashes or blanks proves nothing
+_MAX_TEXTS = 8  # texts that are watched
+_DOUBTS = 2  # deltas that do not fit, after which a text is not cumulative
+_MAX_HELD = 64  # deltas of a text that are held: more disprove it
 _PLACES = 256
 KINDS = ("content", "reasoning")
 
 
 class ProvedGrowth:
-    """Where texts have been proved to grow; the place asked for longest ago goes first.
+    """Where texts have been proved cumulative; the least recently used place goes first.
 
     Args:
         most: How many places are remembered.
@@ -46,7 +48,7 @@ class ProvedGrowth:
         self._most = most
 
     def kinds(self, place: Hashable) -> set[str]:
-        """Return the kinds of text that have been proved to grow at *place*."""
+        """Return the kinds of text that have been proved cumulative at *place*."""
         if not self._proved:
             return set()  # nearly always
         found = {kind for kind in KINDS if (place, kind) in self._proved}
@@ -55,30 +57,30 @@ class ProvedGrowth:
         return found
 
     def add(self, place: Hashable) -> None:
-        """Remember that texts grow at *place*."""
+        """Remember that texts are cumulative at *place*."""
         self._proved[place] = None
         if len(self._proved) > self._most:
             self._proved.popitem(last=False)
 
     def forget(self, place: Hashable) -> None:
-        """Remember nothing of *place*."""
+        """Forget *place*."""
         self._proved.pop(place, None)
 
 
 class Growth:
-    """What is known of the growth of one answer's texts, by their kind.
+    """Which kinds of text are known to be cumulative in one answer.
 
-    What other answers prove meanwhile is not known.
+    What other answers prove meanwhile does not count.
 
     Args:
-        proved: What is remembered of all places.
-        place: Where the answer comes from; nothing is remembered of None.
+        proved: The places where texts have been proved cumulative.
+        place: Where the answer comes from; None is never remembered.
     """
 
     def __init__(self, proved: ProvedGrowth, place: Hashable = None) -> None:
         self.place = place
         self.known = set[str]() if place is None else proved.kinds(place)
-        """The kinds of text that have been proved to grow."""
+        """The kinds of text that have been proved cumulative."""
         self._proved = proved
 
     def come_from(self, place: Hashable) -> None:
@@ -86,32 +88,32 @@ class Growth:
         self.place, self.known = place, self._proved.kinds(place)
 
     def add(self, kind: str) -> None:
-        """Remember that texts of a *kind* grow here."""
+        """Remember that texts of a *kind* are cumulative here."""
         if self.place is not None:
             self.known.add(kind)
             self._proved.add((self.place, kind))
 
     def forget(self, kind: str) -> None:
-        """Remember nothing of texts of a *kind* here."""
+        """Forget that texts of a *kind* are cumulative here."""
         self.known.discard(kind)
         self._proved.forget((self.place, kind))
 
 
 NO_GROWTH = Growth(ProvedGrowth(0), None)
-"""Nothing is remembered."""
+"""Remembers nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What is known of one text.
+    """The state of one text.
 
     Attributes:
         last: The last delta.
-        times: How often in a row it grew.
-        doubts: How often not.
-        is_known: Whether texts have been proved to grow here before.
-        held: What waits: deltas that may be chance.
-        sent: How many characters of the last delta have been sent, where it is known.
+        times: How many consecutive deltas extended the previous one.
+        doubts: How many did not.
+        is_known: Whether texts have been proved cumulative here before.
+        held: Held deltas, which may repeat text by chance.
+        sent: How many characters of the last delta have been sent, if `is_known`.
     """
 
     last: str = ""
@@ -127,25 +129,25 @@ type _At = tuple[int, str]
 
 
 class GrowingTexts:
-    """The texts of a stream, as far as they may grow.
+    """The texts of a stream that may be cumulative.
 
     Args:
-        growth: What is known of where they come from.
-        kind: What they are: text grows by itself, and so does reasoning.
+        growth: What is known about their place.
+        kind: Their kind: content and reasoning are judged separately.
     """
 
     def __init__(self, growth: Growth, kind: str) -> None:
         self._growth, self._kind = growth, kind
-        self._texts: dict[_At, _Text | None] = {}  # None once it is clear
-        self._before = (-1, self._texts)  # an event's number, and what was known then
-        self._frame: Chunk = {}  # of the chunk whose text waits
+        self._texts: dict[_At, _Text | None] = {}  # None once it is not cumulative
+        self._before = (-1, self._texts)  # an event's number, and the state before it
+        self._frame: Chunk = {}  # of the chunk whose text is held
 
     @property
     def state(self) -> object:
-        """What decides on the next deltas, to be compared later.
+        """The state that determines how the next deltas are sent, to be compared later.
 
-        A text that has not grown so far counts as one that never will: the same is sent of
-        it. Until all `are_clear`, their words decide, too.
+        A text that has not been repeated so far counts as one that never is: both are
+        sent alike. Until all `are_clear`, their words matter, too.
         """
         growing = [
             (at, each)
@@ -156,16 +158,16 @@ class GrowingTexts:
 
     @property
     def are_clear(self) -> bool:
-        """Whether no text may turn out to grow."""
+        """Whether no text may still turn out to be cumulative."""
         return bool(self._texts) and not any(self._texts.values())
 
     @property
     def waiting(self) -> object:
-        """Which texts wait, to be compared; None if none does."""
+        """Which texts are held, to be compared; None if none is."""
         return [at for at, each in self._texts.items() if each and each.held] or None
 
     def cut(self, chunk: Chunk, keys: Iterable[str], n: int) -> bool:
-        """Leave what is new under *keys* in the deltas of *chunk*, which event *n* has.
+        """Leave only new text under *keys* in the deltas of *chunk*, from event *n*.
 
         Returns:
             Whether anything was cut off.
@@ -183,7 +185,7 @@ class GrowingTexts:
         return changed
 
     def release(self, indexes: set[int] | None) -> list[Chunk]:
-        """Return chunks with what waits of the choices *indexes*, or of all."""
+        """Return chunks with the held text of the choices *indexes*, or of all."""
         choices = [
             {"index": at, "delta": {key: text}, "finish_reason": None}
             for at, key, text in self.end(indexes)
@@ -191,9 +193,9 @@ class GrowingTexts:
         return [{**self._frame, "choices": [choice]} for choice in choices]
 
     def read(self, index: int, key: str, text: str, n: int) -> str:
-        """Return what is new of a *text* under *key* of choice *index*, in event *n*."""
+        """Return the new part of *text* under *key* of choice *index*, in event *n*."""
         at = index, key
-        if at not in self._texts and len(self._texts) >= _MOST:
+        if at not in self._texts and len(self._texts) >= _MAX_TEXTS:
             return text
         known = self._texts.get(at, _Text(is_known=self._kind in self._growth.known))
         if known is None:
@@ -207,7 +209,7 @@ class GrowingTexts:
         return sent
 
     def _new(self, known: _Text, text: str) -> tuple[str, _Text | None]:
-        """Return what is sent of a *text* where none has been proved to grow."""
+        """Return what to send of a *text* where none has been proved cumulative."""
         last = known.last
         grew = bool(last) and len(text) > len(last) and text.startswith(last)
         is_again = known.times >= _PROOF and text == last
@@ -221,9 +223,9 @@ class GrowingTexts:
         return text[len(last) :], now
 
     def _repeated(self, known: _Text, text: str) -> tuple[str, _Text | None]:
-        """Return what is sent of a *text* where others have been proved to grow."""
+        """Return what to send of a *text* where others have been proved cumulative."""
         last = known.last
-        if not text.startswith(last) or len(known.held) >= _WAITING:
+        if not text.startswith(last) or len(known.held) >= _MAX_HELD:
             self._growth.forget(self._kind)
             return "".join(known.held) + text, None
         if last and not _is_telling(last):
@@ -231,7 +233,7 @@ class GrowingTexts:
         return text[known.sent :], replace(known, last=text, held=(), sent=len(text))
 
     def end(self, indexes: set[int] | None) -> list[tuple[int, str, str]]:
-        """Return (choice, key, text) of what waits of the choices *indexes*, or of all."""
+        """Return (choice, key, text) of held text: of the choices *indexes*, or of all."""
         found = []
         for at, each in self._texts.items():
             if each and each.held and (indexes is None or at[0] in indexes):
@@ -240,11 +242,11 @@ class GrowingTexts:
         return [each for each in found if each[2]]
 
     def undo(self, n: int) -> None:
-        """Know what was known before event *n*, which passes as received."""
+        """Restore the state before event *n*, which is sent as received."""
         if self._before[0] == n:
             self._texts = dict(self._before[1])
 
 
 def _is_telling(text: str) -> bool:
-    """Tell whether no ordinary text begins with *text* again."""
+    """Tell whether *text* is so long that no ordinary text repeats it by chance."""
     return len(text) >= _LENGTH and len(set(text)) >= _LETTERS

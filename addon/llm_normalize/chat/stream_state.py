@@ -1,6 +1,6 @@
-"""What the request asked for, and what the stream has sent so far.
+"""What the chat request asked for, and what has been sent to the client so far.
 
-The pipeline keeps both; fixes only read them.
+The pipeline updates both; fixes only read them.
 """
 
 import hashlib
@@ -31,30 +31,30 @@ from .tool_calls.sent_call import Call, brief
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _SHARED = {"id": str, "created": int, "model": str}
-_STORED = 256 * 1024  # characters of arguments of the first call; of the second, half
-_OWN = ("id", "time", "declared")  # what `Asked` has of one exchange alone
-MANY = 1024
-"""Choices of a stream, and calls of a stream, that are distinguished."""
+_STORED = 256 * 1024  # characters of arguments of the first call; the second gets half
+_OWN = ("id", "time", "declared")  # fields of `Asked` that belong to one exchange
+MAX_TRACKED = 1024
+"""Choices and calls of one stream that are tracked, each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a chat/completions request asked for.
+    """What the chat request asked for.
 
     Attributes:
         stream: `stream: true`.
         usage: `stream_options.include_usage: true`.
-        tools: The request offers tools (or legacy functions).
+        tools: The request declares tools (or legacy functions).
         forced_tool: `tool_choice` names a function; OpenAI itself then ends with `stop`.
-        model: The model asked for, maybe empty.
+        model: The requested model, possibly empty.
         n: How many choices.
-        id: Names the exchange of request and answer, for ids that have to be made up.
+        id: Identifies the exchange of request and answer, for generated ids.
         time: When it took place, in seconds since 1970.
-        strict: Only fields that OpenAI defines are wanted (`normalize_strict`).
-        is_mapped: Another model than that was sent (`normalize_models`).
+        strict: Only fields that OpenAI defines are sent (`normalize_strict`).
+        is_mapped: The provider got another model name (`normalize_models`).
         declared: The tools that the request declares, by name.
-        legacy: It declares functions, the form of 2023: their calls have it, too.
-        growth: What is known of where the answer comes from.
+        legacy: It declares `functions`, the form of 2023; calls then have that form, too.
+        growth: Which texts are known to be cumulative at the provider.
     """
 
     stream: bool = False
@@ -81,13 +81,15 @@ class Asked:
         strict: bool = False,
         growth: Growth = NO_GROWTH,
     ) -> Self:
-        """Return what the request's *body* asks. Never raises: no JSON asks nothing.
+        """Return what the request's *body* asks for.
+
+        Never raises: a body that is not JSON yields the defaults.
 
         Args:
             body: The body.
-            exchange: Its `id`, which no body has, nor what follows.
+            exchange: Its `id`; this and the following are not in the body.
             time: When it took place.
-            strict: Whether only fields that OpenAI defines are wanted.
+            strict: Whether only fields that OpenAI defines are sent.
             growth: What is known of where the answer comes from.
         """
         try:
@@ -118,12 +120,12 @@ class Asked:
 
     @property
     def form(self) -> Hashable:
-        """What was asked, whichever exchange it is: all of it but `id` and `time`."""
-        tools = self.declared  # whose schemas are large, and are not compared
+        """What was asked, independent of the exchange: everything but `id` and `time`."""
+        tools = self.declared  # its schemas are large, and are not compared
         return *_form(self), tools.names, tools.bare
 
     def make_id(self, prefix: str, *place: int) -> str:
-        """Return an id that no other exchange has, always the same for one *place*."""
+        """Return an id that is unique to the exchange, and the same for each *place*."""
         name = " ".join([self.id, *map(str, place)])
         return prefix + hashlib.sha256(name.encode()).hexdigest()[:24]
 
@@ -142,7 +144,7 @@ def _read(body: bytes) -> Json:
         try:
             return loads(body)
         except RepeatedKeyError:
-            # The last one counts, as elsewhere; that number stays a text.
+            # The last value counts, as elsewhere; that number stays text.
             return json.loads(body, parse_int=_integer)
 
 
@@ -161,12 +163,12 @@ class ChoiceSeen:
     role: bool = False
     finished: bool = False
     legacy_call: bool = False
-    has_legacy: bool = False  # a part of one was sent, with a name or without
+    has_legacy: bool = False  # part of a legacy call was sent, with a name or without
     calls: dict[int, Call] = field(default_factory=dict)
 
     @property
     def has_call(self) -> bool:
-        """Whether anything of a call was sent, with a name or without."""
+        """Whether any part of a call was sent, with a name or without."""
         return bool(self.calls) or self.has_legacy
 
     @property
@@ -185,41 +187,41 @@ def _state_of(index: int, seen: ChoiceSeen) -> object:
 
 
 class Seen:
-    """What the client has been sent so far, after all repairs."""
+    """What has been sent to the client so far, after all repairs."""
 
     def __init__(self) -> None:
         self.choices: dict[int, ChoiceSeen] = {}
         self.envelope: Chunk = {}
         """`id`, `created` and `model`, as the first chunk that had them."""
         self.unnamed: frozenset[int] = frozenset()
-        """Choices with fragments of calls that wait for a name; a fix holds them."""
+        """Choices with call fragments without a name, which a fix holds."""
         self.error = False
         self.has_choices = False
-        """Whether a chunk with choices was received: no answer stands at the top then."""
+        """Whether a chunk with choices was received: no answer is at the top level then."""
         self.is_value = False
-        """Whether the event at hand stood without a field name, as a body does."""
+        """Whether the current event had no field name, like a body."""
         self.n = 0
-        """The number of the event at hand."""
+        """The number of the current event."""
         self.tokens: Tokens = (None, None)
-        """What the last usage counted."""
+        """The token counts of the last usage."""
         self._calls = 0
 
     @property
     def size(self) -> int:
-        """How many choices and calls there are."""
+        """The number of choices and calls."""
         return len(self.choices) + self._calls
 
     @property
     def state(self) -> object:
-        """What decides on the next chunk, unless it opens or repeats a call.
+        """What determines how the next chunk is repaired, to be compared later.
 
-        What the calls have sent so far counts then, too. To be compared later.
+        If that opens or repeats a call, what the calls have sent so far matters, too.
         """
         states = [_state_of(index, seen) for index, seen in self.choices.items()]
         return tuple(self.envelope.items()), self.error, self.has_choices, states
 
     def add_arguments(self, index: int, call: int, arguments: str) -> None:
-        """Record what a call that has been opened says in a chunk that is not read."""
+        """Record the arguments of an opened call in a chunk that is not parsed."""
         opened = self.choice(index).calls.get(call)
         if opened is not None:
             opened.add(arguments)
@@ -238,7 +240,7 @@ class Seen:
         for index, choice, delta in deltas(chunk):
             seen = self.choices.get(index)
             if seen is None:
-                if len(self.choices) >= MANY:
+                if len(self.choices) >= MAX_TRACKED:
                     continue
                 seen = self.choices[index] = ChoiceSeen()
             seen.role = seen.role or bool(delta.get("role"))
@@ -258,7 +260,7 @@ class Seen:
             value = chunk.get(key)
             if not isinstance(value, kind) or not value:
                 continue
-            # A long text would be written into each chunk to come.
+            # A long text would be written into each later chunk.
             if not isinstance(value, str) or len(value) <= LONG:
                 self.envelope.setdefault(key, value)
 
@@ -271,7 +273,7 @@ class Seen:
             rest = opened.name and name and opened.rest_of_name(name, NONE)
             opened.more += rest if rest and len(opened.more) < LONG else ""
             opened.name = opened.name or brief(name)
-        elif self._calls < MANY and (identity or name or function(call)):
+        elif self._calls < MAX_TRACKED and (identity or name or function(call)):
             self._calls += 1
             room = _STORED // self._calls
             opened = seen.calls[index_of(call)] = Call(identity, name, room=room)

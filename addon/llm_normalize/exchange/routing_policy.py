@@ -1,7 +1,7 @@
 """Where requests go, and with what: routes, model names, keys, the gate, web origins.
 
-All of it is undone when the answer arrives, so that a flow shows what the client asked
-for, and no saved flow has a key.
+All changes are undone when the answer arrives, so that a flow shows what the client
+requested, and no saved flow has a key.
 """
 
 import logging
@@ -51,7 +51,7 @@ _OPENED = "llm_normalize_opened"
 
 @dataclass
 class Routing:
-    """What is done to requests, and undone.
+    """What is changed in requests, and undone.
 
     Attributes:
         routes: Where requests go instead.
@@ -99,7 +99,7 @@ class Routing:
         return self.routes.has(host, port)
 
     def connect(self, flow: http.HTTPFlow) -> None:
-        """Do not connect to a host that has a route: nothing is asked of it.
+        """Do not connect to a host that has a route: requests go elsewhere.
 
         mitmproxy connects early unless there is an answer to CONNECT
         (mitmproxy/proxy/layers/http/__init__.py, `handle_connect_regular`).
@@ -122,7 +122,7 @@ class Routing:
         return True
 
     def start_tls(self, data: tls.TlsData) -> None:
-        """Have a server that has a key prove the name that the key is for."""
+        """Require a server with a key to prove the host name that the key is for."""
         assert isinstance(data.conn, connection.Server)
         host, port, *_ = data.conn.address or ("", 0)
         if self.keys.secret(host, port) is not None:
@@ -130,13 +130,13 @@ class Routing:
 
     # -- a request -------------------------------------------------------------------
 
-    def answers(self, exchange: Exchange) -> bool:
-        """Let a request in, and send it where it is to go; tell whether it is answered.
+    def handle_request(self, exchange: Exchange) -> bool:
+        """Check the gate and apply the route; tell whether the proxy answered itself.
 
-        Nobody comes through a gate that has a bug.
+        If this code raises, the request is refused.
         """
         try:
-            return self._answers(exchange)
+            return self._handle_request(exchange)
         except Exception:
             logger.exception("normalize: a request cannot be let in")
             exchange.flow.response = refusal(
@@ -144,7 +144,7 @@ class Routing:
             )
             return True
 
-    def _answers(self, exchange: Exchange) -> bool:
+    def _handle_request(self, exchange: Exchange) -> bool:
         flow = exchange.flow
         request = flow.request
         target = self._target(request)
@@ -152,7 +152,7 @@ class Routing:
             self.routes.by_model(*place) for place in _places(request)
         )
         if target is None and getattr(flow.client_conn, _OPENED, False):
-            # It was opened for a route: TLS is what its client wants all the same.
+            # Its TLS was opened for a route: the client still expects TLS.
             request.scheme = "https"
         if not (exchange.is_selected or target is not None or by_model):
             return False
@@ -164,23 +164,23 @@ class Routing:
             flow.response = answer
             return True
         if exchange.endpoint is not None:
-            _ = exchange.client  # a key of the proxy's may take the place of its key
+            _ = exchange.client  # a key of the proxy may replace the client's key
         exchange.is_let_in = self.gate is not None
         if target is not None:
             exchange.route = Routed.send(request, target)
-        # One that mitmproxy streams is sent before its model is known.
+        # A request that mitmproxy streams is sent before its model is known.
         exchange.waits_for_model = by_model and not request.stream
         return False
 
     def _own_answer(
         self, exchange: Exchange, target: Target | None, *, by_model: bool
     ) -> http.Response | None:
-        """Return what the proxy answers itself; None to what it sends on.
+        """Return the proxy's own answer; None if the request is forwarded.
 
         Args:
             exchange: The exchange.
             target: Where its request goes, if it has a route.
-            by_model: Whether its model may give it another.
+            by_model: Whether its model may select a route.
         """
         flow, request = exchange.flow, exchange.flow.request
         is_routed = target is not None or by_model
@@ -207,14 +207,14 @@ class Routing:
         return None
 
     def _target(self, request: http.Request, *models: str) -> Target | None:
-        """Return where *request* goes, None if that is where its client sent it."""
+        """Return where *request* is routed; None if it goes where its client sent it."""
         if not self.routes.routes:
             return None
         found = (self.routes.target(*place, *models) for place in _places(request))
         return next(filter(None, found), None)
 
     def _send_by_model(self, exchange: Exchange, content: bytes) -> None:
-        """Send a request where its model is served, whose name is known by now."""
+        """Route a request by its model, whose name is known now."""
         request, asked = exchange.flow.request, model_in(content) or ""
         exchange.waits_for_model = False
         names = filter(None, (asked, self.models.sent(asked)))
@@ -228,7 +228,7 @@ class Routing:
             exchange.route = Routed.send(request, target)
 
     def _unknown(self, request: http.Request) -> http.Response:
-        """Return what a native provider has for anything but a chat completion."""
+        """Return the answer to a request that a native provider does not serve."""
         if not is_list(request):
             return not_found(request)
         body = b'{"object":"list","data":[]}'
@@ -237,7 +237,7 @@ class Routing:
         return http.Response.make(200, body, {"content-type": "application/json"})
 
     def _names(self, request: http.Request) -> list[tuple[str, str]]:
-        """Return the models that routes of the host of *request* name."""
+        """Return the models that routes for the host of *request* name."""
         places = _places(request)
         return [name for place in places for name in self.routes.names(*place)]
 
@@ -247,7 +247,7 @@ class Routing:
         return cors.origin_of(flow.request, self.origins)
 
     def send(self, exchange: Exchange) -> None:
-        """Name the model that is sent, and put the key on: the request is sent after this."""
+        """Set the model and the key; the request is sent after this."""
         flow = exchange.flow
         if flow.response is not None or not exchange.is_selected:
             return
@@ -261,7 +261,7 @@ class Routing:
             )
             flow.response = refusal(500, "The proxy failed at this request.", None)
         if flow.response is not None:
-            exchange.adapted = None  # it is not sent
+            exchange.adapted = None  # the request is not sent
             if exchange.translated is None:  # else its answer is translated
                 put_in_protocol(exchange, flow.response)
 
@@ -284,7 +284,7 @@ class Routing:
                 self._send_by_model(exchange, content)
         except ValueError as error:
             secret = self.keys.secret(request.host, request.port)
-            # Nobody knows what would go there.
+            # Its content, and so its destination, is unknown.
             if exchange.route or waits or secret or self.gate:
                 status = 413 if isinstance(error, LargeBodyError) else 400
                 message = f"The body of the request is not read: {error}."
@@ -294,7 +294,7 @@ class Routing:
         is_ours = exchange.is_selected or exchange.is_let_in
         if flow.response is not None or not is_ours:
             return
-        if self.translations.answers(exchange, content):
+        if self.translations.handle_request(exchange, content):
             return
         routed = exchange.route
         secret = self.keys.secret(request.host, request.port)
@@ -306,12 +306,12 @@ class Routing:
                 flow.response = refusal(400, str(error), None)
                 return
         if exchange.is_let_in:
-            request.trailers = None  # the token may be there, too
+            request.trailers = None  # they may hold the token, too
         if secret is not None and (self.gate is None or exchange.is_let_in):
             self._put_key(exchange, secret)
 
     def _rename(self, exchange: Exchange, content: bytes) -> None:
-        """Name the model that is sent; *content* is the body of the request."""
+        """Set the model name that is sent; *content* is the body of the request."""
         request = exchange.flow.request
         if exchange.translated is not None:
             content = content_of(request)
@@ -323,7 +323,7 @@ class Routing:
             request.content, exchange.mapped_model = renamed  # and its length
 
     def _put_key(self, exchange: Exchange, secret: Secret) -> None:
-        """Put a key on, unless a page of the web would use it, or anybody could read it."""
+        """Add the key, unless a web page would use it, or anybody could read it."""
         flow = exchange.flow
         request = flow.request
         is_other = exchange.is_native or exchange.endpoint is not None
@@ -368,9 +368,9 @@ class Routing:
     # -- its answer ------------------------------------------------------------------
 
     def answered(self, exchange: Exchange) -> None:
-        """Take the key off, and let a page read the answer.
+        """Remove the key, and let a web page read the answer.
 
-        The key stays until the end where another request may have to be made for it.
+        The key stays until the end if the request may have to be sent again.
         """
         flow, key = exchange.flow, exchange.key
         is_good = flow.response is not None and flow.response.status_code == _OK
@@ -382,13 +382,13 @@ class Routing:
             self.grant(flow, flow.response)
 
     def grant(self, flow: http.HTTPFlow, response: http.Response) -> None:
-        """Let the page that asked read *response*, if it may."""
+        """Let the requesting web page read *response*, if its origin is allowed."""
         origin = self._origin(flow)
         if origin is not None:
             cors.grant(response, origin)
 
     def end(self, exchange: Exchange) -> None:
-        """Let a flow that is over show what the client has asked for."""
+        """Make a finished flow show what the client requested."""
         self.translations.end(exchange)
         self.answered(exchange)  # an answer of our own had no headers before
         if exchange.key is not None:
@@ -407,7 +407,7 @@ class Routing:
             self._list(flow)
 
     def _list(self, flow: http.HTTPFlow) -> None:
-        """Add the names that may be asked for to a list of models."""
+        """Add the model names that clients may request to a list of models."""
         response = flow.response
         if response is None or not response.raw_content:
             return
@@ -426,10 +426,10 @@ class Routing:
             response.content = listed
 
     def done(self, exchanges: Iterable[Exchange]) -> None:
-        """Take off all keys: mitmproxy saves flows that are under way, too.
+        """Remove all keys: mitmproxy also saves unfinished flows.
 
         Args:
-            exchanges: Those that are open.
+            exchanges: The open exchanges.
         """
         for exchange in exchanges:
             if exchange.key is not None:
@@ -439,17 +439,17 @@ class Routing:
 
 
 def _places(request: http.Request) -> list[tuple[str, int]]:
-    """Return by which names a route may know the host of *request*, with its port."""
+    """Return the host names that a route may list for *request*, each with its port."""
     return [(host, request.port) for host in (request.host, named_host(request))]
 
 
 def _is_asked(exchange: Exchange) -> bool:
-    """Tell whether a request asks for what a provider of chat alone can answer."""
+    """Tell whether a provider that serves only chat completions can answer a request."""
     return is_asked(exchange.flow.request) or exchange.endpoint is not None
 
 
 def _may_answer(flow: http.HTTPFlow) -> bool:
-    """Tell whether the proxy may answer in the place of a host without a route."""
+    """Tell whether the proxy may answer for a host without a route."""
     return (
         is_reverse(flow.client_conn.proxy_mode)
         and ctx.options.normalize_mode == "repair"

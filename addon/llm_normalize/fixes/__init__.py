@@ -1,34 +1,34 @@
 """All fixes, in the order in which they act on an event.
 
-The order is argued here and nowhere else; a fix knows nothing of its neighbours.
+This is the only place that justifies the order; a fix knows nothing of the others.
 
-1. Framing comes first: what is not framed as data cannot be read. Data gets its name,
-   loses an inner stream's names, and is one line before it is parted; an event's name
-   marks an error before it is dropped. What nobody understands after all of this is an
-   error if it has words, else nothing.
-2. Shape: choices with an index and a delta, which all that follows looks for, and no
-   error among them. A message is kept, to be compared with the next, before it becomes
-   chunks. Usage stands at the top before a chunk without choices is judged.
-3. The envelope, after the chunks that do not count are gone: what the first one says
-   holds for all. A time is converted before it is missed.
-4. Deltas: roles, then what says nothing, since what follows asks whether a delta says
-   anything; content is text before it is compared, optional repairs take out
-   of it what is none; reasoning has its name before it is compared, and parted from text.
-5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
-   that the order comes out as head, arguments, finish.
-6. A legacy call is a tool call before text and reasoning are parted from those.
-   A fragment of a tool call is alone of its call, and has its form, an index and its
-   name, which loses its wrapping once it is complete, before anything can say whether it
-   opens a call. Calls are counted as they are sent, those that waited for a name too; each
-   gets the id of its call before repeated calls are recognised by it. Those go before a
-   repeated head loses its id. Arguments are compared when all of this is gone. Null
-   content stays beside a call, so it waits until calls that say nothing
-   are gone. A head is complete before it is split.
-7. A finish reason is checked against the calls once all of its chunk's calls are known.
-8. Figures, then what rides on other repairs: null fields, unknown fields, openings of
-   which all of this left the role alone, and events left empty.
-9. Bodies and errors have fixes of their own. Those of a stream's ending act at the moments
-   that they name, wherever they stand here; `repair/body.py` finds that of an error's
+1. Framing comes first: an event that is not framed as data cannot be read. Data gets its
+   field name, loses the field names of a nested stream, and is joined into one line
+   before it is split; an event name marks an error before it is dropped. An event that
+   is still not understood becomes an error if it is plain words, else a bare newline.
+2. Shape: choices with an index and a delta, which all later fixes expect, and no error
+   among them. A message is recorded, to be compared with the next one, before it becomes
+   chunks. Usage is moved to the top level before a chunk without choices is judged.
+3. The envelope, after irrelevant chunks have been dropped: the values of the first chunk
+   apply to all. A time is converted before it counts as missing.
+4. Deltas: roles, then empty fields, because later fixes check whether a delta has
+   content. Content becomes text before it is compared; optional repairs take calls and
+   reasoning out of it. Reasoning is renamed before it is compared, and split from text.
+5. The finish reason gets OpenAI's word and leaves its delta before a tool call is split,
+   so that the order is head, arguments, finish.
+6. A legacy call becomes a tool call before text and reasoning are split from calls.
+   A fragment of a tool call gets its form, an index, its name (without wrapping, once it
+   is complete) and an event of its own before other fixes decide whether it opens a call.
+   Calls are counted as they are sent, including those held for a name; each gets the id
+   of its call before repeated calls are recognised by it. Repeated calls are dropped
+   before a repeated head loses its id. Arguments are compared after that. Null content
+   is valid beside a call, so it is judged after empty calls have been dropped. A head is
+   complete before it is split.
+7. A finish reason is checked against the calls once all calls of its chunk are known.
+8. Usage, then the fixes that act only on changed chunks: null fields, unknown fields,
+   openings of which only the role is left, and empty events.
+9. Bodies and errors have fixes of their own. Fixes of a stream's ending act at the hooks
+   that they name, whatever their place here; `repair/body.py` finds the fix of an error's
    status by its name.
 """
 
@@ -240,7 +240,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     ToolCallWhole,
     FunctionCallRepeated,
     FinishStopWithCalls,
-    # figures
+    # usage
     UsageMistyped,
     UsagePartial,
     LogprobsIncomplete,
@@ -264,7 +264,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     UsageRepeated,
     DoneMissing,
     DoneRepeated,
-    # answers in one piece
+    # bodies and errors
     StreamInBody,
     UsageMissing,
     ErrorStatus,
@@ -274,40 +274,40 @@ EVERY_FIX: tuple[type[Fix], ...] = (
 )
 
 FIXES = tuple(fix for fix in EVERY_FIX if not fix.optional)
-"""Those that are on unless `normalize_skip` names them."""
+"""The fixes that are on unless `normalize_skip` names them."""
 
 LEFT_ALONE: tuple[tuple[str, str], ...] = (
     (
-        "tool call as text in `content` (bare JSON; the forms of models by default)",
-        "an answer may show such text without meaning it (`normalize_also`).",
+        "tool call as text in `content` (bare JSON; models' own syntax by default)",
+        "an answer may quote such text without calling a tool (`normalize_also`).",
     ),
     (
         "`tool_call_generating: true` with an empty delta",
-        "the call itself never comes, and nothing is made up.",
+        "the call itself is never sent, and nothing is made up.",
     ),
     (
-        "`</think>` alone in `content`; `<think>` and harmony's marks by default",
-        "clients cut it out, and an answer may speak of the tag (`normalize_also`).",
+        "`</think>` alone in `content`; `<think>` and harmony's markers by default",
+        "clients remove it, and an answer may mention the tag (`normalize_also`).",
     ),
     (
-        "the first texts of a host's first stream that tells all again in each chunk",
-        "they have been sent before three of them prove it; one alone could be meant.",
+        "the first deltas of a host's first stream that repeats all text in each chunk",
+        "they have been sent before three of them prove it; one alone may be intended.",
     ),
     (
         "text after a finish reason that was sent",
-        "with usage asked for a finish is sent at once; the text is sent all the same.",
+        "if usage was requested, a finish is sent at once; the text is still sent.",
     ),
     (
         "a `model` that differs from the one asked for",
-        "it is more exact as a rule (`gpt-4-0613`); only placeholders are replaced.",
+        "it is usually more exact (`gpt-4-0613`); only placeholders are replaced.",
     ),
     (
         "a name in two parts (`get_`, `weather`), if the request declares no such tool",
-        "nobody can tell where it ends: the second part is sent as it was received.",
+        "its end is unknown: the second part is sent as it was received.",
     ),
     (
-        "an id that comes after its call's name",
-        "the opening fragment was sent with one that was made up; later ones are dropped.",
+        "an id that arrives after its call's name",
+        "the opening fragment was sent with a generated id; later ids are dropped.",
     ),
     (
         "`system_fingerprint: null`, missing `logprobs`",
@@ -315,11 +315,11 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "keys that OpenAI does not define (`provider`, `citations`, `x_groq`, …)",
-        "clients use them, and skip what they do not know; `normalize_strict` drops them.",
+        "clients use them, or ignore unknown ones; `normalize_strict` drops them.",
     ),
     (
-        "half a value in an event, the rest in the next one or nowhere",
-        "nobody can say what a half waits for: it becomes a newline, as the log shows.",
+        "half a value in an event, the rest in the next event or missing",
+        "the rest may never arrive: the half becomes a newline, as the log shows.",
     ),
     (
         "a stream without any event (200 and nothing else)",
@@ -331,7 +331,7 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "lines over 64 KiB",
-        "they are whole events, and a client's limit is its own.",
+        "they are complete events; clients that limit lines set that limit themselves.",
     ),
     (
         "a model that is only served as a stream, and refuses other requests",
@@ -339,11 +339,11 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "400 for a function that is DEGRADED",
-        "the status stays the provider's, though 503 would be nearer.",
+        "the provider's status stays, though 503 would fit better.",
     ),
     (
-        "`usage` that counts each chunk alone instead of all so far",
-        "nothing in the stream tells the two apart; the last figures count.",
+        "`usage` that counts each chunk alone instead of the total so far",
+        "nothing in the stream distinguishes the two; the last usage counts.",
     ),
 )
 """Shapes that stay as they are, and why."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from .log_file import LogFile
-from .record_line import Entry, Known, line
+from .record_line import Entry, PatchedPair, line
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class PairsLog:
         self.wanted = path
         self._file = LogFile(path, size, say)
         self._say = say
-        self._queue: SimpleQueue[Entry | Known] = SimpleQueue()
+        self._queue: SimpleQueue[Entry | PatchedPair] = SimpleQueue()
         # Each counter has one thread that writes it, so that none needs a lock.
         self._handed = 0  # bytes put into the queue, roughly
         self._taken = 0  # bytes taken out of it
@@ -78,7 +78,7 @@ class PairsLog:
         """Records that could not be written, so far."""
         return self._refused + self._failed
 
-    def write(self, entry: Entry | Known) -> None:
+    def write(self, entry: Entry | PatchedPair) -> None:
         """Hand *entry* over. Never waits, never raises."""
         weight = _weight(entry)
         if self._handed - self._taken + weight > _QUEUE_BYTES:
@@ -123,7 +123,7 @@ class PairsLog:
             batch.clear()  # it has keys of requests, and the next one may be long in coming
         self._file.close()
 
-    def _write(self, batch: Sequence[Entry | Known]) -> None:
+    def _write(self, batch: Sequence[Entry | PatchedPair]) -> None:
         self._file.let_go()
         # No stream can move while lines are made, so that is done by turns. Each of them
         # costs as much as several lines: the more have piled up, the fewer turns.
@@ -133,7 +133,7 @@ class PairsLog:
                 time.sleep(_BREATH_SECONDS)
             self._write_bite(batch[start : start + size])
 
-    def _write_bite(self, bite: Sequence[Entry | Known]) -> None:
+    def _write_bite(self, bite: Sequence[Entry | PatchedPair]) -> None:
         lines = []
         for entry in bite:
             try:
@@ -167,7 +167,7 @@ class PairsLog:
                 logger.exception("pairs log: cannot say that it cannot write")
 
 
-def _weight(entry: Entry | Known) -> int:
+def _weight(entry: Entry | PatchedPair) -> int:
     """Return how many bytes *entry* takes, roughly."""
     if isinstance(entry, tuple):
         return _WEIGHT + len(entry[3]) + len(entry[4])

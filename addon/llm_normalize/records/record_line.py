@@ -14,13 +14,13 @@ type Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record that is to be logged; blocks of a pair are the bytes they were.
+    """A record to be logged; the blocks of a pair are bytes, as received and sent.
 
     Attributes:
-        record: What the log's line tells.
-        secrets: Strings of the request that must not be there.
+        record: The content of the log line.
+        secrets: Strings of the request that must not appear in it.
         echo: Finds what an error repeats of the request.
-        is_error: Whether the answer's status says that it is one.
+        is_error: Whether the answer has an error status.
     """
 
     record: Record
@@ -30,19 +30,19 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Form:
-    """What all pairs have in common whose events one template knew, in one stream.
+class PatchedPairTemplate:
+    """Fields shared by all pairs that one template patched in one stream.
 
     Attributes:
         flow: The flow's id.
-        secrets: Strings of the request that must not be there.
+        secrets: Strings of the request that must not appear in them.
         fixes: Names of the fixes that change them.
         since: When the stream's headers arrived (`time.monotonic`).
-        before: The bytes around the one text that varies, as they come.
-        after: The bytes around it as they are sent.
-        observe: Whether they are only observed.
-        json_parts: The same as JSON spells it, made when the first of them is logged; empty
-            where something has to be masked.
+        before: The bytes around the one text that varies, as received.
+        after: The bytes around it, as sent.
+        observe: Whether the stream is only observed.
+        json_parts: The same encoded as JSON, made when the first pair is logged; empty if
+            something has to be masked.
     """
 
     flow: str
@@ -55,25 +55,24 @@ class Form:
     json_parts: tuple[str, ...] | None = None
 
 
-# Control characters, line ends and marks of direction that JSON may have as they are: a
-# terminal obeys them, and whoever reads lines takes some for one more.
+# Control characters, line ends and direction marks that JSON may contain unescaped:
+# terminals obey them, and line readers take some of them for line ends.
 _UNSEEN = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
-type Known = tuple[Form, int, float, bytes, bytes]
-"""The pair of an event that a template knew, in no more than a tuple.
+type PatchedPair = tuple[PatchedPairTemplate, int, float, bytes, bytes]
+"""The pair of an event that a template patched, as a plain tuple.
 
-What it has in common with others, its n, when it was sent (`time.monotonic`), its text before
-and after.
+The shared fields, its n, when it was sent (`time.monotonic`), its text before and after.
 """
 
 
-def line(entry: Entry | Known) -> bytes:
+def line(entry: Entry | PatchedPair) -> bytes:
     """Return *entry* as a line of the log."""
     if isinstance(entry, tuple):
-        text = _known_pair(entry)
+        text = _patched_pair(entry)
     elif entry.record["type"] == "pair":
         text = _pair(entry)
     else:
@@ -88,7 +87,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _pair(entry: Entry) -> str:
-    """Return a pair as JSON, in a third of the time that `json.dumps` takes."""
+    """Return a pair as JSON, three times as fast as `json.dumps`."""
     record, secrets, echo = entry.record, entry.secrets, entry.echo
     texts = [text_of(each) for each in record["after"]]
     added = record["before"] is None
@@ -112,17 +111,17 @@ def _pair(entry: Entry) -> str:
     )
 
 
-def _known_pair(pair: Known) -> str:
-    """Return the pair of an event that a template knew, in a quarter of that time.
+def _patched_pair(pair: PatchedPair) -> str:
+    """Return the pair of an event that a template patched, four times as fast as `_pair`.
 
-    All but its text is spelled once for all of them. Between the parts is a mark of
-    JSON, so that nothing which has to be masked spans two of them.
+    Everything except its text is encoded once for all pairs. JSON punctuation separates
+    the parts, so that nothing that has to be masked spans two of them.
     """
-    form, n, at, before, after = pair
-    tenths = int((at - form.since) * 10_000 + 0.5)
-    secrets, json_parts = form.secrets, form.json_parts
+    template, n, at, before, after = pair
+    tenths = int((at - template.since) * 10_000 + 0.5)
+    secrets, json_parts = template.secrets, template.json_parts
     if json_parts is None:
-        json_parts = form.json_parts = _json_parts(form)
+        json_parts = template.json_parts = _json_parts(template)
     text = _word(before, secrets)
     repaired = text if after == before else _word(after, secrets)
     if json_parts and text and repaired:
@@ -131,28 +130,28 @@ def _known_pair(pair: Known) -> str:
             f"{repaired}{json_parts[3]}"
         )
     record = {
-        "flow": form.flow,
+        "flow": template.flow,
         "n": n,
         "ms": tenths / 10,
-        "fixes": form.fixes,
-        "before": before.join(form.before),
-        "after": [after.join(form.after)],
+        "fixes": template.fixes,
+        "before": before.join(template.before),
+        "after": [after.join(template.after)],
     }
-    record |= {"mode": "observe"} if form.observe else {}
-    return _pair(Entry(record, secrets))  # of a chunk: none of it is an error
+    record |= {"mode": "observe"} if template.observe else {}
+    return _pair(Entry(record, secrets))  # a chunk, so nothing in it is an error
 
 
-def _json_parts(form: Form) -> tuple[str, ...]:
-    sides = [each.decode() for each in (*form.before, *form.after)]
-    if any('"' in secret for secret in form.secrets):
+def _json_parts(template: PatchedPairTemplate) -> tuple[str, ...]:
+    sides = [each.decode() for each in (*template.before, *template.after)]
+    if any('"' in secret for secret in template.secrets):
         return ()
-    if not all(is_clean(side, form.secrets) for side in sides):
+    if not all(is_clean(side, template.secrets) for side in sides):
         return ()
     head, tail, new_head, new_tail = (_quoted(side)[1:-1] for side in sides)
-    fixes = ",".join(map(_quoted, form.fixes))
-    mode = ',"mode":"observe"' if form.observe else ""
+    fixes = ",".join(map(_quoted, template.fixes))
+    mode = ',"mode":"observe"' if template.observe else ""
     return (
-        f'{{"type":"pair","v":1,"flow":"{form.flow}","n":',
+        f'{{"type":"pair","v":1,"flow":"{template.flow}","n":',
         f',"fixes":[{fixes}],"before":"{head}',
         f'{tail}","after":["{new_head}',
         f'{new_tail}"]{mode}}}',
@@ -160,10 +159,10 @@ def _json_parts(form: Form) -> tuple[str, ...]:
 
 
 def _word(word: bytes, secrets: tuple[str, ...]) -> str:
-    """Return *word* as JSON spells it; nothing if it has to be masked.
+    """Return *word* encoded as JSON; empty if it has to be masked.
 
-    Nothing is remembered for the next one: a stream's text, and the keys that its
-    request had, must be in no memory once it is over.
+    Nothing is cached: neither a stream's text nor the keys of its request may stay in
+    memory after its end.
     """
     text = word.decode()
     return _quoted(text)[1:-1] if is_clean(text, secrets) else ""

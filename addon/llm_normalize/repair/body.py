@@ -53,7 +53,7 @@ def repair_body(
         record.fixes[:] = [STREAM] if source is not data else []
         value = _read(source, text=is_failure)
         for fix in fixes:
-            if fix in off or (fix.rides and not record.fixes):
+            if fix in off or (fix.only_on_changed and not record.fixes):
                 continue
             try:
                 made = fix(asked, Seen())

@@ -1,11 +1,11 @@
 """The contract of a fix: one fix repairs one quirk, and declares itself.
 
-A fix is made anew for each stream, with what its request asked and what the stream has
-said. It overrides what it needs of `event`, `unread`, `edit`, `replace`, `flush` (streams),
-`body` (a body) and `error` (an error body); the defaults do nothing. Whatever must wait, end or
-add something does so in `at_end`, at the moments that it names: there is one state of
-what waits, `repair/ending/end_state.py`. (One fix holds something itself: fragments of a
-call without a name.)
+Each stream has its own instance of a fix, which knows what the request asked and what has
+been sent so far. A fix overrides what it needs of `event`, `unread`, `edit`, `replace`,
+`flush` (streams), `body` (a body) and `error` (an error body); the defaults do nothing. To
+hold a chunk, or to add one at the end, it implements `at_end` and lists its hooks in
+`end_hooks`: the state of a stream's end is in one place, `repair/ending/end_state.py`.
+(Some fixes hold data themselves, such as fragments of a call without a name.)
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from ..chat.chunks.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
+from .ending.end_hook import EndHook
 from .ending.end_state import EndState
-from .ending.moment import Moment
 from .outcome import Outgoing
 
 STREAM = Asked(stream=True)
@@ -35,17 +35,17 @@ def wire(events: Wire) -> bytes:
 
 @dataclass(frozen=True)
 class Example:
-    """What goes in and what must come out, with this fix alone.
+    """An input and its expected output, with this fix alone.
 
     Attributes:
         name: What the example shows.
         before: The events (or the one body) as the provider sends them.
-        after: The same as the client gets them.
+        after: The same as the client receives them.
         asked: What the request asked.
         kind: A stream, a body, an error body, or an HTTP answer with its head.
-        ended: Whether a stream comes to a clean end after the last event.
+        ended: Whether a stream ends cleanly after the last event.
         status: The HTTP status of an error body.
-        changes_status: The HTTP status that a body's answer gets instead of 200.
+        changes_status: The HTTP status that replaces the 200 of a body.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Example:
 
     @classmethod
     def untouched(cls, name: str, events: Wire, **more: Any) -> Self:
-        """Return an example of what must pass unchanged."""
+        """Return an example of events that must not change."""
         return cls(name, events, events, **more)
 
     @classmethod
@@ -88,94 +88,94 @@ class Fix:
     changes: ClassVar[str]
     """The change, as `field: before -> after`."""
     why: ClassVar[str]
-    """Whom the quirk breaks, and how."""
+    """Which clients the quirk breaks, and how."""
     providers: ClassVar[tuple[str, ...]]
-    """Who sends it."""
+    """Which providers send it."""
     sources: ClassVar[tuple[str, ...]]
-    """Where it was seen: issues, specifications, vendors' pages."""
+    """Where it was reported: issues, specifications, vendors' pages."""
     # Not evaluated: typing would keep it, and with it all of the package at each reload.
     examples: "ClassVar[tuple[Example, ...]]"
     key: ClassVar[str] = ""
-    """A key without which a chunk's JSON gives `edit` and `replace` nothing to do.
+    """The key that a chunk's JSON must contain for this fix to run.
 
-    They are not asked then, nor where it is null, or where there are no `tool_calls` in
-    their list. A part of a key will do, where several begin alike. There is none for a fix
-    that counts chunks, that adds what is missing, or that repairs what a fix before it has
-    made of other keys.
+    If the chunk lacks this key, or the key is null, or is an empty list of `tool_calls`,
+    `edit` and `replace` are not called. A prefix of a key also works. Leave it empty for
+    a fix that counts chunks, adds missing fields, or repairs what an earlier fix made
+    from other keys.
     """
     acts_on_null: ClassVar[bool] = False
-    """Whether a `key` that is null, or a list of no calls, gives it something to do."""
+    """Whether it also runs if its `key` is null, or an empty list of calls."""
     edits_bodies: ClassVar[bool] = False
     """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
-    rides: ClassVar[bool] = False
-    """Acts only on what another fix has changed already: no reason of its own."""
+    only_on_changed: ClassVar[bool] = False
+    """Whether it runs only on chunks that another fix has already changed."""
     also_covered_by: ClassVar[tuple[str, ...]] = ()
-    """Fixes that find its quirk where it is skipped, since they repair what is alike.
+    """Other fixes that still repair this quirk when this fix is skipped.
 
-    Who wants the quirk has to skip them, too. All others leave it as it is.
+    To keep the quirk, skip them too.
     """
     optional: ClassVar[bool] = False
     """Whether it is off unless `normalize_also` names it."""
     spares_openai: ClassVar[bool] = False
-    """Whether it leaves OpenAI's own answers alone: clients read there what it repairs."""
+    """Whether it skips OpenAI's own answers, where clients expect what it repairs."""
     watches_growth: ClassVar[bool] = False
-    """Whether the words that it watches count only in texts that begin with the last one."""
+    """Whether its `watched` texts matter only if they start with the previous delta."""
     reads_texts: ClassVar[bool] = False
-    """Whether it reads the words of any text: its streams share nothing with others."""
+    """Whether it reads the words of any text, so that its streams share nothing."""
     makes_up: ClassVar[bool] = False
-    """Whether it adds what the stream does not say, a time or a sum: none of it is shared."""
-    moments: ClassVar[tuple[Moment, ...]] = ()
-    """When it acts at the end of a stream, or of a choice."""
+    """Whether it adds values that the stream lacks, such as a time: they are not shared."""
+    end_hooks: ClassVar[tuple[EndHook, ...]] = ()
+    """The hooks at which it acts at the end of a stream, or of a choice."""
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         self.asked = asked
         self.seen = seen
 
     def state(self) -> object:
-        """Return what decides, beside the next chunk, on what it makes of that.
+        """Return the state that, with the next chunk, determines what the fix does to it.
 
-        As a value that compares, and that nothing changes later. A fix that keeps
-        anything between two chunks overrides it: it is asked after each event.
+        The value is compared later, so it must be immutable. A fix that keeps state
+        between chunks overrides this; it is called after each event.
         """
 
     @property
     def waiting(self) -> object:
         """What it holds back, to be compared; None for nothing.
 
-        What does not change for a moment is sent then, by `end`: see `Pipeline.waiting`.
+        If this does not change for 100 ms, `end` sends it: see `Pipeline.waiting`.
         """
 
     @property
     def watched(self) -> tuple[str, ...]:
-        """Keys of a delta whose words it reads; of others it asks if there are any."""
+        """Keys of a delta whose text it reads; other keys are only checked for presence."""
         return ()
 
     def event(self, event: Event) -> list[Event] | None:
         """Return what replaces *event* (the same, when its lines changed), or None."""
 
     def unread(self, event: Event) -> list[Event] | None:
-        """Return what replaces *event*, whose data is neither a chunk nor an error."""
+        """Return what replaces *event*, which is neither chunk nor error; None keeps it."""
 
     def edit(self, chunk: Chunk) -> bool:
         """Change *chunk* in place; tell whether anything changed."""
         return False
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Return the chunks that replace *chunk*, maybe none; or None to keep it."""
+        """Return the chunks that replace *chunk*, possibly none; None keeps it."""
 
     def flush(self) -> list[Chunk]:
         """Return the chunks that the fix itself still holds at the stream's end."""
         return []
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
-        """Return the chunks it holds of the choices *indexes*, which end; None is all."""
+        """Return the chunks it holds of the choices *indexes*, which end; None: of all."""
         return []
 
     def undo(self, n: int) -> None:
-        """Hold nothing of event *n*, the last one, which passes unchanged after all."""
+        """Undo the effects of event *n*, the last one: it is sent unchanged after all."""
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Act on *outgoing* at one of its `moments`; that one says what the answer means."""
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
+        """Act on *outgoing* at one of its `end_hooks`, which defines the return value."""
         return False
 
     def body(self, body: Chunk) -> bool:
@@ -183,10 +183,10 @@ class Fix:
         return self.edits_bodies and self.edit(body)
 
     def error(self, body: Json, status: int) -> Chunk | None:
-        """Return what replaces the *body* of an error answer, or None to keep it.
+        """Return what replaces the *body* of an error answer; None keeps it.
 
         Args:
-            body: The parsed body; a string where it is no JSON.
+            body: The parsed body; a string if it is not JSON.
             status: The HTTP status.
         """
 
@@ -197,7 +197,7 @@ def chunk(delta: Chunk | None, /, **more: Any) -> Chunk:
     Args:
         delta: The delta of its one choice; None for a chunk without choices.
         more: `finish` and `index` of the choice, `logprobs`; any other key goes to
-            the top of the chunk.
+            the top level of the chunk.
     """
     choices = []
     if delta is not None:

@@ -14,7 +14,7 @@ from ..chat.chunks.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
-from .ending.moment import Moment
+from .ending.end_hook import EndHook
 from .fix import Fix
 from .outcome import EventRecord, Outgoing
 
@@ -32,7 +32,7 @@ type _Edit = tuple[
     Callable[[Chunk], list[Chunk] | None] | None,
     bool,
 ]
-"""A fix, its `edit` and its `replace`, None where it has none, and whether it `rides`."""
+"""A fix, its `edit` and its `replace`, None where it has none, and its `only_on_changed`."""
 
 type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the number of the next fix for each, and its bytes if that is unchanged."""
@@ -61,15 +61,15 @@ class FixPlan:
         self.framing = those("event")
         self.unread = those("unread")
         self.edits = those("edit", "replace")
-        self.riders = [each for each in self.edits if each.rides]
+        self.riders = [each for each in self.edits if each.only_on_changed]
         self.errors = those("error")
         self.stateful = those("state")
         self.waiting = those("waiting")
         self.holding = [each for each in those("flush", "end") if each in self.edits]
-        self.at_end: dict[Moment, _Kinds] = {}
+        self.at_end: dict[EndHook, _Kinds] = {}
         for each in fixes:
-            for moment in each.moments:
-                self.at_end.setdefault(moment, []).append(each)
+            for hook in each.end_hooks:
+                self.at_end.setdefault(hook, []).append(each)
         self._keys = sorted({_key_of(each) for each in self.edits})
         self._keyed: dict[tuple[bool, ...], _Kinds] = {}
 
@@ -135,7 +135,7 @@ class Chain:
         self._failed = 0  # how many are
         self._edit_of: dict[type[Fix], _Edit] = {}  # of those that are on
         self._edits: dict[tuple[bool, ...], list[_Edit]] = {}  # by the keys there
-        self._at_end: dict[Moment, list[Fix]] = {}
+        self._at_end: dict[EndHook, list[Fix]] = {}
         self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
 
     @property
@@ -144,15 +144,15 @@ class Chain:
         return self._plan.names
 
     @property
-    def moments(self) -> Container[Moment]:
-        """The moments of a stream's end at which any fix acts."""
+    def end_hooks(self) -> Container[EndHook]:
+        """The hooks of a stream's end at which any fix acts."""
         return self._plan.at_end
 
-    def at(self, moment: Moment) -> Sequence[Fix]:
-        """Return the fixes that act at this *moment* of a stream's end."""
-        found = self._at_end.get(moment)
+    def at(self, hook: EndHook) -> Sequence[Fix]:
+        """Return the fixes that act at this *hook* of a stream's end."""
+        found = self._at_end.get(hook)
         if found is None:
-            found = self._at_end[moment] = self._on(self._plan.at_end.get(moment, ()))
+            found = self._at_end[hook] = self._on(self._plan.at_end.get(hook, ()))
         return found
 
     def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
@@ -274,7 +274,7 @@ class Chain:
             fix,
             fix.edit if kind.edit is not Fix.edit else None,
             fix.replace if kind.replace is not Fix.replace else None,
-            kind.rides,
+            kind.only_on_changed,
         )
         return found
 

@@ -95,10 +95,10 @@ class LongWay:
             and choices(value)
             and not payloads.is_failure(value, self._seen)
         ):
-            self.ending.passed(Outgoing(record, value, data))
+            self.ending.unmodified_chunk(Outgoing(record, value, data))
             self._seen.note(value)
         else:
-            self.ending.other()
+            self.ending.unknown_event()
             if DONE in data:  # by their own framing
                 self.make_way(record.n)
         self.raw_events[reason] += 1
@@ -139,7 +139,7 @@ class LongWay:
             event = Event(bare, event.n, event.closed)
             record.fixed(COMMENT)
         if event.names_error:
-            self.ending.other()  # whatever it says: no success is made up after it
+            self.ending.unknown_event()  # whatever it says: no success is made up after it
         framed = self._chain.frame(record, event)
         self._parser.spare -= (len(framed) - 1) * EVENT
         if len(framed) <= _PARTS:
@@ -151,7 +151,7 @@ class LongWay:
     def make_way(self, n: int) -> None:
         """Send all that is held before block *n*, which nothing can follow."""
         self.flush(n - 1)
-        self.ending.make_way(n, last=True)
+        self.ending.flush_before(n, last=True)
 
     def _framed(self, record: EventRecord, event: Event, raw: bytes) -> Outcome:
         """Send *event* as the framing fixes made it, if it is understood."""

@@ -204,7 +204,7 @@ class Pipeline:
             return
         self.seen.n = self._parser.count
         if self._parser.in_oversized:
-            self._ending.make_way(self._parser.count, last=True)
+            self._ending.flush_before(self._parser.count, last=True)
         self.long_way.flush(self._parser.count)
         self._ending.end(self._parser.count)
 
@@ -233,7 +233,7 @@ class Pipeline:
         """Whether anything that was understood has not been sent."""
         if self._trace.follows:
             return bool(self._trace.waits)
-        return bool(self._chain.waiting or self._ending.state.holds)
+        return bool(self._chain.waiting or self._ending.state.has_held_data)
 
     @property
     def tokens(self) -> Tokens:
@@ -280,7 +280,7 @@ class Pipeline:
         n = failed.n if failed else self._parser.count
         if failed:
             self._chain.undo(n)
-        for release in (self._release, self._ending.bail):
+        for release in (self._release, self._ending.give_up):
             try:
                 release(n, failed)
             except Exception:
@@ -346,8 +346,8 @@ class Pipeline:
                 self._trace.stop()
                 self._templates.forget()
                 self.output.settle()
-                self._ending.make_way(self._parser.count, last=False)
-                self._ending.other()
+                self._ending.flush_before(self._parser.count, last=False)
+                self._ending.unknown_event()
                 if item.is_many:
                     self.long_way.raw_events[Outcome.TOO_MANY] += 1
                 elif self._large != self._parser.count:  # not its next part
@@ -368,7 +368,7 @@ class Pipeline:
 
     def _step_aside(self) -> None:
         """Share nothing of what waits with other streams: what is between is no event."""
-        if self._trace.waits or self._ending.state.waiting:
+        if self._trace.waits or self._ending.state.held_chunks:
             self._leave_trace()
             self._trace.stop()
 

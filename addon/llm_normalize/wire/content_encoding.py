@@ -1,8 +1,8 @@
-"""Content encodings, undone as the bytes arrive, and never beyond a bound.
+"""Decode content encodings as the bytes arrive, with bounded memory.
 
-mitmproxy's own decoders want a whole body, and inflate all of it at once
-(`mitmproxy/net/encoding.py`): some kilobytes become gigabytes. These take any cut, give
-out what is there in bounded parts, and keep nothing but their window. All bodies are
+mitmproxy's own decoders need a complete body, and inflate all of it at once
+(`mitmproxy/net/encoding.py`): some kilobytes become gigabytes. These accept any cut,
+return what is available in bounded parts, and store only their window. All bodies are
 decoded here, of requests and of answers, streamed or not.
 """
 
@@ -15,43 +15,43 @@ from typing import Any
 import brotli
 
 OUTPUT_SIZE = 64 * 1024
-"""Bytes that one output may have."""
+"""The largest size of one output in bytes."""
 
-MOST = 16 * 1024 * 1024
-"""Bytes that the reads of one turn may inflate to; no model says as much at once.
+MAX_INFLATED_PER_TURN = 16 * 1024 * 1024
+"""Bytes that the reads of one turn may inflate to; no model sends as much at once.
 
-They are sent with their read. Brotli before 1.2 cannot bound what one byte becomes: there
-all of that is in memory before it is counted.
+They are sent with their read. Brotli before 1.2 cannot limit the output of one byte: all of
+it is in memory before it is counted.
 """
 
 LARGEST = 8 * 1024 * 1024
-"""Bytes of a whole body that is parsed, unless `body_size_limit` says otherwise."""
+"""The largest body in bytes that is parsed, unless `body_size_limit` says otherwise."""
 
 _SLICE = 32  # bytes: in zstd, a few blocks of 128 KiB at the most
-_CODINGS = 3  # one over another
+_CODINGS = 3  # applied one after another
 _WINDOW = 23  # bits of a zstd window: 8 MiB, the most that RFC 9659 allows
 
 _GZIP = 16 + zlib.MAX_WBITS
 
 _MEMBER = b"\x1f\x8b"
-"""What a member of a gzip body begins with (RFC 1952)."""
+"""The first bytes of a member of a gzip body (RFC 1952)."""
 _FRAMES = (
     b"\x28\xb5\x2f\xfd",
     *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60)),
 )
-"""What a frame of a zstd body begins with, and one to be skipped (RFC 8878)."""
+"""The first bytes of a frame of a zstd body, and of a skippable frame (RFC 8878)."""
 
 
 class CorruptBodyError(ValueError):
-    """The body is not what its content encoding says."""
+    """The body does not have the content encoding that its header names."""
 
 
 class LargeBodyError(ValueError):
-    """The body is larger than what is decoded of one."""
+    """The body is larger than the limit for decoding."""
 
 
 class Decoder:
-    """Bytes as they are on the wire, for bodies without a content encoding."""
+    """The base class: passes bytes unchanged, for bodies without a content encoding."""
 
     @property
     def is_complete(self) -> bool:
@@ -68,7 +68,7 @@ class Decoder:
 
 
 class _Zlib(Decoder):
-    """gzip (also several members in a row) and deflate (with or without a header)."""
+    """gzip (also several consecutive members) and deflate (with or without a header)."""
 
     def __init__(self, window: int) -> None:
         self._window = window
@@ -76,8 +76,8 @@ class _Zlib(Decoder):
         self._head: bytes | None = (
             b""  # the first two bytes of a deflate body, until they are known
         )
-        self._behind = b""  # the first byte behind a member, until the second is there
-        self._over = False  # whatever comes is garbage
+        self._behind = b""  # the first byte after a member, until the second arrives
+        self._over = False  # everything that follows is garbage
 
     @property
     def is_complete(self) -> bool:
@@ -91,7 +91,7 @@ class _Zlib(Decoder):
                 return
             self._head = None
             if not _is_zlib_header(data):
-                # RFC 9110 wants a zlib header, some servers leave it out.
+                # RFC 9110 requires a zlib header; some servers omit it.
                 self._window = -zlib.MAX_WBITS
                 self._inflate = zlib.decompressobj(self._window)
         more = bool(data)
@@ -114,10 +114,10 @@ class _Zlib(Decoder):
             more = bool(data) or len(out) == OUTPUT_SIZE
 
     def _member(self, data: bytes) -> bytes:
-        """Return *data* from the next gzip member's beginning; nothing without one.
+        """Return *data* from the start of the next gzip member; empty if there is none.
 
-        There may be zeros before it. Garbage behind a whole body is ignored, as browsers,
-        Java and Python's clients do (curl fails at it, and Node where the body is gzip).
+        Zeros may precede it. Garbage after a complete body is ignored, as in browsers, Java
+        and Python's clients (curl fails at it, and so does Node if the body is gzip).
         """
         if self._over or self._window != _GZIP:
             return b""
@@ -130,12 +130,12 @@ class _Zlib(Decoder):
 
 
 def _is_zlib_header(data: bytes) -> bool:
-    """Tell whether *data* begins as RFC 1950 has it."""
+    """Tell whether *data* starts with a header of RFC 1950."""
     return data[0] & 15 == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0
 
 
 def _until_corrupt(inflate: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
-    """Yield what *data* gives before the byte that is corrupt: zlib reports it at once."""
+    """Yield the output of *data* before its corrupt byte, at which zlib raises."""
     with contextlib.suppress(zlib.error):
         for at in range(len(data)):  # pragma: no branch - it fails before its end
             out = inflate.decompress(data[at : at + 1])
@@ -144,13 +144,13 @@ def _until_corrupt(inflate: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
 
 
 class _Sliced(Decoder):
-    """What a library decodes in small slices, for it bounds none of them.
+    """Decodes in small slices with a library that does not limit its output.
 
-    What a slice gives before its corrupt byte is lost with the slice. So another one
-    decodes the same, a slice later, and goes on byte by byte when the first one fails.
+    If a slice has a corrupt byte, the library loses the output before it. So a second
+    decoder follows one slice behind, and continues byte by byte when the first one fails.
 
     Args:
-        make: Makes what decodes: it takes bytes and yields what they give.
+        make: Makes a decoder, which takes bytes and yields their output.
     """
 
     def __init__(self, make: "Callable[[], _Brotli | _Zstd]") -> None:
@@ -175,18 +175,18 @@ class _Sliced(Decoder):
                 yield from self._until_corrupt(part, size)
 
     def _until_corrupt(self, part: bytes, size: int) -> Iterator[bytes]:
-        """Yield what *part* gives before its corrupt byte, but for *size* bytes."""
+        """Yield the output of *part* before its corrupt byte, without *size* bytes."""
         bytewise = (part[at : at + 1] for at in range(len(part)))
         try:
             outputs = (out for byte in bytewise for out in self._later.outputs(byte))
             yield from _behind(size, outputs)
         except Exception as error:
             raise CorruptBodyError(str(error)) from error
-        self._first = self._later  # its end was in *part*, with garbage behind it
+        self._first = self._later  # its end was in *part*, followed by garbage
 
 
 def _behind(size: int, outputs: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield what *steps* give behind their first *size* bytes."""
+    """Yield the *outputs*, without their first *size* bytes."""
     for output in outputs:
         if len(output) > size:
             yield output[size:]
@@ -203,14 +203,14 @@ class _Brotli:
 
     def outputs(self, data: bytes) -> Iterator[bytes]:
         if self._inflate.is_finished():
-            return  # garbage, as behind gzip
+            return  # garbage, as after gzip
         yield from _brotli_outputs(self._inflate, data)
 
 
 def _brotli_outputs(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
     if not hasattr(inflate, "can_accept_more_data"):  # brotli before 1.2
         out = inflate.process(data)
-        if out:  # an empty chunk would be taken for the stream's end
+        if out:  # an empty chunk would count as the stream's end
             yield out
         return
     # "Can accept more" says that the input is used up, not that all output is out.
@@ -317,9 +317,9 @@ class _Stacked(Decoder):
 
 
 def decoder_for(encoding: str) -> Decoder | None:
-    """Return a decoder for a `content-encoding` value; None for one we cannot undo.
+    """Return a decoder for a `content-encoding` value; None if it cannot be decoded.
 
-    Nor for one that names a coding twice: some servers name what they did once.
+    Also None if it names a coding twice: some servers do so although they applied it once.
     """
     if not encoding:
         return Decoder()
@@ -338,7 +338,7 @@ def decoder_for(encoding: str) -> Decoder | None:
 
 
 def beginning(data: bytes, encoding: str, most: int) -> bytes:
-    """Return what *data* decodes to as far as it can be; no more after *most* bytes."""
+    """Return the decoded start of *data*, as far as possible; stop after *most* bytes."""
     decoder = decoder_for(encoding)
     found, size = list[bytes](), 0
     with contextlib.suppress(CorruptBodyError):
@@ -354,14 +354,14 @@ def decode(data: bytes, encoding: str, most: int = LARGEST) -> bytes:
     """Return all that *data* decodes to.
 
     Args:
-        data: A whole body.
+        data: A complete body.
         encoding: Its `content-encoding`.
         most: Bytes that it may inflate to.
 
     Raises:
         LargeBodyError: It inflates to more.
-        CorruptBodyError: It is not what its encoding says, breaks off, or is in one
-            that cannot be undone.
+        CorruptBodyError: It does not have this encoding, breaks off, or its encoding
+            is not supported.
     """
     decoder = decoder_for(encoding)
     if decoder is None:

@@ -1,14 +1,14 @@
-r"""Where a block of a stream ends: at its blank line, or before, where servers leave it out.
+r"""Where a block of a stream ends: at its blank line, or earlier if the server omits it.
 
-The standard ends an event at a blank line (WHATWG HTML, 9.2). What stands in a block shows
-which of two other habits a server has; OpenAI's own framing has neither:
+The standard ends an event at a blank line (WHATWG HTML, 9.2). The content of a block shows
+whether a server deviates in one of two ways; OpenAI's own framing does not:
 
-* JSON without `data:` (lines of it, or a whole body): a value at a block's start ends
-  the block with its last bracket, and with the line end that follows it.
-* One line end between events instead of two: a data line that is a whole JSON value
-  ends its event where the next line begins another. Once that was seen, each such line
-  ends its event, so that none waits for the next. Until then one does, but not for long:
-  whoever looks at the clock may end it (`Boundary.cut`).
+* JSON without `data:` (lines of it, or a whole body): a value at the start of a block ends
+  the block with its last bracket and the line end after it.
+* One line end between events instead of two: a data line that is a complete JSON value
+  ends its event if the next line starts another event. After the first such case, every
+  complete data line ends its event. Until then the first event waits for the next line,
+  or for the timer to call `Boundary.cut`.
 """
 
 import re
@@ -25,42 +25,42 @@ _TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+', re.DOTALL)
 _COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++")
 _BLANKS = re.compile(rb"[ \t]*")
 _GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
-# An event, where one line end parts them; `data:` alone may belong to the one before.
+# The start of an event, if one line end separates events; a bare `data:` may continue one.
 _BEGINS = re.compile(rb"data:[ \t]{0,9}[^ \t\r\n]|error:|\{|\[DONE\]")
 _FIELDS = (b"data", b"event", b"id", b"retry")
 
 MARKS = 32_000
-"""Brackets of one value, or of one line, that are looked at: what has more passes raw."""
+"""Brackets of one value, or of one line, that are scanned: what has more passes raw."""
 VALUES = 5000
-"""Values that may be glued on one line."""
+"""Values that may be joined on one line."""
 LINES = 2000
-"""Lines of one block that are looked at, without comments."""
+"""Lines of one block that are scanned, without comments."""
 EVENT = 128
-"""What one event of common size costs, where finding one bracket costs 1."""
-_LINE = 16  # what one line of a block costs, and one value of several in a line
+"""The cost of one event of common size, if finding one bracket costs 1."""
+_LINE = 16  # the cost of one line of a block, and of one of several values in a line
 _DEPTH_CHANGES = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
-_DEEP = 200  # levels of nesting; what is deeper is not read either (wire/json_text.py)
+_DEEP = 200  # levels of nesting; wire/json_text.py does not parse deeper values either
 
 
 class ValueScan:
-    """Looks for the end of one JSON object or array, as its bytes come in."""
+    """Finds the end of one JSON object or array as its bytes arrive."""
 
     def __init__(self) -> None:
         self.broken = False
-        """Whether no value can come of it: a line ends in a string, or is blank."""
+        """Whether it cannot become a value: a line ends in a string, or is blank."""
         self.marks = 0
-        """Brackets that were found."""
+        """Brackets found so far."""
         self._end = -1  # of the value, once it is known
-        self._at = 0  # bytes that were looked at
+        self._at = 0  # bytes that were scanned
         self._depth = 0
         self._quoted = False
         self._newline = -1  # where the last line ended
 
     def find(self, data: bytes | bytearray, start: int = 0) -> int:
-        """Return where the value that begins at *start* ends; -1 as long as it does not.
+        """Return where the value that starts at *start* ends; -1 while it is incomplete.
 
         Args:
-            data: Begins, from *start* on, with what it had at the last call.
+            data: The bytes; from *start* on, it may only grow between calls.
             start: The offset of the value, or of blanks before it.
         """
         if self._end >= 0:
@@ -103,12 +103,12 @@ class ValueScan:
 
 
 def _end_of(data: bytes | bytearray, at: int) -> int:
-    """Return where *data* ends, but for a backslash behind *at* that escapes what follows."""
+    """Return the length of *data*, without an unfinished escape after *at* at its end."""
     return len(data) - (len(data) > at and data.endswith(b"\\"))
 
 
 def value_end(data: bytes, start: int = 0) -> int:
-    """Return where the JSON object or array at *start* of *data* ends; 0 without."""
+    """Return where the JSON object or array at *start* of *data* ends; 0 if none."""
     begin = _after(_BLANKS, data, start)
     if not data.startswith((b"{", b"["), begin):
         return 0
@@ -116,10 +116,10 @@ def value_end(data: bytes, start: int = 0) -> int:
 
 
 def values_in(data: bytes) -> list[bytes]:
-    """Return the objects and arrays (`[DONE]`) that *data*, one line, is made of.
+    """Return the objects and arrays (`[DONE]`) in *data*, which is one line.
 
-    They may be glued as they are, or by a `data:`. None where there is anything else,
-    or too many.
+    They may be joined directly, or by `data:`. Return none if there is anything else, or
+    if there are too many.
     """
     values = list[bytes]()
     marks = 0
@@ -142,47 +142,47 @@ def is_complete_value(data: bytes) -> bool:
 
 
 class Boundary:
-    """Finds the ends of the blocks of one stream, one after another."""
+    """Finds the ends of the blocks of one stream, in order."""
 
     def __init__(self) -> None:
         self.is_value = False
         """Whether the block found last is JSON without a field name."""
         self.is_closed = True
-        """Whether the block found last has its blank line, a value its line end."""
+        """Whether the block found last has its blank line; for a value, its line end."""
         self.has_cr = False
         """Whether the stream uses `\r`."""
-        self.one_by_one = False  # a single line end parts the events
+        self.one_by_one = False  # a single line end separates the events
         self.cost = 0
-        """What has been looked at: see `EVENT`. Whoever counts it sets it back."""
+        """The cost of the bytes scanned so far: see `EVENT`. The caller resets it."""
         self.restart()
 
     def restart(self) -> None:
-        """Expect the begin of a block."""
-        self._scan: ValueScan | None = None  # of the value that begins this block
+        """Expect the start of a block."""
+        self._scan: ValueScan | None = None  # of the value that starts this block
         self._begin = 0  # its offset
-        self._is_plain = False  # no JSON value begins this block
+        self._is_plain = False  # this block does not start with a JSON value
         self._line = 0  # offset of the line that has not ended
-        self._sought = 0  # bytes that hold no line end, or only the value and blanks
+        self._sought = 0  # bytes that contain no line end, or only the value and blanks
         self._data: tuple[int, int, int] | None = None  # the last line with data
         self._data_lines = 0
-        self._lines = 0  # that were looked at
+        self._lines = 0  # that were scanned
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nothing of the block has been looked at."""
+        """Whether nothing of the block has been scanned."""
         return not (self._sought or self._is_plain or self._scan)
 
     @property
-    def too_many(self) -> int:
-        """Bytes of a block of so many lines that no more of it is looked at; else 0."""
+    def oversized_bytes(self) -> int:
+        """If the block has more than `LINES` lines, the bytes scanned so far; else 0."""
         return self._line if self._lines > LINES else 0
 
     def may_end(self, size: int) -> bool:
-        """Tell whether a block of *size* bytes is a data line, and its line end the last."""
+        """Tell whether a block of *size* bytes is one data line with its line end."""
         return self._data is not None and self._data_lines == 1 and self._line == size
 
     def cut(self, buffer: bytearray) -> bool:
-        """End the block here if its data line is a whole value; tell whether it is."""
+        """End the block here if its data line is a complete value; tell whether it is."""
         begin, stop, _ = self._data or (0, 0, 0)
         line = bytes(buffer[begin:stop])
         if not (self.may_end(len(buffer)) and values_in(_payload(line))):
@@ -192,12 +192,12 @@ class Boundary:
         return True
 
     def find(self, buffer: bytearray, start: int, skip: int) -> int:
-        """Return where the block that begins at *start* ends; -1 as long as it does not.
+        """Return where the block that starts at *start* ends; -1 while it is incomplete.
 
         Args:
-            buffer: What has come, from *start* on never less than at the last call.
-            start: The offset of the block, whose first byte is no line end.
-            skip: The bytes of a byte order mark at its start.
+            buffer: The received bytes; from *start* on, it may only grow between calls.
+            start: The offset of the block, whose first byte is not a line end.
+            skip: The size of a byte order mark at its start.
         """
         self.is_value = False
         self.is_closed = True
@@ -212,7 +212,7 @@ class Boundary:
         return end
 
     def _first(self, buffer: bytearray, start: int, skip: int) -> int:
-        """Tell by its first byte that is no blank what the block is, and go on so."""
+        """Find the kind of the block by its first non-blank byte, and then its end."""
         at = _after(_BLANKS, buffer, start + max(skip, self._sought))
         self._sought = at - start
         if at == len(buffer):
@@ -223,12 +223,12 @@ class Boundary:
             return self._value(buffer, start, self._scan)
         line_end = _LINE_END.match(buffer, at)
         if line_end and not skip:
-            return line_end.end()  # nothing but blanks: what follows begins anew
+            return line_end.end()  # only blanks: the next line starts a new block
         self._line = 0 if line_end else skip
         return self._block(buffer, start)
 
     def _value(self, buffer: bytearray, start: int, scan: ValueScan) -> int:
-        """Return where a value and its line end, if there is one, end."""
+        """Return where a value ends, including its line end if there is one."""
         before = scan.marks
         at = scan.find(buffer, start + self._begin)
         self.cost += scan.marks - before
@@ -258,11 +258,11 @@ class Boundary:
                 return at + 2
         end = 0
         while not end:
-            end = -1 if self.too_many else self._next_line(buffer, start)
+            end = -1 if self.oversized_bytes else self._next_line(buffer, start)
         return end
 
     def _next_line(self, buffer: bytearray, start: int) -> int:
-        """Return where the block ends by its next line; -1 if that has not come, or 0."""
+        """Return where the next line ends the block; -1 if it is incomplete; else 0."""
         line = start + self._line
         end = self._end_of_value(buffer, start, line)
         if end or self._skips_comments(buffer, start, line):
@@ -289,7 +289,7 @@ class Boundary:
         return 0
 
     def _skips_comments(self, buffer: bytearray, start: int, line: int) -> bool:
-        """Skip comments from *line* on, at once: a hostile block may have millions."""
+        """Skip all comments from *line* on at once: a hostile block may have millions."""
         if self.one_by_one or not buffer.startswith(b":", line):
             return False
         comments = _COMMENTS.match(buffer, line)
@@ -299,14 +299,14 @@ class Boundary:
         return True
 
     def _end_of_value(self, buffer: bytearray, start: int, line: int) -> int:
-        """Return where the block's one data line ends, if it is a whole value.
+        """Return where the block's only data line ends, if it is a complete value.
 
-        0 if it is not, or if the next *line* begins no other event.
+        0 if it is not, or if the next *line* does not start another event.
         """
         if self._data is None or not _BEGINS.match(buffer, line):
             return 0
         begin, stop, end = (start + at for at in self._data)
-        self._data = None  # looked at once
+        self._data = None  # scanned once
         payload = _payload(bytes(buffer[begin:stop]))
         self.cost += _LINE * (payload.count(b"{") + payload.count(b"["))
         if self._data_lines > 1 or not _is_complete(payload):
@@ -316,27 +316,28 @@ class Boundary:
         return end
 
     def _part_at(self, line: bytes) -> int:
-        """Tell where events part that one line end parts: 1 behind *line*, -1 before.
+        """Tell where an event ends if one line end separates events.
 
-        0 if it goes on, with a value of several lines or the fields of an event.
+        1 after *line*, -1 before it; 0 if the event continues, with a value of several
+        lines or further fields.
         """
         payload = _payload(line)
         self.cost += _LINE * (payload.count(b"{") + payload.count(b"["))
         if not payload:
             return 0 if self._line or line.startswith(_FIELDS) else 1
-        if self._data_lines:  # of a value that was cut off, if another is whole
+        if self._data_lines:  # of a value that was cut off, if this line is complete
             return -1 if values_in(payload) else 0
         return 1 if _is_complete(payload) or not payload.startswith((b"{", b"[")) else 0
 
 
 def _payload(line: bytes) -> bytes:
-    """Return the data of *line*; none if it is no data line."""
+    """Return the data of *line*; empty if it is not a data line."""
     name, _, value = line.partition(b":")
     return value.strip() if name == b"data" else b""
 
 
 def _is_complete(payload: bytes) -> bool:
-    """Tell whether the data of a line can be all of its event."""
+    """Tell whether the data of a line can be all the data of its event."""
     return payload == b"null" or payload[:1] == b":" or bool(values_in(payload))
 
 

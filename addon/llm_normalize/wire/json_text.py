@@ -1,8 +1,8 @@
-"""JSON values, read and written without losing what they say.
+"""Parse and write JSON values without losing anything.
 
-`json` alone gives back other bytes than it read: `1.10` and `1e400` change, `-0` turns
-into `0`, a lone surrogate cannot be encoded, a repeated key vanishes. A repaired event
-must keep all it keeps, so numbers that Python would respell stay as `Number`.
+`json` alone does not round-trip: `1.10` and `1e400` change, `-0` turns into `0`, a lone
+surrogate cannot be encoded, a repeated key vanishes. A repaired event must preserve every
+value that it does not repair, so numbers that Python would respell stay as `Number`.
 """
 
 import json
@@ -13,12 +13,12 @@ type Json = Any
 
 
 _DEEP = 200  # levels of nesting
-# A string that is cut off reaches to the end: tried anew at each quote, it is quadratic.
+# An unterminated string extends to the end: retried at each quote, it would be quadratic.
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|([\[\]{}])', re.DOTALL)
 _LONG = 1000  # digits; `int` refuses a few thousand
 
 
-# What a parser reads without a pause: values between the ends of two objects.
+# Values that are parsed without a pause, between the ends of two objects.
 _IN_A_ROW = 50_000
 _EACH = 10  # values that cost as much as an object
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|\Z', re.DOTALL)
@@ -43,7 +43,7 @@ class Number:
 
 
 def whole_number(given: Json, *, cut: bool = True) -> int | None:
-    """Return the whole number that *given* is, *cut* to one if need be; None if none."""
+    """Return *given* as an integer, truncated if *cut*; None if that is impossible."""
     if type(given) is int:
         return given
     text = given.text if isinstance(given, Number) else given
@@ -55,9 +55,9 @@ def whole_number(given: Json, *, cut: bool = True) -> int | None:
 
 
 def frozen(value: Json) -> object:
-    """Return *value* in a form that can be compared later, whatever becomes of it.
+    """Return an immutable copy of *value*, to be compared later.
 
-    Objects are the same only if their keys are in one order, too.
+    Objects are equal only if their keys are also in the same order.
     """
     if isinstance(value, dict):
         return tuple([(key, frozen(each)) for key, each in value.items()])
@@ -67,7 +67,7 @@ def frozen(value: Json) -> object:
 
 
 class RepeatedKeyError(ValueError):
-    """An object names a key twice: no Python value can hold both."""
+    """An object repeats a key: no Python value can hold both."""
 
 
 class _SpelledNumberError(TypeError):
@@ -115,7 +115,8 @@ def loads(data: bytes) -> Json:
     """Return the JSON value in *data* (UTF-8).
 
     Raises:
-        ValueError: *data* is no JSON (`NaN` and `Infinity` are none) or no UTF-8.
+        ValueError: *data* is not valid JSON (`NaN` and `Infinity` are rejected) or not
+            UTF-8.
         RepeatedKeyError: It repeats a key.
         RecursionError: It is nested too deeply for Python.
     """
@@ -149,12 +150,12 @@ def loads_request(data: bytes) -> Json:
 
 
 def loads_leniently(data: bytes) -> Json:
-    """Return the JSON value in *data* as clients read it, who lose some of it.
+    """Return the JSON value in *data* as lenient clients parse it.
 
-    Of a key that is repeated, the last value counts; `NaN` and `Infinity` are null.
+    The last value of a repeated key counts; `NaN` and `Infinity` are null.
 
     Raises:
-        ValueError: *data* is no JSON all the same.
+        ValueError: *data* is still not valid JSON.
         RecursionError: It is nested too deeply for Python.
     """
     text = data.decode()
@@ -163,7 +164,7 @@ def loads_leniently(data: bytes) -> Json:
 
 
 def _refuse_deep(text: str) -> None:
-    """Refuse what could be read, but not be written: the encoder gives up sooner."""
+    """Reject a value that could be parsed, but not be written: the encoder fails first."""
     depth = 0
     for match in _BRACKET.finditer(text):
         if match[1]:
@@ -173,7 +174,7 @@ def _refuse_deep(text: str) -> None:
 
 
 def _plain(value: Json) -> Json:
-    """Turn the spelled integers of *value* that `int` respells alike into `int`s."""
+    """Convert the `Number`s in *value* that `int` spells identically into `int`s."""
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -188,21 +189,20 @@ def _plain(value: Json) -> Json:
 
 
 def is_crowded(data: bytes, containers: int) -> bool:
-    """Tell whether the JSON in *data* has so many values that it holds all else up.
+    """Tell whether the JSON in *data* has so many values that it blocks everything else.
 
-    Reading and writing it takes ten times as long for each byte as a long text does, and
-    nothing else runs meanwhile, whatever the thread: Python lets others run at the end of
-    an object only.
+    Parsing and writing it takes ten times as long per byte as a long text does, and blocks
+    all threads: Python switches threads only at the end of an object.
 
     Args:
         data: The JSON, or anything else.
-        containers: How many objects and arrays are too many.
+        containers: The number of objects and arrays that is too many.
     """
     marks = data.count(b",") + data.count(b"[") + data.count(b"{")
     if marks <= min(_IN_A_ROW, containers):
         return False
     at = found = values = in_a_row = 0
-    for string in _STRING.finditer(data):  # marks in a text are none
+    for string in _STRING.finditer(data):  # punctuation in a string does not count
         gap = data[at : string.start()]
         at = string.end()
         found += gap.count(b"[") + gap.count(b"{")
@@ -225,7 +225,7 @@ def is_container(data: bytes) -> bool:
 
 
 def first_value(data: bytes) -> bytes:
-    """Return the object that *data* begins with, whatever follows; empty for none."""
+    """Return the object at the start of *data*, whatever follows; empty if none."""
     text = data.decode(errors="replace").lstrip()
     try:
         value, end = _first(text)
@@ -236,7 +236,7 @@ def first_value(data: bytes) -> bytes:
 
 
 def begun_value(data: bytes) -> Json:
-    """Return the value that *data* begins with, a key once however often it is there."""
+    """Return the value at the start of *data*, where keys may be repeated."""
     try:
         return _first(data.decode(errors="replace").lstrip())[0]
     except (ValueError, RecursionError):
@@ -244,7 +244,7 @@ def begun_value(data: bytes) -> Json:
 
 
 def is_broken(data: bytes) -> bool:
-    """Tell whether *data* is JSON for no parser, not even one that takes `NaN`."""
+    """Tell whether no JSON parser accepts *data*, not even one that accepts `NaN`."""
     try:
         _look(data.decode())
     except (UnicodeDecodeError, RecursionError):
@@ -261,7 +261,7 @@ def dumps(value: Json, *, by_parts: bool = False) -> bytes:
 
     Args:
         value: What to write.
-        by_parts: Whether to let other threads run meanwhile; that takes longer.
+        by_parts: Whether to let other threads run meanwhile, which takes longer.
     """
     try:
         text = _write(value) if by_parts else _encode(value)

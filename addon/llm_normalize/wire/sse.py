@@ -324,7 +324,7 @@ class EventParser:
         end = self._find_end()
         self.spare -= self._boundary.cost
         self._boundary.cost = 0
-        if large := self._boundary.too_many or self._is_too_large(end):
+        if large := self._boundary.oversized_bytes or self._is_too_large(end):
             self._exceed(large, items)
             return 0
         if end >= 0:

@@ -13,7 +13,7 @@ NONE = ""
 
 
 def markdown(result: Mapping[str, Any]) -> str:
-    """Return all of a result: what it was measured on, the table and its key."""
+    """Return a complete result: the machine, the table and its key."""
     blocks = [_machine(result)]
     if result["sides"]:
         blocks += [main_table(result["sides"]), _key(result)]
@@ -60,7 +60,7 @@ type Cell = Callable[[Figures], str]
 
 
 def columns() -> list[tuple[str, Cell]]:
-    """Return the head of each column and what fills it."""
+    """Return the header of each column and the function that fills it."""
     found: list[tuple[str, Cell]] = [
         (f"CPU per event, {events} events", _paced(str(events))) for events in PACED
     ]
@@ -95,7 +95,7 @@ def main_table(sides: Mapping[str, Figures]) -> str:
 
 
 def table(lines: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table whose columns stand below each other."""
+    """Return a Markdown table with aligned columns."""
     widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     rule = ["-" * width for width in widths]
     return "\n".join(
@@ -158,7 +158,7 @@ def _latency(streams: str) -> Cell:
 
 
 def _first(side: Figures) -> str:
-    # With some other streams under way, as in use.
+    # While some other streams run, as in real use.
     found = side.get("latency", {}).get(str(LATENCY_STREAMS[1]))
     return spread(found["first_ms"]) if found else NONE
 
@@ -175,7 +175,7 @@ def _memory(memory: Figures | None) -> str:
 
 
 def spread(found: Spread, spell: Callable[[float], str] | None = None) -> str:
-    """Return the median of *found* with its range, nothing where it is missing."""
+    """Return the median of *found* with its range; empty if it is missing."""
     if found is None:
         return NONE
     spell = spell or number
@@ -184,7 +184,7 @@ def spread(found: Spread, spell: Callable[[float], str] | None = None) -> str:
 
 
 def number(value: float) -> str:
-    """Return *value* with three digits that count."""
+    """Return *value* with three significant digits."""
     size = abs(value)
     if size >= 1000:  # noqa: PLR2004 - four digits and more
         return f"{float(f'{value:.3g}'):,.0f}"
@@ -199,13 +199,13 @@ def number(value: float) -> str:
 
 MICRO_KEY = (
     "Microseconds of CPU per event, in one process, without sockets: the median of the "
-    "rounds (lowest…highest). A framing fix is asked only about events that are not "
-    "framed as OpenAI frames them."
+    "rounds (lowest…highest). A framing fix runs only on events that are not framed as "
+    "OpenAI frames them."
 )
 
 
 def micro_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return a row for each stage and each fix, as they come."""
+    """Return a row for each stage and each fix, in order."""
     lines = [["", "stage or fix", "stream that needs nothing", "NIM's stream"]]
     for row in rows:
         name = f"`{row['name']}`" if "fix" in row["group"] else row["name"]
@@ -219,5 +219,5 @@ def micro_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def compact(text: str) -> str:
-    """Return *text* without blanks that align cells: a file has no need of them."""
+    """Return *text* without the blanks that align cells: a file does not need them."""
     return re.sub(r" +\|", " |", re.sub(r"-{4,}", "---", text))

@@ -26,7 +26,7 @@ import brotli
 
 from llm_normalize import conformance
 from llm_normalize.chat.chunks import chunk
-from llm_normalize.chat.chunks.chunk_content import speaks
+from llm_normalize.chat.chunks.chunk_content import chunk_has_content
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
@@ -118,7 +118,13 @@ def _where(error: BaseException) -> str:
 
 _LIBRARY = str(Path(os.__file__).parent)
 
-LOW_LIMITS = {"LIMIT": 2048, "_LIMIT": 512, "MANY": 8, "NOTES": 512, "_STORED": 512}
+LOW_LIMITS = {
+    "LIMIT": 2048,
+    "_LIMIT": 512,
+    "MAX_TRACKED": 8,
+    "MAX_EXTRA_BYTES": 512,
+    "_STORED": 512,
+}
 """Limits on what is kept, by the name that modules give them, and how low they go."""
 
 
@@ -423,7 +429,7 @@ def _keeps_alive(event: Json) -> bool:
         return False
     if event.get("choices") in (None, []):
         return not chunk.is_flat(event)
-    return event.get("object") != "chat.completion" and not speaks(event)
+    return event.get("object") != "chat.completion" and not chunk_has_content(event)
 
 
 _KEPT = 64 * 1024
@@ -465,7 +471,7 @@ def _check_long(case: Case, say: Say) -> None:
     if not blocks:
         return
     # What has a limit may fill by one a round: until then it grows.
-    passes = max(2 * LOW_LIMITS["MANY"], _LONG // len(blocks))
+    passes = max(2 * LOW_LIMITS["MAX_TRACKED"], _LONG // len(blocks))
     half = passes // 2
     pipeline = Pipeline(case.asked, case.fixes, label="fuzz")
     sizes: list[int] = []

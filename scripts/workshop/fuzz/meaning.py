@@ -166,7 +166,7 @@ def _is_typical_usage(usage: Json) -> bool:
 
 
 def _is_index(value: Json) -> bool:
-    return type(value) is int and 0 <= value < stream_state.MANY
+    return type(value) is int and 0 <= value < stream_state.MAX_TRACKED
 
 
 def _is_typical_choice(choice: chunk.Chunk, part: str) -> bool:

@@ -7,7 +7,7 @@ from workshop.traffic.memory import MIB
 
 
 def ms(seconds: float) -> str:
-    """Return a time in milliseconds, two digits of it."""
+    """Return a time in milliseconds, with two significant digits."""
     return f"{float(f'{seconds * 1000:.1e}'):g} ms"
 
 
@@ -48,16 +48,16 @@ def latencies(figures: Figures) -> str:
 
 
 def memory(figures: Figures) -> str:
-    """Return what mitmdump weighs."""
+    """Return the memory that mitmdump uses."""
     return table(
         [
             "memory",
             "at rest",
             "an idle stream",
-            "a stream as it begins",
-            "as it ends",
+            "a stream at its start",
+            "at its end",
             "bytes it sent",
-            "most",
+            "peak",
             "afterwards",
         ],
         [
@@ -77,7 +77,7 @@ def memory(figures: Figures) -> str:
 
 
 def hoards(figures: Figures) -> str:
-    """Return what clients cost that hardly read."""
+    """Return what clients that hardly read cost."""
     return table(
         [
             "a client that hardly reads",
@@ -100,9 +100,9 @@ def hoards(figures: Figures) -> str:
 
 
 def felt(figures: Figures) -> str:
-    """Return what others feel of them."""
+    """Return how other clients are affected by them."""
     return table(
-        ["others beside them", "", "others", "slow", "p50", "p99", "max"],
+        ["other clients at the same time", "", "others", "slow", "p50", "p99", "max"],
         [
             [
                 each.side,
@@ -124,8 +124,8 @@ def markdown(figures: Figures) -> str:
     lines = [
         (
             f"{figures.streams:,} streams, {figures.events:,} events, "
-            f"{figures.bytes / 1e6:,.0f} MB; each byte checked: "
-            f"{len(figures.faults)} streams with a fault."
+            f"{figures.bytes / 1e6:,.0f} MB; every byte checked: "
+            f"{len(figures.faults)} streams corrupted."
         ),
         "",
         latencies(figures),

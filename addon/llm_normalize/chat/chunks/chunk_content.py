@@ -1,51 +1,53 @@
-"""What chunks say: whether anything would be lost with one, and what repeats another."""
+"""The content of chunks: whether a chunk has any, and whether it repeats another."""
 
 from ...wire.json_text import Json
 from .chunk import CHUNK_FRAME, Chunk, choices, reporting_parts, usage_of
 
 
 def stands_for_text(part: Chunk) -> bool:
-    """Tell whether a delta or message brings what OpenAI sends with `content: null`."""
+    """Tell whether a delta or message has what OpenAI sends with `content: null`."""
     return any(
         part.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
     )
 
 
-def says(part: Chunk) -> bool:
-    """Tell whether a delta or message says anything beyond its role."""
+def delta_has_content(part: Chunk) -> bool:
+    """Tell whether a delta or message has content: anything except its role."""
     return any(
         value not in (None, "", [], {}) for key, value in part.items() if key != "role"
     )
 
 
-def says_words(part: Chunk) -> bool:
-    """Tell whether a delta or message says anything beside calls, which no text repeats."""
+def has_content_besides_calls(part: Chunk) -> bool:
+    """Tell whether a delta or message has content other than calls."""
     calls = ("tool_calls", "function_call")
-    return says({key: value for key, value in part.items() if key not in calls})
+    return delta_has_content(
+        {key: value for key, value in part.items() if key not in calls}
+    )
 
 
-def speaks(chunk: Chunk) -> bool:
-    """Tell whether *chunk* says anything beyond roles and its envelope."""
+def chunk_has_content(chunk: Chunk) -> bool:
+    """Tell whether *chunk* has content: anything except roles and its envelope."""
     usage = [
         each
         for part in reporting_parts(chunk)
         if isinstance(each := usage_of(part), dict)
     ]
     counted = any(any(each.values()) for each in usage)
-    return counted or any(map(speaks_in, choices(chunk)))
+    return counted or any(map(choice_has_content, choices(chunk)))
 
 
-def speaks_in(choice: Chunk) -> bool:
-    """Tell whether a choice says anything beyond its role, or how it ended."""
+def choice_has_content(choice: Chunk) -> bool:
+    """Tell whether a choice has content, a finish reason or log probabilities."""
     ended = choice.get("finish_reason") or choice.get("logprobs")
     return bool(ended) or has_answer(choice)
 
 
 def has_answer(choice: Chunk) -> bool:
-    """Tell whether a choice says anything beyond its role, under any of the keys for it."""
+    """Tell whether a choice has content under any of the keys for it, except a role."""
     parts = [choice.get(key) for key in ("delta", "message", "text")]
     return any(isinstance(part, str) and part for part in parts) or any(
-        says(
+        delta_has_content(
             {
                 k: v
                 for k, v in part.items()
@@ -58,7 +60,7 @@ def has_answer(choice: Chunk) -> bool:
 
 
 def is_silent(choice: Chunk) -> bool:
-    """Tell whether the delta, message and text of *choice* hold nothing, however deep."""
+    """Tell whether the delta, message and text of *choice* are empty at every depth."""
     parts = [choice.get(key) for key in ("delta", "message")]
     fields = [
         {key: each for key, each in part.items() if key != "role"}
@@ -70,7 +72,7 @@ def is_silent(choice: Chunk) -> bool:
 
 
 def is_hollow(value: Json) -> bool:
-    """Tell whether *value* says nothing, however deep: kinds and places of calls aside."""
+    """Tell whether *value* is empty at every depth, except types and indexes of calls."""
     if isinstance(value, dict):
         rest = (each for key, each in value.items() if key not in ("index", "type"))
         return all(not each or is_hollow(each) for each in rest)
@@ -80,7 +82,7 @@ def is_hollow(value: Json) -> bool:
 
 
 def repeats(old: Json, new: Json) -> bool:
-    """Tell whether *new* says all that *old* says, and maybe more; roles aside."""
+    """Tell whether *new* has all the content of *old*, and possibly more; roles aside."""
     if old in (None, "", [], {}):
         return True
     if isinstance(old, str) and isinstance(new, str):
@@ -112,21 +114,21 @@ def news(old: Json, new: Json) -> Json:
 _CHOICE_FRAME = frozenset(("index", "delta", "finish_reason", "logprobs"))
 
 
-def says_nothing(chunk: Chunk) -> bool:
+def is_empty_chunk(chunk: Chunk) -> bool:
     """Tell whether *chunk* has choices, and nothing in them or beside them.
 
-    Whatever is not known to be mere frame counts as something.
+    Unknown fields count as content.
     """
-    if not chunk.get("choices") or _says_more(chunk, CHUNK_FRAME):
+    if not chunk.get("choices") or _has_other_fields(chunk, CHUNK_FRAME):
         return False
     return not any(
         choice.get("delta")
         or choice.get("finish_reason")
         or choice.get("logprobs")
-        or _says_more(choice, _CHOICE_FRAME)
+        or _has_other_fields(choice, _CHOICE_FRAME)
         for choice in choices(chunk)
     )
 
 
-def _says_more(part: Chunk, frame: frozenset[str]) -> bool:
+def _has_other_fields(part: Chunk, frame: frozenset[str]) -> bool:
     return any(value is not None and key not in frame for key, value in part.items())

@@ -2,7 +2,7 @@
 
 from ..errors.errors import text_of
 from .chunk import Chunk
-from .chunk_content import is_hollow, says_words
+from .chunk_content import has_content_besides_calls, is_hollow
 
 _THOUGHTS = ("reasoning", "reasoning_content", "reasoning_text")
 _PARTS = ("delta", "message")
@@ -14,7 +14,7 @@ def has_delta_text(choice: Chunk) -> bool:
     delta, message = choice.get("delta"), choice.get("message")
     if isinstance(delta, dict) and not is_hollow(delta.get("content")):
         return True
-    is_said = isinstance(message, dict) and says_words(message)
+    is_said = isinstance(message, dict) and has_content_besides_calls(message)
     return isinstance(choice.get("text"), str) and bool(choice["text"]) and not is_said
 
 

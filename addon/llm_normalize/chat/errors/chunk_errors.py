@@ -11,7 +11,7 @@ from ..chunks.chunk import (
     is_chunk,
     reporting_parts,
 )
-from ..chunks.chunk_content import speaks
+from ..chunks.chunk_content import chunk_has_content
 
 _WORDS = frozenset(("errors", "message", "msg", "detail", "title", "error_msg"))
 """Keys under which an error that is not wrapped has its words."""
@@ -85,7 +85,7 @@ def errors_in(chunk: Chunk) -> list[Json]:
     if isinstance(base, dict) and base.get("status_code"):
         fields = {"message": base.get("status_msg") or "", "type": "server_error"}
         found.append({**fields, "param": None, "code": str(base["status_code"])})
-    if not found and not _WORDS.isdisjoint(chunk) and not speaks(chunk):
+    if not found and not _WORDS.isdisjoint(chunk) and not chunk_has_content(chunk):
         rest = {key: chunk[key] for key in chunk if key not in CHUNK_FRAME}
         is_notice = is_fine(rest) or has_counted(chunk)
         found += [rest] if is_error(rest) and not is_notice else []

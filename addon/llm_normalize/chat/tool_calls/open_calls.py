@@ -1,18 +1,15 @@
-"""The calls of a choice, found by id and by index without looking at all of them.
-
-For a chunk with thousands of them.
-"""
+"""The calls of a choice, found by id and by index, even if a chunk has thousands."""
 
 from ...wire.json_text import Json
-from ..stream_state import MANY
+from ..stream_state import MAX_TRACKED
 from .sent_call import Call
 
 type Place = tuple[int, int]
 """A choice, and the index of a call in it."""
 
 
-class Opened:
-    """What a choice has opened, and what the chunk at hand opens beyond that.
+class OpenCalls:
+    """The calls that a choice has opened, including those of the current chunk.
 
     Args:
         calls: The calls by index, first opened first; not changed.
@@ -30,7 +27,7 @@ class Opened:
         return self._calls.get(at)
 
     def add(self, at: int, call: Call) -> None:
-        """Record what opens a call, unless one is open at this index."""
+        """Record an opened call, unless one is open at this index."""
         if at not in self._calls:
             self._calls[at] = call
             self.last = max(self.last, at)
@@ -38,8 +35,8 @@ class Opened:
                 self._by_id.setdefault(_key(call.id), []).append(at)
 
     def where(self, identity: Json) -> list[int]:
-        """Return where calls with this id are, first opened first."""
-        if not self._asked:  # most chunks ask once: that is not worth an index
+        """Return the indexes of calls with this id, first opened first."""
+        if not self._asked:  # most chunks ask once: an index is not worth it
             self._asked = True
             return [at for at, call in self._calls.items() if call.id == identity]
         if self._by_id is None:
@@ -49,8 +46,8 @@ class Opened:
         return self._by_id.get(_key(identity), [])
 
 
-class Moved:
-    """Which index each call of the provider's got; of at most `MANY`."""
+class IndexMap:
+    """Maps the provider's call indexes to ours, for at most `MAX_TRACKED` calls."""
 
     def __init__(self) -> None:
         self._ours: dict[Place, int] = {}
@@ -58,11 +55,11 @@ class Moved:
 
     @property
     def state(self) -> object:
-        """What there is by now, to be compared later."""
+        """Its current content, to be compared later."""
         return tuple(self._ours.items()), tuple(self._by_id.items())
 
     def get(self, theirs: Place) -> int:
-        """Return our index for *theirs*; where none is recorded, the same."""
+        """Return our index for *theirs*; if none is recorded, the same."""
         return self._ours.get(theirs, theirs[1])
 
     def find(self, theirs: Place, identity: Json) -> int | None:
@@ -70,50 +67,50 @@ class Moved:
         return self._by_id.get((theirs, _key(identity)))
 
     def open(self, theirs: Place, identity: Json, ours: int) -> None:
-        """Record that the call with this id, as received, opened at *theirs*."""
-        if len(self._by_id) < MANY:
+        """Record that the call with this id, as received, opened at *theirs*, as *ours*."""
+        if len(self._by_id) < MAX_TRACKED:
             self._by_id[theirs, _key(identity)] = ours
 
     def is_new(self, place: Place) -> bool:
         """Tell whether no call is recorded under this place yet."""
-        return place not in self._ours and len(self._ours) < MANY
+        return place not in self._ours and len(self._ours) < MAX_TRACKED
 
     def note(self, theirs: Place, ours: int) -> bool:
-        """Record that *theirs* is now *ours*, unless there are too many."""
-        if theirs not in self._ours and len(self._ours) >= MANY:
+        """Map *theirs* to *ours*; return False if the limit is reached."""
+        if theirs not in self._ours and len(self._ours) >= MAX_TRACKED:
             return False
         self._ours[theirs] = ours
         return True
 
 
-class Counted:
-    """Which index the calls without one get; of at most `MANY`.
+class AssignedIndexes:
+    """Assigns an unused index to each call that has none; to at most `MAX_TRACKED`.
 
-    It is one that no other call has: what goes on with another comes under its index. One
-    that the provider gives later moves to an index of its own.
+    A fragment that continues a call gets that call's index. If the provider later uses an
+    assigned index for another call, that call gets an unused index, too.
     """
 
     def __init__(self) -> None:
         self._theirs: dict[
             Place, int
-        ] = {}  # an index that was given, and what it is now
-        self._moved: set[Place] = set()  # what those are now that had to move
+        ] = {}  # an index that the provider sent, and ours for it
+        self._moved: set[Place] = set()  # our indexes of calls that had to move
         self._own: dict[
             Place, tuple[Json, bool]
-        ] = {}  # without one: its id, has it a name
+        ] = {}  # calls without an index: the id, and whether it has a name
         self._by_id: dict[tuple[int, Json], int] = {}
         self._last: dict[int, int] = {}
 
     @property
     def state(self) -> object:
-        """What there is by now, to be compared later."""
+        """Its current content, to be compared later."""
         theirs, own = tuple(self._theirs.items()), tuple(self._own.items())
         return theirs, own, tuple(self._by_id.items()), tuple(self._last.items())
 
     def last(self, index: int) -> int | None:
         """Return the index of the last fragment of choice *index*.
 
-        Where calls have opened without one, it is the last of theirs.
+        If calls have opened without an index, it is the index of their last fragment.
         """
         return self._last.get(index)
 
@@ -126,12 +123,13 @@ class Counted:
         return place in self._own and not self._own[place][1]
 
     def given(self, theirs: Place, identity: Json, *, is_named: bool) -> int:
-        """Return the index of a fragment that has one: another if that is taken.
+        """Return the index of a fragment that has one: an unused one if that is taken.
 
-        It is by a call without an index that has another id, and waits for its name.
+        It is taken if it was assigned to a call with another id, and that has no name yet
+        or the fragment has one.
         """
         index, at = theirs
-        if theirs not in self._theirs and len(self._theirs) < MANY:
+        if theirs not in self._theirs and len(self._theirs) < MAX_TRACKED:
             other, has_name = self._own.get(theirs, (None, False))
             is_other = bool(other and identity) and other != identity
             if (is_other and (is_named or not has_name)) or theirs in self._moved:
@@ -141,17 +139,17 @@ class Counted:
         return self._note(index, self._theirs.get(theirs, at), identity)
 
     def goes_on(self, index: int, at: int, identity: Json, *, is_named: bool) -> int:
-        """Return *at* for a fragment without an index of a call that has it."""
+        """Return *at* for a fragment without an index that continues the call there."""
         if is_named and (index, at) in self._own:
             self._own[index, at] = self._own[index, at][0] or identity, True
         return self._note(index, at, identity)
 
     def open(self, index: int, at: int, identity: Json, *, is_named: bool) -> int:
-        """Return the index of a call that opens without one: *at*, unless that is taken."""
+        """Return an index for a call that opens without one: *at*, unless that is taken."""
         place = index, at
         if place in self._theirs or place in self._own or place in self._moved:
             at = self._free(index)
-        if len(self._own) < MANY:
+        if len(self._own) < MAX_TRACKED:
             self._own[index, at] = identity, is_named
         return self._note(index, at, identity)
 
@@ -169,14 +167,14 @@ class Counted:
             index,
             at,
         ) not in self._own
-        if not is_own and (index in self._last or len(self._last) < MANY):
+        if not is_own and (index in self._last or len(self._last) < MAX_TRACKED):
             self._last[index] = at
         key = index, _key(identity)
-        if identity and (key in self._by_id or len(self._by_id) < MANY):
+        if identity and (key in self._by_id or len(self._by_id) < MAX_TRACKED):
             self._by_id[key] = at
         return at
 
 
 def _key(identity: Json) -> Json:
-    """Return what tells ids apart: a list or an object cannot be looked up."""
+    """Return a hashable key for an id: a list or an object cannot be looked up."""
     return repr(identity) if isinstance(identity, list | dict) else identity

@@ -1,8 +1,9 @@
-"""Arguments of a call that were sent before: what of them is new.
+"""Arguments of a call that the provider sends more than once: find the part that is new.
 
-Arguments are one JSON object, and no object can follow another one. So where they begin
-anew, they are what was sent already, and maybe more: only that is missing. Where a value
-may begin, an object may be meant: what could be either waits until that shows.
+Arguments are one JSON object, and no object can follow another. So if they start again,
+they repeat what was sent, and possibly continue it: only the continuation is new. If a
+nested value may start there, an object may also be part of the arguments: text that could
+be either is held until it is clear.
 """
 
 import json
@@ -19,26 +20,26 @@ _ESCAPED = re.compile(
     r"|u(?![dD][89abAB])[0-9a-fA-F]{4})"
 )
 _LONG = 256 * 1024  # characters
-_BEGINS = 64  # places where a text may begin anew
-_SPREAD = 4  # times: no more of a text is blanks
+_BEGINS = 64  # places where a text may start again
+_SPREAD = 4  # times the length of its repeat: no text has more whitespace
 
 
 class Sent(Protocol):
-    """A call, as far as its arguments go: see `stream_state.Call`."""
+    """The arguments of a call that have been sent: see `sent_call.Call`."""
 
     @property
     def arguments(self) -> str | None:
-        """What was sent of them; None if it is too much to be known."""
+        """The arguments sent so far; None if they are too long to be stored."""
 
     @property
     def is_quoted(self) -> bool:
-        """Whether that ends within a string."""
+        """Whether they end within a string."""
 
 
 def begins_object(text: str) -> bool:
-    """Tell whether *text* begins like an object, or like one that is encoded as a string.
+    """Tell whether *text* starts like an object, or like one encoded as a string.
 
-    Without memory of what was before: nearly all fragments do not.
+    This needs no state; nearly all fragments do not.
     """
     first = text[:1]
     if first.isspace():
@@ -55,12 +56,12 @@ def _value(text: str) -> Any:
 
 
 def is_object(text: str) -> bool:
-    """Tell whether *text* is one whole JSON object."""
+    """Tell whether *text* is one complete JSON object."""
     return isinstance(_value(text), dict)
 
 
 def may_go_on(text: str) -> bool:
-    """Tell whether *text* is JSON, or may become JSON when it goes on."""
+    """Tell whether *text* is JSON, or a prefix of JSON."""
     try:
         _DECODER.decode(text.lstrip())
     except json.JSONDecodeError as error:
@@ -74,19 +75,19 @@ def may_go_on(text: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    """Return *text* without the blanks that mean nothing in JSON."""
+    """Return *text* without insignificant whitespace."""
     return "".join(_PART.findall(text))
 
 
-def rest_after(said: str, text: str) -> str | None:
-    """Return what *text* adds to *said*, which it says again; None if it does not."""
-    if text.startswith(said):
-        return text[len(said) :]
-    if len(said) > _SPREAD * len(text):
+def new_suffix(sent: str, text: str) -> str | None:
+    """Return what *text* adds to *sent* if it repeats *sent*; else None."""
+    if text.startswith(sent):
+        return text[len(sent) :]
+    if len(sent) > _SPREAD * len(text):
         return None
-    due = len(_bare(said))
-    if not _bare(text).startswith(_bare(said)):
-        value = _value(said)
+    due = len(_bare(sent))
+    if not _bare(text).startswith(_bare(sent)):
+        value = _value(sent)
         same = isinstance(value, dict) and value == _value(text)
         return "" if same else None
     for part in _PART.finditer(text):
@@ -97,15 +98,15 @@ def rest_after(said: str, text: str) -> str | None:
 
 
 def decoded(text: str) -> str:
-    """Return the object that *text* has encoded as a JSON string; else *text*."""
+    """Return the object that *text* encodes as a string; else *text*."""
     value = _value(text) if begins_object(text) else None
     return value if isinstance(value, str) and is_object(value) else text
 
 
-def said_once(text: str) -> str:
-    """Return the object in *text*, which says it repeatedly, growing or encoded.
+def without_repeats(text: str) -> str:
+    """Return the object in *text* once if *text* repeats it, growing or encoded.
 
-    What is one object already, or makes no sense, stays as it is.
+    Text that is one object already, or that is not understood, stays as it is.
     """
     if len(text) > _LONG or not begins_object(text) or is_object(text):
         return text
@@ -130,7 +131,7 @@ def said_once(text: str) -> str:
 
 
 def _values(text: str) -> list[str]:
-    """Return the objects that *text* is made of, decoded; none if there is anything else."""
+    """Return the objects in *text*, decoded; none if it contains anything else."""
     found, at = [], 0
     while at < len(text):
         try:
@@ -146,7 +147,7 @@ def _values(text: str) -> list[str]:
 
 
 def _is_begun(text: str, whole: str) -> bool:
-    """Tell whether *text* is made of begins of *whole* alone."""
+    """Tell whether *text* consists only of prefixes of *whole*."""
     at = 0
     while at < len(text):
         size = 0
@@ -161,12 +162,12 @@ def _is_begun(text: str, whole: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What is known of a call's arguments beside what was sent of them.
+    """The held part of a call's arguments.
 
     Attributes:
-        text: What was received, and may say what was sent once more.
-        encoded: Whether they are the text of a JSON string, of which *text* is the begin
-            of an escape.
+        text: Text that was received, and may repeat what was sent.
+        encoded: Whether the arguments are encoded as a JSON string; *text* is then the
+            start of an escape sequence.
         ended: Whether that string has ended.
     """
 
@@ -178,8 +179,8 @@ class Waiting:
 NOTHING = Waiting()
 
 
-def first(waiting: Waiting, text: str) -> tuple[str, Waiting]:
-    """Return what is sent of arguments that begin, or that began encoded; and what waits."""
+def first_fragment(waiting: Waiting, text: str) -> tuple[str, Waiting]:
+    """Return what to send of first, or encoded, arguments, and what to hold."""
     if waiting.encoded:
         return _unescape(waiting, text)
     text = waiting.text + text
@@ -189,8 +190,8 @@ def first(waiting: Waiting, text: str) -> tuple[str, Waiting]:
     if not begins_object(text):
         return text, NOTHING
     if bare[0] != '"':
-        return (text if may_go_on(text) else said_once(text)), NOTHING
-    once = said_once(text)
+        return (text if may_go_on(text) else without_repeats(text)), NOTHING
+    once = without_repeats(text)
     if once is not text:
         return once, NOTHING
     return _unescape(Waiting(encoded=True), bare[1:])
@@ -204,66 +205,66 @@ def _unescape(waiting: Waiting, text: str) -> tuple[str, Waiting]:
         parts.append(part[0])
         at = part.end()
     rest = text[at:]
-    said = json.loads(f'"{"".join(parts)}"', strict=False)
+    sent = json.loads(f'"{"".join(parts)}"', strict=False)
     if rest.startswith('"'):
-        return said, replace(waiting, text="", ended=True)
-    return said, replace(waiting, text=rest)
+        return sent, replace(waiting, text="", ended=True)
+    return sent, replace(waiting, text=rest)
 
 
-def more(
+def next_fragment(
     call: Sent, waits: str, fragment: str, *, grows: bool = False
 ) -> tuple[str, str]:
-    """Return what is sent of a *fragment* behind what was sent, and what waits.
+    """Return what to send of a *fragment* after the sent arguments, and what to hold.
 
     Args:
-        call: What was sent of the arguments.
-        waits: What waits of them.
-        fragment: What comes.
-        grows: Whether arguments of this stream have begun anew before.
+        call: The arguments sent so far.
+        waits: The held part.
+        fragment: The new fragment.
+        grows: Whether arguments of this stream have started again before.
     """
-    said, text = call.arguments or "", waits + fragment
+    sent, text = call.arguments or "", waits + fragment
     if not waits and call.is_quoted and '"' not in fragment.replace('\\"', ""):
         return text, ""  # within a string: what most code is made of
-    may_begin = call.is_quoted or said.rstrip()[-1:] in (":", "[", ",")
+    may_begin = call.is_quoted or sent.rstrip()[-1:] in (":", "[", ",")
     meant = decoded(text)
-    rest = rest_after(said, meant)
-    if rest is None and _value(meant) == {} and is_object(said):
-        rest = ""  # nothing behind all there is
+    rest = new_suffix(sent, meant)
+    if rest is None and _value(meant) == {} and is_object(sent):
+        rest = ""  # an empty object after a complete one adds nothing
     if rest is None and may_begin and not waits:
         return text, ""
-    goes_on = may_begin and may_go_on(said + text)
+    goes_on = may_begin and may_go_on(sent + text)
     if waits and begins_object(fragment) and not goes_on:
-        added = rest_after(said, fragment)
-        grew = is_object(waits) or rest_after(waits, fragment) is not None
+        added = new_suffix(sent, fragment)
+        grew = is_object(waits) or new_suffix(waits, fragment) is not None
         if added is not None and grew:
             return added, ""
     if rest is not None:
         if grows or not goes_on:
             return rest, ""
         return ("", text) if may_go_on(meant) else (text, "")
-    # A bracket alone tells nothing.
+    # A bracket alone proves nothing.
     tells = 1 < len(text.strip()) < _LONG
-    is_begin = tells and rest_after(text, said) is not None
+    is_begin = tells and new_suffix(text, sent) is not None
     return ("", text) if is_begin and not goes_on else (text, "")
 
 
-def at_last(said: str, text: str) -> str:
-    """Return what is sent of a *text* that waited behind what was *said*."""
-    whole = said + text
-    once = said_once(whole)
+def flush_held(sent: str, text: str) -> str:
+    """Return what to send of a held *text* after the *sent* arguments."""
+    whole = sent + text
+    once = without_repeats(whole)
     meant = decoded(text) if once is whole else once
-    rest = rest_after(said, meant)
+    rest = new_suffix(sent, meant)
     if rest is None:
         return ""
     own = is_object(whole) or (not is_object(meant) and may_go_on(whole))
     return text if own else rest
 
 
-def says_again(call: Sent, arguments: str) -> bool:
-    """Tell whether *arguments* say all that was sent of a *call*, or nothing at all."""
-    said = call.arguments
-    if not said or not begins_object(arguments):
+def is_repeat(call: Sent, arguments: str) -> bool:
+    """Tell whether *arguments* repeat all that was sent of a *call*, or are empty."""
+    sent = call.arguments
+    if not sent or not begins_object(arguments):
         return False
     meant = decoded(arguments)
-    says_none = not _value(said) or _value(meant) == {}
-    return says_none or rest_after(said, meant) is not None
+    is_empty = not _value(sent) or _value(meant) == {}
+    return is_empty or new_suffix(sent, meant) is not None

@@ -1,13 +1,13 @@
-"""The arguments of the calls of a stream as they are sent: each part of them once."""
+"""The arguments of a stream's calls: each part is sent once."""
 
-from ..stream_state import MANY
+from ..stream_state import MAX_TRACKED
 from .repeated_arguments import (
     NOTHING,
     Waiting,
-    at_last,
     begins_object,
-    first,
-    more,
+    first_fragment,
+    flush_held,
+    next_fragment,
 )
 from .sent_call import Call
 
@@ -16,32 +16,35 @@ type Place = tuple[int, int]
 
 
 class SentArguments:
-    """What of each call's arguments is sent, and what waits of them."""
+    """The held part of each call's arguments."""
 
     def __init__(self) -> None:
         self._waiting: dict[Place, Waiting] = {}
         self._grows = False
-        self._before = (-1, self._waiting)  # an event's number, and what waited before
+        self._before = (
+            -1,
+            self._waiting,
+        )  # an event's number, and what was held before
 
     @property
     def state(self) -> object:
-        """What decides on the next fragment, to be compared later."""
+        """What determines how the next fragment is sent, to be compared later."""
         waits = tuple(self._waiting.items())
         return waits, self._grows
 
     @property
     def is_busy(self) -> bool:
-        """Whether what fragments say decides on what is sent of them."""
+        """Whether the text of fragments determines what is sent of them."""
         return bool(self._waiting)
 
     def take(self, place: Place, call: Call | None, arguments: str, n: int) -> str:
-        """Return what is sent of *arguments* that come for the *call* at *place*.
+        """Return what to send of *arguments* received for the *call* at *place*.
 
-        *n* is the number of the event at hand.
+        *n* is the number of the current event.
         """
         waiting = self._waiting.get(place, NOTHING)
         if call is None or not call.length or waiting.encoded:
-            sent, now = first(waiting, arguments)
+            sent, now = first_fragment(waiting, arguments)
         elif not waiting.text and not begins_object(arguments):
             return arguments
         elif call.arguments is None:
@@ -49,7 +52,7 @@ class SentArguments:
         elif not begins_object(call.arguments):
             return arguments
         else:
-            sent, text = more(call, waiting.text, arguments, grows=self._grows)
+            sent, text = next_fragment(call, waiting.text, arguments, grows=self._grows)
             now = Waiting(text)
             self._grows = self._grows or (sent != arguments and not text)
         self._put(place, now, n)
@@ -61,23 +64,23 @@ class SentArguments:
         if self._before[0] != n:
             self._before = n, dict(self._waiting)
         self._waiting.pop(place, None)
-        if waiting != NOTHING and len(self._waiting) < MANY:
+        if waiting != NOTHING and len(self._waiting) < MAX_TRACKED:
             self._waiting[place] = waiting
 
     def undo(self, n: int) -> None:
-        """Let wait what waited before event *n*, which passes as received."""
+        """Restore the state before event *n*, which is sent as received."""
         if self._before[0] == n:
             self._waiting = dict(self._before[1])
 
     def release(
         self, indexes: set[int] | None, calls: dict[Place, Call]
     ) -> list[tuple[Place, str]]:
-        """Return what waits of the choices *indexes*, which end; of all if None."""
+        """Return what is held of the choices *indexes*, which end; of all if None."""
         found = []
         for place, waiting in list(self._waiting.items()):
             if (indexes is None or place[0] in indexes) and not waiting.encoded:
                 before = calls[place].arguments if place in calls else None
-                sent = at_last(before, waiting.text) if before else waiting.text
+                sent = flush_held(before, waiting.text) if before else waiting.text
                 if sent:
                     del self._waiting[place]
                     found.append((place, sent))

@@ -1,4 +1,4 @@
-"""A tool call of which a stream has sent something: its name, and its arguments so far."""
+"""A tool call that a stream has begun to send: its name, and its arguments so far."""
 
 import re
 import zlib
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from ...wire.json_text import Json, dumps
 from ..chunks.chunk import LONG, Chunk, function, name_of
 from .declared_tools import NONE, Tools
-from .repeated_arguments import says_again
+from .repeated_arguments import is_repeat
 
 _PARTS = 256  # of arguments before they are joined: a part takes 50 bytes more
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 
 
 def brief(identity: Json) -> Json:
-    """Return *identity*, of a long one its hash: what is kept must stay bounded."""
+    """Return *identity*, or its hash if it is long: stored data must stay bounded."""
     text = identity if isinstance(identity, str | None) else dumps(identity)
     return f"#{hash(text)}" if text and len(text) > LONG else identity
 
@@ -24,11 +24,11 @@ class Call:
     """A tool call that a choice has opened.
 
     Attributes:
-        id: Its id, of a long one the hash.
-        name: Its name, of a long one the hash; None as long as it has none.
+        id: Its id, or the hash of a long one.
+        name: Its name, or the hash of a long one; None while it has none.
         length: How many bytes of arguments it has.
-        check: Their CRC-32: what is kept must stay bounded.
-        custom: Whether it is a custom tool's, whose input is any text.
+        check: Their CRC-32: stored data must stay bounded.
+        custom: Whether it calls a custom tool, whose input is any text.
         more: Parts of its name that were sent later.
     """
 
@@ -39,12 +39,12 @@ class Call:
     custom: bool = False
     more: str = ""
     room: int = field(default=0, compare=False)
-    """Characters of its arguments that are kept: see `arguments`."""
+    """Characters of its arguments that may still be stored: see `arguments`."""
     _parts: list[str] = field(default_factory=list, compare=False)
-    _open: int = 0  # brackets that wait for their end
-    _has_opened: bool = False  # one was there
+    _open: int = 0  # open brackets
+    _has_opened: bool = False  # whether there was a bracket
     _quoted: bool = False
-    _escaped: str = ""  # a backslash whose character has not come
+    _escaped: str = ""  # a backslash whose character has not been received
 
     def __post_init__(self) -> None:
         self.id = brief(self.id)
@@ -57,13 +57,13 @@ class Call:
 
     @property
     def full_name(self) -> str:
-        """Its name, with the parts of it that were sent later."""
+        """Its name, including the parts that were sent later."""
         return str(self.name) + self.more
 
     def rest_of_name(self, given: str, tools: Tools) -> str:
-        """Return what of a name that comes later has not been sent; empty for nothing.
+        """Return the unsent part of a name that is received later; empty if none.
 
-        Nothing of it counts behind a declared name, unless both are one together.
+        After a declared name nothing counts, unless both together are a declared name.
         """
         known = self.full_name
         if not given or given in (self.name, known):
@@ -76,7 +76,7 @@ class Call:
     def is_renamed(self, fragment: Chunk, tools: Tools) -> bool:
         """Tell whether *fragment* has the name of another of the declared *tools*.
 
-        The begin of a name, or the rest of it, is none as long as there are no arguments.
+        A prefix of a name, or the rest of it, is not another name before the arguments.
         """
         name, known = brief(name_of(fragment)), self.full_name
         if not self.name or name not in tools.names or name in (self.name, known):
@@ -87,9 +87,9 @@ class Call:
     def is_another(self, fragment: Chunk, tools: Tools = NONE) -> bool:
         """Tell whether *fragment* opens another call than this, under its index.
 
-        One with a name does if it has another id or the name of another of the declared
-        *tools*, or if this call is complete and it brings another name, or all arguments
-        of a call.
+        A fragment with a name does if it has another id or the name of another of the
+        declared *tools*, or if this call is complete and the fragment has another name,
+        or complete arguments.
         """
         name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
         if not name:
@@ -101,7 +101,7 @@ class Call:
         arguments = function(fragment).get("arguments")
         other = Call(None, name)
         other.add(arguments)
-        is_repeated = bool(identity) and self.says_again(arguments or "")
+        is_repeated = bool(identity) and self.has_sent(arguments or "")
         is_renamed = bool(self.name) and name not in (self.name, self.full_name)
         return is_renamed or (other.is_complete and not is_repeated)
 
@@ -121,7 +121,7 @@ class Call:
 
     @property
     def arguments(self) -> str | None:
-        """Its arguments so far; None if they are too long to be kept."""
+        """Its arguments so far; None if they are too long to be stored."""
         return "".join(self._parts) if self.room >= 0 else None
 
     @property
@@ -130,7 +130,7 @@ class Call:
         return self._quoted
 
     def forget_arguments(self) -> None:
-        """Have sent no arguments: what was to be sent is dropped."""
+        """Record that no arguments were sent: those that were due are dropped."""
         self.length = self.check = self._open = 0
         self._parts.clear()
         self._has_opened = self._quoted = False
@@ -147,11 +147,11 @@ class Call:
         self._open += opened
         self._open -= outside.count("}") + outside.count("]")
 
-    def says_again(self, arguments: str) -> bool:
-        """Tell whether *arguments* say what was sent once more, in any spelling."""
-        return self.has_arguments(arguments) or says_again(self, arguments)
+    def has_sent(self, arguments: str) -> bool:
+        """Tell whether *arguments* repeat what was sent, in any spelling."""
+        return self.has_arguments(arguments) or is_repeat(self, arguments)
 
     def has_arguments(self, arguments: str) -> bool:
-        """Tell whether *arguments* are all that was sent, word for word."""
+        """Tell whether *arguments* equal all that was sent."""
         data = arguments.encode(errors="surrogatepass")
         return len(data) == self.length and zlib.crc32(data) == self.check

@@ -1,8 +1,8 @@
-"""Calls that a model wrote as text: the forms of several models, and what each calls.
+"""Calls that a model wrote as text: the syntaxes of several models, and their parsers.
 
 Sources: the parsers of vLLM and SGLang, and the models' own guides
-(https://docs.vllm.ai/en/latest/features/tool_calling.html); of Qwen's without its opening
-tag, https://github.com/ollama/ollama/issues/16686.
+(https://docs.vllm.ai/en/latest/features/tool_calling.html); for Qwen's syntax without its
+opening tag, https://github.com/ollama/ollama/issues/16686.
 """
 
 import json
@@ -18,7 +18,7 @@ from .declared_tools import Tools, kind_of
 from .repeated_arguments import may_go_on
 
 type Calls = list[Chunk] | None
-"""Functions with name and arguments; None if a text calls none."""
+"""Functions with name and arguments; None if a text has no calls."""
 
 _LITERALS = {"True": True, "False": False, "None": None}
 _NONE: Json = object()
@@ -27,7 +27,7 @@ _BETWEEN = re.compile(r"[\s,;]*")
 _BLANK = re.compile(r"\s*\Z")
 _FENCE = "```"
 _HEAD = {"name", "arguments", "parameters", "id", "type"}
-_SHOWN = 64  # characters of a passage that tell whether it may be a call
+_SHOWN = 64  # characters of a passage that show whether it may be a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Passage:
     """Text that may be a call, from its opening on.
 
     Attributes:
-        start: Where it begins behind its opening.
-        ends: What may end it, in the text.
-        read: Returns what it calls.
-        goes_on: Tells of a passage that calls nothing whether it may go on beyond an end.
-        is_single: Whether nothing follows an object in it but the end.
+        start: The offset after its opening.
+        ends: The markers that may end it.
+        read: Returns its calls.
+        goes_on: Tells whether a passage without calls may continue after an end marker.
+        is_single: Whether only the end follows an object in it.
     """
 
     start: int
@@ -50,16 +50,16 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CallSyntax:
     """How a model writes calls.
 
     Attributes:
-        ends: What ends a passage; the end of the text always does.
-        read: Returns what a passage calls.
-        begins: What a passage begins with.
-        is_named: Whether it may begin with a tool's name, too.
+        ends: The markers that end a passage; the end of the text always does.
+        read: Returns the calls of a passage.
+        begins: What a passage starts with.
+        is_named: Whether it may also start with a tool's name.
         last: What its last call may end with, unless that is JSON.
-        is_single: Whether nothing follows an object in it but the end.
+        is_single: Whether only the end follows an object in it.
     """
 
     ends: re.Pattern[str]
@@ -70,11 +70,11 @@ class Form:
     is_single: bool = False
 
 
-# -- what a passage calls ----------------------------------------------------------
+# -- the calls of a passage --------------------------------------------------------
 
 
 def _call(name: Json, arguments: Json, tools: Tools) -> Chunk | None:
-    """Return the call of a declared tool, with an object as its arguments."""
+    """Return the call if its tool is declared and its arguments are an object."""
     if isinstance(arguments, str):
         arguments = _value(arguments) if arguments.strip() else {}
     meant = tools.meant(name) if isinstance(name, str) else ""
@@ -84,13 +84,13 @@ def _call(name: Json, arguments: Json, tools: Tools) -> Chunk | None:
 
 
 def _all(found: list[Chunk | None]) -> Calls:
-    """Return the calls, if each of them is one."""
+    """Return the calls, if all of them are valid."""
     calls = [each for each in found if each is not None]
     return calls if calls and len(calls) == len(found) else None
 
 
 def _value(text: str) -> Json:
-    """Return the JSON value of *text*; `_NONE` if it is none."""
+    """Return the JSON value of *text*; `_NONE` if it is not JSON."""
     try:
         return loads(text.encode())
     except (ValueError, RecursionError):
@@ -98,7 +98,7 @@ def _value(text: str) -> Json:
 
 
 def _values(text: str) -> list[Json]:
-    """Return the JSON values that *text* is made of, those of an array one by one."""
+    """Return the JSON values in *text*, those of an array one by one."""
     value, found, at = _value(text), list[Json](), 0
     if value is not _NONE:
         return value if isinstance(value, list) else [value]
@@ -213,13 +213,13 @@ def _read_bare(text: str, tools: Tools) -> Calls:
 
 
 def _read_pairs(text: str, tools: Tools) -> Calls:
-    """Read a name and pairs of keys and values, GLM's form."""
+    """Read a name and pairs of keys and values, GLM's syntax."""
     name, tag, more = text.partition("<arg_key>")
     return _all([_parameters(name.strip(), tag + more, _PAIRS, tools)])
 
 
 def _read_tool_call(text: str, tools: Tools) -> Calls:
-    """Read what stands between `<tool_call>` tags, a form of several models."""
+    """Read what stands between `<tool_call>` tags, a syntax of several models."""
     bare = text.lstrip()
     if bare.startswith("<"):
         return _read_xml(_FUNCTIONS, _PARAMETERS, text, tools)
@@ -244,8 +244,8 @@ def _read_mistral(text: str, tools: Tools) -> Calls:
 
 
 _JSON = ("{", "[")
-FORMS = {
-    "<tool_call>": Form(
+CALL_SYNTAX = {
+    "<tool_call>": CallSyntax(
         re.compile("</tool_call>"),
         _read_tool_call,
         (*_JSON, "<function="),
@@ -253,29 +253,31 @@ FORMS = {
         last=("</function>", "</arg_value>"),
         is_single=True,
     ),
-    "<function=": Form(re.compile("(?<=</function>)"), _read_bare, (), is_named=True),
-    "<tool_calls>": Form(re.compile("</tool_calls>"), _read_json, _JSON),
-    "<minimax:tool_call>": Form(
+    "<function=": CallSyntax(
+        re.compile("(?<=</function>)"), _read_bare, (), is_named=True
+    ),
+    "<tool_calls>": CallSyntax(re.compile("</tool_calls>"), _read_json, _JSON),
+    "<minimax:tool_call>": CallSyntax(
         re.compile("</minimax:tool_call>"),
         partial(_read_xml, _INVOKES, _NAMED),
         ("<invoke name=",),
         last=("</invoke>",),
     ),
-    "<|tool_calls_section_begin|>": Form(
+    "<|tool_calls_section_begin|>": CallSyntax(
         re.compile(r"<\|tool_calls_section_end\|>"),
         partial(_read_blocks, _KIMI),
         ("<|tool_call_begin|>",),
         last=("<|tool_call_end|>",),
     ),
-    _ALL_BEGIN: Form(
+    _ALL_BEGIN: CallSyntax(
         re.compile(_ALL_END), partial(_read_blocks, _DEEPSEEK), (_BEGIN,), last=(_END,)
     ),
-    "<|python_tag|>": Form(re.compile(r"<\|eo[mt]_id\|>"), _read_json, _JSON),
-    "[TOOL_CALLS]": Form(
+    "<|python_tag|>": CallSyntax(re.compile(r"<\|eo[mt]_id\|>"), _read_json, _JSON),
+    "[TOOL_CALLS]": CallSyntax(
         re.compile(r"(?=\[TOOL_CALLS\])|</s>"), _read_mistral, _JSON, is_named=True
     ),
 }
-"""How models write calls, by what a passage opens with; harmony beside."""
+"""How models write calls, by the opening of a passage; harmony is separate."""
 ENDS = (
     "</tool_call>",
     "</tool_calls>",
@@ -287,31 +289,31 @@ ENDS = (
     "</s>",
     *harmony.ENDS,
 )
-"""What may follow a call that was complete without it: a pause came before, or no opening."""
+"""Markers that may follow a call that was complete without one: after a pause, say."""
 _HARMONY_ENDS = re.compile(r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)")
 
 
 def passage_at(text: str, opening: str, tools: Tools) -> Passage | None:
-    """Return the passage that *text* begins with; None if it is no call's."""
-    form = FORMS[opening]
+    """Return the passage that *text* starts with; None if it cannot be a call."""
+    syntax = CALL_SYNTAX[opening]
     shown = text[len(opening) : len(opening) + _SHOWN].lstrip()
-    begins = form.begins + (tuple(tools.names) if form.is_named else ())
+    begins = syntax.begins + (tuple(tools.names) if syntax.is_named else ())
     if not shown.startswith(begins) and not any(
         each.startswith(shown) for each in begins
     ):
         return None
-    goes_on = partial(_goes_on, form.last)
+    goes_on = partial(_goes_on, syntax.last)
     return Passage(
         len(opening),
-        form.ends,
-        lambda text: form.read(text, tools),
+        syntax.ends,
+        lambda text: syntax.read(text, tools),
         goes_on,
-        form.is_single,
+        syntax.is_single,
     )
 
 
 def message_call(header: harmony.Header, tools: Tools) -> Passage | None:
-    """Return the passage behind the *header* of a message; None if it calls no tool."""
+    """Return the passage after the *header* of a message; None if it calls no tool."""
     if not header.recipient or tools.meant(header.recipient) not in tools.names:
         return None
 
@@ -322,7 +324,7 @@ def message_call(header: harmony.Header, tools: Tools) -> Passage | None:
 
 
 def _goes_on(last: tuple[str, ...], text: str) -> bool:
-    """Tell whether *text* may go on beyond an end that it speaks of."""
+    """Tell whether *text* may continue after an end marker that it only mentions."""
     bare = text.strip()
     if bare[:1] in _JSON:
         return may_go_on(bare)

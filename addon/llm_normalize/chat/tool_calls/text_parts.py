@@ -1,12 +1,13 @@
-"""What a text holds beside words: thoughts and calls, in a text that comes in parts.
+"""Split a streamed text into words, thoughts and calls.
 
-Three things say where one is: `<think>` at the begin of the text, the openings of
-`text_calls.FORMS` anywhere, and the messages of harmony. Of those a call counts anywhere,
-the others where the text begins with one, and behind each other: elsewhere a text speaks
-of them. Their markers go with what they mean; the rest stays as received.
+Three markers open a thought or a call: `<think>` at the start of the text, the openings of
+`text_calls.CALL_SYNTAX`, and the headers of harmony messages. Calls count anywhere. Thoughts
+and harmony messages count only at the start of the text, or directly after one another;
+elsewhere the text is only mentioning them. Recognised markers are removed; everything else
+stays as received.
 
-What waits too long is sent as words, and is still read: a call that ends behind a pause is
-one, though its begin has been shown.
+Text that is held too long is sent as words, but is still parsed: a call that ends after a
+pause is recognised although its start has been sent as text.
 """
 
 import re
@@ -16,32 +17,32 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from ..chunks.chunk import Chunk
-from ..stream_state import MANY
+from ..stream_state import MAX_TRACKED
 from . import harmony
 from .declared_tools import NONE, Tools
 from .repeated_arguments import is_object
-from .text_calls import ENDS, FORMS, Calls, Passage, message_call, passage_at
+from .text_calls import CALL_SYNTAX, ENDS, Calls, Passage, message_call, passage_at
 
 _OPEN, _CLOSE = "<think>", "</think>"
-_LONG = 256 * 1024  # characters that may wait for the end of a call
-_TRIES = 16  # ends that a call may speak of, and calls that may lack theirs
-_TAG = 64  # characters: no end is longer
+_LONG = 256 * 1024  # characters that may be held for the end of a call
+_TRIES = 16  # end markers that a call may mention, and calls that may lack theirs
+_TAG = 64  # characters: no end marker is longer
 _MARKERS = (harmony.START, harmony.CHANNEL)
 
 
 class Mode(Enum):
-    """What the text at hand is."""
+    """What the current text is."""
 
     BEGIN = auto()
-    """The begin of the text, or of a message of harmony, or behind a call."""
+    """The start of the text or of a harmony message, or the text after a call."""
     TEXT = auto()
     """Text, in which calls may follow."""
     ANSWER = auto()
-    """A message of harmony whose markers go."""
+    """A harmony message whose markers are removed."""
     OTHER = auto()
-    """One whose markers stay."""
+    """A harmony message whose markers stay."""
     ANALYSIS = auto()
-    """One that is a thought."""
+    """A harmony message that is a thought."""
     THINK = auto()
     """A thought up to `</think>`."""
 
@@ -54,11 +55,11 @@ _ALONE = {
     Mode.THINK: (_CLOSE,),
 }
 _SOUGHT = {
-    (mode, has_tools): (*tags, *FORMS, *_MARKERS) if has_tools else tags
+    (mode, has_tools): (*tags, *CALL_SYNTAX, *_MARKERS) if has_tools else tags
     for mode, tags in _ALONE.items()
     for has_tools in (False, True)
 }
-"""What is looked for in each mode, without tools and with them."""
+"""The markers that are searched for in each mode, without tools and with them."""
 _PATTERNS = {
     key: re.compile("|".join(map(re.escape, tags))) for key, tags in _SOUGHT.items()
 }
@@ -66,16 +67,16 @@ _PATTERNS = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a text has come to.
+    """The position up to which a text has been parsed.
 
     Attributes:
-        held: What is not understood yet, as received.
+        held: Text that is not understood yet, as received.
         shown: How many characters of that have been sent as words.
-        mode: What it follows.
+        mode: What the held text is.
         is_first: Whether nothing precedes it.
-        has_called: Whether a call precedes it directly: blanks then say nothing.
-        searched: How much of it has no end of a call.
-        tries: How many ends in it ended none.
+        has_called: Whether a call directly precedes it: whitespace then means nothing.
+        searched: How many characters of it contain no end of a call.
+        tries: How many end markers in it ended no call.
     """
 
     held: str = ""
@@ -88,11 +89,11 @@ class Place:
 
 
 THOUGHTS = (Mode.ANALYSIS, Mode.THINK)
-"""What has to end before a body is parted."""
+"""Modes that must have ended before a body is split."""
 
 
 class Part(NamedTuple):
-    """A part of a text: words, unless it is a thought or calls something."""
+    """A part of a text: words, unless it is a thought or has calls."""
 
     text: str
     is_thought: bool = False
@@ -100,7 +101,7 @@ class Part(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is looked for: calls of *tools*, thoughts."""
+    """What to look for: calls of *tools*, thoughts."""
 
     tools: Tools = NONE
     thoughts: bool = False
@@ -109,38 +110,39 @@ class Wanted(NamedTuple):
 def read(
     at: Place, text: str, wanted: Wanted, *, ended: bool = False, paused: bool = False
 ) -> tuple[list[Part], Place]:
-    """Return what is sent of a *text* that goes on, and where it has come to.
+    """Return what to send of the next *text*, and the new position.
 
-    If it has *ended*, nothing waits: what may have been more is words. So it is if it has
-    *paused*, but then it may go on: only what cannot is a call without its end.
+    If the text has *ended*, nothing is held: an unfinished marker is words. The same holds
+    if it has *paused*, but then more may follow: a call without its end counts only if it
+    cannot continue.
     """
     reader = _Reader(at, text, wanted, ended=ended or paused, paused=paused)
     return reader.parts, reader.place
 
 
 def joined(parts: list[Part]) -> tuple[str, list[Chunk]]:
-    """Return the words of *parts*, and what they call: beside that no blanks alone."""
+    """Return the words of *parts*, and their calls; beside calls, no mere whitespace."""
     text = "".join(part.text for part in parts if not part.calls)
     found = [each for part in parts for each in part.calls or ()]
     return text if text.strip() or not found else "", found
 
 
 class Texts:
-    """The texts of a stream's choices, and where each has come to."""
+    """The texts of a stream's choices, and how far each has been parsed."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._at: dict[int, Place] = {}
-        self._before = (-1, self._at)  # an event's number, and what waited before
+        self._before = (-1, self._at)  # an event's number, and the state before it
 
     @property
     def state(self) -> object:
-        """What decides on the next part of each, to be compared later."""
+        """What determines how the next parts are sent, to be compared later."""
         return tuple(self._at.items())
 
     @property
     def are_over(self) -> bool:
-        """Whether all that follows is words."""
+        """Whether everything that follows is words."""
         words = not self._wanted.tools.names
         return words and all(at.mode is Mode.TEXT for at in self._at.values())
 
@@ -156,7 +158,7 @@ class Texts:
 
     @property
     def waiting(self) -> object:
-        """How much waits of which, to be compared; None for nothing."""
+        """How much of each text is held, to be compared; None for nothing."""
         return [
             (at, len(each.held) - each.shown)
             for at, each in self._at.items()
@@ -164,8 +166,8 @@ class Texts:
         ] or None
 
     def read(self, index: int, text: str, n: int) -> list[Part]:
-        """Return what is sent of a *text* of choice *index*, in event *n*."""
-        if index not in self._at and len(self._at) >= MANY:
+        """Return what to send of a *text* of choice *index*, in event *n*."""
+        if index not in self._at and len(self._at) >= MAX_TRACKED:
             return [Part(text)]
         known = self._at.get(index)
         parts, now = read(known or Place(), text, self._wanted)
@@ -178,10 +180,10 @@ class Texts:
     def end(
         self, indexes: set[int] | None, called: Container[int] = ()
     ) -> list[tuple[int, list[Part]]]:
-        """Return what waits of the choices *indexes*, which end; of all if None: a pause.
+        """Return what is held of the choices *indexes*, which end; None: all, in a pause.
 
-        Words go on to be read if more follows. Where a choice has *called* otherwise, what
-        lacks its end is no call.
+        Words are still parsed if more follows. If a choice has *called* a tool in another
+        way, text without its end marker is not a call.
         """
         paused = indexes is None
         found = []
@@ -198,7 +200,7 @@ class Texts:
         return found
 
     def undo(self, n: int) -> None:
-        """Let wait what waited before event *n*, which passes as received."""
+        """Restore the state before event *n*, which is sent as received."""
         if self._before[0] == n:
             self._at = dict(self._before[1])
 
@@ -220,11 +222,11 @@ class _Reader:
 
     @property
     def place(self) -> Place:
-        """Where the text has come to."""
+        """The position up to which the text has been parsed."""
         return replace(self._at, held=self._rest, mode=self._mode)
 
     def _step(self) -> bool:
-        """Read on; tell whether more can be read by now."""
+        """Parse the next part; tell whether more can be parsed now."""
         if self._mode is Mode.BEGIN:
             return self._begin()
         is_thought = self._mode in THOUGHTS
@@ -242,7 +244,7 @@ class _Reader:
         return self._think(found[0]) if is_thought else self._read(found[0])
 
     def _send(self, size: int, *, is_thought: bool = False) -> None:
-        """Send of the next *size* characters those that have not been shown."""
+        """Send those of the next *size* characters that have not been sent."""
         if size > self._at.shown:
             part = Part(self._rest[self._at.shown : size], is_thought)
             last = self.parts[-1] if self.parts else None
@@ -264,26 +266,28 @@ class _Reader:
     def _waits_for(self, text: str, tags: Iterable[str]) -> bool:
         return not self._ended and any(tag.startswith(text) for tag in tags)
 
-    # -- the begin of a text, or of a message ------------------------------------------
+    # -- the start of a text, or of a message ------------------------------------------
 
     def _begin(self) -> bool:
         bare = self._rest.lstrip()
         blanks = len(self._rest) - len(bare)
-        if not bare and self._ended:  # what it is the begin of has still to come
+        if (
+            not bare and self._ended
+        ):  # only whitespace: the text itself may still follow
             known = self._at
             (self._drop if known.has_called else self._send)(blanks)
             self._at = replace(self._at, is_first=known.is_first)
             return False
         thinks = self._wanted.thoughts and self._at.is_first
-        forms = FORMS if self._wanted.tools.names else ()
+        syntaxes = CALL_SYNTAX if self._wanted.tools.names else ()
         ends = ENDS if self._at.has_called else ()
-        tags = (*((_OPEN,) if thinks else ()), *harmony.BEGINS, *forms, *ends)
+        tags = (*((_OPEN,) if thinks else ()), *harmony.BEGINS, *syntaxes, *ends)
         opening = next(filter(bare.startswith, tags), "") if bare else ""
         if opening == _OPEN or opening in ends:
             self._drop(blanks + len(opening))
             self._at = replace(self._at, has_called=opening != _OPEN)
             return self._enter(Mode.THINK if opening == _OPEN else Mode.BEGIN)
-        if opening in FORMS:
+        if opening in CALL_SYNTAX:
             return self._call(blanks, passage_at(bare, opening, self._wanted.tools))
         if opening:
             return self._message(blanks)
@@ -292,7 +296,7 @@ class _Reader:
         return self._enter(Mode.TEXT)
 
     def _message(self, blanks: int) -> bool:
-        """Read the header of a message behind *blanks*."""
+        """Parse the header of a message after *blanks*."""
         header = harmony.header_of(self._rest[blanks:])
         if header is None or not header.size:
             waits = header is not None and not self._ended
@@ -311,10 +315,10 @@ class _Reader:
     # -- what follows ------------------------------------------------------------------
 
     def _read(self, tag: str) -> bool:
-        """Read what the *tag* at hand may begin or end."""
+        """Parse what the next *tag* may open or end."""
         if tag in harmony.ENDS:
             return self._end(tag)
-        if tag in FORMS:
+        if tag in CALL_SYNTAX:
             return self._call(0, passage_at(self._rest, tag, self._wanted.tools))
         if self._mode is not Mode.TEXT:
             return self._enter(Mode.BEGIN)
@@ -326,7 +330,7 @@ class _Reader:
         )
 
     def _end(self, tag: str) -> bool:
-        """Read the marker that ends a message, unless the message speaks of it."""
+        """Parse the marker that ends a message, unless the message only mentions it."""
         if self._mode is Mode.OTHER:
             self._send(len(tag))
             return self._enter(Mode.BEGIN)
@@ -340,7 +344,7 @@ class _Reader:
         return self._enter(Mode.BEGIN)
 
     def _think(self, tag: str) -> bool:
-        """Read the *tag* that ends a thought."""
+        """Parse the *tag* that ends a thought."""
         if tag != harmony.START:
             self._drop(len(tag))
         return self._enter(Mode.TEXT if self._mode is Mode.THINK else Mode.BEGIN)
@@ -348,7 +352,7 @@ class _Reader:
     def _call(
         self, at: int, passage: Passage | None, size: int = 1, mode: Mode = Mode.TEXT
     ) -> bool:
-        """Read the call at *at*; if it is none, *size* characters are words, then *mode*."""
+        """Parse the call at *at*; if there is none, *size* characters are words."""
         found = self._found(at, passage) if passage else (0, None)
         if found is None:
             return False
@@ -359,12 +363,12 @@ class _Reader:
             return self._enter(Mode.BEGIN)
         if self._mode is not Mode.BEGIN:
             mode = self._mode
-        many = self._unended > _TRIES  # each of them was read to the end
+        many = self._unended > _TRIES  # each of them was parsed to the end
         self._send(len(self._rest) if many else max(size, at + 1))
         return self._enter(mode)
 
     def _found(self, at: int, passage: Passage) -> tuple[int, Calls] | None:
-        """Return how many characters call what; None as long as that may follow."""
+        """Return the length of a passage and its calls; None while it may continue."""
         tries, first = self._at.tries, at + passage.start
         searched = max(first, self._at.searched)
         for end in passage.ends.finditer(self._rest, searched):
@@ -387,7 +391,7 @@ class _Reader:
 
 
 def _begun(text: str, tags: tuple[str, ...]) -> int:
-    """Return how many of the last characters of *text* may begin one of *tags*."""
+    """Return how many of the last characters of *text* may start one of *tags*."""
     at = max(text.rfind("<"), text.rfind("["))
     end = text[at:] if at >= 0 else ""
     return len(end) if end and any(tag.startswith(end) for tag in tags) else 0

@@ -3,7 +3,7 @@
 from ...wire.json_text import dumps, frozen
 from ..chunks.chunk import Chunk, function, index_of, name_of
 from ..chunks.chunk_content import is_hollow
-from ..stream_state import MANY
+from ..stream_state import MAX_TRACKED
 from .declared_tools import NONE, Tools
 from .sent_call import brief
 
@@ -121,7 +121,7 @@ class Unnamed:
         return same
 
     def _note(self, key: tuple[int, int | str], place: tuple[int, int]) -> None:
-        if len(self._where) < MANY:
+        if len(self._where) < MAX_TRACKED:
             self._where[key] = place
 
     def overflow(self, n: int) -> list[tuple[int, Chunk]]:
@@ -164,9 +164,9 @@ class Unnamed:
         return popped
 
     def _know(self, index: int, call: Chunk) -> None:
-        if len(self._known) < MANY:
+        if len(self._known) < MAX_TRACKED:
             self._known.add((index, index_of(call)))
-        if call.get("id") and len(self._known) < MANY:
+        if call.get("id") and len(self._known) < MAX_TRACKED:
             self._known.add((index, _id_of(call)))
 
     def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:

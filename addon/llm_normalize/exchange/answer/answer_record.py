@@ -8,7 +8,7 @@ from typing import Any
 
 from ...chat.chunks.chunk import Tokens
 from ...records.pair_rows import Row, Rows
-from ...records.record_line import Entry, Form, Known, Record
+from ...records.record_line import Entry, PatchedPair, PatchedPairTemplate, Record
 from ...records.snapshot import VERSION, Snapshot
 from ...records.statistics import TOKENS
 from ...repair.fast_path.template import Template
@@ -48,7 +48,7 @@ class AnswerRecord:
     stream: bool
     observe: bool
     asked_at: float
-    write: Callable[[Entry | Known], None] | None = None
+    write: Callable[[Entry | PatchedPair], None] | None = None
     secrets: tuple[str, ...] = ()
     echo: Echo | None = None
     is_error: bool = False
@@ -65,7 +65,7 @@ class AnswerRecord:
     _patched: int = 0  # events that it knew since, not counted yet
     _last: tuple[int, bytes, list[bytes]] = (0, b"", [])  # of them
     _alike: dict[int, tuple[Template, Row]] = field(default_factory=dict)  # by its id
-    _form: Form | None = None  # of their pairs
+    _form: PatchedPairTemplate | None = None  # of their pairs
     _texts: tuple[slice, slice] = (slice(0), slice(0))  # where their text is
     _headers_at: float = field(default_factory=time.monotonic)
     _waited: float = 0.0  # seconds from the request to the headers, by the clock
@@ -135,7 +135,7 @@ class AnswerRecord:
         if template.edges is not None and self.protocol is None:
             head, tail, new_head, new_tail = template.edges
             self._texts = slice(head, -tail), slice(new_head, -new_tail)
-            self._form = Form(
+            self._form = PatchedPairTemplate(
                 self.flow,
                 self.secrets,
                 template.fixes,
@@ -158,7 +158,10 @@ class AnswerRecord:
             self.rows.count(self._alike[id(template)][1], patched, self._last)
 
     def _write_pair(
-        self, event: EventRecord, ms: float, write: Callable[[Entry | Known], None]
+        self,
+        event: EventRecord,
+        ms: float,
+        write: Callable[[Entry | PatchedPair], None],
     ) -> None:
         record = {
             "type": "pair",

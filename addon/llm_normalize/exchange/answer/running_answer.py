@@ -17,9 +17,9 @@ from ...records.record_line import Record
 from ...records.snapshot import KEY, Snapshot
 from ...records.statistics import Stats
 from ...repair.fast_path.trace import Place, Traces
+from ...repair.non_sse_stream import NonSseStream
 from ...repair.output import Output
 from ...repair.translated_output import TRANSLATED, TranslatedOutput
-from ...repair.words_in_stream import WordsInStream
 from ...text.echo import MASK, Echo
 from ...text.printable import brief
 from ...wire.content_encoding import Decoder
@@ -180,7 +180,7 @@ class RunningAnswer:
             stream = AnswerStream(self.translated.answer, label)
             output = partial(TranslatedOutput, translate=stream)
         self.rewriter = Rewriter(
-            WordsInStream(
+            NonSseStream(
                 self.asked,
                 settings.plan,
                 record.add_event,

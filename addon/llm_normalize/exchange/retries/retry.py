@@ -1,4 +1,4 @@
-"""A request that was refused for what need not be sent: it is retried without that."""
+"""Retries a refused request without the parameters the provider rejected."""
 
 import logging
 import time
@@ -32,26 +32,26 @@ from .second_request import (
 
 logger = logging.getLogger(__name__)
 
-TIMES = 3
-"""How often one request is retried without a parameter, at most."""
+MAX_RETRIES = 3
+"""How often one request is retried without a parameter."""
 
 _REFUSED = (400, 422)
 _FAILED = 500  # of llama.cpp, whose template refuses a role
 STATUSES = (*_REFUSED, _FAILED)
-"""Of answers after which a changed request may be sent."""
+"""Statuses of answers after which a changed request may be sent."""
 type Retry = Callable[[http.HTTPFlow], Awaitable[bool]]
-"""Puts another answer in the place of a flow's first one; False if the client left."""
+"""Replaces a flow's first answer; returns False if the client disconnected."""
 
 
 def retry_after_refusal(
     exchange: Exchange, running: RunningAnswer, learned: Learned
 ) -> Retry | None:
-    """Return what sends a changed request; None if there is nothing to change.
+    """Return a function that sends a changed request; None if there is nothing to change.
 
     Args:
         exchange: The exchange, whose answer has arrived.
-        running: The answer; where it is only observed, it records what would be changed.
-        learned: Takes what has helped.
+        running: The answer; if it is only observed, it records what would be changed.
+        learned: Records the changes that helped.
     """
     settings, echo = running.settings, running.record.echo
     flow, client = exchange.flow, exchange.client
@@ -77,14 +77,14 @@ def retry_after_refusal(
 
 @dataclass
 class RefusedRequest:
-    """A request that its provider refuses, and what may be done about it.
+    """A request that its provider refused, and the changes that may help.
 
     Attributes:
         body: The request.
-        changes: What may be changed in it.
+        changes: The changes to try next.
         echo: Finds what a refusal repeats of it.
-        words: Whether a refusal's words are read.
-        edits: What has been changed so far, and answered.
+        words: Whether the text of a refusal is parsed.
+        edits: The changes made so far, each of them answered.
         live_body: The rest of the last answer, as it arrives.
     """
 
@@ -99,9 +99,9 @@ class RefusedRequest:
     def of(
         cls, flow: http.HTTPFlow, echo: Echo | None = None, *, words: bool = True
     ) -> "RefusedRequest | None":
-        """Return the refused request of *flow*; None if there is nothing to be done.
+        """Return the refused request of *flow*; None if there is nothing to change.
 
-        Nor is there if mitmproxy has not asked: a replay answers in its own way.
+        Also None if mitmproxy sent no request: a replayed answer stays.
         """
         request, response = flow.request, flow.response
         assert response is not None
@@ -118,7 +118,7 @@ class RefusedRequest:
     def _changes_for(
         self, response: http.Response, tried: Sequence[Change] = ()
     ) -> list[Change]:
-        """Return what may be changed after *response*, and what was *tried*."""
+        """Return the changes to try after *response*, given those already *tried*."""
         status = response.status_code
         if status not in STATUSES:
             return []
@@ -140,18 +140,18 @@ class RefusedRequest:
         *,
         live: bool = False,
     ) -> bool:
-        """Put the answer to the changed request in the place of the refusal.
+        """Replace the refusal by the answer to the changed request.
 
-        Where none comes the refusal stays.
+        If none arrives, the refusal stays.
 
         Args:
             flow: The flow.
-            learned: Takes what has helped.
-            client: Whose request it is.
-            live: Whether the last answer may be one that is still to come, see `live_body`.
+            learned: Records the changes that helped.
+            client: Identifies the client.
+            live: Whether the body of the last answer may still be arriving: `live_body`.
 
         Returns:
-            False if the client has left.
+            False if the client disconnected.
         """
         request, response = flow.request, flow.response
         assert response is not None
@@ -172,7 +172,7 @@ class RefusedRequest:
             self.changes = self._changes_for(response, tried)
             if self.changes or 200 <= reply.status < 300:  # noqa: PLR2004
                 learned.add(key, tried)
-            if times >= TIMES:
+            if times >= MAX_RETRIES:
                 self.changes = [each for each in self.changes if each.is_form]
         return True
 
@@ -188,7 +188,7 @@ async def send_retry(
 ) -> Reply | str | None:
     """Return the reply to the request of *flow* with another *body*, or why there is none.
 
-    None if the client has left. A reply that is to be *live* may come as it arrives.
+    None if the client disconnected. If *live*, the body of the reply may still be arriving.
     """
     reply = await unless_gone(
         _answer(flow, body, live=live), lambda: is_gone(flow), time.monotonic() + LIMIT

@@ -1,8 +1,8 @@
-"""A second answer, of a request for a stream, in the place of the first one.
+"""A second answer that replaces the first one, if the request asked for a stream.
 
-The headers of the first one have arrived, and none have been sent: their hook is awaited
-meanwhile. So the second one may be sent as it arrives, with headers of its own. What was
-requested as one body needs none of this: `answer_lifecycle` replaces it in the hook of
+The headers of the first answer have arrived, but have not been sent: mitmproxy awaits their
+hook. So the second answer can be sent as it arrives, with its own headers. An answer that
+was requested as one body does not need this: `answer_lifecycle` replaces it in the hook of
 the complete answer.
 """
 
@@ -33,24 +33,24 @@ from .retry import STATUSES, Retry
 logger = logging.getLogger(__name__)
 
 _REPLACED = (*STATUSES, *busy_provider.STATUSES)
-"""Status of first answers after which another request may be sent."""
+"""Statuses of first answers after which another request may be sent."""
 _WAITED_FOR = (*busy_provider.STATUSES, HTTPStatus.ACCEPTED)
-"""Status of first answers after which the stream may begin before there is another one."""
+"""Statuses of first answers after which the stream may begin before the second answer."""
 
 type FindRetry = Callable[[Exchange, RunningAnswer], Retry | None]
-"""Returns what puts another answer in the place of a complete one, if anything should."""
+"""Returns a function that replaces a complete answer, if it should be replaced."""
 
 
-class FirstAnswerStaysError(Exception):
-    """The second answer is none to be put in the place of the first."""
+class UnusableReplacementError(Exception):
+    """The second answer cannot replace the first."""
 
 
 class SecondAnswer:
-    """What takes the place of one first answer; see `of`.
+    """The replacement of one first answer; see `of`.
 
     Args:
         exchange: The exchange.
-        running: Its answer, of which nothing has been sent.
+        running: Its first answer, of which nothing has been sent.
         client: Where the answer is sent.
         streams: Begins its stream.
         stats: Counts it at its end.
@@ -75,11 +75,11 @@ class SecondAnswer:
     def of(
         cls, exchange: Exchange, streams: AnswerStreams, stats: Stats
     ) -> Self | None:
-        """Return what may replace an answer whose headers have arrived.
+        """Return a replacement for an answer whose headers have arrived.
 
         Returns:
-            None if the answer stays: it is good, or not of a kind that another request
-            follows, or only observed; or this mitmproxy has no way to replace it.
+            None if the answer stays: its status does not call for another request, it is
+            only observed, or this mitmproxy version cannot replace it.
         """
         running, response = exchange.running, exchange.flow.response
         if running is None or not _may_be_replaced(running, response):
@@ -90,10 +90,10 @@ class SecondAnswer:
         return cls(exchange, running, client, streams, stats)
 
     async def replace_first(self, find_retry: FindRetry) -> None:
-        """Put another answer in the place of the first one, if need be. Never raises.
+        """Replace the first answer, if necessary. Never raises.
 
         Args:
-            find_retry: Called when the first one is complete, unless that promises a
+            find_retry: Called when the first answer is complete, unless that promises a
                 result, which is fetched.
         """
         running, response = self._running, self._flow.response
@@ -117,7 +117,7 @@ class SecondAnswer:
                     self._begin_before(arrival)
                     return
                 has_arrived = await self._has_arrived(arrival)
-        except FirstAnswerStaysError:
+        except UnusableReplacementError:
             pass
         except Exception:
             logger.exception("%s: the first answer stays", running.label)
@@ -154,7 +154,7 @@ class SecondAnswer:
         return False
 
     def _begin(self) -> None:
-        """Let mitmproxy receive the second answer, which has the place of the first."""
+        """Let mitmproxy receive the second answer instead of the first."""
         exchange, running = self._exchange, self._running
         response = self._flow.response
         assert response is not None
@@ -176,9 +176,9 @@ class SecondAnswer:
         self._receive(parts)
 
     def _begin_before(self, arrival: asyncio.Future[bool]) -> None:
-        """Begin a stream whose provider is still busy: the client gets signs of life.
+        """Begin a stream whose provider is still busy, so that the client is kept alive.
 
-        What is its answer in the end has no status of its own any more, and no encoding.
+        The final answer then cannot have a status or an encoding of its own.
         """
         first, running = self._flow.response, self._running
         is_reloaded = self._exchange.running is not running
@@ -211,7 +211,7 @@ class SecondAnswer:
         self._receive(parts())
 
     def _receive(self, parts: AsyncIterable[bytes]) -> None:
-        """Let mitmproxy receive *parts* as the body, in place of the first one's."""
+        """Let mitmproxy receive *parts* as the body instead of the first one."""
         running = self._running
         self._client.forget_body()
 
@@ -231,23 +231,23 @@ class SecondAnswer:
 
 
 def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> bool:
-    """Tell whether another answer may take the place of one that was asked as a stream."""
+    """Tell whether a requested stream's first answer may be replaced."""
     if response is None or response.stream:
         return False
     if running.settings.observe or not running.asked.stream:
         return False
     if response.raw_content is not None:
-        return False  # an addon has made it: nothing more of it arrives
+        return False  # an addon made it: the body is complete
     return running.pending or response.status_code in _REPLACED
 
 
 def _add_fetched(
     running: RunningAnswer, before: bytes, response: http.Response
 ) -> None:
-    """Record that *response* has the place of an answer that promised it."""
+    """Record that *response* replaces an answer that promised it."""
     after = [response.raw_content] if response.raw_content else []
     record = EventRecord(0, before, after, [PENDING])
-    record.moved = True  # though neither may have a byte of its own
+    record.moved = True  # although both bodies may be empty
     running.record.add_event(record)
 
 

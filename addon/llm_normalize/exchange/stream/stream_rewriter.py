@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ...records.snapshot import Snapshot
 from ...repair.fast_path.template import PLAIN, Template
 from ...repair.pipeline import OWN, TURN, Pipeline
-from ...wire.content_encoding import MOST, CorruptBodyError, Decoder
+from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
 from ...wire.sse import LIMIT
 
 logger = logging.getLogger(__name__)
@@ -329,8 +329,8 @@ class Rewriter:
         try:
             for part in self._decoder.feed(data):
                 self._size += len(part)
-                if self._size > MOST:
-                    why = f"it inflates to more than {MOST >> 20} MiB at once"
+                if self._size > MAX_INFLATED_PER_TURN:
+                    why = f"it inflates to more than {MAX_INFLATED_PER_TURN >> 20} MiB at once"
                     out.append(self._break_off(why))
                     break
                 self.snapshot.add_received(part)

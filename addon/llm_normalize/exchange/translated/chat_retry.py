@@ -18,7 +18,7 @@ from ..exchange import Exchange
 from ..message_body import content_of
 from ..request_facts import place_of
 from ..retries.retry import Retry, send_retry
-from ..retries.second_answer import FindRetry, FirstAnswerStaysError
+from ..retries.second_answer import FindRetry, UnusableReplacementError
 from ..retries.second_request import Reply, replace_response
 from ..stream.answer_streams import AnswerStreams
 from ..stream.client_stream import ClientStream
@@ -115,7 +115,7 @@ class ChatRetry:
             flow.request, reply.status, reply.body
         ):
             self._undo()
-            raise FirstAnswerStaysError
+            raise UnusableReplacementError
         # One that fails says nothing about its paths, nor may the first answer have.
         if reply.status not in STATUSES and reply.status < _FAILURE:
             self._translations.learn(flow.request, self._endpoint)

@@ -118,15 +118,15 @@ class Translations:
                 brief(path),
             )
 
-    def answers(self, exchange: Exchange, content: bytes) -> bool:
-        """Make a request chat if it goes to who serves that alone, or answer it.
+    def handle_request(self, exchange: Exchange, content: bytes) -> bool:
+        """Translate a request if its provider serves only chat completions, or answer it.
 
         Args:
             exchange: The exchange.
             content: Its body, decoded.
 
         Returns:
-            Whether it is answered.
+            Whether the proxy answered it.
         """
         if exchange.endpoint is None:
             return False

@@ -4,8 +4,8 @@ from ...chat.chunks.chunk import Chunk, deltas, messages
 from ...chat.chunks.chunk_content import stands_for_text
 from ...chat.chunks.opening import is_open_null, open_texts
 from ...chat.stream_state import Asked
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...repair.outcome import Outgoing
 
@@ -31,7 +31,7 @@ class ContentNull(Fix):
         "https://github.com/BerriAI/litellm/issues/2010",
         "https://github.com/aaamoon/copilot-gpt4-service/issues/121",
     )
-    moments = (Moment.OPENING, Moment.OPENING_SENT)
+    end_hooks = (EndHook.OPENING, EndHook.OPENING_SENT)
     spares_openai = True
     examples = (
         Example("opening", [_NULL, _HI], [_EMPTY, _HI], ended=False),
@@ -90,9 +90,9 @@ class ContentNull(Fix):
                 changed = True
         return changed
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Let an opening wait; send it as the chunk behind it shows it to be."""
-        if moment is Moment.OPENING:
+        if hook is EndHook.OPENING:
             waits = self.asked.tools and is_open_null(outgoing.chunk, end.new)
             if waits:
                 end.hold_opening(outgoing)

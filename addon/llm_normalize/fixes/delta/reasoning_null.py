@@ -1,7 +1,7 @@
 """Reasoning that is null again once the text has begun."""
 
 from ...chat.chunks.chunk import Chunk, deltas
-from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import Example, Fix, chunk
 
 _SO = chunk({"role": "assistant", "content": "", "reasoning_content": "so"})
@@ -41,7 +41,7 @@ class ReasoningNull(Fix):
         changed = False
         for index, _, delta in deltas(chunk):
             for key in _KEYS:
-                if delta.get(key) and len(self._thought) < MANY:
+                if delta.get(key) and len(self._thought) < MAX_TRACKED:
                     self._thought.add(index)
                 elif index in self._thought and delta.get(key, "") is None:
                     del delta[key]

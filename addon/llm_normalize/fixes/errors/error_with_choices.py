@@ -1,7 +1,7 @@
 """An error in a chunk that has choices, or in a choice."""
 
 from ...chat.chunks.chunk import ENVELOPE, Chunk, choices
-from ...chat.chunks.chunk_content import speaks
+from ...chat.chunks.chunk_content import chunk_has_content
 from ...chat.errors.chunk_errors import errors_in, take_errors
 from ...chat.errors.errors import failures_in
 from ...chat.finish_words import FAILED, meaning
@@ -59,7 +59,7 @@ class ErrorWithChoices(Fix):
         for choice in choices(chunk):
             if meaning(choice.get("finish_reason")) == FAILED:
                 choice["finish_reason"] = None
-        return [chunk, *found] if speaks(chunk) else found
+        return [chunk, *found] if chunk_has_content(chunk) else found
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Leave the choices out of an error, and what chunks share."""

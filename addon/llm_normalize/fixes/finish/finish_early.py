@@ -1,11 +1,11 @@
 """A finish reason before the last words of its choice, often on every chunk."""
 
 from ...chat.chunks.chunk import choices, index_of
-from ...chat.chunks.chunk_content import speaks_in
+from ...chat.chunks.chunk_content import choice_has_content
 from ...chat.finish_words import finished_of
 from ...chat.stream_state import Asked
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -16,9 +16,9 @@ _STOP = chunk({}, finish="stop")
 
 
 class FinishEarly(Fix):
-    """Send it after the last words, as far as it has not been sent.
+    """Send it after the last words, unless it has been sent.
 
-    It waits for the next event, or a moment.
+    It is held for the next event, at most 100 ms.
     """
 
     name = "finish-early"
@@ -29,7 +29,7 @@ class FinishEarly(Fix):
         "https://github.com/su-kaka/gcli2api/issues/403",
         "https://github.com/open-webui/open-webui/issues/16377",
     )
-    moments = (Moment.FINISH, Moment.GOES_ON_FINISHED)
+    end_hooks = (EndHook.FINISH, EndHook.GOES_ON_FINISHED)
     examples = (
         Example(
             "text after it", [_OPEN, _STOP, _MORE, DONE], [_OPEN, _MORE, _STOP, DONE]
@@ -43,16 +43,16 @@ class FinishEarly(Fix):
         Example.untouched("last", [_OPEN, _MORE, _STOP, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Let it wait, and what its choice still says be sent first.
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
+        """Hold it, and send later chunks of its choice first.
 
-        It is the last one, unless it has all that could ride on it.
+        Only the last finish is held, unless nothing can be added to it.
         """
-        if moment is Moment.GOES_ON_FINISHED:
+        if hook is EndHook.GOES_ON_FINISHED:
             assert end.finish is not None
             over = finished_of(end.finish.chunk)
             found = [each for each in choices(outgoing.chunk) if index_of(each) in over]
-            if found and not any(map(speaks_in, found)):
+            if found and not any(map(choice_has_content, found)):
                 return False
             end.overtake_finish(self.name)
             return True

@@ -1,7 +1,7 @@
 """A `finish_reason` that is a failure's: `error`, `engine_overloaded`, `503`."""
 
 from ...chat.chunks.chunk import Chunk, choices
-from ...chat.chunks.chunk_content import speaks
+from ...chat.chunks.chunk_content import chunk_has_content
 from ...chat.errors.errors import failures_in
 from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import Example, Fix, chunk, completion
@@ -50,7 +50,7 @@ class FinishError(Fix):
         for choice in _failed(chunk):
             choice["finish_reason"] = None
         errors: list[Chunk] = [{"error": each} for each in found]
-        return [chunk, *errors] if speaks(chunk) else errors
+        return [chunk, *errors] if chunk_has_content(chunk) else errors
 
     def body(self, body: Chunk) -> bool:
         """Say that the text is not whole."""

@@ -1,8 +1,8 @@
 """No finish reason before `[DONE]`, or in a body."""
 
 from ...chat.chunks.chunk import Chunk, calls, choices, index_of
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
 from ...repair.outcome import Outgoing
 
@@ -25,7 +25,7 @@ class FinishMissing(Fix):
         "https://github.com/earendil-works/pi/issues/6226",
         "https://github.com/anomalyco/opencode/issues/43882",
     )
-    moments = (Moment.UNFINISHED,)
+    end_hooks = (EndHook.UNFINISHED,)
     examples = (
         Example("text", [_TEXT, DONE], [_TEXT, _STOP, DONE]),
         Example(
@@ -58,7 +58,7 @@ class FinishMissing(Fix):
             choice["finish_reason"] = "stop" if self.asked.forced_tool else reason
         return bool(open_ones)
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Add the reason that the choice implies."""
         for choice in choices(outgoing.chunk):
             choice["finish_reason"] = end.reason(index_of(choice))

@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import usage_of
 from ...chat.finish_words import is_bare_finish
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -25,7 +25,7 @@ class FinishRepeated(Fix):
         "https://github.com/cloudflare/ai",
         "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
     )
-    moments = (Moment.REPEATED_FINISH, Moment.LAST_FINISH)
+    end_hooks = (EndHook.REPEATED_FINISH, EndHook.LAST_FINISH)
     examples = (
         Example(
             "twice",
@@ -49,19 +49,19 @@ class FinishRepeated(Fix):
         ),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Drop it, but for what the first one lacks."""
-        if moment is Moment.LAST_FINISH:
+        if hook is EndHook.LAST_FINISH:
             return True
         if not is_bare_finish(outgoing.chunk):
             return False
         outgoing.fixed(self.name)
         end.overrule(outgoing.chunk, self.name)
-        late = end.ride_on_first(outgoing, self.name)
-        end.keep_notes(outgoing.chunk, self.name)
+        late = end.merge_into_first_finish(outgoing, self.name)
+        end.hold_extra_fields(outgoing.chunk, self.name)
         if late is not None:
-            end.add_notes(late)
+            end.add_extra_fields(late)
             end.sender.send(late)
         if usage_of(outgoing.chunk):
-            end.keep(outgoing.chunk, self.name)
+            end.hold_usage(outgoing.chunk, self.name)
         return True

@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk, calls, choices, index_of, messages
 from ...chat.stream_state import Asked
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
 from ...repair.outcome import Outgoing
 
@@ -24,7 +24,7 @@ class FinishStopWithCalls(Fix):
         "https://github.com/cloudflare/ai/issues/192",
         "https://github.com/ENTERPILOT/GoModel/issues/124",
     )
-    moments = (Moment.WAITED_FINISH, Moment.SENT_FINISH)
+    end_hooks = (EndHook.WAITED_FINISH, EndHook.SENT_FINISH)
     spares_openai = True
     examples = (
         Example(
@@ -70,7 +70,7 @@ class FinishStopWithCalls(Fix):
         choice["finish_reason"] = "tool_calls"
         return True
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Repair the reason of a choice that has called a tool meanwhile."""
         for choice in choices(outgoing.chunk):
             calls_tools = end.reason(index_of(choice)) == "tool_calls"

@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk, calls, choices, deltas, index_of, messages
 from ...chat.finish_words import finished_of
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
 from ...repair.outcome import Outgoing
 
@@ -29,7 +29,7 @@ class FinishWithoutCall(Fix):
         "https://github.com/mastra-ai/mastra/issues/14187",
         "https://github.com/open-webui/open-webui/issues/23066",
     )
-    moments = (Moment.FINISH, Moment.GOES_ON_FINISHED, Moment.SENT_FINISH)
+    end_hooks = (EndHook.FINISH, EndHook.GOES_ON_FINISHED, EndHook.SENT_FINISH)
     examples = (
         Example("stream", [_TEXT, _CALLS, DONE], [_TEXT, _STOP, DONE]),
         Example.of_body(
@@ -53,9 +53,9 @@ class FinishWithoutCall(Fix):
             choice["finish_reason"] = "stop"
         return bool(wrong)
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Let the reason wait, behind its calls; repair it if there is none yet."""
-        if moment is Moment.GOES_ON_FINISHED:
+        if hook is EndHook.GOES_ON_FINISHED:
             return self._overtakes(end, outgoing)
         wrong = [
             choice
@@ -63,7 +63,7 @@ class FinishWithoutCall(Fix):
             if choice.get("finish_reason") in _REASONS
             and not self.seen.choice(index_of(choice)).has_call
         ]
-        if moment is Moment.SENT_FINISH:
+        if hook is EndHook.SENT_FINISH:
             for choice in wrong:
                 choice["finish_reason"] = "stop"
                 outgoing.fixed(self.name)

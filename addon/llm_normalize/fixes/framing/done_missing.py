@@ -1,7 +1,7 @@
 """No `[DONE]` after a finished stream."""
 
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -20,7 +20,7 @@ class DoneMissing(Fix):
         "https://github.com/li-plus/chatglm.cpp",
         "https://github.com/oobabooga/textgen/issues/4778",
     )
-    moments = (Moment.MISSING_DONE,)
+    end_hooks = (EndHook.MISSING_DONE,)
     examples = (
         Example("finished", [_TEXT, _STOP], [_TEXT, _STOP, DONE]),
         Example.untouched("there", [_TEXT, _STOP, DONE]),
@@ -30,7 +30,7 @@ class DoneMissing(Fix):
         ),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Send it."""
         outgoing.record.fixed(self.name)
         end.add(outgoing)

@@ -1,7 +1,7 @@
 """`[DONE]` twice."""
 
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -17,13 +17,13 @@ class DoneRepeated(Fix):
     why = "Clients that reuse the connection take it for the next answer's."
     providers = ("gateways that add a `[DONE]` of their own",)
     sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
-    moments = (Moment.REPEATED_DONE,)
+    end_hooks = (EndHook.REPEATED_DONE,)
     examples = (
         Example("twice", [_TEXT, _STOP, DONE, DONE], [_TEXT, _STOP, DONE]),
         Example.untouched("once", [_TEXT, _STOP, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Drop it."""
         outgoing.fixed(self.name)
         return True

@@ -1,10 +1,10 @@
 """A choice that goes on after its finish reason, and says nothing."""
 
 from ...chat.chunks.chunk import choices, index_of
-from ...chat.chunks.chunk_content import speaks_in
+from ...chat.chunks.chunk_content import choice_has_content
 from ...chat.stream_state import Asked
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -25,7 +25,7 @@ class ChoiceAfterFinish(Fix):
         "https://openrouter.ai/docs/use-cases/usage-accounting",
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
-    moments = (Moment.FINISHED_CHOICES,)
+    end_hooks = (EndHook.FINISHED_CHOICES,)
     examples = (
         Example("empty", [_TEXT, _STOP, _EMPTY, DONE], [_TEXT, _STOP, DONE]),
         Example.untouched(
@@ -39,11 +39,15 @@ class ChoiceAfterFinish(Fix):
         Example.untouched("before", [_EMPTY, _TEXT, _STOP], ended=False),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Take the choices out that say nothing."""
         found = choices(outgoing.chunk)
         over = {index_of(each) for each in found} & end.finished
-        some = [each for each in found if index_of(each) not in over or speaks_in(each)]
+        some = [
+            each
+            for each in found
+            if index_of(each) not in over or choice_has_content(each)
+        ]
         if len(some) == len(found):
             return False
         outgoing.chunk["choices"] = some

@@ -3,7 +3,7 @@
 from ...chat.chunks.chunk import Chunk, choices, given_index
 from ...chat.chunks.chunk_split import part_choices
 from ...chat.chunks.merged_choices import has_delta_text, merge_choice, name_text
-from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json
 
@@ -89,5 +89,5 @@ class ChoiceSplit(Fix):
     def _note(self, found: list[Chunk]) -> None:
         """Remember which of the choices *found* have a text in their deltas."""
         for choice in found:
-            if len(self._by_deltas) < MANY and has_delta_text(choice):
+            if len(self._by_deltas) < MAX_TRACKED and has_delta_text(choice):
                 self._by_deltas.add(given_index(choice) or 0)

@@ -1,7 +1,7 @@
 """`text` in a choice, as the old completions API has it."""
 
 from ...chat.chunks.chunk import Chunk, choices
-from ...chat.chunks.chunk_content import says_words
+from ...chat.chunks.chunk_content import has_content_besides_calls
 from ...repair.fix import Example, Fix, chunk, completion
 
 _HI = {"content": "Hi"}
@@ -57,7 +57,9 @@ def _move(chunk: Chunk, key: str, message: Chunk) -> bool:
     for choice in choices(chunk):
         text = choice.get("text")
         parts = [choice.get("delta") or {}, choice.get("message") or {}]
-        known = any(says_words(part) for part in parts if isinstance(part, dict))
+        known = any(
+            has_content_besides_calls(part) for part in parts if isinstance(part, dict)
+        )
         if isinstance(text, str) and not known and (text or key not in choice):
             base = choice.get(key)
             rest = base if isinstance(base, dict) else {}

@@ -1,40 +1,40 @@
 """A chunk without choices that brings no usage."""
 
 from ...chat.chunks.chunk import ENVELOPE, Chunk, usage_of
-from ...chat.notes import NOTES, fails, size_of
+from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import USAGE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 from ...wire.json_text import frozen
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
-_NOTES = {"prompt_filter_results": [{"prompt_index": 0}]}
-_BARE = chunk(None, **_NOTES)
+_EXTRA = {"prompt_filter_results": [{"prompt_index": 0}]}
+_BARE = chunk(None, **_EXTRA)
 _OPENING = {"role": "assistant", "content": ""}
 _FRAME = ENVELOPE | {"choices", "obfuscation", "usage"}
 
 
 class ChoicesEmpty(Fix):
-    """Drop the chunk; what else it brings rides on the next one.
+    """Drop the chunk; move its other fields to the next one.
 
-    Where no other comes, it opens a choice: no loop over choices may fail at it.
+    If no other chunk follows, add a choice, so that no loop over choices fails at it.
 
-    OpenAI's own chunks about moderation have no choices, and stay.
+    OpenAI's own moderation chunks have no choices, and stay.
     """
 
     name = "choices-empty"
-    changes = "chunk with `choices: []` and no usage -> its notes on the next chunk"
+    changes = "chunk with `choices: []`, no usage -> its other fields on the next chunk"
     why = "Loops copied from guides fail with an IndexError at `choices[0]`."
     providers = ("Azure (content filter results)", "GitHub Copilot")
     sources = (
         "https://github.com/continuedev/continue/issues/5580",
         "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
     )
-    moments = (Moment.NO_CHOICES,)
+    end_hooks = (EndHook.NO_CHOICES,)
     examples = (
-        Example("first", [_BARE, _TEXT], [{**_TEXT, **_NOTES}], ended=False),
+        Example("first", [_BARE, _TEXT], [{**_TEXT, **_EXTRA}], ended=False),
         Example("alone", [_BARE], [{**_BARE, "choices": chunk(_OPENING)["choices"]}]),
         Example(
             "two alone",
@@ -53,51 +53,51 @@ class ChoicesEmpty(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._notes: Chunk = {}
+        self._extra: Chunk = {}
         self._frame: Chunk = {}
         self._size = 0
 
     def state(self) -> object:
-        """Return the notes that have found no chunk yet, and the chunk they are of."""
-        return self._size, frozen([self._notes, self._frame])
+        """Return the held extra fields, and the chunk they are from."""
+        return self._size, frozen([self._extra, self._frame])
 
     def edit(self, chunk: Chunk) -> bool:
-        """Add the notes of a chunk that was dropped."""
-        if not self._notes:
+        """Add the extra fields of a dropped chunk."""
+        if not self._extra:
             return False
-        is_last = usage_of(chunk) and not fails({**self._notes, **chunk})
+        is_last = usage_of(chunk) and not fails({**self._extra, **chunk})
         if not (chunk.get("choices") or is_last):
             return False
-        for key, value in self._notes.items():
+        for key, value in self._extra.items():
             chunk.setdefault(key, value)
-        self._notes, self._size = {}, 0
+        self._extra, self._size = {}, 0
         return True
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Drop the chunk; send its notes where too much would wait."""
+        """Drop the chunk; send its extra fields if too much would be held."""
         if chunk.get("choices") != [] or usage_of(chunk) or "moderation" in chunk:
             return None
-        notes = {
+        extra = {
             key: value
             for key, value in chunk.items()
             if key not in _FRAME and value not in (None, "", [], {})
         }
-        known = {key: self._notes[key] for key in notes if key in self._notes}
-        self._size += size_of(notes) - size_of(known)
-        self._notes |= notes
+        known = {key: self._extra[key] for key in extra if key in self._extra}
+        self._size += size_of(extra) - size_of(known)
+        self._extra |= extra
         self._frame = dict(chunk)
-        return self.flush() if self._size > NOTES else []
+        return self.flush() if self._size > MAX_EXTRA_BYTES else []
 
     def flush(self) -> list[Chunk]:
-        """Send the notes of a stream that says nothing else: they may say why."""
-        notes, self._notes, self._size = self._notes, {}, 0
-        if not notes:
+        """Send the extra fields of a stream without any choice: they may explain it."""
+        extra, self._extra, self._size = self._extra, {}, 0
+        if not extra:
             return []
-        if self.seen.choices:  # they ride on what waits, or come alone
-            return [{**self._frame, **notes, "choices": []}]
+        if self.seen.choices:  # they are attached to a held chunk, or sent alone
+            return [{**self._frame, **extra, "choices": []}]
         opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
-        return [{**self._frame, **notes, "choices": [opened]}]
+        return [{**self._frame, **extra, "choices": [opened]}]
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Let the notes of a chunk wait whose choices another fix removed."""
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
+        """Hold the extra fields of a chunk whose choices another fix removed."""
         return "choices" in outgoing.chunk and "moderation" not in outgoing.chunk

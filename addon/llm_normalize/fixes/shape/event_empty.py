@@ -1,10 +1,10 @@
 """Events that a repair left without anything to say."""
 
 from ...chat.chunks.chunk import Chunk, choices, index_of
-from ...chat.chunks.chunk_content import says_nothing
+from ...chat.chunks.chunk_content import is_empty_chunk
 from ...chat.errors.chunk_errors import take_errors
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -22,8 +22,8 @@ class EventEmpty(Fix):
     why = "OpenAI sends no chunk with `delta: {}` and no finish reason."
     providers = ("SGLang", "DeepSeek")
     sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
-    rides = True
-    moments = (Moment.EMPTIED,)
+    only_on_changed = True
+    end_hooks = (EndHook.EMPTIED,)
     examples = (
         Example("empty", [_OPEN, chunk({})], [_OPEN], ended=False),
         Example.untouched("first of its choice", [chunk({})]),
@@ -36,13 +36,13 @@ class EventEmpty(Fix):
         """Drop the chunk if nothing in it says anything; words alone are an error."""
         errors: list[Chunk] = [{"error": each} for each in take_errors(chunk)]
         opened = all(index_of(each) in self.seen.choices for each in choices(chunk))
-        if not (opened and says_nothing(chunk)):
+        if not (opened and is_empty_chunk(chunk)):
             return [chunk, *errors] if errors else None
         return errors
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Drop a chunk that said nothing but usage."""
-        if says_nothing(outgoing.chunk):
+        if is_empty_chunk(outgoing.chunk):
             outgoing.fixed(self.name)
             return True
         return False

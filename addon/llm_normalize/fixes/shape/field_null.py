@@ -20,7 +20,7 @@ class FieldNull(Fix):
         "https://github.com/sgl-project/sglang/issues/9657",
         "https://github.com/exo-explore/exo/issues/2092",
     )
-    rides = True
+    only_on_changed = True
     examples = (
         Example(
             "delta and choice",

@@ -3,9 +3,14 @@
 import re
 
 from ...chat.chunks.chunk import Chunk, choices, index_of
-from ...chat.chunks.chunk_content import is_hollow, news, repeats, says_words
+from ...chat.chunks.chunk_content import (
+    has_content_besides_calls,
+    is_hollow,
+    news,
+    repeats,
+)
 from ...chat.conversion import is_body
-from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...chat.tool_calls.sent_call import brief
 from ...repair.fix import Example, Fix, chunk
 from ...wire.json_text import frozen
@@ -58,7 +63,7 @@ class MessageInStream(Fix):
             index, delta = index_of(choice), choice.get("delta")
             part = delta if isinstance(delta, dict) else {}
             kinds = set(_kinds(part).values())
-            if len(self._deltas) < MANY:
+            if len(self._deltas) < MAX_TRACKED:
                 self._deltas |= {(index, kind) for kind in kinds}
             message = choice.get("message") if full else choice.pop("message", None)
             changed |= message is not None and not full
@@ -70,7 +75,11 @@ class MessageInStream(Fix):
                 if (added or not kinds) and not full:
                     choice["delta"] = part = {**part, **added}
                 text = choice.get("text")
-                if isinstance(text, str) and not full and not says_words(part):
+                if (
+                    isinstance(text, str)
+                    and not full
+                    and not has_content_besides_calls(part)
+                ):
                     # It says what the message says, which has left, or all there is.
                     del choice["text"]
                     more = (

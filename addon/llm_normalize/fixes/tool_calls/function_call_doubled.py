@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, messages
-from ...chat.stream_state import MANY, Asked, Seen
-from ...chat.tool_calls.repeated_arguments import said_once
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
+from ...chat.tool_calls.repeated_arguments import without_repeats
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json
 
@@ -65,7 +65,7 @@ class FunctionCallDoubled(Fix):
                 continue  # of one without a name, another name may follow
             if _holds_both(delta):
                 changed = True
-                self._doubled |= {index} if len(self._doubled) < MANY else set()
+                self._doubled |= {index} if len(self._doubled) < MAX_TRACKED else set()
         return changed
 
     def body(self, body: Chunk) -> bool:
@@ -93,4 +93,4 @@ def _holds_both(
 def _said_in_body(arguments: Json) -> Json:
     """Return what *arguments* say: missing ones mean `{}`, and repeated ones count once."""
     given = arguments or "{}"
-    return said_once(given) if isinstance(given, str) else given
+    return without_repeats(given) if isinstance(given, str) else given

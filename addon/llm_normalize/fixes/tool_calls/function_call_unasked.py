@@ -1,7 +1,7 @@
 """A legacy `function_call` in the answer to a request with `tools`."""
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
-from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
 
 _ASKED = Asked(stream=True, tools=True, id="0")
@@ -63,7 +63,7 @@ class FunctionCallUnasked(Fix):
         changed = False
         for index, choice, delta in deltas(chunk) if self._is_due else ():
             legacy, others = delta.get("function_call"), calls(delta)
-            if others and len(self._others) < MANY:
+            if others and len(self._others) < MAX_TRACKED:
                 self._others.add(index)
             fields = legacy if isinstance(legacy, dict) else {}
             again = fields.get("name") and legacy in [function(each) for each in others]
@@ -71,7 +71,7 @@ class FunctionCallUnasked(Fix):
             # One that says nothing opens no call: others may have that place.
             is_call = fields.get("name") or fields.get("arguments") or not is_first
             if fields and is_call and not again:
-                if is_first and len(self._indexes) < MANY:
+                if is_first and len(self._indexes) < MAX_TRACKED:
                     self._indexes[index] = _APART if index in self._others else 0
                 place = index, self._indexes.get(index, 0)
                 call = self._call(delta.pop("function_call"), place, is_first=is_first)

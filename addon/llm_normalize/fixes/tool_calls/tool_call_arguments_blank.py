@@ -4,8 +4,8 @@ from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, put_c
 from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.declared_tools import Tools
 from ...chat.tool_calls.repeated_arguments import begins_object
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest
 from ...repair.outcome import Outgoing
 
@@ -27,7 +27,7 @@ class ToolCallArgumentsBlank(Fix):
         "https://github.com/BerriAI/litellm/issues/4537",
         "https://github.com/vllm-project/vllm/issues/51697",
     )
-    moments = (Moment.GOES_ON, Moment.OPENING_SENT)
+    end_hooks = (EndHook.GOES_ON, EndHook.OPENING_SENT)
     examples = (
         Example(
             "then the real ones",
@@ -59,7 +59,7 @@ class ToolCallArgumentsBlank(Fix):
             for call in found:
                 text = function(call).get("arguments")
                 is_its = (index, index_of(call)) == self._blank
-                if is_its and _says_more(text):
+                if is_its and _has_other_fields(text):
                     self.seen.choice(index).calls[index_of(call)].forget_arguments()
                     self._is_replaced = True
                 is_mute = is_its and text == "" and _keys_of(call) == _KEYS
@@ -69,9 +69,9 @@ class ToolCallArgumentsBlank(Fix):
                 changed = True
         return changed
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Let a `{}` wait; tell whether it is dropped."""
-        if moment is Moment.OPENING_SENT:
+        if hook is EndHook.OPENING_SENT:
             is_replaced, self._is_replaced, self._blank = self._is_replaced, False, None
             if is_replaced:
                 outgoing.fixed(self.name)
@@ -113,5 +113,5 @@ def _is_blank(text: object) -> bool:
     return isinstance(text, str) and text.strip() == "{}"
 
 
-def _says_more(text: object) -> bool:
+def _has_other_fields(text: object) -> bool:
     return isinstance(text, str) and begins_object(text) and not _is_blank(text)

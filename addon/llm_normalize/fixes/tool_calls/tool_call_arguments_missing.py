@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk, calls, envelope_of, function, messages
 from ...chat.chunks.chunk_content import is_hollow
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
 from ...repair.outcome import Outgoing
 
@@ -25,7 +25,7 @@ class ToolCallArgumentsMissing(Fix):
         "https://github.com/vercel/ai/issues/6687",
         "https://platform.openai.com/docs/guides/function-calling",
     )
-    moments = (Moment.CLOSED_CALLS,)
+    end_hooks = (EndHook.CLOSED_CALLS,)
     examples = (
         Example(
             "stream",
@@ -58,7 +58,7 @@ class ToolCallArgumentsMissing(Fix):
                     changed = True
         return changed
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Send `{}` for each call that the finish in *outgoing* ends.
 
         Nothing where an error cut the call short: its arguments are not known.

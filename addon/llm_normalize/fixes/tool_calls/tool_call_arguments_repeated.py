@@ -12,7 +12,7 @@ from ...chat.chunks.chunk import (
     put_calls,
 )
 from ...chat.stream_state import Asked, Seen
-from ...chat.tool_calls.repeated_arguments import said_once
+from ...chat.tool_calls.repeated_arguments import without_repeats
 from ...chat.tool_calls.sent_arguments import Place, SentArguments
 from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, completion, head, rest
@@ -108,7 +108,7 @@ class ToolCallArgumentsRepeated(Fix):
             found = [function(call) for call in calls(message)]
             for inner in [*found, legacy] if isinstance(legacy, dict) else found:
                 given = inner.get("arguments")
-                once = said_once(given) if isinstance(given, str) else given
+                once = without_repeats(given) if isinstance(given, str) else given
                 if once != given:
                     inner["arguments"] = once
                     changed = True

@@ -10,7 +10,7 @@ from ...chat.chunks.chunk import (
     put_first,
 )
 from ...chat.stream_state import Asked, Seen
-from ...chat.tool_calls.open_calls import Counted, Opened
+from ...chat.tool_calls.open_calls import AssignedIndexes, OpenCalls
 from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, head, rest
 
@@ -49,17 +49,17 @@ class ToolCallIndexMissing(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._counted = Counted()
+        self._indexes = AssignedIndexes()
 
     def state(self) -> object:
         """Return which calls are counted."""
-        return self._counted.state
+        return self._indexes.state
 
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments."""
         changed = False
         for index, _, delta in deltas(chunk):
-            known = Opened(self.seen.choice(index).calls)
+            known = OpenCalls(self.seen.choice(index).calls)
             for call in calls(delta):
                 name, identity = name_of(call), brief(call.get("id"))
                 theirs = given_index(call)
@@ -67,17 +67,17 @@ class ToolCallIndexMissing(Fix):
                     at = self._place(index, call, known)
                 else:
                     place = index, theirs
-                    at = self._counted.given(place, identity, is_named=bool(name))
+                    at = self._indexes.given(place, identity, is_named=bool(name))
                 changed |= call.get("index") != at
                 put_first(call, "index", at)
                 if name or call.get("id") or function(call).get("arguments"):
                     known.add(at, Call(call.get("id"), name))
         return changed
 
-    def _place(self, index: int, call: Chunk, known: Opened) -> int:
+    def _place(self, index: int, call: Chunk, known: OpenCalls) -> int:
         """Return the index of the call that *call* opens or continues."""
         counted, identity, is_named = (
-            self._counted,
+            self._indexes,
             brief(call.get("id")),
             bool(name_of(call)),
         )

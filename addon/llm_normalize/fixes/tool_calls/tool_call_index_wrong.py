@@ -4,7 +4,7 @@ from ...chat.chunks.chunk import Chunk, calls, deltas, function, name_of
 from ...chat.chunks.chunk_split import part_calls
 from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.declared_tools import Tools
-from ...chat.tool_calls.open_calls import Moved, Opened, Place
+from ...chat.tool_calls.open_calls import IndexMap, OpenCalls, Place
 from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, head, rest
 
@@ -48,18 +48,18 @@ class ToolCallIndexWrong(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._moved = Moved()
+        self._index_map = IndexMap()
         self._renumbered = False  # the chunk at hand
 
     def state(self) -> object:
         """Return which calls have which index."""
-        return self._moved.state
+        return self._index_map.state
 
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments anew."""
         changed = False
         for index, _, delta in deltas(chunk):
-            known = Opened(self.seen.choice(index).calls)
+            known = OpenCalls(self.seen.choice(index).calls)
             for call in calls(delta):
                 theirs = call.get("index")
                 if not isinstance(theirs, int):
@@ -67,10 +67,10 @@ class ToolCallIndexWrong(Fix):
                 place, named = (index, theirs), name_of(call)
                 ours = self._place(call, place, known)
                 if named:
-                    self._moved.open(place, brief(call.get("id")), ours)
+                    self._index_map.open(place, brief(call.get("id")), ours)
                 if named or call.get("id") or function(call):
                     known.add(ours, Call(call.get("id"), named))
-                if self._moved.note(place, ours):
+                if self._index_map.note(place, ours):
                     changed |= ours != theirs
                     call["index"] = ours
         self._renumbered = changed
@@ -81,16 +81,16 @@ class ToolCallIndexWrong(Fix):
         renumbered, self._renumbered = self._renumbered, False
         return part_calls(chunk) if renumbered else None
 
-    def _place(self, call: Chunk, place: Place, known: Opened) -> int:
+    def _place(self, call: Chunk, place: Place, known: OpenCalls) -> int:
         identity = brief(call.get("id"))
         tools = self.asked.declared
-        known_index = self._moved.find(place, identity) if identity else None
+        known_index = self._index_map.find(place, identity) if identity else None
         if known_index is not None:  # two calls may take turns under one index
             taken = known.get(known_index)
             is_new = taken is not None and _is_another(taken, call, tools)
             return known.last + 1 if is_new else known_index
-        at = self._moved.get(place)
-        opened = None if self._moved.is_new(place) else known.get(at)
+        at = self._index_map.get(place)
+        opened = None if self._index_map.is_new(place) else known.get(at)
         named = name_of(call)
         elsewhere = opened is None or opened.id != identity
         same = known.where(identity) if identity and elsewhere else []
@@ -107,6 +107,6 @@ def _is_another(taken: Call, call: Chunk, tools: Tools) -> bool:
     if taken.is_renamed(call, tools):
         return True
     given = function(call).get("arguments")
-    is_again = isinstance(given, str) and taken.says_again(given)
+    is_again = isinstance(given, str) and taken.has_sent(given)
     own = {"id": taken.id}  # it may be made up
     return not is_again and taken.is_another(call | own, tools)

@@ -1,8 +1,8 @@
 """A usage chunk before every choice has finished."""
 
 from ...chat.stream_state import Asked
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -23,7 +23,7 @@ class UsageEarly(Fix):
     why = "Clients that add usage up count a request with two choices twice."
     providers = ("llama.cpp with `n` > 1",)
     sources = ("https://platform.openai.com/docs/api-reference/chat/create",)
-    moments = (Moment.USAGE_EARLY,)
+    end_hooks = (EndHook.USAGE_EARLY,)
     examples = (
         Example(
             "one for each choice",
@@ -36,7 +36,7 @@ class UsageEarly(Fix):
         ),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Let it wait."""
-        end.hold_usage(outgoing, self.name)
+        end.hold_usage_chunk(outgoing, self.name)
         return True

@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import usage_of
 from ...chat.stream_state import Asked
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -29,7 +29,7 @@ class UsageEveryChunk(Fix):
         "https://github.com/open-webui/open-webui/issues/29064",
         "https://platform.openai.com/docs/api-reference/chat/create",
     )
-    moments = (Moment.USAGE_BESIDE_CHOICES, Moment.OVERTAKEN_FINISH)
+    end_hooks = (EndHook.USAGE_BESIDE_CHOICES, EndHook.OVERTAKEN_FINISH)
     examples = (
         Example(
             "asked for",
@@ -52,10 +52,10 @@ class UsageEveryChunk(Fix):
         Example.untouched("with the finish", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Take it off, also off a finish that turns out not to be the last."""
-        if moment is Moment.USAGE_BESIDE_CHOICES:
-            end.take_off(outgoing, self.name)
+        if hook is EndHook.USAGE_BESIDE_CHOICES:
+            end.take_usage_off(outgoing, self.name)
         elif usage_of(outgoing.chunk) and not end.all_finished:
-            end.take_back(outgoing, self.name)
+            end.take_usage_back(outgoing, self.name)
         return True

@@ -1,8 +1,8 @@
 """A usage chunk that nobody asked for."""
 
 from ...chat.stream_state import Asked
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -12,9 +12,9 @@ _USAGE = chunk(None, usage=USAGE)
 
 
 class UsageUnasked(Fix):
-    """Let the usage ride on the chunk with the finish reason.
+    """Move the usage to the chunk with the finish reason.
 
-    That chunk waits for one more event.
+    That chunk is held for one more event.
     """
 
     name = "usage-unasked"
@@ -25,7 +25,7 @@ class UsageUnasked(Fix):
         "https://platform.openai.com/docs/api-reference/chat/create",
         "https://github.com/openai/openai-cookbook/blob/main/examples/How_to_stream_completions.ipynb",
     )
-    moments = (Moment.USAGE_UNASKED, Moment.USAGE_LATE, Moment.LAST_FINISH)
+    end_hooks = (EndHook.USAGE_UNASKED, EndHook.USAGE_LATE, EndHook.LAST_FINISH)
     examples = (
         Example(
             "unasked",
@@ -40,13 +40,13 @@ class UsageUnasked(Fix):
         Example.untouched("none", [_TEXT, _STOP, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Let it ride on the finish; behind the end it gets a choice that goes on."""
-        if moment is Moment.USAGE_UNASKED:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
+        """Move it to the finish; after the end, give it a choice that has not finished."""
+        if hook is EndHook.USAGE_UNASKED:
             outgoing.fixed(self.name)
-            end.keep(outgoing.chunk, self.name)
-            end.keep_rest(outgoing.chunk, self.name)
-        elif moment is Moment.USAGE_LATE and end.opened - end.finished:
+            end.hold_usage(outgoing.chunk, self.name)
+            end.hold_extras_and_send(outgoing.chunk, self.name)
+        elif hook is EndHook.USAGE_LATE and end.opened - end.finished:
             outgoing.chunk["choices"] = end.bare_choices()
             outgoing.fixed(self.name)
         return True

@@ -1,8 +1,8 @@
 """Usage that was asked for, on the chunk with the finish reason."""
 
 from ...chat.stream_state import Asked
+from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
-from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
 
@@ -25,7 +25,7 @@ class UsageWithChoices(Fix):
         "https://github.com/ARahim3/mlx-dspark/issues/37",
         "https://platform.openai.com/docs/api-reference/chat/create",
     )
-    moments = (Moment.USAGE_BESIDE_FINISH,)
+    end_hooks = (EndHook.USAGE_BESIDE_FINISH,)
     examples = (
         Example(
             "on the finish",
@@ -42,7 +42,7 @@ class UsageWithChoices(Fix):
         Example.untouched("not asked for", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Take it off."""
-        end.take_off(outgoing, self.name)
+        end.take_usage_off(outgoing, self.name)
         return True

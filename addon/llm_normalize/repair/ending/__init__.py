@@ -1,1 +1,1 @@
-"""How a stream ends: what waits, and what is added."""
+"""How a stream ends: what is held, and what is added."""

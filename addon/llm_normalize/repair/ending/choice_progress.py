@@ -1,10 +1,10 @@
-"""How far the choices of a stream are: which have begun, answered and finished."""
+"""The progress of a stream's choices: which have begun, answered and finished."""
 
 from collections.abc import Iterator
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function
 from ...chat.finish_words import finished_of
-from ...chat.stream_state import MANY, Asked, Seen
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...chat.tool_calls.sent_call import Call
 from ..outcome import EventRecord, Outgoing
 
@@ -13,7 +13,7 @@ _THOUGHT = ("reasoning_content", "reasoning")
 
 
 class ChoiceProgress:
-    """How far the choices of one stream are.
+    """The progress of the choices of one stream.
 
     Args:
         asked: What the request asked.
@@ -26,18 +26,18 @@ class ChoiceProgress:
         self.opened: set[int] = set()
         """Indexes of the choices that have begun."""
         self.new: set[int] = set()
-        """Those of them that the last chunk began."""
+        """Indexes of those that the last chunk began."""
         self.finished: set[int] = set()
         """Indexes of the choices that have a finish reason."""
         self.begun: dict[int, EventRecord] = {}
-        """Where a choice began to answer, or to call."""
+        """The record in which a choice sent its first answer or call."""
         self.thought: dict[int, EventRecord] = {}
-        """Where it began to think."""
+        """The record in which it sent its first reasoning."""
 
     def begin(self, outgoing: Outgoing, indexes: set[int]) -> None:
-        """Record which choices have begun, as far as choices are distinguished."""
+        """Record which choices have begun, up to the limit of tracked choices."""
         self.new = indexes - self.opened
-        if len(self.opened) < MANY:
+        if len(self.opened) < MAX_TRACKED:
             self.opened |= indexes
         for index, _, delta in deltas(outgoing.chunk):
             if index not in self.opened:
@@ -51,7 +51,7 @@ class ChoiceProgress:
 
     @property
     def all_finished(self) -> bool:
-        """Whether every choice that began, and was asked for, has finished."""
+        """Whether all that began have finished, and at least as many as requested."""
         return (
             bool(self.opened)
             and self.opened <= self.finished

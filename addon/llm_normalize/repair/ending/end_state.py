@@ -1,17 +1,16 @@
-"""What the end of a stream waits for, and what has been sent of it: one state.
+"""The state of a stream's end: what is held, and what has been sent.
 
-The fixes that act there change it, at the moments that they name (`Fix.moments`), by
-what it can do. What waits:
+Fixes change this state through its methods, at the hooks listed in `Fix.end_hooks`. It
+holds:
 
-* An opening that may turn out a tool call's, or a `{}` that may not be all of a call's
-  arguments, for one event.
+* An opening that may turn out to open a tool call, or a `{}` that may not be all of a
+  call's arguments: for one event.
 * The last finish reason, if the request did not ask for usage and none has been seen:
-  usage that nobody asked for must ride on it. What else its choice still says overtakes
-  it.
-* A finish reason on the first words of its choice, and each one later if more words
-  followed it: there are providers that put one on every chunk. So does one on a call
+  usage that was not requested belongs on it. Later chunks of its choice overtake it.
+* A finish reason in the same block as the first text of its choice, and each later one
+  if more text followed it: some providers put one on every chunk. Also one on a call
   without arguments, which may follow.
-* Usage that was asked for and was sent before every choice had finished.
+* Usage that was requested and arrived before every choice had finished.
 """
 
 from collections.abc import Callable, Container, Sequence
@@ -26,38 +25,38 @@ from ...chat.chunks.chunk import (
     index_of,
     usage_of,
 )
-from ...chat.chunks.chunk_content import speaks
+from ...chat.chunks.chunk_content import chunk_has_content
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import errors_in
+from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ...chat.finish_words import finished_of, rest_of
-from ...chat.notes import NOTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
 from ...wire.json_text import Json, frozen
 from ..outcome import ChunkSender, EventRecord, Outgoing
 from .choice_progress import ChoiceProgress
-from .moment import Moment
+from .end_hook import EndHook
 
 CHOICES = "choices-empty"
 NAME_LATE = "tool-call-name-late"
 _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
 
 
-class ActsAtEnd(Protocol):
-    """A fix, as far as the end of a stream goes: see `Fix`."""
+class EndHandler(Protocol):
+    """What the end of a stream needs of a fix: see `Fix`."""
 
-    def at_end(self, moment: Moment, end: "EndState", outgoing: Outgoing) -> bool:
-        """Act, and answer."""
+    def at_end(self, hook: EndHook, end: "EndState", outgoing: Outgoing) -> bool:
+        """Act on the chunk; return True if handled, as `EndHook` defines it."""
 
 
-class ActAtEnd(Protocol):
-    """The fixes of a stream, as far as its end goes: see `Chain`."""
+class EndHandlers(Protocol):
+    """What the end of a stream needs of its fixes: see `Chain`."""
 
     @property
-    def moments(self) -> Container[Moment]:
-        """When any is asked."""
+    def end_hooks(self) -> Container[EndHook]:
+        """The hooks at which any fix acts."""
 
-    def at(self, moment: Moment) -> Sequence[ActsAtEnd]:
-        """Return those that are asked at this *moment*."""
+    def at(self, hook: EndHook) -> Sequence[EndHandler]:
+        """Return the fixes that act at this *hook*."""
 
 
 def _has_any(logprobs: Json) -> bool:
@@ -70,8 +69,8 @@ class EndState(ChoiceProgress):
     Args:
         asked: What the request asked.
         seen: What the stream has sent, recorded by the pipeline.
-        fixes: The fixes of the stream, by the moments at which they act.
-        sender: Where chunks are sent and wait.
+        fixes: The fixes of the stream, by the hooks at which they act.
+        sender: Sends chunks, or holds them.
         close: Sends what the fixes hold of choices that end, as part of a record.
     """
 
@@ -79,7 +78,7 @@ class EndState(ChoiceProgress):
         self,
         asked: Asked,
         seen: Seen,
-        fixes: ActAtEnd,
+        fixes: EndHandlers,
         sender: ChunkSender,
         close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
@@ -88,73 +87,74 @@ class EndState(ChoiceProgress):
         self.close = close
         self._fixes = fixes
         self.opening: Outgoing | None = None
-        """The opening, or the `{}`, that waits for one event."""
+        """The opening, or the `{}`, that is held for one event."""
         self._is_brief = False
         self.finish: Outgoing | None = None
-        """The bare finish that waits for what may follow."""
-        self.usage: Outgoing | None = None
-        """The usage chunk that waits for the finish reasons."""
-        self._usage_fix = ""  # for which it waits
-        self.figures: Json = None
+        """The bare finish that is held for what may follow."""
+        self.usage_chunk: Outgoing | None = None
+        """The usage chunk that is held until every choice has finished."""
+        self._usage_chunk_fix = ""  # the fix that holds it
+        self.held_usage: Json = None
         """The last usage taken off a chunk, not sent yet."""
-        self.figures_fix = ""
+        self.held_usage_fix = ""
         """The name of the fix that took it off."""
-        self.notes: Chunk = {}
-        """What dropped chunks held beside choices and usage, not sent yet."""
-        self._noted = 0  # bytes of notes, and of what rides on the finish that waits
+        self.extra_fields: Chunk = {}
+        """Other fields of dropped chunks than choices and usage, not sent yet."""
+        self._extra_size = 0  # bytes of `extra_fields`, and of those on the held finish
         self.last: Outgoing | None = None
         """The last chunk."""
         self.doubtful = False
-        """Whether an event was not understood, which may have said why all ended."""
+        """Whether an event was not understood: it may have been an error or a finish."""
         self.doubted = False
-        """Whether a choice went on after a finish reason."""
+        """Whether a choice continued after a finish reason."""
         self.usage_sent = False
         self.waited_enough = False
-        """Whether the last finish reason was sent because it had waited long enough."""
-        self._suspects = False  # that the last finish that waited is one of many
-        self._overtaken = 0  # how often a finish that waits has been overtaken
+        """Whether the last finish reason was sent because its hold time was over."""
+        self._suspects = False  # that the last held finish is one of many
+        self._overtaken = 0  # how often a held finish has been overtaken
         self.done = False
         """Whether `[DONE]` has been sent."""
         self.cut = False
         """Whether the last block has no end: nothing can follow it."""
 
-    def ask(self, moment: Moment, outgoing: Outgoing) -> bool:
-        """Let the fixes act on *outgoing* that do at this *moment*; tell what they say."""
-        if moment not in self._fixes.moments:
+    def run_hook(self, hook: EndHook, outgoing: Outgoing) -> bool:
+        """Run the fixes of this *hook* on *outgoing*; return True if one handled it."""
+        if hook not in self._fixes.end_hooks:
             return False
-        fixes = self._fixes.at(moment)
-        return any(fix.at_end(moment, self, outgoing) for fix in fixes)
+        fixes = self._fixes.at(hook)
+        return any(fix.at_end(hook, self, outgoing) for fix in fixes)
 
-    def acts(self, moment: Moment) -> bool:
-        """Tell whether any fix acts at this *moment*."""
-        return moment in self._fixes.moments
+    def has_handler(self, hook: EndHook) -> bool:
+        """Tell whether any fix acts at this *hook*."""
+        return hook in self._fixes.end_hooks
 
     @property
-    def waiting(self) -> list[Outgoing]:
-        """All that waits."""
-        found = (self.opening, self.finish, self.usage)
+    def held_chunks(self) -> list[Outgoing]:
+        """The chunks being held."""
+        found = (self.opening, self.finish, self.usage_chunk)
         return [outgoing for outgoing in found if outgoing is not None]
 
     @property
-    def holds(self) -> bool:
-        """Whether anything waits, figures and notes among it."""
-        return bool(self.waiting or self.figures or self.notes)
+    def has_held_data(self) -> bool:
+        """Whether any chunk, usage or extra field is held."""
+        return bool(self.held_chunks or self.held_usage or self.extra_fields)
 
     @property
     def is_traceable(self) -> bool:
-        """Whether nothing waits but maybe a finish."""
-        return not (self.opening or self.usage or self.figures or self.notes)
+        """Whether nothing is held, except possibly a finish."""
+        held = self.opening or self.usage_chunk or self.held_usage
+        return not (held or self.extra_fields)
 
     @property
-    def is_usage_due(self) -> bool:
-        """Whether there are figures to be sent that nothing has to follow."""
-        has_some = self.usage is not None or counts(self.figures)
+    def can_send_usage(self) -> bool:
+        """Whether usage is held that can be sent now: nothing has to precede it."""
+        has_some = self.usage_chunk is not None or counts(self.held_usage)
         return has_some and self.asked.usage and self.is_over and not self._suspects
 
     @property
     def mark(self) -> object:
-        """What waits for a moment only, to be compared; None if nothing does."""
-        opening, finish, due = self.opening, self.finish, self.is_usage_due
+        """What is held for a limited time, to be compared; None if nothing is."""
+        opening, finish, due = self.opening, self.finish, self.can_send_usage
         if not (opening or finish or due):
             return None
         held = [each.record.n if each else None for each in (opening, finish)]
@@ -162,60 +162,59 @@ class EndState(ChoiceProgress):
 
     @property
     def snapshot(self) -> object:
-        """What decides on the next chunk, to be compared; None while anything waits.
+        """What decides on the next chunk, to be compared; None while a chunk is held.
 
-        The figures do not decide: later ones replace them.
+        The values of held usage do not decide: later usage replaces it.
         """
-        if self.opening or self.finish or self.usage or self.notes:
+        if self.opening or self.finish or self.usage_chunk or self.extra_fields:
             return None
         known = frozenset(self.opened), frozenset(self.finished)
         began = tuple(self.begun.items()), tuple(self.thought.items())
         flags = self.doubtful, self.doubted, self.usage_sent, self.done, self.cut
-        usage = bool(self.figures), self.figures_fix
+        usage = bool(self.held_usage), self.held_usage_fix
         return known, began, flags, usage, frozen(self.envelope() | {"choices": None})
 
     def envelope(self) -> Chunk:
         """Return the envelope of the last chunk, for one that is added."""
         return envelope_of(self.last.chunk) if self.last else {}
 
-    def forget_waiting(self) -> list[Outgoing]:
-        """Let nothing wait any more, and return what did."""
-        waiting = self.waiting
-        self.opening = self.finish = self.usage = None
-        return waiting
+    def take_held_chunks(self) -> list[Outgoing]:
+        """Hold no chunk any more, and return those that were held."""
+        held = self.held_chunks
+        self.opening = self.finish = self.usage_chunk = None
+        return held
 
     def add(self, outgoing: Outgoing) -> None:
         """Send *outgoing*, which the provider left out."""
         self.sender.send(outgoing)
         self.sender.close(outgoing.record)
 
-    # -- choices ---------------------------------------------------------------
-
     @property
     def unfinished(self) -> list[int]:
         """The choices that the provider's `[DONE]` says have finished."""
-        unsure = self.seen.error or self.doubtful or not self.acts(Moment.UNFINISHED)
-        return [] if unsure else sorted(self.opened - self.finished)
+        sure = not (self.seen.error or self.doubtful)
+        adds = sure and self.has_handler(EndHook.UNFINISHED)
+        return sorted(self.opened - self.finished) if adds else []
 
     # -- an opening --------------------------------------------------------------
 
     def hold_opening(self, outgoing: Outgoing, *, briefly: bool = False) -> None:
-        """Let *outgoing* wait for one event; if *briefly*, a keep-alive is one, too."""
+        """Hold *outgoing* for one event; if *briefly*, a keep-alive counts as one."""
         self.opening = self.sender.hold(outgoing)
         self._is_brief = briefly
 
     @property
     def waits_briefly(self) -> bool:
-        """Whether something waits that no keep-alive overtakes."""
+        """Whether an opening is held that a keep-alive must not overtake."""
         return self.opening is not None and self._is_brief
 
     def send_opening(self) -> None:
-        """Send the opening that waits, if any."""
+        """Send the held opening, if any."""
         outgoing, self.opening = self.opening, None
         if outgoing is None:
             return
-        if self.ask(Moment.OPENING_SENT, outgoing):
-            self.keep_notes(outgoing.chunk, outgoing.record.fixes[-1])
+        if self.run_hook(EndHook.OPENING_SENT, outgoing):
+            self.hold_extra_fields(outgoing.chunk, outgoing.record.fixes[-1])
             self.sender.drop(outgoing)
         else:
             self.sender.release(outgoing)
@@ -225,9 +224,9 @@ class EndState(ChoiceProgress):
     def is_doubtful(self, outgoing: Outgoing) -> bool:
         """Tell whether the finish in *outgoing* may be one of many.
 
-        It is if its choice began to think or to answer, or opened a call, in this very
-        block, even without a name, or has said nothing: there are providers that put one
-        on every chunk, or on every call.
+        It may if its choice has sent nothing, or started reasoning, an answer or a call
+        (even one without a name) in the same block: some providers put a finish on every
+        chunk, or on every call.
         """
         ended = finished_of(outgoing.chunk)
         begun = [self.begun.get(index) for index in ended]
@@ -238,39 +237,39 @@ class EndState(ChoiceProgress):
         return self.doubted or empty or unnamed or first
 
     def lacks_arguments(self, outgoing: Outgoing | None) -> bool:
-        """Tell whether the finish in *outgoing* ends a call whose arguments may follow it."""
+        """Tell whether *outgoing* finishes a call whose arguments may follow it."""
         return outgoing is not None and any(self.hollow_calls(outgoing.chunk))
 
     def hold_finish(self, outgoing: Outgoing) -> None:
-        """Let *outgoing* wait."""
+        """Hold the finish *outgoing*."""
         self._suspects = self.is_doubtful(outgoing)
         self.finish = self.sender.hold(outgoing)
-        self._noted = 0
+        self._extra_size = 0
 
     def release_finish(self) -> None:
-        """Send the finish that waits, if any."""
+        """Send the held finish, if any."""
         outgoing, self.finish = self.finish, None
         if outgoing is not None:
-            self.ask(Moment.WAITED_FINISH, outgoing)
+            self.run_hook(EndHook.WAITED_FINISH, outgoing)
             self.send_finish(outgoing)
             self.sender.drop(outgoing)
 
     def send_finish(self, outgoing: Outgoing) -> None:
         """Send a finish, after what the calls of its choice still lack.
 
-        That is arguments where there are none, then calls that never got a name.
+        First arguments where there are none, then calls that never got a name.
         """
-        self.ask(Moment.CLOSED_CALLS, outgoing)
+        self.run_hook(EndHook.CLOSED_CALLS, outgoing)
         self.send_closed(outgoing, finished_of(outgoing.chunk))
 
     def send_closed(self, outgoing: Outgoing, finished: set[int]) -> None:
         """Send *outgoing*, which ends choices, after what the fixes hold of them."""
         self.close(outgoing.record, finished)
-        self.ask(Moment.SENT_FINISH, outgoing)
+        self.run_hook(EndHook.SENT_FINISH, outgoing)
         self.sender.send(outgoing)
 
     def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:
-        """Send *chunk*, which *fix* adds, before *outgoing*: in its record if it has bytes."""
+        """Send *chunk*, added by *fix*, before *outgoing*: in its record if it has bytes."""
         if outgoing.record.before is None:
             self.sender.add(outgoing.record.n, chunk, fix)
         else:
@@ -281,11 +280,11 @@ class EndState(ChoiceProgress):
         """Send *outgoing*, a finish reason that the provider left out."""
         chunk = outgoing.chunk
         self.finished |= finished_of(chunk)
-        self.ask(Moment.CLOSED_CALLS, outgoing)
+        self.run_hook(EndHook.CLOSED_CALLS, outgoing)
         self.close_choices(outgoing.record.n, finished_of(chunk))
-        if self.figures and self.all_finished and not self.asked.usage:
-            self.ride(chunk)
-        self.ride_notes(chunk)
+        if self.held_usage and self.all_finished and not self.asked.usage:
+            self.attach_usage(chunk)
+        self.attach_extra_fields(chunk)
         self.add(outgoing)
 
     def close_choices(self, n: int, indexes: set[int] | None = None) -> None:
@@ -296,16 +295,16 @@ class EndState(ChoiceProgress):
             self.sender.close(record)
 
     def overtake_finish(self, fix: str) -> None:
-        """Let what its choice still says be sent before the finish that waits."""
+        """Record that a later chunk of its choice is sent before the held finish."""
         assert self.finish is not None
         self.doubted = True
         self._overtaken += 1
         self.finish.record.fixed(fix)
         self.finish.record.moved = True
-        self.ask(Moment.OVERTAKEN_FINISH, self.finish)
+        self.run_hook(EndHook.OVERTAKEN_FINISH, self.finish)
 
     def overrule(self, chunk: Chunk, fix: str) -> None:
-        """Let a `stop` that waits give way to the more telling reason of *chunk*."""
+        """Replace a held `stop` by the more specific reason of *chunk*."""
         outgoing = self.finish
         if outgoing is None:
             return
@@ -316,12 +315,12 @@ class EndState(ChoiceProgress):
                 choice["finish_reason"] = reason
                 outgoing.fixed(fix)
 
-    def ride_on_first(self, outgoing: Outgoing, fix: str) -> Outgoing | None:
-        """Let what the choices of *outgoing*, a repeated finish, bring ride on the first.
+    def merge_into_first_finish(self, outgoing: Outgoing, fix: str) -> Outgoing | None:
+        """Merge the other fields of *outgoing*, a repeated finish, into the first one.
 
         Returns:
-            The log probabilities of choices whose first has been sent or has some too, and
-            what is too much to wait, in a chunk without a reason; None without any.
+            A chunk without a reason: log probabilities of choices whose first finish has
+            been sent or has some too, and what is too large to hold. None if empty.
         """
         found = {index_of(each): rest_of(each) for each in choices(outgoing.chunk)}
         waiting = choices(self.finish.chunk) if self.finish else []
@@ -330,11 +329,11 @@ class EndState(ChoiceProgress):
             rest = found.pop(index_of(choice), {})
             new = {k: v for k, v in rest.items() if choice.get(k) is None}
             if choice.get("logprobs") and rest.get("logprobs"):
-                # What waits must not grow: the first ones need not wait.
+                # The held finish must not grow: the first ones are sent now.
                 found[index_of(choice)] = {"logprobs": choice["logprobs"]}
                 new["logprobs"] = rest["logprobs"]
-            self._noted += size_of(new)
-            if new and self._noted > NOTES:
+            self._extra_size += size_of(new)
+            if new and self._extra_size > MAX_EXTRA_BYTES:
                 found[index_of(choice)] = {**new, **found.get(index_of(choice), {})}
                 over.add(index_of(choice))
             elif self.finish and new:
@@ -350,12 +349,12 @@ class EndState(ChoiceProgress):
         late = {**envelope_of(outgoing.chunk), "choices": more}
         return Outgoing(outgoing.record, late, None)
 
-    # -- usage: figures taken off, and a chunk of its own --------------------------
+    # -- usage: taken off chunks, and in a chunk of its own ------------------------
 
-    def keep(self, chunk: Chunk, fix: str) -> None:
-        """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing.
+    def hold_usage(self, chunk: Chunk, fix: str) -> None:
+        """Hold the usage of *chunk*, which *fix* takes off it; zeros replace nothing.
 
-        What was not asked for has no place once the finish has waited long enough for it.
+        Unrequested usage is dropped if the finish was sent because its hold time was over.
         """
         usage = usage_of(chunk)
         if self.waited_enough and self.all_finished and not self.asked.usage:
@@ -364,79 +363,79 @@ class EndState(ChoiceProgress):
             if counts(usage):
                 self.finish.fixed(fix)
                 self.finish.chunk["usage"] = usage
-                self.pass_usage()
-        elif not self.usage_sent and (counts(usage) or not self.figures):
-            self.figures = usage
-            self.figures_fix = fix
+                self.mark_usage_sent()
+        elif not self.usage_sent and (counts(usage) or not self.held_usage):
+            self.held_usage = usage
+            self.held_usage_fix = fix
 
-    def take_off(self, outgoing: Outgoing, fix: str) -> None:
-        """Keep the usage of *outgoing*, with choices, and take it off."""
+    def take_usage_off(self, outgoing: Outgoing, fix: str) -> None:
+        """Take the usage off *outgoing*, which has choices, and hold it."""
         chunk = outgoing.chunk
-        self.keep(chunk, fix)
-        drop_other_usage(chunk, self.figures or chunk["usage"])
+        self.hold_usage(chunk, fix)
+        drop_other_usage(chunk, self.held_usage or chunk["usage"])
         if self.asked.usage:
             chunk["usage"] = None  # as in OpenAI's own chunks before the last
         else:
             del chunk["usage"]
-        if errors_in(chunk):  # words beside figures are none, and alone would be
-            self.part_notes(chunk, fix)
+        if errors_in(chunk):  # words that are an error without usage beside them
+            self.strip_extra_fields(chunk, fix)
         outgoing.fixed(fix)
 
-    def take_back(self, outgoing: Outgoing, fix: str) -> None:
-        """Take the figures off a finish that waits, and keep them."""
-        self.figures_fix = fix
-        self.figures, self.usage_sent = outgoing.chunk.pop("usage"), False
-        drop_other_usage(outgoing.chunk, self.figures)
+    def take_usage_back(self, outgoing: Outgoing, fix: str) -> None:
+        """Take the usage off a held finish, and hold it."""
+        self.held_usage_fix = fix
+        self.held_usage, self.usage_sent = outgoing.chunk.pop("usage"), False
+        drop_other_usage(outgoing.chunk, self.held_usage)
         outgoing.fixed(fix)
 
-    def ride(self, chunk: Chunk) -> None:
-        """Put the figures on *chunk*."""
-        chunk["usage"] = self.figures
-        self.figures = None
+    def attach_usage(self, chunk: Chunk) -> None:
+        """Attach the held usage to *chunk*."""
+        chunk["usage"] = self.held_usage
+        self.held_usage = None
         self.usage_sent = True
 
-    def pass_usage(self) -> None:
-        """Record that a chunk with usage is sent as it is."""
-        self.figures = None
+    def mark_usage_sent(self) -> None:
+        """Record that a chunk with usage of its own is sent."""
+        self.held_usage = None
         self.usage_sent = True
 
-    def ride_on_finish(self) -> None:
-        """Let the figures ride on the finish reason that waits for them."""
+    def attach_usage_to_finish(self) -> None:
+        """Attach the held usage to the held finish, and send that."""
         if self.finish is None or not self.all_finished or self.asked.usage:
             return
-        if self.figures:
-            self.finish.fixed(self.figures_fix)
-            self.ride(self.finish.chunk)
+        if self.held_usage:
+            self.finish.fixed(self.held_usage_fix)
+            self.attach_usage(self.finish.chunk)
             self.release_complete_finish()
 
     def release_complete_finish(self) -> None:
-        """Send the finish that waits, unless its call has no arguments yet."""
+        """Send the held finish, unless its call has no arguments yet."""
         if not self.lacks_arguments(self.finish):
             self.release_finish()
 
     @property
     def is_over(self) -> bool:
-        """Whether all has finished, and no choice went on after that."""
+        """Whether every choice has finished, and none continued after its finish."""
         return self.all_finished and not self.doubted
 
-    def hold_usage(self, outgoing: Outgoing, fix: str) -> None:
-        """Let *outgoing*, a usage chunk, wait for *fix*."""
-        self.replace_usage()
-        self.usage = self.sender.hold(outgoing)
-        self._usage_fix = fix
+    def hold_usage_chunk(self, outgoing: Outgoing, fix: str) -> None:
+        """Hold *outgoing*, a usage chunk, for *fix*."""
+        self.drop_usage_chunk()
+        self.usage_chunk = self.sender.hold(outgoing)
+        self._usage_chunk_fix = fix
 
-    def replace_usage(self) -> None:
-        """Drop the usage chunk that waits, if any: there is a later one."""
-        outgoing, self.usage = self.usage, None
+    def drop_usage_chunk(self) -> None:
+        """Drop the held usage chunk, if any: there is a later one."""
+        outgoing, self.usage_chunk = self.usage_chunk, None
         if outgoing is not None:
-            outgoing.fixed(self._usage_fix)
+            outgoing.fixed(self._usage_chunk_fix)
             self.sender.drop(outgoing)
-            self.keep_notes(outgoing.chunk, self._usage_fix)
+            self.hold_extra_fields(outgoing.chunk, self._usage_chunk_fix)
 
     def bare_choices(self) -> list[Chunk]:
-        """Return a choice that says nothing, for what rides on it.
+        """Return an empty choice, for a chunk that is added to carry something else.
 
-        Nobody asked: a chunk without choices would crash short loops.
+        A chunk without choices would crash clients that did not ask for usage.
         """
         if not self.opened:
             return []
@@ -444,116 +443,117 @@ class EndState(ChoiceProgress):
         return [{"index": index, "delta": {}, "finish_reason": None}]
 
     def flush_usage(self, n: int) -> None:
-        """Send usage that found no place before event *n* was over."""
+        """Send usage that is still held when event *n* is over."""
         envelope = self.envelope()
-        if self.usage is not None:
-            outgoing, self.usage = self.usage, None
-            self.add_notes(outgoing)
-            self.pass_usage()
+        if self.usage_chunk is not None:
+            outgoing, self.usage_chunk = self.usage_chunk, None
+            self.add_extra_fields(outgoing)
+            self.mark_usage_sent()
             self.sender.release(outgoing)
-        if self.figures and not self.opened - self.finished:
-            self._add_figures(n, envelope)
-        self.flush_notes(n)
-        if self.notes and self.asked.usage:
-            self._send_notes(n, {**envelope, "choices": []})
-        elif self.notes and self.waited_enough:  # there is no finish to ride on
-            self._send_notes(n, {**envelope, "choices": self.bare_choices()})
-        if self.figures:  # apart from notes: it does not stay on a chunk that goes on
-            self._add_figures(n, envelope)
-        if self.notes:  # all else that they could ride on has been sent
+        if self.held_usage and not self.opened - self.finished:
+            self._add_usage(n, envelope)
+        self.flush_extra_fields(n)
+        if self.extra_fields and self.asked.usage:
+            self._send_extra_fields(n, {**envelope, "choices": []})
+        elif self.extra_fields and self.waited_enough:  # the finish has been sent
+            self._send_extra_fields(n, {**envelope, "choices": self.bare_choices()})
+        if self.held_usage:  # on its own: it does not stay on a chunk that goes on
+            self._add_usage(n, envelope)
+        if self.extra_fields:  # no other chunk is left to attach them to
             opening = {"role": "assistant", "content": ""}
             opened = {"index": 0, "delta": opening, "finish_reason": None}
             found = self.bare_choices() or [opened]
-            self._send_notes(n, {**envelope, "choices": found})
+            self._send_extra_fields(n, {**envelope, "choices": found})
 
-    def _add_figures(self, n: int, envelope: Chunk) -> None:
+    def _add_usage(self, n: int, envelope: Chunk) -> None:
         found = [] if self.asked.usage else self.bare_choices()
         chunk = {**envelope, "choices": found}
-        self.ride_notes(chunk)
-        self.ride(chunk)
-        self.sender.add(n, chunk, self.figures_fix)
+        self.attach_extra_fields(chunk)
+        self.attach_usage(chunk)
+        self.sender.add(n, chunk, self.held_usage_fix)
 
-    # -- notes: what dropped chunks held besides -----------------------------------
+    # -- extra fields of dropped chunks --------------------------------------------
 
-    def keep_notes(self, chunk: Chunk, fix: str) -> None:
-        """Let what *chunk*, dropped by *fix*, says beside choices and usage ride along.
+    def hold_extra_fields(self, chunk: Chunk, fix: str) -> None:
+        """Hold the fields of *chunk*, dropped by *fix*, other than choices and usage.
 
-        On the finish that waits, else on the next chunk, or on one of its own: at once
-        where too much would wait.
+        Attach them to the held finish, if any; else to the next chunk, or to one of their
+        own. Send them at once if too much would be held.
         """
         drop_other_usage(rest := dict(chunk))
         empty: tuple[Json, ...] = (None, "", [], {})
-        notes = {k: v for k, v in rest.items() if k not in _FRAME and v not in empty}
-        if not notes:
+        extra = {k: v for k, v in rest.items() if k not in _FRAME and v not in empty}
+        if not extra:
             return
-        if self.finish is None and not self.notes:
-            self._noted = 0
-        known = {key: self.notes[key] for key in notes if key in self.notes}
-        self._noted += size_of(notes) - size_of(known)
-        if self._noted > NOTES:
-            self.notes |= notes
-            self._pass_notes()
+        if self.finish is None and not self.extra_fields:
+            self._extra_size = 0
+        held = self.extra_fields
+        known = {key: held[key] for key in extra if key in held}
+        self._extra_size += size_of(extra) - size_of(known)
+        if self._extra_size > MAX_EXTRA_BYTES:
+            self.extra_fields |= extra
+            self._send_extra_fields_now()
         elif self.finish is not None:
             self.finish.fixed(fix)
-            self._put(notes, self.finish.chunk)
+            self._put(extra, self.finish.chunk)
         else:
-            self.notes |= notes
+            self.extra_fields |= extra
 
-    def _pass_notes(self) -> None:
-        """Send the notes now."""
+    def _send_extra_fields_now(self) -> None:
+        """Send the extra fields now."""
         goes_on = self.finish is not None or self.opened - self.finished
         found = self.bare_choices() if goes_on or not self.asked.usage else []
         n = self.last.record.n if self.last else 0
-        self._send_notes(n, {**self.envelope(), "choices": found})
+        self._send_extra_fields(n, {**self.envelope(), "choices": found})
 
-    def keep_rest(self, chunk: Chunk, fix: str) -> None:
-        """Keep what *chunk*, dropped by *fix*, says beside its figures, and send both."""
-        self.keep_notes(chunk, fix)
-        # Where nothing is counted, the figures may be still to come.
-        if self.is_over and counts(self.figures):
-            self.ride_on_finish()
+    def hold_extras_and_send(self, chunk: Chunk, fix: str) -> None:
+        """Hold the extra fields of *chunk*, dropped by *fix*; send them with known usage."""
+        self.hold_extra_fields(chunk, fix)
+        # If all counts are zero, the real usage may still follow.
+        if self.is_over and counts(self.held_usage):
+            self.attach_usage_to_finish()
 
-    def part_notes(self, chunk: Chunk, fix: str) -> None:
-        """Take the notes off *chunk*, which would be an error with them."""
-        self.keep_notes(chunk, fix)
+    def strip_extra_fields(self, chunk: Chunk, fix: str) -> None:
+        """Move the extra fields off *chunk*, which would be an error with them."""
+        self.hold_extra_fields(chunk, fix)
         for key in chunk.keys() - _FRAME:
             del chunk[key]
 
-    def add_notes(self, outgoing: Outgoing) -> None:
-        """Put the notes on a new chunk."""
-        if self.notes and not fails({**self.notes, **outgoing.chunk}):
+    def add_extra_fields(self, outgoing: Outgoing) -> None:
+        """Attach the extra fields to a provider's chunk unless that makes it an error."""
+        if self.extra_fields and not fails({**self.extra_fields, **outgoing.chunk}):
             outgoing.fixed(CHOICES)
-            self.ride_notes(outgoing.chunk)
+            self.attach_extra_fields(outgoing.chunk)
 
-    def ride_notes(self, chunk: Chunk) -> None:
-        """Put the notes on *chunk*."""
-        notes, self.notes = self.notes, {}
-        self._put(notes, chunk)
+    def attach_extra_fields(self, chunk: Chunk) -> None:
+        """Attach the extra fields to *chunk*."""
+        extra, self.extra_fields = self.extra_fields, {}
+        self._put(extra, chunk)
 
-    def _put(self, notes: Chunk, chunk: Chunk) -> None:
-        for key, value in notes.items():
+    def _put(self, extra: Chunk, chunk: Chunk) -> None:
+        for key, value in extra.items():
             chunk.setdefault(key, value)
-        if self.asked.usage and speaks(notes):
-            chunk.setdefault("usage", None)  # as where the figures are taken off it
+        if self.asked.usage and chunk_has_content(extra):
+            chunk.setdefault("usage", None)  # as where usage is taken off a chunk
 
-    def flush_notes(self, n: int) -> None:
-        """Send notes that found no place before event *n* with a choice that goes on.
+    def flush_extra_fields(self, n: int) -> None:
+        """Send the extra fields after event *n* if a choice has not finished yet.
 
-        A second repair would not let them wait either: what waits follows them.
+        Repairing the output again would not hold them either: held chunks follow them.
         """
-        if self.notes and self.opened - self.finished:
+        if self.extra_fields and self.opened - self.finished:
             chunk = {**self.envelope(), "choices": self.bare_choices()}
-            if self.figures and errors_in({**self.notes, **chunk}):
-                return  # they go with the figures, beside which they are no error
-            self._send_notes(n, chunk)
+            if self.held_usage and errors_in({**self.extra_fields, **chunk}):
+                return  # they are sent with the usage: beside it they are not an error
+            self._send_extra_fields(n, chunk)
 
-    def _send_notes(self, n: int, chunk: Chunk) -> None:
-        """Send the notes on *chunk*, but no words that would be an error there."""
-        self.notes = {
+    def _send_extra_fields(self, n: int, chunk: Chunk) -> None:
+        """Send the extra fields on *chunk*, except those that would make it an error."""
+        self.extra_fields = {
             key: value
-            for key, value in self.notes.items()
+            for key, value in self.extra_fields.items()
             if not fails({**chunk, key: value})
         }
-        if self.notes:
-            self.ride_notes(chunk)
+        if self.extra_fields:
+            self.attach_extra_fields(chunk)
             self.sender.add(n, chunk, CHOICES)

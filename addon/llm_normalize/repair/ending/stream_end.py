@@ -1,7 +1,7 @@
 """How a stream ends: the only place that holds an event back, adds one, or closes.
 
-What waits, and why nothing else may, stands in `repair/ending/end_state.py`; what a fix
-does about it, in the fix.
+`repair/ending/end_state.py` says what may be held, and why; each fix says what it does
+about it.
 
 Success is never made up: a finish reason is added only before a `[DONE]` that the
 provider sent, a `[DONE]` only after a finish and a clean end, neither after an error.
@@ -17,8 +17,8 @@ from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..outcome import ChunkSender, EventRecord, Outgoing
-from .end_state import CHOICES, ActAtEnd, EndState
-from .moment import Moment
+from .end_hook import EndHook
+from .end_state import CHOICES, EndHandlers, EndState
 
 
 class Ending:
@@ -27,8 +27,8 @@ class Ending:
     Args:
         asked: What the request asked.
         seen: What the stream has sent, recorded by the pipeline.
-        fixes: The fixes of the stream, by the moments at which they act.
-        sender: Where chunks are sent and wait.
+        fixes: The fixes of the stream, by the hooks at which they act.
+        sender: Sends chunks, or holds them.
         close: Sends what the fixes hold of choices that end, as part of a record.
     """
 
@@ -36,17 +36,17 @@ class Ending:
         self,
         asked: Asked,
         seen: Seen,
-        fixes: ActAtEnd,
+        fixes: EndHandlers,
         sender: ChunkSender,
         close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
         self._asked, self._seen, self._sender = asked, seen, sender
         self.state = EndState(asked, seen, fixes, sender, close)
 
-    # -- what comes in ---------------------------------------------------------
+    # -- what is received ------------------------------------------------------
 
     def chunk(self, outgoing: Outgoing) -> None:
-        """Send a repaired chunk, hold it, or let it ride on another."""
+        """Handle a repaired chunk: send it, hold it, or move its fields to another."""
         state = self.state
         state.last = outgoing
         state.send_opening()
@@ -59,16 +59,20 @@ class Ending:
             self._choices(outgoing, indexes)
 
     def _choices(self, outgoing: Outgoing, indexes: set[int]) -> None:
-        """Take in a chunk with choices, which the stream's end has not passed."""
+        """Handle a chunk with choices before the end of the stream."""
         state, chunk = self.state, outgoing.chunk
-        state.add_notes(outgoing)
+        state.add_extra_fields(outgoing)
         state.begin(outgoing, indexes)
         finished = finished_of(chunk)
         repeats = finished and finished <= state.finished
-        if repeats and state.ask(Moment.REPEATED_FINISH, outgoing):
+        if repeats and state.run_hook(EndHook.REPEATED_FINISH, outgoing):
             return
         over = not indexes.isdisjoint(state.finished)
-        if over and state.ask(Moment.FINISHED_CHOICES, outgoing) and not choices(chunk):
+        if (
+            over
+            and state.run_hook(EndHook.FINISHED_CHOICES, outgoing)
+            and not choices(chunk)
+        ):
             self._emptied(outgoing)
             return
         state.finished |= finished & state.opened
@@ -81,110 +85,114 @@ class Ending:
             self._bare_finish(outgoing)
         elif finished:
             state.send_closed(outgoing, finished)
-        elif not (state.new and state.ask(Moment.OPENING, outgoing)) and not state.ask(
-            Moment.GOES_ON, outgoing
-        ):
+        elif not (
+            state.new and state.run_hook(EndHook.OPENING, outgoing)
+        ) and not state.run_hook(EndHook.GOES_ON, outgoing):
             self._sender.send(outgoing)
 
     def _pass_finish(
-        self, waiting: Outgoing, outgoing: Outgoing, indexes: set[int], *, bare: bool
+        self, held: Outgoing, outgoing: Outgoing, indexes: set[int], *, bare: bool
     ) -> None:
-        """Send the finish that waits before a chunk of other choices than its own.
+        """Send the held finish before a chunk of other choices.
 
-        One of its own may overtake it, unless that is a bare finish, too.
+        A chunk of its own choice may overtake it, unless that is a bare finish, too.
         """
         state = self.state
-        is_own = not indexes.isdisjoint(finished_of(waiting.chunk))
-        if not (is_own and (bare or state.ask(Moment.GOES_ON_FINISHED, outgoing))):
+        is_own = not indexes.isdisjoint(finished_of(held.chunk))
+        if not (
+            is_own and (bare or state.run_hook(EndHook.GOES_ON_FINISHED, outgoing))
+        ):
             state.release_finish()
 
     def _takes_off(self, outgoing: Outgoing, finished: set[int]) -> bool:
         """Take usage off a chunk with choices where OpenAI would not have put it.
 
         Returns:
-            Whether nothing else was in it, and it is dropped.
+            Whether the chunk was dropped, because nothing else was in it.
         """
         state = self.state
         if finished and state.all_finished and not self._asked.usage:
-            taken = state.ask(Moment.USAGE_ON_FINISH, outgoing)
+            taken = state.run_hook(EndHook.USAGE_ON_FINISH, outgoing)
             if not taken and counts(usage_of(outgoing.chunk)):
-                state.pass_usage()  # zeros may come before the figures
+                state.mark_usage_sent()  # zeros may precede the real usage
         else:
             at_end = finished and self._asked.usage
-            beside = Moment.USAGE_BESIDE_CHOICES
-            taken = state.ask(
-                Moment.USAGE_BESIDE_FINISH if at_end else beside, outgoing
+            beside = EndHook.USAGE_BESIDE_CHOICES
+            taken = state.run_hook(
+                EndHook.USAGE_BESIDE_FINISH if at_end else beside, outgoing
             )
-        return taken and state.ask(Moment.EMPTIED, outgoing)
+        return taken and state.run_hook(EndHook.EMPTIED, outgoing)
 
     def _bare_finish(self, outgoing: Outgoing) -> None:
         state = self.state
         state.release_finish()
-        if state.ask(Moment.FINISH, outgoing):
+        if state.run_hook(EndHook.FINISH, outgoing):
             state.hold_finish(outgoing)
         elif not state.all_finished or self._asked.usage or state.usage_sent:
             state.send_finish(outgoing)
-        elif counts(state.figures):
-            outgoing.fixed(state.figures_fix)
-            state.ride(outgoing.chunk)
+        elif counts(state.held_usage):
+            outgoing.fixed(state.held_usage_fix)
+            state.attach_usage(outgoing.chunk)
             state.send_finish(outgoing)
-        elif state.ask(Moment.LAST_FINISH, outgoing):
+        elif state.run_hook(EndHook.LAST_FINISH, outgoing):
             state.hold_finish(outgoing)
         else:
             state.send_finish(outgoing)
 
     def _alone(self, outgoing: Outgoing) -> None:
-        """Take in a chunk without choices: usage, or nothing."""
+        """Handle a chunk without choices: with usage, or without."""
         state = self.state
         if usage_of(outgoing.chunk):
             open_call = state.lacks_arguments(state.finish)
             self._usage(outgoing, over=state.is_over and not open_call)
-        elif outgoing.raw is None and state.ask(Moment.NO_CHOICES, outgoing):
-            state.keep_notes(outgoing.chunk, CHOICES)
+        elif outgoing.raw is None and state.run_hook(EndHook.NO_CHOICES, outgoing):
+            state.hold_extra_fields(outgoing.chunk, CHOICES)
         else:
-            # OpenAI's moderation follows the finish: no usage does, unless asked for.
+            # OpenAI's moderation follows the finish; usage does only if requested.
             if self._asked.usage or "moderation" in outgoing.chunk:
                 state.release_finish()
             self._sender.send(outgoing)
 
     def _emptied(self, outgoing: Outgoing) -> None:
-        """Take in a chunk whose choices are gone: its usage may not be the last."""
+        """Handle a chunk whose choices were removed: its usage may not be the last."""
         if usage_of(outgoing.chunk) and is_error(outgoing.chunk):
-            # Beside a choice it was none.
-            self.state.part_notes(outgoing.chunk, CHOICES)
+            # With a choice it was not an error.
+            self.state.strip_extra_fields(outgoing.chunk, CHOICES)
         if usage_of(outgoing.chunk):
             self._usage(outgoing, over=False)
         else:
-            self.state.keep_notes(outgoing.chunk, CHOICES)
+            self.state.hold_extra_fields(outgoing.chunk, CHOICES)
 
     def _usage(self, outgoing: Outgoing, *, over: bool) -> None:
-        """Take in a usage chunk; *over* tells whether every choice has finished."""
+        """Handle a usage chunk; *over* tells whether every choice has finished."""
         state = self.state
         if not self._asked.usage:
-            if not state.ask(Moment.USAGE_UNASKED, outgoing):
+            if not state.run_hook(EndHook.USAGE_UNASKED, outgoing):
                 state.release_finish()
                 self._sender.send(outgoing)
             return
-        if state.ask(Moment.USAGE_REPEATED, outgoing):
+        if state.run_hook(EndHook.USAGE_REPEATED, outgoing):
             return
-        if not over and state.ask(Moment.USAGE_EARLY, outgoing):
+        if not over and state.run_hook(EndHook.USAGE_EARLY, outgoing):
             return
-        state.replace_usage()
+        state.drop_usage_chunk()
         state.release_finish()
         state.close(outgoing.record, None)
-        state.pass_usage()
+        state.mark_usage_sent()
         self._sender.send(outgoing)
 
     def _late(self, outgoing: Outgoing, indexes: set[int]) -> None:
-        """Take in a chunk after `[DONE]` or an error: it passes, but for empty choices."""
+        """Handle a chunk after `[DONE]` or an error: send it without empty choices."""
         state = self.state
         bare = not any(each.get("delta") for each in choices(outgoing.chunk))
         if bare and (usage_of(outgoing.chunk) or not indexes):
-            state.close_choices(outgoing.record.n)  # usage and notes follow the calls
+            state.close_choices(
+                outgoing.record.n
+            )  # the calls precede usage and the rest
         if self._asked.usage or not usage_of(outgoing.chunk):
-            state.ask(Moment.FINISHED_CHOICES, outgoing)
+            state.run_hook(EndHook.FINISHED_CHOICES, outgoing)
         if not indexes and not self._asked.usage and usage_of(outgoing.chunk):
-            state.ask(Moment.USAGE_LATE, outgoing)
+            state.run_hook(EndHook.USAGE_LATE, outgoing)
         empty = outgoing.raw is None and outgoing.chunk.keys() <= ENVELOPE | {"choices"}
         if (
             choices(outgoing.chunk)
@@ -194,17 +202,19 @@ class Ending:
             self._sender.send(outgoing)
 
     def done(self, outgoing: Outgoing) -> None:
-        """Take in the provider's `[DONE]`."""
+        """Handle the provider's `[DONE]`."""
         state = self.state
-        if state.done and state.ask(Moment.REPEATED_DONE, outgoing):
+        if state.done and state.run_hook(EndHook.REPEATED_DONE, outgoing):
             return
         unfinished, n = state.unfinished, outgoing.record.n - 1
         self._settle(last=not unfinished)
         for index in unfinished if not self._seen.error else ():
             choice = {"index": index, "delta": {}, "finish_reason": None}
             chunk = state.envelope() | {"choices": [choice]}
-            state.ask(Moment.UNFINISHED, Outgoing(EventRecord(n, None), chunk, None))
-        state.flush_notes(n)
+            state.run_hook(
+                EndHook.UNFINISHED, Outgoing(EventRecord(n, None), chunk, None)
+            )
+        state.flush_extra_fields(n)
         state.close_choices(n)
         if not self._seen.error:
             state.flush_usage(n)
@@ -212,41 +222,41 @@ class Ending:
         self._sender.send(outgoing)
 
     def error(self, outgoing: Outgoing) -> None:
-        """Take in an error event: nothing may be added to the stream after it."""
+        """Handle an error event: nothing may be added to the stream after it."""
         self._seen.error = True
         self._send_all(outgoing.record.n - 1)
         self.state.flush_usage(outgoing.record.n - 1)
         self._sender.send(outgoing)
 
-    def other(self) -> None:
-        """Take in an event that is not understood.
+    def unknown_event(self) -> None:
+        """Handle an event that is not understood.
 
-        What opened comes first. It may have been an error, or a finish reason: none of
-        either is made up after it.
+        Send a held opening first. The unknown event may itself have been an error or a
+        finish, so add neither after it.
         """
         self.state.send_opening()
-        if self._asked.usage:  # else usage may follow, which rides on the finish
+        if self._asked.usage:  # else usage may follow, which belongs on the finish
             self.state.release_finish()
         self.state.doubtful = True
 
-    def passed(self, outgoing: Outgoing) -> None:
-        """Take in a chunk that passes as it is: what waits comes first."""
+    def unmodified_chunk(self, outgoing: Outgoing) -> None:
+        """Handle a chunk that is sent unmodified: send what is held first."""
         self._send_all(outgoing.record.n - 1)
         state = self.state
         state.begin(outgoing, {index_of(each) for each in choices(outgoing.chunk)})
         state.finished |= finished_of(outgoing.chunk) & state.opened
 
     def keep_alive(self) -> None:
-        """Take in what says nothing: most of what waits is overtaken by it."""
+        """Handle a block without data: it overtakes what is held, except some openings."""
         if self.state.waits_briefly:
             self.state.send_opening()
 
     def release(self, n: int, *, last: bool) -> None:
-        """Send what has waited long enough after event *n*, in the form it has by now.
+        """Send what has been held long enough after event *n*, in its current form.
 
         Args:
             n: The event.
-            last: Whether nothing follows, since the stream breaks off.
+            last: Whether nothing follows, because the stream breaks off.
         """
         if last:
             self._send_all(n)
@@ -254,20 +264,21 @@ class Ending:
             self.state.waited_enough |= self.state.finish is not None
             self._settle()
             self.state.close_choices(n)
-        if last or self.state.is_usage_due:
+        if last or self.state.can_send_usage:
             self.state.flush_usage(n)
 
-    def make_way(self, n: int, *, last: bool) -> None:
-        """Send what waits before block *n*, after which nothing may be added if *last*.
+    def flush_before(self, n: int, *, last: bool) -> None:
+        """Send what is held before block *n*; if *last*, nothing may be added after it.
 
-        For a block whose end is not in hand: what followed would be glued to its line.
+        For a block whose end has not been received: anything sent after it would continue
+        its last line.
         """
         self._send_all(n - 1)
         self.state.flush_usage(n - 1)
         self.state.cut = self.state.cut or last
 
     def end(self, count: int) -> None:
-        """Take in the clean end of a stream of *count* events."""
+        """Handle the clean end of a stream of *count* events."""
         state = self.state
         self._send_all(count)
         if state.done or state.cut or self._seen.error:
@@ -276,47 +287,47 @@ class Ending:
         sure = state.all_finished and not state.doubtful
         done = Outgoing(EventRecord(count, None), {}, encode(DONE))
         # More may follow an empty HTTP/2 frame, see exchange/stream/stream_rewriter.py.
-        state.done = sure and state.ask(Moment.MISSING_DONE, done)
+        state.done = sure and state.run_hook(EndHook.MISSING_DONE, done)
 
     def _send_all(self, n: int) -> None:
-        """Send what waits, but usage, before event *n* is over."""
+        """Send what is held, except usage, before event *n* is over."""
         self._settle()
-        self.state.flush_notes(n)
+        self.state.flush_extra_fields(n)
         self.state.close_choices(n)
 
     def _settle(self, *, last: bool = True) -> None:
-        """Send what waits; usage rides on its finish if that is the *last* one."""
+        """Send what is held; attach usage to the finish if that is the *last* one."""
         self.state.send_opening()
         if last:
-            self.state.ride_on_finish()
+            self.state.attach_usage_to_finish()
         self.state.release_finish()
 
     # -- a stream that breaks off ----------------------------------
 
-    def bail(self, n: int, failed: EventRecord | None) -> None:
-        """Send all that waits before block *n*: the repair of this stream is over.
+    def give_up(self, n: int, failed: EventRecord | None) -> None:
+        """Send all held chunks before block *n*: the repair of this stream is over.
 
         Args:
             n: The block.
-            failed: The record whose block is about to pass as received, if any.
+            failed: The record whose block is about to be sent as received, if any.
         """
-        self.state.forget_waiting()
+        self.state.take_held_chunks()
         self._sender.rescue(failed)
-        if failed is None or self.state.figures_fix not in failed.fixes:
+        if failed is None or self.state.held_usage_fix not in failed.fixes:
             self.state.flush_usage(n - 1)
 
     def abandon(self) -> bool:
-        """Close what waits in a stream that broke off; tell whether that is a loss."""
+        """Drop what a stream that broke off still holds; tell whether that is a loss."""
         opening = self.state.opening
-        waiting = self.state.forget_waiting()
-        for outgoing in waiting:
+        held = self.state.take_held_chunks()
+        for outgoing in held:
             self._sender.drop(outgoing)
-        is_loss = any(outgoing is not opening for outgoing in waiting)
-        return is_loss or bool(self.state.figures)
+        is_loss = any(outgoing is not opening for outgoing in held)
+        return is_loss or bool(self.state.held_usage)
 
     def join(self, record: EventRecord, data: bytes) -> None:
-        """Add a line end's last byte to what waits of *record*."""
-        for outgoing in self.state.waiting:
+        """Append the last byte of a line ending to the held chunks of *record*."""
+        for outgoing in self.state.held_chunks:
             if outgoing.record is not record or outgoing.raw is None:
                 continue
             if outgoing.raw.endswith(b"\r"):

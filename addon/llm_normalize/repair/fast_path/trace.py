@@ -44,7 +44,7 @@ _GUARDS = 8
 _TRIES = 160
 """Steps that the streams of a place record although none was seen twice since."""
 LONGEST = 2048
-"""Bytes of an event: a trace of them is shorter than what may wait (`notes.NOTES`)."""
+"""Bytes of an event: a trace of them is shorter than what may wait (`extra_fields.MAX_EXTRA_BYTES`)."""
 
 TEXT_KIND, COUNT_KIND = -1, -2
 _OWN = (

@@ -1,7 +1,6 @@
-"""A stream that turns out to be a web page or plain words: the words become an error event.
+"""A stream that turns out to be a web page or plain text: the text becomes an error event.
 
-Its head has been sent when that is seen, so its status stays. Nothing that a client of
-event streams can read waits: no event begins like that.
+Its headers have been sent by then, so its status stays.
 """
 
 import re
@@ -19,18 +18,22 @@ from .outcome import EventRecord
 from .output import Output
 from .pipeline import Pipeline
 
-_MOST = 64 * 1024  # bytes that wait for the end
+_MAX_HELD = 64 * 1024  # bytes that are held for the end
 _FIELDS = (b"data", b"event", b"id", b"retry")
 _EVENT = re.compile(
     rb"\A(?:[:{\[\"]|(?:data|event|id|retry) ?(?:[:\r\n]|\Z))"
     rb"|[\r\n](?:data|event|id|retry) ?:|\"choices\""
 )
-_LONGEST = 16  # bytes of what it finds
+_LONGEST = 16  # bytes of a match
 _WORDS = "text/plain"
 
 
-class WordsInStream(Pipeline):
-    """A pipeline that waits for the end of what is no event stream. See `Pipeline`."""
+class NonSseStream(Pipeline):
+    """A pipeline for a body that may not be an event stream. See `Pipeline`.
+
+    It holds such a body until it ends, then sends it as one error event. SSE events are
+    never held, because none starts like this.
+    """
 
     def __init__(
         self,
@@ -46,25 +49,25 @@ class WordsInStream(Pipeline):
         self._words = b""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return what is sent when *data* is received, nothing of words. Never raises."""
-        if self._parser.count:  # events that are known by other streams
+        """Return what to send when *data* is received; text is held. Never raises."""
+        if self._parser.count:  # events that other streams have learned
             return self._let_go(data)
         words = self._words + data
-        if not words.strip(b"\r\n"):  # it keeps the connection alive
+        if not words.strip(b"\r\n"):  # newlines keep the connection alive
             return super().feed(data)
         begun = b"" if BOM.startswith(words) else words.removeprefix(BOM).lstrip()
         is_field = any(each.startswith(begun) for each in _FIELDS)
         unread = max(len(begun) - len(data) - _LONGEST, 0)
-        if is_field or not (_EVENT.search(begun, unread) or len(words) > _MOST):
+        if is_field or not (_EVENT.search(begun, unread) or len(words) > _MAX_HELD):
             self._words = words
             self._trace.stop()
             return []
         return self._let_go(words)
 
     def _let_go(self, words: bytes) -> list[bytes]:
-        """Return what is sent for *words*, and be a pipeline like any other from now on."""
+        """Return what to send for *words*, and act as an ordinary pipeline from now on."""
         self._words = b""
-        self.feed = super().feed  # type: ignore[method-assign] # for all reads to come
+        self.feed = super().feed  # type: ignore[method-assign] # for all later reads
         return self.feed(words)
 
     @property
@@ -73,16 +76,16 @@ class WordsInStream(Pipeline):
         return bool(self._words) or super().holds
 
     def end(self) -> list[bytes]:
-        """Return what is sent at a clean end of the stream. Never raises."""
+        """Return what to send at a clean end of the stream. Never raises."""
         return [*self._as_error(), *super().end()]
 
     def release(self, *, last: bool = False) -> list[bytes]:
-        """Return what has waited long enough; words do not, before the *last* of them."""
+        """Return what has been held long enough; text is held until the *last* read."""
         error = self._as_error() if last else []
         return [*error, *super().release(last=last)]
 
     def _as_error(self) -> list[bytes]:
-        """Return the error event of the words that wait, or them where they are none."""
+        """Return the held text as an error event; if it is not text, return it repaired."""
         words, self._words = self._words, b""
         if not words:
             return []
@@ -97,10 +100,10 @@ class WordsInStream(Pipeline):
         return self._let_go(words)
 
     def rescue(self) -> bytes:
-        """Return all that waits, as received: the repair of this stream is over."""
+        """Return everything held, as received: the repair of this stream is over."""
         words, self._words = self._words, b""
         return super().rescue() + self.output.passed(words)
 
     def abandon(self) -> bool:
-        """Close the records of a stream that broke off; tell whether anything waited."""
+        """Close the records of a stream that broke off; tell whether anything was held."""
         return super().abandon() or bool(self._words)

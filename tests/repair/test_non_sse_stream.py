@@ -6,8 +6,8 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.errors.error_unwrapped import ErrorUnwrapped
 from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.repair.non_sse_stream import NonSseStream
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.words_in_stream import WordsInStream
 
 LATER = wire([chunk({"content": "Hi"}), chunk({}, finish="stop"), DONE])
 GOOD = wire([chunk({"role": "assistant", "content": ""})]) + LATER
@@ -21,7 +21,7 @@ class Stream:
     def __init__(self, *, wraps: bool = True) -> None:
         self.records: list[EventRecord] = []
         fixes = [each for each in FIXES if wraps or each is not ErrorUnwrapped]
-        self.pipeline = WordsInStream(
+        self.pipeline = NonSseStream(
             Asked(stream=True), fixes, self.records.append, "a", lambda *_: False
         )
 
