@@ -28,7 +28,7 @@ from ..routing.key_echo import LogFilter
 from ..routing.key_headers import without_credentials
 from ..routing.keys import Keys, Secret
 from ..routing.model_names import Models, model_in
-from ..routing.own_address import asked_host, is_address, is_here
+from ..routing.own_address import asked_host, forget_hosts, is_address, is_here
 from ..routing.routes import Routed, Routes, Target, is_reverse
 from ..routing.saved_flow_guard import GuardedKey, unguard_flows
 from ..text.printable import brief
@@ -435,6 +435,7 @@ class Routing:
             if exchange.key is not None:
                 exchange.key.close()
         unguard_flows()
+        forget_hosts()
         self._log_filter.logger.removeFilter(self._log_filter)
 
 
