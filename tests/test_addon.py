@@ -668,6 +668,14 @@ def test_what_is_loaded_at_the_start_is_frozen_and_at_a_reload_nothing(
     assert gc.get_freeze_count() == 0
 
 
+def test_exchanges_and_connections_that_end_are_counted(proxy: Proxy) -> None:
+    made = chat_flow()
+    proxy.stream(made, GOOD)
+    assert proxy.addon._pauses._ended == 1
+    proxy.addon.client_disconnected(made.client_conn)
+    assert proxy.addon._pauses._ended == 2
+
+
 @pytest.mark.parametrize("shown", [True, False])
 def test_pairs_are_kept_where_somebody_can_look_at_them(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, *, shown: bool

@@ -44,10 +44,10 @@ def test_what_is_no_longer_used_is_freed_once_enough_has_ended(
     gone, there = weakref.ref(made), weakref.ref(later)
     gc.collect()
     del made
-    pauses.exchange_ended()
+    pauses.ended()
     gc.collect()
     assert gone() is not None
-    pauses.exchange_ended()
+    pauses.ended()
     gc.collect()
     assert gone() is None
     assert there() is later

@@ -243,6 +243,7 @@ class Normalize:
     def client_disconnected(self, client: connection.Client) -> None:
         """Close the client's side if mitmproxy has not."""
         close(client, client)
+        self._pauses.ended()  # also one that was never opened, and had no exchange
 
     def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Close the server's side if mitmproxy has not."""
@@ -364,7 +365,7 @@ class Normalize:
         """Close an exchange, once."""
         if self._exchanges.close(exchange):
             self._routing.end(exchange)
-            self._pauses.exchange_ended()
+            self._pauses.ended()
 
     def _refresh(self, flow: http.HTTPFlow) -> None:
         """Let *flow* show all that has been sent so far, if its answer streams."""

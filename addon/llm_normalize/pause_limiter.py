@@ -12,7 +12,10 @@ nothing; until then it is their memory that is not free yet.
 import gc
 
 ENDED = 1000
-"""Exchanges that end before nothing is skipped once: mitmproxy leaves some 40 KB of each."""
+"""Exchanges and connections that end before nothing is skipped once.
+
+mitmproxy leaves some 40 KB of each.
+"""
 _FULL = 2  # the generation of a full collection
 
 
@@ -34,8 +37,8 @@ class PauseLimiter:
             gc.callbacks.remove(self._collected)
         gc.unfreeze()
 
-    def exchange_ended(self) -> None:
-        """Count an exchange whose connections may be skipped although they are unused."""
+    def ended(self) -> None:
+        """Count an exchange, or a connection, that may be skipped although it has ended."""
         self._ended += 1
 
     def _collected(self, phase: str, info: dict[str, int]) -> None:
