@@ -120,7 +120,7 @@ def outcome(reads: Iterable[bytes], *of: Any) -> Outcome:
 
 
 @contextmanager
-def the_long_way() -> Iterator[None]:
+def the_slow_path() -> Iterator[None]:
     """Let no stream learn, and every fix be asked about every chunk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Templates, "watch", lambda *_: None)
@@ -131,7 +131,7 @@ def the_long_way() -> Iterator[None]:
 def assert_same(reads: list[bytes], *of: Any) -> None:
     """Compare both ways of *reads*, in a `Play` of these arguments."""
     known = outcome(reads, *of)
-    with the_long_way():
+    with the_slow_path():
         assert outcome(reads, *of) == known
 
 
@@ -426,7 +426,7 @@ def test_event_behind_half_a_one_is_patched_too() -> None:
         b'"content":"\xed\xa0\x80"',
     ],
 )
-def test_event_of_another_shape_goes_the_long_way(said: bytes) -> None:
+def test_event_of_another_shape_takes_the_slow_path(said: bytes) -> None:
     play = Play()
     play.settle()
     fitted = play.fitted
@@ -617,7 +617,7 @@ def test_bug_in_what_was_not_read_costs_the_repair_only(
     play = Play()
     play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
     assert play.pipeline._patches.counted
-    monkeypatch.setattr(play.pipeline.long_way, "event", None)
+    monkeypatch.setattr(play.pipeline.slow_path, "event", None)
     said = wire([chunk({}, finish=""), nim(" raw")])
     out = play.feed(said)
     assert out.endswith(said)

@@ -26,9 +26,9 @@ from llm_normalize.repair.fast_path.trace import Edge, Loop, Place, Traces, hole
 from llm_normalize.repair.fast_path.trace_step import Said
 from llm_normalize.repair.fix import DONE, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.long_way import LongWay
 from llm_normalize.repair.non_sse_stream import NonSseStream
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.slow_path import SlowPath
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
@@ -58,7 +58,7 @@ class Play:
 
     @property
     def long(self) -> int:
-        """How many events went the long way."""
+        """How many events took the slow path."""
         return self.pipeline._templates.long
 
     def read(self, data: bytes) -> bytes:
@@ -897,7 +897,7 @@ PLACES = [
 ] + [
     (stream_trace, "step_of"),
     (stream_trace, "fill"),
-    (LongWay, "event"),
+    (SlowPath, "event"),
     (Chain, "run"),
 ]
 
@@ -959,7 +959,7 @@ def test_bug_costs_no_byte(owner: Any, name: str, lasting: bool) -> None:
 
 @pytest.mark.parametrize(
     ("owner", "name", "at"),
-    [(Edge, "fit", 2), (LongWay, "event", 2), (stream_trace, "step_of", 2)],
+    [(Edge, "fit", 2), (SlowPath, "event", 2), (stream_trace, "step_of", 2)],
 )
 def test_bug_is_logged_and_the_place_forgotten(
     owner: Any, name: str, at: int, caplog: pytest.LogCaptureFixture

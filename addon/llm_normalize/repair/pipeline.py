@@ -23,9 +23,9 @@ from .fast_path.trace import Place
 from .fast_path.trace_step import Result
 from .fix import Fix
 from .fix_chain import Chain, FixPlan, plan_of
-from .long_way import COMMENT, LongWay
 from .outcome import EventRecord, Outcome
 from .output import Output
+from .slow_path import COMMENT, SlowPath
 
 logger = logging.getLogger(__name__)
 
@@ -107,23 +107,23 @@ class Pipeline:
         return Chain(self._plan, self._asked, self.seen, self._label)
 
     @cached_property
-    def long_way(self) -> LongWay:
-        """What reads the events."""
-        return LongWay(self._asked, self._chain, self.seen, self._parser, self.output)
+    def slow_path(self) -> SlowPath:
+        """Parses and repairs events."""
+        return SlowPath(self._asked, self._chain, self.seen, self._parser, self.output)
 
     @cached_property
     def _ending(self) -> Ending:
-        return self.long_way.ending
+        return self.slow_path.ending
 
     @property
     def raw_events(self) -> Counter[Outcome]:
         """Events that passed unread, by reason."""
-        return self.long_way.raw_events if self._has_read else Counter()
+        return self.slow_path.raw_events if self._has_read else Counter()
 
     @property
     def _has_read(self) -> bool:
         """Whether any event has been read."""
-        return "long_way" in self.__dict__
+        return "slow_path" in self.__dict__
 
     @property
     def begins_known(self) -> bool:
@@ -186,9 +186,9 @@ class Pipeline:
         if self.followed(b"") is not None:
             return []
         self.output.closed = []
-        self.long_way.has_ended = True
+        self.slow_path.has_ended = True
         self._run(b"")
-        self.long_way.has_ended = False  # an empty HTTP/2 frame is no end
+        self.slow_path.has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
         out = self.output.drain()
         closed = self.output.take_closed()
@@ -205,7 +205,7 @@ class Pipeline:
         self.seen.n = self._parser.count
         if self._parser.in_oversized:
             self._ending.flush_before(self._parser.count, last=True)
-        self.long_way.flush(self._parser.count)
+        self.slow_path.flush(self._parser.count)
         self._ending.end(self._parser.count)
 
     @property
@@ -265,7 +265,7 @@ class Pipeline:
             return
         self.seen.n = n = max(self._parser.count - 1, 0)
         if last:
-            self.long_way.flush(n)
+            self.slow_path.flush(n)
         self._ending.release(n, last=last)
 
     def rescue(self) -> bytes:
@@ -349,10 +349,10 @@ class Pipeline:
                 self._ending.flush_before(self._parser.count, last=False)
                 self._ending.unknown_event()
                 if item.is_many:
-                    self.long_way.raw_events[Outcome.TOO_MANY] += 1
+                    self.slow_path.raw_events[Outcome.TOO_MANY] += 1
                 elif self._large != self._parser.count:  # not its next part
                     self._large = self._parser.count
-                    self.long_way.raw_events[Outcome.TOO_LARGE] += 1
+                    self.slow_path.raw_events[Outcome.TOO_LARGE] += 1
                 self.output.verbatim = True
                 self.output.pass_on(item.raw)
             case Comments():
@@ -387,7 +387,7 @@ class Pipeline:
         if self._broken:
             self.output.emit(record, event.raw)
         else:
-            self._guarded(self.long_way.event, record, event)
+            self._guarded(self.slow_path.event, record, event)
         self._due = b""
         self.output.end(record)
         if len(event.raw) > _WATCHED:
@@ -457,7 +457,7 @@ class Pipeline:
         self._trace.stop()  # its figures are those of one event of many
         try:
             with self.output.nothing():
-                self.long_way.event(EventRecord(event.n, event.raw), event)
+                self.slow_path.event(EventRecord(event.n, event.raw), event)
         except Exception:
             logger.exception(_OVER, self._label)
             self._bail(None)
@@ -489,7 +489,7 @@ class Pipeline:
         """Read an event that has been sent."""
         record = EventRecord(event.n, event.raw)
         self.output.begin(record)
-        self.long_way.event(record, event)
+        self.slow_path.event(record, event)
         self.output.end(record)
 
     def _state(self) -> object:

@@ -28,7 +28,7 @@ class TranslatedOutput(Output):
     """
 
     translate: Callable[[bytes], bytes]
-    cost = Output.cost + EVENT // 8  # of the long way, translating takes that part
+    cost = Output.cost + EVENT // 8  # the share of the slow path that translating takes
 
     def __init__(
         self, *of: Any, translate: Callable[[bytes], bytes], verbatim: bool

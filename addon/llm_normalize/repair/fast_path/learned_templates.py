@@ -1,7 +1,7 @@
 """When a stream learns a template, and when it has to forget it.
 
-A template holds as long as the stream is settled. That is seen, not claimed: the long
-way of an event has changed nothing that decides on the next one. And it is
+A template holds as long as the stream is settled. That is seen, not claimed: the slow
+path of an event has changed nothing that decides on the next one. And it is
 seen twice, with other words, before anything goes unread. Whatever changes the stream's
 state makes it forget.
 """
@@ -41,7 +41,7 @@ class Templates:
         self.known: list[Template] = []
         """What holds now, to be tried on an event."""
         self.long = 0
-        """Events that went the long way."""
+        """Events processed on the slow path."""
         self._state = state
         self._watched = watched
         self._before: object = None  # the state before the last event
@@ -67,7 +67,7 @@ class Templates:
         self.forget()
 
     def watch(self, record: EventRecord) -> None:
-        """Learn from an event that went the long way. Never raises."""
+        """Learn from an event processed on the slow path. Never raises."""
         self.long += 1
         if self._over:
             return

@@ -104,7 +104,7 @@ class Patches:
                     out = template.patch(data)
                 else:
                     out = self._fit(template, data)
-            except Exception as error:  # noqa: BLE001 - it goes the long way
+            except Exception as error:  # noqa: BLE001 - the slow path takes it
                 self._stop(error)
                 return None
             if out is None:
@@ -133,7 +133,7 @@ class Patches:
         n = parser.count if n is None else n
         try:
             found = self._trace.next(data, n, may_wait=may_wait)
-        except Exception as error:  # noqa: BLE001 - it goes the long way
+        except Exception as error:  # noqa: BLE001 - the slow path takes it
             self._trace.fail(error)
             return None
         if found is None:

@@ -3,8 +3,8 @@
 It follows from its beginning, as long as each event fits a step that two others have
 gone. No event is read then: what is sent, and what waits, stands in the step. At a side
 exit (an event that fits nothing, a timer, a break, an end elsewhere) the events are read
-after all, and nothing of that is sent: so the stream is where it would be, had it gone the
-long way. From there on what becomes of its events is recorded.
+after all, and nothing of that is sent: so the stream is where it would be, had it taken the
+slow path. From there on what becomes of its events is recorded.
 """
 
 import logging
@@ -179,7 +179,7 @@ class StreamTrace:
         self._varied.clear()
 
     def record(self, event: Event, result: Result) -> None:
-        """Record what became of an event on the long way, if it `records`. Never raises."""
+        """Record what became of an event on the slow path, if it `records`. Never raises."""
         node, place, then = self._node, self._place, None
         assert node is not None
         assert place is not None

@@ -2,9 +2,9 @@
 
 Most events of a stream differ in one text alone, and what becomes of them does not
 depend on it. A template is what such an event looks like around its texts, as received
-and as sent. It holds as long as the stream is settled: the long way of an event has
+and as sent. It holds as long as the stream is settled: the slow path of an event has
 been seen to change nothing that decides on the next one. An event that fits
-would go the same way, so it is not read at all. Whatever fits nothing goes the long way,
+would go the same way, so it is not read at all. Whatever fits nothing takes the slow path,
 and if that changes anything, all templates are forgotten.
 
 An optimisation and no more: without it every byte is sent the same.

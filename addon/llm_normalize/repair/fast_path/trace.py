@@ -1,6 +1,6 @@
 """What the streams of one place have in common: their events, step by step.
 
-Streams of one provider begin and end alike. What one of them has learned on the long way
+Streams of one provider begin and end alike. What one of them has learned on the slow path
 is a *trace*: a step for each event, with what was sent for it. A stream that begins like
 two before it follows their trace, and none of its events is read. The words are those of
 tracing compilers: a *guard* tells whether an event is that of a step, and where none
@@ -12,8 +12,8 @@ is compared byte by byte.
 
 Why no stream can spoil another's: what becomes of a stream depends on its bytes, and on
 what is part of the key of a place. A step says what became of such bytes, so it is as
-true for any other stream of that place. It counts once two streams have gone the long
-way to it, with the same result, though every text and value was another in each, and once
+true for any other stream of that place. It counts once two streams have taken the slow
+path to it, with the same result, though every text and value was another in each, and once
 no fix reads their words (`Fix.watched`; of texts that may grow, those that do not begin
 with the last one). Whatever is sent that is not in the event itself, or a value of
 the stream, makes no step: figures that were held back, ids that were made up. Nor does
@@ -312,7 +312,7 @@ class Place:
 
     @property
     def learns(self) -> bool:
-        """Whether a stream that goes the long way is worth recording."""
+        """Whether a stream on the slow path is worth recording."""
         return self._tries < _TRIES
 
     def go(self, node: Node, step: Step, said: tuple[bytes, ...]) -> Node | None:
@@ -320,7 +320,7 @@ class Place:
 
         Args:
             node: Where the stream is.
-            step: What it has gone the long way.
+            step: The step that its event took on the slow path.
             said: All that varied in it so far.
         """
         self._tries += 1

@@ -1,4 +1,4 @@
-"""What one event on the long way tells of others: a step, as the trace of a place has it."""
+"""Builds a trace step from one event processed on the slow path."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _FREE = ("text", "count")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of an event on the long way.
+    """What became of an event on the slow path.
 
     Attributes:
         sent: What was sent for it.

@@ -1,4 +1,4 @@
-"""The long way of an event: it is read, repaired, and sent as the stream's end allows."""
+"""The slow path of an event: it is parsed, repaired, and sent as the stream's end allows."""
 
 import re
 from collections import Counter
@@ -25,8 +25,8 @@ _FEW = 10_000  # bytes of an event whose values are not counted
 _COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
 
 
-class LongWay:
-    """How the events of one stream are read and repaired.
+class SlowPath:
+    """Parses and repairs the events of one stream.
 
     Args:
         asked: What the request asked.
