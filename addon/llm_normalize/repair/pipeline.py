@@ -19,7 +19,7 @@ from .fast_path.learned_templates import Templates
 from .fast_path.patching import Patches
 from .fast_path.stream_trace import StreamTrace
 from .fast_path.template import Template
-from .fast_path.trace import Place
+from .fast_path.trace import TraceTree
 from .fast_path.trace_step import Result
 from .fix import Fix
 from .fix_chain import Chain, FixPlan, plan_of
@@ -70,7 +70,7 @@ class Pipeline:
         label: str = "stream",
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
         make_output: Callable[..., Output] = Output,
-        place: Place | None = None,
+        place: TraceTree | None = None,
     ) -> None:
         self.seen = Seen()
         self._asked = asked

@@ -80,8 +80,8 @@ def fill(parts: Parts, values: Sequence[bytes], texts: Sequence[bytes]) -> bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """A template that holds at a node, of any stream."""
+class TemplateShape:
+    """A template without a stream's own values."""
 
     head: Parts
     between: tuple[Parts, ...]
@@ -92,7 +92,7 @@ class Loop:
     counts: tuple[int, ...]
 
     @classmethod
-    def of(cls, template: Template, values: Sequence[bytes]) -> "Loop":
+    def of(cls, template: Template, values: Sequence[bytes]) -> "TemplateShape":
         """Return *template*, of a stream with these *values*; ValueError for others."""
         return cls(
             _valued(template.head, values),
@@ -136,8 +136,8 @@ def _valued(data: bytes, values: Sequence[bytes]) -> Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
-    """A record that is complete with a step.
+class FinishedRecord:
+    """A record completed by this step.
 
     Attributes:
         back: How many steps ago its event was received; None if it was added.
@@ -171,7 +171,7 @@ class Step:
         waits: Whether something waits after it.
         tokens: The numbers of the counts that are the stream's figures; None if it
             has none.
-        loops: What settled events look like after it.
+        shapes: The templates that hold after it, without a stream's own values.
     """
 
     received: tuple[bytes, ...]
@@ -181,11 +181,11 @@ class Step:
     keys: tuple[tuple[int, str] | None, ...]
     sent: Parts | None
     is_anew: bool
-    closed: tuple[Closed, ...]
+    closed: tuple[FinishedRecord, ...]
     verbatim: bool
     waits: bool
     tokens: tuple[int | None, int | None] | None
-    loops: tuple[Loop, ...]
+    shapes: tuple[TemplateShape, ...]
 
     @property
     def guard(self) -> Hashable:
@@ -199,13 +199,15 @@ class Edge:
     Args:
         step: The step.
         node: Where it leads.
-        loops: Those of the step; of equal ones always the same object.
+        shapes: Those of the step; of equal ones always the same object.
     """
 
-    def __init__(self, step: Step, node: "Node", loops: tuple[Loop, ...]) -> None:
+    def __init__(
+        self, step: Step, node: "Node", shapes: tuple[TemplateShape, ...]
+    ) -> None:
         self.step = step
         self.node = node
-        self.loops = loops
+        self.shapes = shapes
         self.changed = [each for each in step.closed if each.fixes]
         """Its records but those of which nothing was changed."""
         names = iter(step.names)
@@ -296,7 +298,7 @@ class Node:
     ends: int = 0
 
 
-class Place:
+class TraceTree:
     """The traces of one place.
 
     Args:
@@ -308,20 +310,20 @@ class Place:
         self.forget = forget
         self._nodes = 0
         self._tries = 0
-        self._loops: dict[tuple[Loop, ...], tuple[Loop, ...]] = {}
+        self._shapes: dict[tuple[TemplateShape, ...], tuple[TemplateShape, ...]] = {}
 
     @property
     def learns(self) -> bool:
         """Whether a stream on the slow path is worth recording."""
         return self._tries < _TRIES
 
-    def go(self, node: Node, step: Step, said: tuple[bytes, ...]) -> Node | None:
+    def go(self, node: Node, step: Step, varied: tuple[bytes, ...]) -> Node | None:
         """Return where *step* leads from *node*; None if it leads nowhere.
 
         Args:
             node: Where the stream is.
             step: The step that its event took on the slow path.
-            said: All that varied in it so far.
+            varied: All that varied in it so far.
         """
         self._tries += 1
         if step.guard in node.unsure or any(
@@ -338,18 +340,18 @@ class Place:
                 if len(node.unsure) > _GUARDS:
                     self.forget()
                 return None
-            return self._add(node, step, said)
+            return self._add(node, step, varied)
         then, before = found
-        if any(map(bytes.__eq__, before, said)):
-            node.tried[step] = then, said  # the next one may differ from this one
+        if any(map(bytes.__eq__, before, varied)):
+            node.tried[step] = then, varied  # the next one may differ from this one
             return then
         del node.tried[step]
-        loops = self._loops.setdefault(step.loops, step.loops)
-        node.edges = [Edge(step, then, loops), *node.edges][:_GUARDS]
+        shapes = self._shapes.setdefault(step.shapes, step.shapes)
+        node.edges = [Edge(step, then, shapes), *node.edges][:_GUARDS]
         self._tries = 0
         return then
 
-    def _add(self, node: Node, step: Step, said: tuple[bytes, ...]) -> Node | None:
+    def _add(self, node: Node, step: Step, varied: tuple[bytes, ...]) -> Node | None:
         self._nodes += 1
         if self._nodes > NODES:
             self.forget()
@@ -357,7 +359,7 @@ class Place:
         if len(node.tried) >= _GUARDS:
             del node.tried[next(iter(node.tried))]
         then = Node()
-        node.tried[step] = then, said
+        node.tried[step] = then, varied
         return then
 
 
@@ -365,13 +367,13 @@ class Traces:
     """The places of all streams; the one used longest ago is forgotten first."""
 
     def __init__(self) -> None:
-        self._places: OrderedDict[Hashable, Place] = OrderedDict()
+        self._places: OrderedDict[Hashable, TraceTree] = OrderedDict()
 
-    def at(self, key: Hashable) -> Place:
+    def at(self, key: Hashable) -> TraceTree:
         """Return the place that *key* names: all that decides but a stream's bytes."""
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = Place(lambda: self._forget(key))
+            place = self._places[key] = TraceTree(lambda: self._forget(key))
             if len(self._places) > PLACES:
                 self._places.popitem(last=False)
         else:

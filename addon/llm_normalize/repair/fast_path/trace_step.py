@@ -12,10 +12,10 @@ from .trace import (
     COUNT_KIND,
     LONGEST,
     TEXT_KIND,
-    Closed,
-    Loop,
+    FinishedRecord,
     Parts,
     Step,
+    TemplateShape,
     begins_with,
     holes,
     overlap,
@@ -46,8 +46,8 @@ class Result:
 
 
 @dataclass(slots=True)
-class Said:
-    """What varies in the events of one stream.
+class StreamValues:
+    """The values of one stream so far.
 
     Attributes:
         values: What only this stream has: its id, and the like.
@@ -78,14 +78,14 @@ class Said:
 
 
 def step_of(
-    event: Event, result: Result, said: Said
+    event: Event, result: Result, so_far: StreamValues
 ) -> tuple[Step, list[bytes], list[bytes]]:
     """Return the step of an event, the stream's values, and what varies in it beside.
 
     Args:
         event: The event.
         result: What became of it.
-        said: What the stream has said before.
+        so_far: The values of the stream before the event.
 
     Raises:
         ValueError: What became of it depends on more than a step tells.
@@ -94,7 +94,7 @@ def step_of(
         raise ValueError("it is too long")
     received, found = holes(event.raw)
     index = _choice_in(event.raw)
-    values, texts = list(said.values), list[bytes]()
+    values, texts = list(so_far.values), list[bytes]()
     kinds, names, keys = list[int](), list[str](), list[tuple[int, str] | None]()
     for kind, key, value in found:
         if kind in _FREE:
@@ -107,7 +107,7 @@ def step_of(
         kinds.append(values.index(value))
         names.append(kind)
     _require_free(event.raw, keys, texts, is_same=result.sent == event.raw)
-    if said.grows(keys, texts):
+    if so_far.grows(keys, texts):
         raise ValueError("its words decide")
     step = Step(
         tuple(received),
@@ -118,12 +118,12 @@ def step_of(
         None if result.sent == event.raw else _parts(result.sent, values, texts),
         event.raw not in result.sent,
         tuple(
-            _closed(each, event, said.events, values, texts) for each in result.closed
+            _closed(each, event, so_far.events, values, texts) for each in result.closed
         ),
         result.verbatim,
         result.waits,
-        _tokens(result.tokens, said.tokens, keys, texts),
-        tuple(Loop.of(each, values) for each in result.known),
+        _tokens(result.tokens, so_far.tokens, keys, texts),
+        tuple(TemplateShape.of(each, values) for each in result.known),
     )
     return step, values, texts
 
@@ -176,16 +176,16 @@ def _closed(
     events: Sequence[Event],
     values: Sequence[bytes],
     texts: Sequence[bytes],
-) -> Closed:
+) -> FinishedRecord:
     back = None
     if record.before is not None:
         received = [(each.n, each.raw) for each in (event, *reversed(events))]
         back = received.index((record.n, record.before))
         if back and any(kind in _FREE for kind, _, _ in holes(record.before)[1]):
-            raise ValueError("what waited said more than this event does")
+            raise ValueError("the held event has values that this one lacks")
     after = tuple(_parts(each, values, texts) for each in record.after)
     fixes = tuple(record.fixes)
-    return Closed(back, record.n - event.n, after, fixes, record.moved)
+    return FinishedRecord(back, record.n - event.n, after, fixes, record.moved)
 
 
 def _tokens(
