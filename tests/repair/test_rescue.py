@@ -22,7 +22,7 @@ from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.stream_end import Ending
 from llm_normalize.repair.fast_path import template_candidate
 from llm_normalize.repair.fast_path.learned_templates import Templates
-from llm_normalize.repair.fast_path.patching import Patches
+from llm_normalize.repair.fast_path.patching import EventPatcher
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
@@ -117,7 +117,7 @@ OUTPUT = {
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
-        Boundary, Chain, Ending, EndState, Event, EventParser, Output, ChunkSender, Patches,
+        Boundary, Chain, Ending, EndState, Event, EventParser, Output, ChunkSender, EventPatcher,
         Outgoing, Seen, EventRecord, Template, Templates,
     )
     for name, value in vars(owner).items()

@@ -16,7 +16,7 @@ from ..wire.event_boundary import DONE, EVENT
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized, encode
 from .ending.stream_end import Ending
 from .fast_path.learned_templates import Templates
-from .fast_path.patching import Patches
+from .fast_path.patching import EventPatcher
 from .fast_path.stream_trace import StreamTrace
 from .fast_path.template import Template
 from .fast_path.trace import TraceTree
@@ -84,12 +84,12 @@ class Pipeline:
         known, stop = self._templates.known, self._templates.stop
         shared = None if plan.reads_texts else place
         self._trace = trace = StreamTrace(shared, known, output.close, label)
-        self._patches = Patches(
+        self._patcher = EventPatcher(
             known, self._parser, trace, self.seen, output, count, label, stop
         )
-        self.known = self._patches.of
+        self.known = self._patcher.patch_event
         """Returns what is sent for a read if that is known, else None."""
-        self.took = self._patches.took
+        self.count_sent = self._patcher.count_sent
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
@@ -132,8 +132,8 @@ class Pipeline:
 
     def count_repeats(self) -> Callable[[], int]:
         """Count no event that is changed as the one before, but return their number."""
-        self._patches.counts_repeats = True
-        return self._patches.take_repeats
+        self._patcher.counts_repeats = True
+        return self._patcher.take_repeats
 
     @property
     def events(self) -> int:
@@ -147,8 +147,8 @@ class Pipeline:
 
     @property
     def expected(self) -> Template | None:
-        """What the next event probably fits: see `Patches.expected`."""
-        return self._patches.expected
+        """What the next event probably fits: see `EventPatcher.expected`."""
+        return self._patcher.expected
 
     def refill(self, spare: float) -> None:
         """Let *spare* of what follows be looked at."""
@@ -161,7 +161,7 @@ class Pipeline:
         parser.spare -= len(data) >> _BYTES
         if parser.spare >= 0:
             begun = parser.count
-            data = self._patches.of_all(data, out)
+            data = self._patcher.patch_all(data, out)
             parser.spare -= self.output.cost * (parser.count - begun)
         if not data:
             return out
@@ -177,9 +177,9 @@ class Pipeline:
         if not trace.follows:
             return None
         if not data:
-            is_over = trace.has_ended and self._patches.counted is None
+            is_over = trace.has_ended and self._patcher.counted is None
             return b"" if is_over and self._parser.is_between else None
-        return self._patches.of(data, may_wait=True)
+        return self._patcher.patch_event(data, may_wait=True)
 
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
@@ -373,9 +373,9 @@ class Pipeline:
             self._trace.stop()
 
     def _handle(self, event: Event) -> None:
-        patches = self._patches
-        is_new = event.raw != patches.unknown
-        patched = patches.of(event.raw, event.n) if is_new else None
+        patcher = self._patcher
+        is_new = event.raw != patcher.unknown
+        patched = patcher.patch_event(event.raw, event.n) if is_new else None
         if patched is not None:
             self._parser.spare -= self.output.cost
             self.output.add(patched)
@@ -394,7 +394,7 @@ class Pipeline:
             self._templates.forget()
         else:
             self._templates.watch(self.output.repaired(record))
-        patches.unknown = None
+        patcher.unknown = None
         closed = self.output.take_closed()
         if self._trace.records:
             self._record(event, record, closed)
@@ -451,7 +451,7 @@ class Pipeline:
     def _catch_up(self) -> None:
         """Read what was not, as far as it decides on what follows."""
         self._leave_trace()
-        event, self._patches.counted = self._patches.counted, None
+        event, self._patcher.counted = self._patcher.counted, None
         if event is None or self._broken:
             return
         self._trace.stop()  # its figures are those of one event of many

@@ -23,7 +23,7 @@ class TranslatedOutput(Output):
     Args:
         of: What `Output` is given.
         translate: Returns what the client gets for bytes of a repaired stream, whatever
-            their cut; nothing after the stream's end. `Patches` has it, too: while
+            their cut; nothing after the stream's end. `EventPatcher` has it, too: while
             `nothing` is sent, no event goes unread.
     """
 

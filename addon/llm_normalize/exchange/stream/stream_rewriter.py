@@ -211,7 +211,7 @@ class Rewriter:
         if self._expected is not None:
             if self._events:
                 self._longer = self.bytes_out - self.bytes_in
-                self._pipeline.took(self._expected, self._events)
+                self._pipeline.count_sent(self._expected, self._events)
                 self._events = 0
             self._expected = None
             self._head, self._span = _NEVER, _NOTHING
