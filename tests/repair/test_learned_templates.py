@@ -22,7 +22,7 @@ from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import ClientProtocol
-from llm_normalize.repair.fast_path.learned_templates import MOST, Templates
+from llm_normalize.repair.fast_path.learned_templates import MAX_TEMPLATES, Templates
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
@@ -683,7 +683,7 @@ def test_stream_that_fits_goes_on_learning() -> None:
     ]
     play.say(HEAD, *said)
     assert play.fitted > len(said) * 0.8
-    assert len(play.templates.known) == MOST
+    assert len(play.templates.known) == MAX_TEMPLATES
 
 
 def test_nesting_too_deep_to_be_compared_is_not_learned() -> None:

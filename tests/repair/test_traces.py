@@ -547,8 +547,8 @@ def test_finish_that_is_overtaken_waits_anew(count: int) -> None:
 
 
 def test_traces_are_shorter_than_what_may_wait() -> None:
-    assert trace.STEPS * trace.LONGEST < MAX_EXTRA_BYTES
-    at_most = trace.LONGEST - len(wire([good("", **own(3))]))
+    assert trace.STEPS * trace.MAX_EVENT_BYTES < MAX_EXTRA_BYTES
+    at_most = trace.MAX_EVENT_BYTES - len(wire([good("", **own(3))]))
     place = taught()
     for length, is_read in ((at_most, False), (at_most + 1, True)):
         reads = stream(3)

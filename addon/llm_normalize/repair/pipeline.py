@@ -478,7 +478,7 @@ class Pipeline:
             if self._parser.state:  # since the event at hand: no template knows that
                 self._templates.forget()
             else:
-                self._templates.go_on()
+                self._templates.mark_current()
         except Exception:
             logger.exception(_OVER, self._label)
             self._broken = True

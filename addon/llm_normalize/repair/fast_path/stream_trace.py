@@ -58,12 +58,10 @@ class StreamTrace:
         )  # its events only once it has left the trace
         # Each event that was followed, its step, its texts, and new values.
         self._path: list[tuple[bytes, int, Step, list[bytes], list[bytes]]] = []
-        self._shapes: tuple[
-            TemplateShape, ...
-        ] = ()  # that hold, as templates of this stream
-        self._made: dict[
-            int, tuple[TemplateShape, Template]
-        ] = {}  # with the values so far
+        # Those that hold, as templates of this stream.
+        self._shapes: tuple[TemplateShape, ...] = ()
+        # Their templates, with the values so far.
+        self._made: dict[int, tuple[TemplateShape, Template]] = {}
         self._varied: list[bytes] = []  # so far, once it has left
 
     @property

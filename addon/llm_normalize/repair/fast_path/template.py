@@ -37,8 +37,8 @@ class Template:
         head: The bytes before the first text.
         between: The bytes between the texts.
         tail: The bytes behind the last text, to the event's end.
-        same: For each text the number of the first one that is its equal.
-        out: What is sent: bytes, and the numbers of texts; nothing if that is what was received.
+        same: For each text, the index of the first equal text.
+        out: What is sent: bytes, and indexes of texts; empty if the event is sent unchanged.
         fixes: Names of the fixes that change it.
         calls: (choice, tool call, number of the text) of arguments.
         counts: The numbers of the texts that are counts.
@@ -132,7 +132,7 @@ class Template:
             texts.append(raw[at:end])
             at = end + len(part)
         texts.append(raw[at : -len(self.tail)])
-        if at > len(raw) - len(self.tail) or sameness(texts) != self.same:
+        if at > len(raw) - len(self.tail) or first_equal_index(texts) != self.same:
             return []
         for number, text in enumerate(texts):
             if not (_IS_COUNT if number in self.counts else _IS_TEXT)(text):
@@ -159,6 +159,6 @@ def respelled(text: bytes) -> bytes:
     return dumps(read(text))[1:-1]
 
 
-def sameness(texts: Sequence[object]) -> tuple[int, ...]:
-    """Return for each text the number of the first one that is its equal."""
+def first_equal_index(texts: Sequence[object]) -> tuple[int, ...]:
+    """Return, for each text, the index of the first equal text."""
     return tuple(map(texts.index, texts))

@@ -17,7 +17,7 @@ from ...chat.chunks.chunk import (
 )
 from ...wire.json_text import Json, loads
 from ..outcome import EventRecord
-from .template import COUNT, TEXT, Template, is_unicode, read, sameness
+from .template import COUNT, TEXT, Template, first_equal_index, is_unicode, read
 
 # Words that fixes only ask for their presence; `free_values` says where they may stand.
 _DELTA_KEYS = ("content", "reasoning_content", "reasoning")
@@ -67,9 +67,11 @@ def learn(record: EventRecord) -> Candidate | None:
     ):
         return None
     parts, texts, values = _parted(raw)
-    same = sameness(texts)
+    same = first_equal_index(texts)
     free = free_values(raw)
-    if not are_same(values, [value for _, value in free]) or same != sameness(values):
+    if not are_same(values, [value for _, value in free]) or same != first_equal_index(
+        values
+    ):
         return None  # one stands where its words may count
     after = record.after[0]
     is_changed = record.fixes or after != raw

@@ -31,7 +31,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from .template import COUNT, TEXT, Template, is_unicode, read, sameness
+from .template import COUNT, TEXT, Template, first_equal_index, is_unicode, read
 from .template_candidate import HOLE
 
 PLACES = 64
@@ -43,7 +43,7 @@ _GUARDS = 8
 """Steps from one node: a stream that fits none of so many is another's."""
 _TRIES = 160
 """Steps that the streams of a place record although none was seen twice since."""
-LONGEST = 2048
+MAX_EVENT_BYTES = 2048
 """Bytes of an event: a trace of them is shorter than what may wait (`extra_fields.MAX_EXTRA_BYTES`)."""
 
 TEXT_KIND, COUNT_KIND = -1, -2
@@ -162,7 +162,7 @@ class Step:
         received: The bytes around what varies.
         kinds: What that is: the number of a value of the stream, a text, a count.
         names: The kind of each value of the stream.
-        same: For each text or count the number of the first one that is its equal.
+        same: For each text or count, the index of the first equal one.
         keys: (choice, key) of each text; None of a count.
         sent: What is sent; None if that is what was received.
         is_anew: Whether its texts are spelled anew there.
@@ -228,7 +228,7 @@ class Edge:
             raw: The event.
             values: The values of the stream so far.
         """
-        if len(raw) > LONGEST or not raw.startswith(self._head):
+        if len(raw) > MAX_EVENT_BYTES or not raw.startswith(self._head):
             return None
         at, texts = len(self._head), list[bytes]()
         for kind, match, part in self._parts:
@@ -262,7 +262,7 @@ class Edge:
         if len(texts) < 2:  # noqa: PLR2004 - there is nothing to be compared
             return True
         keyed = zip(texts, self.step.keys, strict=True)
-        is_same = sameness(texts) == self.step.same
+        is_same = first_equal_index(texts) == self.step.same
         return is_same and not overlap({text for text, key in keyed if key is not None})
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from ...chat.chunks.chunk import Tokens, calls, choices, deltas, index_of
 from ...wire.sse import Event
 from ..outcome import EventRecord
-from .template import Template, read, sameness
+from .template import Template, first_equal_index, read
 from .template_candidate import are_same, chunk_in, free_values
 from .trace import (
     COUNT_KIND,
-    LONGEST,
+    MAX_EVENT_BYTES,
     TEXT_KIND,
     FinishedRecord,
     Parts,
@@ -90,7 +90,7 @@ def step_of(
     Raises:
         ValueError: What became of it depends on more than a step tells.
     """
-    if len(event.raw) > LONGEST:
+    if len(event.raw) > MAX_EVENT_BYTES:
         raise ValueError("it is too long")
     received, found = holes(event.raw)
     index = _choice_in(event.raw)
@@ -113,7 +113,7 @@ def step_of(
         tuple(received),
         tuple(kinds),
         tuple(names),
-        sameness(texts),
+        first_equal_index(texts),
         tuple(keys),
         None if result.sent == event.raw else _parts(result.sent, values, texts),
         event.raw not in result.sent,
@@ -150,7 +150,9 @@ def _require_free(
         for key, text in zip(keys, texts, strict=True)
     ]
     free = [value for _, value in free_values(raw)]
-    if not are_same(read_texts, free) or sameness(read_texts) != sameness(texts):
+    if not are_same(read_texts, free) or first_equal_index(
+        read_texts
+    ) != first_equal_index(texts):
         raise ValueError("one stands where its words may count")
     if not is_same and any(b"\\" in each for each in texts):
         raise ValueError("one is spelled anew")
