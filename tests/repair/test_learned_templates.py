@@ -306,10 +306,10 @@ def test_events_that_are_not_read_cost_less_but_something() -> None:
         play.settle()
         play.pipeline.refill(10_000)
         play.say(*[text(" a")] * 100)  # each a read
-        one_by_one = 10_000 - play.pipeline.spare
+        one_by_one = 10_000 - play.pipeline.budget_left
         play.pipeline.refill(10_000)
         play.feed(wire([text(" a")] * 100))
-        together = 10_000 - play.pipeline.spare
+        together = 10_000 - play.pipeline.budget_left
         assert 100 * play.pipeline.output.cost <= together < 100 * EVENT
         assert abs(one_by_one - together) <= 100
         costs.append(together)

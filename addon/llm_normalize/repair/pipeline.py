@@ -31,12 +31,13 @@ logger = logging.getLogger(__name__)
 
 _OVER = "%s: repair failed, the rest passes as it is"
 
-OWN = 256 * EVENT
-"""What is looked at of each stream in one turn: so many events, or parts of them."""
-TURN = 320 * EVENT
-"""What is looked at beyond that, of all streams together: with it, all that mitmproxy reads
-at once of an ordinary stream (64 KiB, events of 120 bytes). Of what no two are alike, the
-rest passes as it is; events that are alike cost next to nothing (fast_path/template.py).
+STREAM_BUDGET = 256 * EVENT
+"""Budget of each stream per turn: so many events, or parts of them."""
+SHARED_BUDGET = 320 * EVENT
+"""Budget shared by all streams per turn: enough for one 64 KiB read of 120-byte events.
+
+If the events of a read are all different, those beyond the budget pass unrepaired. Similar
+events cost next to nothing (fast_path/template.py).
 """
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
@@ -141,28 +142,28 @@ class Pipeline:
         return self._parser.count
 
     @property
-    def spare(self) -> float:
-        """How much of what follows may still be looked at: see `TURN`."""
-        return self._parser.spare
+    def budget_left(self) -> float:
+        """The budget left for what follows: see `SHARED_BUDGET`."""
+        return self._parser.budget_left
 
     @property
     def expected(self) -> Template | None:
         """What the next event probably fits: see `EventPatcher.expected`."""
         return self._patcher.expected
 
-    def refill(self, spare: float) -> None:
-        """Let *spare* of what follows be looked at."""
-        self._parser.spare = spare
+    def refill(self, budget_left: float) -> None:
+        """Set the budget for what follows."""
+        self._parser.budget_left = budget_left
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return what is sent when *data* is received, maybe nothing. Never raises."""
         out: list[bytes] = []
         parser = self._parser
-        parser.spare -= len(data) >> _BYTES
-        if parser.spare >= 0:
+        parser.budget_left -= len(data) >> _BYTES
+        if parser.budget_left >= 0:
             begun = parser.count
             data = self._patcher.patch_all(data, out)
-            parser.spare -= self.output.cost * (parser.count - begun)
+            parser.budget_left -= self.output.cost * (parser.count - begun)
         if not data:
             return out
         self._run(data)
@@ -377,11 +378,11 @@ class Pipeline:
         is_new = event.raw != patcher.unknown
         patched = patcher.patch_event(event.raw, event.n) if is_new else None
         if patched is not None:
-            self._parser.spare -= self.output.cost
+            self._parser.budget_left -= self.output.cost
             self.output.add(patched)
             return
         self._catch_up()
-        self._parser.spare -= EVENT + self.seen.size // 2
+        self._parser.budget_left -= EVENT + self.seen.size // 2
         record = EventRecord(event.n, event.raw)
         self.output.begin(record)
         if self._broken:
