@@ -384,13 +384,13 @@ class Pipeline:
         self._catch_up()
         self._parser.budget_left -= EVENT + self.seen.size // 2
         record = EventRecord(event.n, event.raw)
-        self.output.begin(record)
+        self.output.open_record(record)
         if self._broken:
             self.output.emit(record, event.raw)
         else:
             self._guarded(self.slow_path.event, record, event)
         self._due = b""
-        self.output.end(record)
+        self.output.close_record(record)
         if len(event.raw) > _WATCHED:
             self._templates.forget()
         else:
@@ -457,7 +457,7 @@ class Pipeline:
             return
         self._trace.stop()  # its figures are those of one event of many
         try:
-            with self.output.nothing():
+            with self.output.discard_output():
                 self.slow_path.event(EventRecord(event.n, event.raw), event)
         except Exception:
             logger.exception(_OVER, self._label)
@@ -470,7 +470,7 @@ class Pipeline:
             return
         closed = self.output.closed
         try:
-            with self.output.nothing():
+            with self.output.discard_output():
                 for event in unread:
                     self._again(event)
             self.output.closed = closed
@@ -489,9 +489,9 @@ class Pipeline:
     def _again(self, event: Event) -> None:
         """Read an event that has been sent."""
         record = EventRecord(event.n, event.raw)
-        self.output.begin(record)
+        self.output.open_record(record)
         self.slow_path.event(record, event)
-        self.output.end(record)
+        self.output.close_record(record)
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""
