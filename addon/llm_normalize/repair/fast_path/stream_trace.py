@@ -1,10 +1,10 @@
-"""One stream on the trace of its place: it follows, takes a side exit, and records.
+"""One stream in its trace tree: it follows a trace, takes a side exit, and records.
 
-It follows from its beginning, as long as each event fits a step that two others have
-gone. No event is read then: what is sent, and what waits, stands in the step. At a side
-exit (an event that fits nothing, a timer, a break, an end elsewhere) the events are read
-after all, and nothing of that is sent: so the stream is where it would be, had it taken the
-slow path. From there on what becomes of its events is recorded.
+It follows from its beginning, as long as each event matches a step that two other streams
+took. No event is parsed then: the step has the output, and what is held. At a side exit (an
+event that matches no step, a timer, a break, an end elsewhere) the slow path processes the
+events so far, and their output is discarded. So the stream reaches the state that it would
+have reached on the slow path. From there on the result of each event is recorded.
 """
 
 import logging
@@ -30,10 +30,10 @@ logger = logging.getLogger(__name__)
 
 
 class StreamTrace:
-    """One stream on the trace of its place.
+    """One stream in its trace tree.
 
     Args:
-        place: The place; None for a stream that shares nothing.
+        place: The trace tree; None for a stream that shares nothing.
         known: The templates that hold: those of a step take their place.
         close: Has a record observed.
         label: Names the stream in log lines.
@@ -53,9 +53,8 @@ class StreamTrace:
         self._place = place
         self._node = place.root if place is not None else None
         self._known, self._close, self._label = known, close, label
-        self._values_so_far = StreamValues(
-            [], {}, []
-        )  # its events only once it has left the trace
+        # Holds events only once the stream has left the trace.
+        self._values_so_far = StreamValues([], {}, [])
         # Each event that was followed, its step, its texts, and new values.
         self._path: list[tuple[bytes, int, Step, list[bytes], list[bytes]]] = []
         # Those that hold, as templates of this stream.
@@ -175,7 +174,7 @@ class StreamTrace:
         return so_far.events
 
     def fail(self, error: Exception) -> None:
-        """Forget all traces of the place: a bug was met, which may cost no more."""
+        """Drop all traces of the tree: a bug occurred, which may cost no more."""
         logger.error("%s: its traces are forgotten", self._label, exc_info=error)
         assert self._place is not None
         self._place.forget()

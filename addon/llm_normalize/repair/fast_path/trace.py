@@ -1,28 +1,25 @@
-"""What the streams of one place have in common: their events, step by step.
+"""Traces: the events that streams with the same trace key have in common, step by step.
 
-Streams of one provider begin and end alike. What one of them has learned on the slow path
-is a *trace*: a step for each event, with what was sent for it. A stream that begins like
-two before it follows their trace, and none of its events is read. The words are those of
-tracing compilers: a *guard* tells whether an event is that of a step, and where none
-fits, the stream takes a *side exit* (`stream_trace.py`).
+Streams of one provider begin and end alike. A *trace* is what a stream learns on the slow
+path: one step per event, with the output for it. A stream that begins like two streams
+before it follows their trace, and none of its events is parsed. The terms are those of
+tracing compilers: a *guard* tells whether an event matches a step. If no guard matches, the
+stream takes a *side exit* (`stream_trace.py`).
 
-Of what an event says only these may vary: texts and counts, as in a template, and the
-values that a stream has for itself, its id and the time of its creation. All else
-is compared byte by byte.
+Only these parts of an event may vary: texts and counts, as in a template, and the stream's
+own values: its id and its creation time. All other bytes are compared.
 
-Why no stream can spoil another's: what becomes of a stream depends on its bytes, and on
-what is part of the key of a place. A step says what became of such bytes, so it is as
-true for any other stream of that place. It counts once two streams have taken the slow
-path to it, with the same result, though every text and value was another in each, and once
-no fix reads their words (`Fix.watched`; of texts that may grow, those that do not begin
-with the last one). Whatever is sent that is not in the event itself, or a value of
-the stream, makes no step: figures that were held back, ids that were made up. Nor does
-what a fix makes up (`Fix.makes_up`): a time or a sum may stand in an event by chance.
-A stream whose own values stand where others have something else follows no such step,
-and one whose fixes read any text (`Fix.reads_texts`) shares nothing.
+Why sharing is safe: the output depends only on the stream's bytes and on the trace key. A
+step is used after two streams produced the same result with different texts and values. It
+is used only if no fix reads those texts (`Fix.watched`; of texts that may grow, only those
+that do not begin with the previous one). Output that is neither in the event nor a value of
+the stream cannot form a step: usage that was held back, for example, or an invented id. Nor
+can output that a fix invents (`Fix.makes_up`): a time or a sum may be in an event by chance.
+A stream does not follow a step if one of its own values equals bytes that differ in other
+streams. A stream with a fix that reads any text (`Fix.reads_texts`) shares nothing.
 
-A place is forgotten when it was used least recently, when it has too many steps, and when
-a bug is met in it; it learns no more where its streams never agree.
+Traces are evicted least recently used first. They are also dropped when they grow too large
+or when a bug occurs. Learning stops if streams never agree.
 """
 
 import itertools
@@ -38,11 +35,11 @@ PLACES = 64
 STEPS = 24
 """Steps of a trace from its beginning: what is longer has not settled."""
 NODES = 256
-"""Steps of a place, seen once or twice."""
+"""Steps of a tree, seen once or twice."""
 _GUARDS = 8
 """Steps from one node: a stream that fits none of so many is another's."""
 _TRIES = 160
-"""Steps that the streams of a place record although none was seen twice since."""
+"""Steps that the streams of a tree record although none was seen twice since."""
 MAX_EVENT_BYTES = 2048
 """Bytes of an event: a trace of them is shorter than what may wait (`extra_fields.MAX_EXTRA_BYTES`)."""
 
@@ -222,7 +219,7 @@ class Edge:
     def fit(
         self, raw: bytes, values: list[bytes]
     ) -> tuple[list[bytes], list[bytes]] | None:
-        """Return the values of the stream and the texts, if *raw* is its event.
+        """Return the stream's values and the event's texts if *raw* matches the step.
 
         Args:
             raw: The event.
@@ -283,7 +280,7 @@ def begins_with(text: bytes, last: bytes) -> bool:
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """Where the streams of a place are after the same steps.
+    """Where the streams of a tree are after the same steps.
 
     Attributes:
         edges: The steps that two have gone from here.
@@ -299,10 +296,10 @@ class Node:
 
 
 class TraceTree:
-    """The traces of one place.
+    """The traces of all streams with one trace key.
 
     Args:
-        forget: Forgets it.
+        forget: Drops this tree.
     """
 
     def __init__(self, forget: Callable[[], None] = lambda: None) -> None:
@@ -364,13 +361,13 @@ class TraceTree:
 
 
 class Traces:
-    """The places of all streams; the one used longest ago is forgotten first."""
+    """The trace trees of all streams, evicted least recently used first."""
 
     def __init__(self) -> None:
         self._places: OrderedDict[Hashable, TraceTree] = OrderedDict()
 
     def at(self, key: Hashable) -> TraceTree:
-        """Return the place that *key* names: all that decides but a stream's bytes."""
+        """Return the tree of *key*: what decides the output besides a stream's bytes."""
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = TraceTree(lambda: self._forget(key))
