@@ -295,14 +295,14 @@ class Normalize:
         self._routing.answered(exchange)  # by now it is known what must be in no log
         if begun:
             # One that streams stays: there is nothing to be found out.
-            second = None if response.stream else self._answers.second(exchange)
+            second = None if response.stream else self._answers.replace_answer(exchange)
             return self._second(exchange, second) if second is not None else None
         translations = self._routing.translations
         if translations.is_refused(exchange):
-            as_chat = self._answers.as_chat(
+            retry = self._answers.retry_as_chat(
                 exchange, translations, lambda: self._settings(exchange)
             )
-            return self._second(exchange, as_chat) if as_chat is not None else None
+            return self._second(exchange, retry) if retry is not None else None
         if exchange.is_selected and answers_events(response):
             # mitmproxy would hold the whole stream back until its end.
             response.stream = response.stream or True
@@ -403,7 +403,7 @@ class Normalize:
                 shown=is_shown(),
                 stored=is_stored(),
                 adapted=selected.adapted,
-                words=self._routing.gate is None,
+                parse_error_prose=self._routing.gate is None,
                 keepalive=ctx.options.normalize_keepalive,
                 retry=ctx.options.normalize_retry,
             )

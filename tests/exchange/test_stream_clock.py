@@ -155,8 +155,8 @@ def test_clock_ends_with_its_stream(sent: Sent) -> None:
         made(wire([TEXT, STOP]))
         await until(lambda: clock._is_over)
         clock._wait()
-        clock._look_later()
-        assert clock._waking is clock._look is None
+        clock._check_later()
+        assert clock._waking is clock._check is None
 
     assert run(act, 1) == 0
     assert sent.out == []

@@ -19,9 +19,9 @@ from llm_normalize.repair import payload
 from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
-from llm_normalize.repair.long_way import LongWay
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.repair.slow_path import SlowPath
 from llm_normalize.wire.content_encoding import (
     MAX_INFLATED_PER_TURN,
     Decoder,
@@ -379,7 +379,7 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = 0
-    steps = (LongWay.event, ValueScan.__init__, Boundary._next_line, Templates.watch)
+    steps = (SlowPath.event, ValueScan.__init__, Boundary._next_line, Templates.watch)
 
     def count(step: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*given: Any) -> Any:
@@ -390,7 +390,7 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
         return counted
 
     for step in steps:
-        owner = {"event": LongWay, "__init__": ValueScan, "watch": Templates}
+        owner = {"event": SlowPath, "__init__": ValueScan, "watch": Templates}
         monkeypatch.setattr(
             owner.get(step.__name__, Boundary), step.__name__, count(step)
         )

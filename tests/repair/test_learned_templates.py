@@ -22,7 +22,7 @@ from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import ClientProtocol
-from llm_normalize.repair.fast_path.learned_templates import MOST, Templates
+from llm_normalize.repair.fast_path.learned_templates import MAX_TEMPLATES, Templates
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
@@ -120,7 +120,7 @@ def outcome(reads: Iterable[bytes], *of: Any) -> Outcome:
 
 
 @contextmanager
-def the_long_way() -> Iterator[None]:
+def the_slow_path() -> Iterator[None]:
     """Let no stream learn, and every fix be asked about every chunk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Templates, "watch", lambda *_: None)
@@ -131,7 +131,7 @@ def the_long_way() -> Iterator[None]:
 def assert_same(reads: list[bytes], *of: Any) -> None:
     """Compare both ways of *reads*, in a `Play` of these arguments."""
     known = outcome(reads, *of)
-    with the_long_way():
+    with the_slow_path():
         assert outcome(reads, *of) == known
 
 
@@ -306,10 +306,10 @@ def test_events_that_are_not_read_cost_less_but_something() -> None:
         play.settle()
         play.pipeline.refill(10_000)
         play.say(*[text(" a")] * 100)  # each a read
-        one_by_one = 10_000 - play.pipeline.spare
+        one_by_one = 10_000 - play.pipeline.budget_left
         play.pipeline.refill(10_000)
         play.feed(wire([text(" a")] * 100))
-        together = 10_000 - play.pipeline.spare
+        together = 10_000 - play.pipeline.budget_left
         assert 100 * play.pipeline.output.cost <= together < 100 * EVENT
         assert abs(one_by_one - together) <= 100
         costs.append(together)
@@ -426,7 +426,7 @@ def test_event_behind_half_a_one_is_patched_too() -> None:
         b'"content":"\xed\xa0\x80"',
     ],
 )
-def test_event_of_another_shape_goes_the_long_way(said: bytes) -> None:
+def test_event_of_another_shape_takes_the_slow_path(said: bytes) -> None:
     play = Play()
     play.settle()
     fitted = play.fitted
@@ -617,7 +617,7 @@ def test_bug_in_what_was_not_read_costs_the_repair_only(
     play = Play()
     play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
     assert play.pipeline._patches.counted
-    monkeypatch.setattr(play.pipeline.long_way, "event", None)
+    monkeypatch.setattr(play.pipeline.slow_path, "event", None)
     said = wire([chunk({}, finish=""), nim(" raw")])
     out = play.feed(said)
     assert out.endswith(said)
@@ -683,7 +683,7 @@ def test_stream_that_fits_goes_on_learning() -> None:
     ]
     play.say(HEAD, *said)
     assert play.fitted > len(said) * 0.8
-    assert len(play.templates.known) == MOST
+    assert len(play.templates.known) == MAX_TEMPLATES
 
 
 def test_nesting_too_deep_to_be_compared_is_not_learned() -> None:

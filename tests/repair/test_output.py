@@ -16,10 +16,10 @@ class Out:
         self.output = Output(self.seen.append, "a stream", verbatim=verbatim)
 
     def play(self, step: EventRecord, *after: bytes) -> EventRecord:
-        self.output.begin(step)
+        self.output.open_record(step)
         for data in after:
             self.output.emit(step, data)
-        self.output.end(step)
+        self.output.close_record(step)
         return step
 
     def gap(self, raw: bytes, *, joins: bool = False) -> list[bytes]:
@@ -30,11 +30,11 @@ class Out:
 def test_a_step_is_observed_once_it_is_made() -> None:
     out = Out()
     step = EventRecord(0, b"a\n\n")
-    out.output.begin(step)
+    out.output.open_record(step)
     out.output.emit(step, b"b")
     out.output.close(step)
     assert out.seen == []
-    out.output.end(step)
+    out.output.close_record(step)
     assert out.seen == [step]
     assert (step.after, out.output.drain(), out.output.drain()) == ([b"b"], [b"b"], [])
 
@@ -98,7 +98,7 @@ def test_nothing_leaves_of_what_is_only_gone_through() -> None:
     out = Out()
     out.output.pass_on(b"a")
     step = EventRecord(0, b"")
-    with out.output.nothing():
+    with out.output.discard_output():
         out.output.emit(step, b"b")
     assert out.output.drain() == [b"a"]
 
@@ -111,5 +111,5 @@ def test_an_observer_that_fails_is_said_and_costs_nothing(
 
     output = Output(fail, "a stream", verbatim=False)
     with caplog.at_level(logging.ERROR):
-        output.end(EventRecord(7, b"a"))
+        output.close_record(EventRecord(7, b"a"))
     assert "a stream: event 7 is not recorded" in caplog.text

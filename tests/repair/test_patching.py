@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.stream_state import Seen
-from llm_normalize.repair.fast_path.patching import Patches
+from llm_normalize.repair.fast_path.patching import EventPatcher
 from llm_normalize.repair.fast_path.stream_trace import StreamTrace
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fast_path.template_candidate import learn
@@ -43,7 +43,7 @@ class Way:
             return will_do
 
         trace = StreamTrace(None, [], self.output.close, "label")
-        self.patches = Patches(
+        self.patcher = EventPatcher(
             [*known], self.parser, trace, self.seen, self.output, count, "label"
         )
 
@@ -55,21 +55,21 @@ GOOD = template(good("Hi"), good("Hi"))
 def test_an_event_that_is_known_is_counted_and_nothing_else() -> None:
     way = Way(GOOD)
     event = good(" so")
-    assert way.patches.of(event) is event
+    assert way.patcher.patch_event(event) is event
     assert (way.parser.count, way.counted, way.steps) == (1, [], [])
 
 
 def test_a_changed_one_is_told() -> None:
     way = Way(GOOD, NIM)
-    assert way.patches.of(good(" a")) == good(" a")
-    assert way.patches.of(nim(" b")) == good(" b")
+    assert way.patcher.patch_event(good(" a")) == good(" a")
+    assert way.patcher.patch_event(nim(" b")) == good(" b")
     assert way.counted == [(1, nim(" b"), good(" b"), NIM)]
     assert way.steps == []
 
 
 def test_it_becomes_a_step_if_that_will_not_do() -> None:
     way = Way(NIM, will_do=False)
-    way.patches.of(nim(" b"))
+    way.patcher.patch_event(nim(" b"))
     (step,) = way.steps
     assert (step.n, step.before, step.after, step.fixes) == (
         0,
@@ -82,21 +82,21 @@ def test_it_becomes_a_step_if_that_will_not_do() -> None:
 @pytest.mark.parametrize("known", [(), (NIM,)])
 def test_nothing_happens_to_what_is_not_known(known: tuple[Template, ...]) -> None:
     way = Way(*known)
-    assert way.patches.of(good(" a")) is None
-    assert way.patches.of(b"") is None
+    assert way.patcher.patch_event(good(" a")) is None
+    assert way.patcher.patch_event(b"") is None
     assert (way.parser.count, way.counted) == (0, [])
 
 
 def test_what_comes_behind_half_an_event_is_none() -> None:
     way = Way(GOOD)
     way.parser.feed(b"data: ")
-    assert way.patches.of(good(" a")) is None
+    assert way.patcher.patch_event(good(" a")) is None
 
 
 def test_what_has_been_parsed_has_its_number() -> None:
     way = Way(NIM)
     way.parser.feed(b"data: ")
-    assert way.patches.of(nim(" a"), 7) == good(" a")
+    assert way.patcher.patch_event(nim(" a"), 7) == good(" a")
     assert way.parser.count == 0
     assert way.counted[0][0] == 7
 
@@ -106,14 +106,14 @@ def test_what_is_too_large_is_for_the_parser(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(
         "llm_normalize.repair.fast_path.patching.LIMIT", len(good("12"))
     )
-    assert way.patches.of(good("123")) is None
-    assert way.patches.of(good("12")) is not None
+    assert way.patcher.patch_event(good("123")) is None
+    assert way.patcher.patch_event(good("12")) is not None
 
 
 def test_newlines_behind_leave_as_they_come_unless_the_event_was_changed() -> None:
     way = Way(GOOD, NIM)
     for event, verbatim in ((nim("a"), False), (good("a"), True), (nim("b"), False)):
-        way.patches.of(event)
+        way.patcher.patch_event(event)
         assert way.output.verbatim is verbatim
 
 
@@ -123,24 +123,26 @@ def test_arguments_are_told_and_usage_is_kept() -> None:
     way = Way(template(call, call), template(used, used))
     reported: list[Any] = []
     way.seen.add_arguments = lambda *each: reported.append(each)  # type: ignore[method-assign]
-    assert way.patches.of(wire([calling(rest(0, "b}"))])) == wire(
+    assert way.patcher.patch_event(wire([calling(rest(0, "b}"))])) == wire(
         [calling(rest(0, "b}"))]
     )
-    assert way.patches.of(wire([calling(rest(0, "{}"))])) is None  # it may come again
+    assert (
+        way.patcher.patch_event(wire([calling(rest(0, "{}"))])) is None
+    )  # it may come again
     assert reported == [(0, 0, "b}")]
     event = used.replace(b"3", b"4")
-    assert way.patches.of(event) == event
-    assert way.patches.counted is not None
-    assert (way.patches.counted.raw, way.patches.counted.n) == (event, 1)
+    assert way.patcher.patch_event(event) == event
+    assert way.patcher.counted is not None
+    assert (way.patcher.counted.raw, way.patcher.counted.n) == (event, 1)
 
 
 def test_the_events_of_a_read_are_patched_as_far_as_they_are_known() -> None:
     way = Way(NIM)
     out: list[bytes] = []
-    assert way.patches.of_all(nim("a") + nim("b") + b"data: ", out) == b"data: "
+    assert way.patcher.patch_all(nim("a") + nim("b") + b"data: ", out) == b"data: "
     assert out == [good("a"), good("b")]
-    assert way.patches.of_all(good("c") + nim("d"), out) == good("c") + nim("d")
-    assert way.patches.of_all(nim("e"), out) == b""
+    assert way.patcher.patch_all(good("c") + nim("d"), out) == good("c") + nim("d")
+    assert way.patcher.patch_all(nim("e"), out) == b""
     assert out == [good("a"), good("b"), good("e")]
 
 
@@ -149,14 +151,14 @@ def test_who_cannot_count_costs_nothing(caplog: pytest.LogCaptureFixture) -> Non
         raise RuntimeError
 
     way = Way(NIM)
-    way.patches._count = fail
-    assert way.patches.of(nim("a")) == good("a")
-    assert way.patches.of(nim("b")) == good("b")
+    way.patcher._count = fail
+    assert way.patcher.patch_event(nim("a")) == good("a")
+    assert way.patcher.patch_event(nim("b")) == good("b")
     assert way.steps == []
     assert caplog.messages == [f"label: event {n} is not recorded" for n in (0, 1)]
 
 
 def test_who_knows_nothing_does_not_look() -> None:
     out: list[bytes] = []
-    assert Way().patches.of_all(nim("a"), out) == nim("a")
+    assert Way().patcher.patch_all(nim("a"), out) == nim("a")
     assert out == []

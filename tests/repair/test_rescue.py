@@ -17,12 +17,12 @@ from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
 from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
-from llm_normalize.repair import long_way, payload
+from llm_normalize.repair import payload, slow_path
 from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.stream_end import Ending
 from llm_normalize.repair.fast_path import template_candidate
 from llm_normalize.repair.fast_path.learned_templates import Templates
-from llm_normalize.repair.fast_path.patching import Patches
+from llm_normalize.repair.fast_path.patching import EventPatcher
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
@@ -117,13 +117,13 @@ OUTPUT = {
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
-        Boundary, Chain, Ending, EndState, Event, EventParser, Output, ChunkSender, Patches,
+        Boundary, Chain, Ending, EndState, Event, EventParser, Output, ChunkSender, EventPatcher,
         Outgoing, Seen, EventRecord, Template, Templates,
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
     and (owner, name) != (Ending, "give_up")
-] + [(template_candidate, "_parted"), (payload, "loads"), (long_way, "is_chunk")]  # fmt: skip
+] + [(template_candidate, "_parted"), (payload, "loads"), (slow_path, "is_chunk")]  # fmt: skip
 METHODS = ("event", "unread", "edit", "replace", "flush", "end", "at_end", "error")
 FIX_PLACES = [
     (fix, name)

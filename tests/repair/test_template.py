@@ -107,7 +107,7 @@ SPELLINGS = st.one_of(
 @example(said=b"")
 @example(said=rb"\u00e9\/\ud83d")
 @example(said=b"\xc3")
-def test_a_sole_text_is_patched_as_the_long_way_would(
+def test_a_sole_text_is_patched_as_the_slow_path_would(
     known: Template, said: bytes
 ) -> None:
     assert known.is_sole

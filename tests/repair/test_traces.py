@@ -22,13 +22,19 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.optional.think_as_text import ThinkAsText
 from llm_normalize.repair.fast_path import stream_trace, trace
 from llm_normalize.repair.fast_path.stream_trace import StreamTrace
-from llm_normalize.repair.fast_path.trace import Edge, Loop, Place, Traces, holes
-from llm_normalize.repair.fast_path.trace_step import Said
+from llm_normalize.repair.fast_path.trace import (
+    Edge,
+    TemplateShape,
+    Traces,
+    TraceTree,
+    holes,
+)
+from llm_normalize.repair.fast_path.trace_step import StreamValues
 from llm_normalize.repair.fix import DONE, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.long_way import LongWay
 from llm_normalize.repair.non_sse_stream import NonSseStream
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.slow_path import SlowPath
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
@@ -44,7 +50,7 @@ class Play:
     """One stream of a place, or of none."""
 
     def __init__(
-        self, place: Place | None, asked: Asked = STREAM, fixes: Any = ON
+        self, place: TraceTree | None, asked: Asked = STREAM, fixes: Any = ON
     ) -> None:
         self.records: list[EventRecord] = []
         self.counted: list[Any] = []
@@ -58,7 +64,7 @@ class Play:
 
     @property
     def long(self) -> int:
-        """How many events went the long way."""
+        """How many events took the slow path."""
         return self.pipeline._templates.long
 
     def read(self, data: bytes) -> bytes:
@@ -141,7 +147,7 @@ def assert_same(data_: bytes, asked: Asked = STREAM, most: int = 12) -> None:
 
     They break off, or are cut, at *most* places.
     """
-    place = Place()
+    place = TraceTree()
 
     def compare(k: int, reads: Callable[[bytes], list[bytes]], **how: Any) -> None:
         play, data = Play(place, asked), reads(varied(data_, k))
@@ -237,16 +243,16 @@ def stream(
 
 def taught(
     make: Callable[..., Chunk] = good, asked: Asked = STREAM, **how: Any
-) -> Place:
+) -> TraceTree:
     """Return a place that two streams have gone."""
-    place = Place()
+    place = TraceTree()
     for k in (1, 2):
         outcome(Play(place, asked), stream(k, make, **how))
     return place
 
 
 def assert_alike(
-    place: Place, reads: list[bytes], asked: Asked = STREAM, fixes: Any = ON
+    place: TraceTree, reads: list[bytes], asked: Asked = STREAM, fixes: Any = ON
 ) -> int:
     """Compare a stream of *place* with one alone; return how many events were read."""
     play = Play(place, asked, fixes)
@@ -260,7 +266,7 @@ def test_third_stream_of_a_place_is_not_read_at_all(
     make: Callable[..., Chunk], usage: bool
 ) -> None:
     asked = Asked(stream=True, usage=usage)
-    place = Place()
+    place = TraceTree()
     long = [
         assert_alike(place, stream(k, make, usage=usage), asked) for k in range(1, 6)
     ]
@@ -283,7 +289,7 @@ def test_several_events_of_a_read_are_followed() -> None:
 
 
 def test_two_streams_that_say_the_same_prove_nothing() -> None:
-    place = Place()
+    place = TraceTree()
     for _ in range(5):
         assert assert_alike(place, stream(1)) > 5
     assert_alike(place, stream(2))
@@ -348,7 +354,7 @@ def test_text_that_begins_with_another_of_its_event_is_read() -> None:
         return chunk({"reasoning_content": word, "content": f"{word}!"}, **more)
 
     for make in (both, alike):
-        place = Place()
+        place = TraceTree()
         for k in range(1, 5):
             assert_alike(place, stream(k, make))
         assert_alike(place, stream(5, both))
@@ -356,7 +362,7 @@ def test_text_that_begins_with_another_of_its_event_is_read() -> None:
 
 
 def test_event_that_is_added_is_added_to_the_next_stream_too() -> None:
-    place = Place()
+    place = TraceTree()
     for k in range(1, 5):
         reads = [each for each in stream(k) if b'"stop"' not in each]
         long = assert_alike(place, reads)
@@ -369,7 +375,7 @@ def test_text_that_is_spelled_anew_is_followed() -> None:
     for at in (2, 3):
         reads[at] = reads[at].replace(b'"content":" ', b'"content":" \\u00e9\\/\\n')
     assert assert_alike(place, reads) == 0
-    place = Place()
+    place = TraceTree()
     for k in range(1, 5):  # nobody can tell that of the first ones
         reads[2] = reads[2].replace(b"\\n", b"\\n" * k)
         assert assert_alike(place, reads) > 0
@@ -381,7 +387,7 @@ def test_text_that_is_sent_behind_another_event_keeps_its_spelling() -> None:
         other = chunk({"role": "assistant", "content": f"{text}{k}"}, index=1, **own(k))
         return [*reads, wire([other]), done, end]
 
-    place = Place()
+    place = TraceTree()
     for k in range(1, 4):
         long = assert_alike(place, of_both(k, " so"))
     assert long == 0
@@ -499,7 +505,7 @@ def test_what_was_so_by_chance_in_others_is_not_so_in_every_stream(
     other: tuple[Any, ...],
     asked: Asked,
 ) -> None:
-    place = Place()
+    place = TraceTree()
     for k in (1, 2, 3, 4):
         assert_alike(place, make(k, *taught_by(k)), replace(asked, time=1700000000 + k))
     assert_alike(place, make(5, *other), replace(asked, time=1700000005))
@@ -508,7 +514,7 @@ def test_what_was_so_by_chance_in_others_is_not_so_in_every_stream(
 def test_stream_whose_texts_are_read_shares_nothing() -> None:
     words = {k: [f"{k}tea", f" {k}is", f" {k}fine"] for k in (1, 2, 3)}
     words[4] = ["<think>", "Hm, so", "</think>", "Hi"]
-    place = Place()
+    place = TraceTree()
     for k, texts in words.items():
         chunks = [good(text, **own(k)) for text in texts]
         chunks[0]["choices"][0]["delta"]["role"] = "assistant"
@@ -533,7 +539,7 @@ def test_comments_do_not_prolong_what_waits(between: list[bytes]) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_finish_that_is_overtaken_waits_anew(count: int) -> None:
-    place = Place()
+    place = TraceTree()
     for k in range(1, 5):
         *reads, finish, done, end = stream(k)
         late = [wire([good(f" late{k}{at}", **own(k))]) for at in range(count)]
@@ -541,8 +547,8 @@ def test_finish_that_is_overtaken_waits_anew(count: int) -> None:
 
 
 def test_traces_are_shorter_than_what_may_wait() -> None:
-    assert trace.STEPS * trace.LONGEST < MAX_EXTRA_BYTES
-    at_most = trace.LONGEST - len(wire([good("", **own(3))]))
+    assert trace.STEPS * trace.MAX_EVENT_BYTES < MAX_EXTRA_BYTES
+    at_most = trace.MAX_EVENT_BYTES - len(wire([good("", **own(3))]))
     place = taught()
     for length, is_read in ((at_most, False), (at_most + 1, True)):
         reads = stream(3)
@@ -556,7 +562,7 @@ def _unsettled(k: int, words: range) -> list[bytes]:
 
 
 def test_leaving_a_trace_costs_nothing_of_what_is_looked_at() -> None:
-    place = Place()
+    place = TraceTree()
     for k in (1, 2):
         outcome(Play(place), [*_unsettled(k, range(20)), DONE, b""])
     left = []
@@ -572,7 +578,7 @@ def test_leaving_a_trace_costs_nothing_of_what_is_looked_at() -> None:
 
 
 def test_templates_that_hold_on_are_the_same_ones() -> None:
-    place = Place()
+    place = TraceTree()
     for k in (1, 2, 3):
         *first, last = (wire([nim(f"w{k}{at}", **own(k))]) for at in range(6))
         reads = [*first, wire([good(f"b{k}", **own(k))]), last]
@@ -614,7 +620,7 @@ def test_comments_and_blank_lines_between_do_not_part_a_stream_from_its_trace() 
     finish = reads.index(DONE)
     waiting = [*reads[:finish], b": ping\n\n", *reads[finish:]]
     assert assert_alike(place, waiting) > 0
-    assert assert_alike(Place(), waiting) > 0
+    assert assert_alike(TraceTree(), waiting) > 0
 
 
 @pytest.mark.parametrize("paused", [False, True])
@@ -668,10 +674,10 @@ def test_figures_on_each_event_are_those_of_the_last_one() -> None:
         counts = {"prompt_tokens": 7, "completion_tokens": 1 + len(word) % 5}
         return chunk({"content": word}, usage=counts, **more)
 
-    place = Place()
+    place = TraceTree()
     for k in range(1, 5):
         assert_alike(place, stream(k, counting))
-    place = Place()
+    place = TraceTree()
     for k, words in enumerate([3, 3, 3, 9, 3], 1):
         reads = stream(k, counting, words)
         play, alone = Play(place, fixes=()), Play(None, fixes=())
@@ -684,7 +690,7 @@ def test_figures_on_each_event_are_those_of_the_last_one() -> None:
 
 
 def test_call_is_read_and_so_is_all_after_it() -> None:
-    place, long = Place(), []
+    place, long = TraceTree(), []
     asked = Asked(stream=True, tools=True)
     for k in range(1, 5):
         opening, first, *_, done, end = stream(k)
@@ -710,7 +716,7 @@ def test_call_is_read_and_so_is_all_after_it() -> None:
 
 def test_made_up_values_are_not_shared() -> None:
     """An answer without an id gets one that no other exchange has."""
-    place = Place()
+    place = TraceTree()
     for k in range(1, 5):
         asked = Asked(stream=True, id=f"exchange {k}", time=1750000000)
         reads = [re.sub(rb'"(id|created)":[^,]*,', b"", each) for each in stream(k)]
@@ -721,7 +727,7 @@ def test_made_up_values_are_not_shared() -> None:
 
 
 def test_place_whose_streams_never_agree_is_left_alone() -> None:
-    place = Place()
+    place = TraceTree()
     for k in range(200):
         reads = stream(k)
         reads[0] = wire([chunk({"role": "assistant", "content": ""}, odd=k, **own(k))])
@@ -734,12 +740,12 @@ def step_of(received: bytes, sent: tuple[bytes, ...] | None) -> trace.Step:
     """Return the step of an event in which nothing varies."""
     known: dict[str, Any] = dict.fromkeys(("kinds", "names", "same", "keys"), ())
     end: dict[str, Any] = {"closed": (), "verbatim": True, "waits": False}
-    more: dict[str, Any] = {"is_anew": False, "tokens": None, "loops": ()}
+    more: dict[str, Any] = {"is_anew": False, "tokens": None, "shapes": ()}
     return trace.Step(received=(received,), sent=sent, **known, **end, **more)
 
 
 def test_events_of_the_same_form_with_another_result_make_no_step() -> None:
-    place = Place()
+    place = TraceTree()
     step = step_of(b"a", None)
     other = step_of(b"a", (b"",))
     assert place.go(place.root, step, (b"x",)) is not None
@@ -811,7 +817,7 @@ HOSTILE: dict[str, Callable[[int], list[bytes]]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("first", [False, True])
 def test_hostile_stream_spoils_no_other(name: str, first: bool) -> None:
-    place = Place() if first else taught()
+    place = TraceTree() if first else taught()
     for k in range(20, 24):
         assert_alike(place, HOSTILE[name](k))
     for k in range(3, 8):
@@ -855,7 +861,7 @@ def alike_streams(draw: st.DrawFn) -> list[list[bytes]]:
 def test_streams_leave_the_same_in_a_place_and_alone(
     streams: list[list[bytes]], usage: bool, paused: bool
 ) -> None:
-    place, asked = Place(), Asked(stream=True, usage=usage)
+    place, asked = TraceTree(), Asked(stream=True, usage=usage)
     for reads in streams:
         play, alone = Play(place, asked), Play(None, asked)
         assert outcome(play, reads, paused=paused) == outcome(
@@ -866,7 +872,7 @@ def test_streams_leave_the_same_in_a_place_and_alone(
 @pytest.mark.parametrize("count", [0, 2])
 def test_records_of_what_is_over_are_given_back(count: int) -> None:
     """Alone, and behind a side exit."""
-    place = Place()
+    place = TraceTree()
     for k in range(count):
         outcome(Play(place), stream(k))
     more: dict[str, Any] = {} if not count else {"place": place}
@@ -888,7 +894,7 @@ def test_records_of_what_is_over_are_given_back(count: int) -> None:
 # -- bugs --------------------------------------------------------------------------------
 
 # Without `leave`, which gives up what waits: as little as that may fail.
-PARTS = (Edge, Loop, Place, Said, StreamTrace)
+PARTS = (Edge, TemplateShape, TraceTree, StreamValues, StreamTrace)
 PLACES = [
     (owner, name)
     for owner in PARTS
@@ -897,7 +903,7 @@ PLACES = [
 ] + [
     (stream_trace, "step_of"),
     (stream_trace, "fill"),
-    (LongWay, "event"),
+    (SlowPath, "event"),
     (Chain, "run"),
 ]
 
@@ -924,7 +930,7 @@ def _calls_to(
     lasting: bool,
 ) -> int:
     """Repair the stream *count* of a place, and return how often the function ran."""
-    place = Place()
+    place = TraceTree()
     for k in range(1, count):
         outcome(Play(place), stream(k))
     real, calls = getattr(owner, name), 0
@@ -959,7 +965,7 @@ def test_bug_costs_no_byte(owner: Any, name: str, lasting: bool) -> None:
 
 @pytest.mark.parametrize(
     ("owner", "name", "at"),
-    [(Edge, "fit", 2), (LongWay, "event", 2), (stream_trace, "step_of", 2)],
+    [(Edge, "fit", 2), (SlowPath, "event", 2), (stream_trace, "step_of", 2)],
 )
 def test_bug_is_logged_and_the_place_forgotten(
     owner: Any, name: str, at: int, caplog: pytest.LogCaptureFixture

@@ -10,10 +10,10 @@ from ..records.masking import text_of
 from ..repair.body import repair_body
 from ..repair.fix import Fix
 from ..repair.outcome import EventRecord
-from ..repair.pipeline import TURN, Pipeline
+from ..repair.pipeline import SHARED_BUDGET, Pipeline
 from ..wire.sse import Event, EventParser
 
-_MOST = 10 * TURN  # of an answer is looked at
+_MOST = 10 * SHARED_BUDGET  # of an answer is looked at
 _SHOWN = 3
 """Differences of an answer that are shown."""
 

@@ -1,4 +1,4 @@
-"""What counts for one answer: the options of the user, as they are when it begins."""
+"""The settings in force for one answer: the user's options as they are when it begins."""
 
 import functools
 from collections.abc import Collection, Sequence
@@ -12,7 +12,7 @@ from ..request.adaptation import LEARNED, Adaptation
 
 @dataclass(frozen=True)
 class Settings:
-    """What counts for an answer from its beginning to its end.
+    """The settings in force for one answer, from its beginning to its end.
 
     Attributes:
         fixes: The fixes to apply, in order.
@@ -23,8 +23,8 @@ class Settings:
         stored: Whether anybody can look at its body then, or at the size of that.
         adaptations: What to change in requests, in order.
         adapted: The names of those that the user wants for this host, whatever the model.
-        words: Whether a refusal's words are read, and not only its fields for names:
-            not where clients share what is learned, behind a gate.
+        parse_error_prose: Whether a refusal's prose is parsed, and not only its fields for
+            names. False behind a gate, where clients share what is learned.
         keepalive: Seconds of silence after which a client gets a newline; 0 is never.
         retry: Seconds for which a request to a busy provider is retried.
     """
@@ -37,7 +37,7 @@ class Settings:
     stored: bool = True
     adaptations: Sequence[type[Adaptation]] = ()
     adapted: Collection[str] = ()
-    words: bool = True
+    parse_error_prose: bool = True
     keepalive: float = 0
     retry: float = 0
 

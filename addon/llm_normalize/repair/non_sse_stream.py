@@ -11,7 +11,7 @@ from ..chat.stream_state import Asked
 from ..wire.json_text import dumps
 from ..wire.sse import BOM, encode
 from .fast_path.template import Template
-from .fast_path.trace import Place
+from .fast_path.trace import TraceTree
 from .fix import Fix
 from .fix_chain import FixPlan
 from .outcome import EventRecord
@@ -43,7 +43,7 @@ class NonSseStream(Pipeline):
         label: str,
         count: Callable[[int, bytes, bytes, Template], bool],
         make_output: Callable[..., Output] = Output,
-        place: Place | None = None,
+        place: TraceTree | None = None,
     ) -> None:
         super().__init__(asked, fixes, observe, label, count, make_output, place)
         self._words = b""

@@ -81,8 +81,8 @@ class Output:
         self._out.append(data)
 
     @contextmanager
-    def nothing(self) -> Iterator[None]:
-        """Send nothing of what is emitted meanwhile, and have nothing observed."""
+    def discard_output(self) -> Iterator[None]:
+        """Discard what is emitted meanwhile, and observe nothing."""
         out, self._out = self._out, []
         observe, self._observe = self._observe, lambda _: None
         try:
@@ -90,8 +90,8 @@ class Output:
         finally:
             self._out, self._observe = out, observe
 
-    def begin(self, record: EventRecord) -> None:
-        """Take up a record; what `emit` sends until `end` may not be all of it."""
+    def open_record(self, record: EventRecord) -> None:
+        """Open a record; what `emit` sends until `close_record` may not be all of it."""
         self.record = record
         self._begun = len(self._out)
         self.closed = []
@@ -116,8 +116,8 @@ class Output:
             del self._out[self._out.index(data, self._begun)]
         record.after.clear()
 
-    def end(self, record: EventRecord) -> None:
-        """Let the record go, as far as nothing of it waits."""
+    def close_record(self, record: EventRecord) -> None:
+        """Close the record unless part of it is still held."""
         self.record = None
         self.verbatim = not record.fixes and not record.waiting  # it may be changed yet
         self._has_added = _BLANK in record.fixes

@@ -16,27 +16,28 @@ from ..wire.event_boundary import DONE, EVENT
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized, encode
 from .ending.stream_end import Ending
 from .fast_path.learned_templates import Templates
-from .fast_path.patching import Patches
+from .fast_path.patching import EventPatcher
 from .fast_path.stream_trace import StreamTrace
 from .fast_path.template import Template
-from .fast_path.trace import Place
+from .fast_path.trace import TraceTree
 from .fast_path.trace_step import Result
 from .fix import Fix
 from .fix_chain import Chain, FixPlan, plan_of
-from .long_way import COMMENT, LongWay
 from .outcome import EventRecord, Outcome
 from .output import Output
+from .slow_path import COMMENT, SlowPath
 
 logger = logging.getLogger(__name__)
 
 _OVER = "%s: repair failed, the rest passes as it is"
 
-OWN = 256 * EVENT
-"""What is looked at of each stream in one turn: so many events, or parts of them."""
-TURN = 320 * EVENT
-"""What is looked at beyond that, of all streams together: with it, all that mitmproxy reads
-at once of an ordinary stream (64 KiB, events of 120 bytes). Of what no two are alike, the
-rest passes as it is; events that are alike cost next to nothing (fast_path/template.py).
+STREAM_BUDGET = 256 * EVENT
+"""Budget of each stream per turn: so many events, or parts of them."""
+SHARED_BUDGET = 320 * EVENT
+"""Budget shared by all streams per turn: enough for one 64 KiB read of 120-byte events.
+
+If the events of a read are all different, those beyond the budget pass unrepaired. Similar
+events cost next to nothing (fast_path/template.py).
 """
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
@@ -70,7 +71,7 @@ class Pipeline:
         label: str = "stream",
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
         make_output: Callable[..., Output] = Output,
-        place: Place | None = None,
+        place: TraceTree | None = None,
     ) -> None:
         self.seen = Seen()
         self._asked = asked
@@ -84,12 +85,12 @@ class Pipeline:
         known, stop = self._templates.known, self._templates.stop
         shared = None if plan.reads_texts else place
         self._trace = trace = StreamTrace(shared, known, output.close, label)
-        self._patches = Patches(
+        self._patcher = EventPatcher(
             known, self._parser, trace, self.seen, output, count, label, stop
         )
-        self.known = self._patches.of
+        self.known = self._patcher.patch_event
         """Returns what is sent for a read if that is known, else None."""
-        self.took = self._patches.took
+        self.count_sent = self._patcher.count_sent
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
@@ -107,23 +108,23 @@ class Pipeline:
         return Chain(self._plan, self._asked, self.seen, self._label)
 
     @cached_property
-    def long_way(self) -> LongWay:
-        """What reads the events."""
-        return LongWay(self._asked, self._chain, self.seen, self._parser, self.output)
+    def slow_path(self) -> SlowPath:
+        """Parses and repairs events."""
+        return SlowPath(self._asked, self._chain, self.seen, self._parser, self.output)
 
     @cached_property
     def _ending(self) -> Ending:
-        return self.long_way.ending
+        return self.slow_path.ending
 
     @property
     def raw_events(self) -> Counter[Outcome]:
         """Events that passed unread, by reason."""
-        return self.long_way.raw_events if self._has_read else Counter()
+        return self.slow_path.raw_events if self._has_read else Counter()
 
     @property
     def _has_read(self) -> bool:
         """Whether any event has been read."""
-        return "long_way" in self.__dict__
+        return "slow_path" in self.__dict__
 
     @property
     def begins_known(self) -> bool:
@@ -132,8 +133,8 @@ class Pipeline:
 
     def count_repeats(self) -> Callable[[], int]:
         """Count no event that is changed as the one before, but return their number."""
-        self._patches.counts_repeats = True
-        return self._patches.take_repeats
+        self._patcher.counts_repeats = True
+        return self._patcher.take_repeats
 
     @property
     def events(self) -> int:
@@ -141,28 +142,28 @@ class Pipeline:
         return self._parser.count
 
     @property
-    def spare(self) -> float:
-        """How much of what follows may still be looked at: see `TURN`."""
-        return self._parser.spare
+    def budget_left(self) -> float:
+        """The budget left for what follows: see `SHARED_BUDGET`."""
+        return self._parser.budget_left
 
     @property
     def expected(self) -> Template | None:
-        """What the next event probably fits: see `Patches.expected`."""
-        return self._patches.expected
+        """What the next event probably fits: see `EventPatcher.expected`."""
+        return self._patcher.expected
 
-    def refill(self, spare: float) -> None:
-        """Let *spare* of what follows be looked at."""
-        self._parser.spare = spare
+    def refill(self, budget_left: float) -> None:
+        """Set the budget for what follows."""
+        self._parser.budget_left = budget_left
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return what is sent when *data* is received, maybe nothing. Never raises."""
         out: list[bytes] = []
         parser = self._parser
-        parser.spare -= len(data) >> _BYTES
-        if parser.spare >= 0:
+        parser.budget_left -= len(data) >> _BYTES
+        if parser.budget_left >= 0:
             begun = parser.count
-            data = self._patches.of_all(data, out)
-            parser.spare -= self.output.cost * (parser.count - begun)
+            data = self._patcher.patch_all(data, out)
+            parser.budget_left -= self.output.cost * (parser.count - begun)
         if not data:
             return out
         self._run(data)
@@ -177,18 +178,18 @@ class Pipeline:
         if not trace.follows:
             return None
         if not data:
-            is_over = trace.has_ended and self._patches.counted is None
+            is_over = trace.has_ended and self._patcher.counted is None
             return b"" if is_over and self._parser.is_between else None
-        return self._patches.of(data, may_wait=True)
+        return self._patcher.patch_event(data, may_wait=True)
 
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
         if self.followed(b"") is not None:
             return []
         self.output.closed = []
-        self.long_way.has_ended = True
+        self.slow_path.has_ended = True
         self._run(b"")
-        self.long_way.has_ended = False  # an empty HTTP/2 frame is no end
+        self.slow_path.has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
         out = self.output.drain()
         closed = self.output.take_closed()
@@ -205,7 +206,7 @@ class Pipeline:
         self.seen.n = self._parser.count
         if self._parser.in_oversized:
             self._ending.flush_before(self._parser.count, last=True)
-        self.long_way.flush(self._parser.count)
+        self.slow_path.flush(self._parser.count)
         self._ending.end(self._parser.count)
 
     @property
@@ -265,7 +266,7 @@ class Pipeline:
             return
         self.seen.n = n = max(self._parser.count - 1, 0)
         if last:
-            self.long_way.flush(n)
+            self.slow_path.flush(n)
         self._ending.release(n, last=last)
 
     def rescue(self) -> bytes:
@@ -349,10 +350,10 @@ class Pipeline:
                 self._ending.flush_before(self._parser.count, last=False)
                 self._ending.unknown_event()
                 if item.is_many:
-                    self.long_way.raw_events[Outcome.TOO_MANY] += 1
+                    self.slow_path.raw_events[Outcome.TOO_MANY] += 1
                 elif self._large != self._parser.count:  # not its next part
                     self._large = self._parser.count
-                    self.long_way.raw_events[Outcome.TOO_LARGE] += 1
+                    self.slow_path.raw_events[Outcome.TOO_LARGE] += 1
                 self.output.verbatim = True
                 self.output.pass_on(item.raw)
             case Comments():
@@ -373,28 +374,28 @@ class Pipeline:
             self._trace.stop()
 
     def _handle(self, event: Event) -> None:
-        patches = self._patches
-        is_new = event.raw != patches.unknown
-        patched = patches.of(event.raw, event.n) if is_new else None
+        patcher = self._patcher
+        is_new = event.raw != patcher.unknown
+        patched = patcher.patch_event(event.raw, event.n) if is_new else None
         if patched is not None:
-            self._parser.spare -= self.output.cost
+            self._parser.budget_left -= self.output.cost
             self.output.add(patched)
             return
         self._catch_up()
-        self._parser.spare -= EVENT + self.seen.size // 2
+        self._parser.budget_left -= EVENT + self.seen.size // 2
         record = EventRecord(event.n, event.raw)
-        self.output.begin(record)
+        self.output.open_record(record)
         if self._broken:
             self.output.emit(record, event.raw)
         else:
-            self._guarded(self.long_way.event, record, event)
+            self._guarded(self.slow_path.event, record, event)
         self._due = b""
-        self.output.end(record)
+        self.output.close_record(record)
         if len(event.raw) > _WATCHED:
             self._templates.forget()
         else:
             self._templates.watch(self.output.repaired(record))
-        patches.unknown = None
+        patcher.unknown = None
         closed = self.output.take_closed()
         if self._trace.records:
             self._record(event, record, closed)
@@ -451,13 +452,13 @@ class Pipeline:
     def _catch_up(self) -> None:
         """Read what was not, as far as it decides on what follows."""
         self._leave_trace()
-        event, self._patches.counted = self._patches.counted, None
+        event, self._patcher.counted = self._patcher.counted, None
         if event is None or self._broken:
             return
         self._trace.stop()  # its figures are those of one event of many
         try:
-            with self.output.nothing():
-                self.long_way.event(EventRecord(event.n, event.raw), event)
+            with self.output.discard_output():
+                self.slow_path.event(EventRecord(event.n, event.raw), event)
         except Exception:
             logger.exception(_OVER, self._label)
             self._bail(None)
@@ -469,7 +470,7 @@ class Pipeline:
             return
         closed = self.output.closed
         try:
-            with self.output.nothing():
+            with self.output.discard_output():
                 for event in unread:
                     self._again(event)
             self.output.closed = closed
@@ -478,7 +479,7 @@ class Pipeline:
             if self._parser.state:  # since the event at hand: no template knows that
                 self._templates.forget()
             else:
-                self._templates.go_on()
+                self._templates.mark_current()
         except Exception:
             logger.exception(_OVER, self._label)
             self._broken = True
@@ -488,9 +489,9 @@ class Pipeline:
     def _again(self, event: Event) -> None:
         """Read an event that has been sent."""
         record = EventRecord(event.n, event.raw)
-        self.output.begin(record)
-        self.long_way.event(record, event)
-        self.output.end(record)
+        self.output.open_record(record)
+        self.slow_path.event(record, event)
+        self.output.close_record(record)
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""

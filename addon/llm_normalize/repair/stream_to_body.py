@@ -104,10 +104,10 @@ def error_in(data: bytes) -> Json | None:
 
 def _events(data: bytes) -> Iterator[Event]:
     parser = EventParser()
-    parser.spare = _MOST
+    parser.budget_left = _MOST
     for item in parser.read(data):
         if isinstance(item, Event):
-            parser.spare -= EVENT
+            parser.budget_left -= EVENT
             yield item
     yield from (item for item in parser.end() if isinstance(item, Event))
 

@@ -23,12 +23,12 @@ class TranslatedOutput(Output):
     Args:
         of: What `Output` is given.
         translate: Returns what the client gets for bytes of a repaired stream, whatever
-            their cut; nothing after the stream's end. `Patches` has it, too: while
-            `nothing` is sent, no event goes unread.
+            their cut; nothing after the stream's end. `EventPatcher` has it, too: while
+            the output is discarded, no event goes unread.
     """
 
     translate: Callable[[bytes], bytes]
-    cost = Output.cost + EVENT // 8  # of the long way, translating takes that part
+    cost = Output.cost + EVENT // 8  # the share of the slow path that translating takes
 
     def __init__(
         self, *of: Any, translate: Callable[[bytes], bytes], verbatim: bool
@@ -50,18 +50,18 @@ class TranslatedOutput(Output):
             super().emit(record, translated)
 
     @contextmanager
-    def nothing(self) -> Iterator[None]:
-        """Send nothing of what is emitted meanwhile, nor translate it."""
+    def discard_output(self) -> Iterator[None]:
+        """Discard what is emitted meanwhile, untranslated."""
         translate, self.translate = self.translate, lambda _: b""
         try:
-            with super().nothing():
+            with super().discard_output():
                 yield
         finally:
             self.translate = translate
 
-    def begin(self, record: EventRecord) -> None:
-        """Take up a record."""
-        super().begin(record)
+    def open_record(self, record: EventRecord) -> None:
+        """Open a record."""
+        super().open_record(record)
         self._repaired = []
 
     def repaired(self, record: EventRecord) -> EventRecord:

@@ -214,8 +214,8 @@ class EventParser:
         """Blocks begun so far; what is known unfed counts, too."""
         self.is_between = True
         """Whether nothing of a block has come, nor may come of a line end before it."""
-        self.spare = math.inf
-        """What may still be looked at: see `EVENT`. What comes then passes as it is."""
+        self.budget_left = math.inf
+        """The budget left: see `EVENT`. Events beyond it pass unrepaired."""
         self._buffer = bytearray()
         self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
@@ -258,7 +258,7 @@ class EventParser:
         return [each for item in self.read(data) for each in _apart(item)]
 
     def read(self, data: bytes) -> Iterator[Item | Comments]:
-        """Yield what *data* completes, one by one: `spare` may change meanwhile.
+        """Yield what *data* completes, one by one: `budget_left` may change meanwhile.
 
         Where a block is too large, it is so whatever follows it in the same read: no more
         is buffered than shows it.
@@ -288,7 +288,7 @@ class EventParser:
                 break
             if buffer[0] in b"\r\n":
                 end = self._gap(items)
-            elif self.spare < 0 and (end := self._end_of_all(len(data))):
+            elif self.budget_left < 0 and (end := self._end_of_all(len(data))):
                 self._pass(end, items)
             elif not (end := self._comments(items)):
                 end = self._next(items)
@@ -322,7 +322,7 @@ class EventParser:
             self._boundary.one_by_one |= self._buffer[:1] == b"d"
             self._after_cut = False
         end = self._find_end()
-        self.spare -= self._boundary.cost
+        self.budget_left -= self._boundary.cost
         self._boundary.cost = 0
         if large := self._boundary.oversized_bytes or self._is_too_large(end):
             self._exceed(large, items)

@@ -96,27 +96,28 @@ class Answers:
         running.know(exchange.client)
         return running
 
-    def as_chat(
+    def retry_as_chat(
         self,
         exchange: Exchange,
         translations: Translations,
         settings: Callable[[], Settings],
     ) -> Awaitable[None] | None:
-        """Return what sends a request as chat whose own path its provider does not serve.
+        """Return an awaitable that sends the request as chat, or None.
 
-        It has to be awaited before the headers are sent.
+        It is for a path that the provider does not serve. Await it before the headers are
+        sent.
 
         Args:
             exchange: The exchange, whose answer's headers have arrived.
-            translations: Decides on it, and remembers what has helped.
-            settings: Returns what counts for it.
+            translations: Decides whether to retry, and remembers what worked.
+            settings: Returns the settings in force for the answer.
         """
         found = ChatRetry.of(exchange, self.streams, translations)
         if found is None:
             return None
-        return self._as_chat(exchange, found, settings)
+        return self._retry_as_chat(exchange, found, settings)
 
-    async def _as_chat(
+    async def _retry_as_chat(
         self, exchange: Exchange, chat: ChatRetry, settings: Callable[[], Settings]
     ) -> None:
         if not await chat.translate():
@@ -127,11 +128,11 @@ class Answers:
         second = SecondAnswer(exchange, running, chat.client, self.streams, self._stats)
         await second.replace_first(lambda *_: chat.retry(running, self._find_retry))
 
-    def second(self, exchange: Exchange) -> Awaitable[None] | None:
-        """Return what has to be awaited before the headers are sent, if anything has.
+    def replace_answer(self, exchange: Exchange) -> Awaitable[None] | None:
+        """Return an awaitable that replaces this answer, or None.
 
-        They are those of another answer then, which takes the place of the first one and
-        is sent as it arrives.
+        Await it before the headers are sent; the client then gets the replacement's
+        headers.
         """
         found = SecondAnswer.of(exchange, self.streams, self._stats)
         return found.replace_first(self._find_retry) if found is not None else None

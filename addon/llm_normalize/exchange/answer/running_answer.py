@@ -16,7 +16,7 @@ from ...records.flow_metadata import ENDS
 from ...records.record_line import Record
 from ...records.snapshot import KEY, Snapshot
 from ...records.statistics import Stats
-from ...repair.fast_path.trace import Place, Traces
+from ...repair.fast_path.trace import Traces, TraceTree
 from ...repair.non_sse_stream import NonSseStream
 from ...repair.output import Output
 from ...repair.translated_output import TRANSLATED, TranslatedOutput
@@ -201,7 +201,7 @@ class RunningAnswer:
         self.rewriter.beyond = _BEYOND if self.translated is not None else 0
         return self.rewriter
 
-    def _place_in(self, traces: Traces) -> Place | None:
+    def _place_in(self, traces: Traces) -> TraceTree | None:
         """Return what is known of streams for which all is the same but their bytes."""
         growth = self.asked.growth
         if growth.place is None or growth.known or self.translated is not None:

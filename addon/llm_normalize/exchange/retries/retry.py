@@ -56,7 +56,9 @@ def retry_after_refusal(
     settings, echo = running.settings, running.record.echo
     flow, client = exchange.flow, exchange.client
     refused = (
-        RefusedRequest.of(flow, echo, words=settings.words) if settings.learns else None
+        RefusedRequest.of(flow, echo, words=settings.parse_error_prose)
+        if settings.learns
+        else None
     )
     if refused is None:
         return None

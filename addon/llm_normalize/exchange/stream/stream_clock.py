@@ -1,10 +1,10 @@
-"""What a stream sends by the clock: what has waited long enough, and signs of life.
+"""Sends held events and keep-alive newlines on a timer.
 
-A provider that falls silent must not keep from the client what it has sent already
-(a finish reason that waited for the next event, say), and clients and proxies between
-give up a connection on which nothing comes for a minute.
+A client must get what a provider sent before it fell silent (a finish reason held for the
+next event, for example). Clients and intermediate proxies close a connection that is silent
+for a minute.
 
-Nothing runs by the clock while nothing waits, but one look at each stream in a while.
+If nothing is held, the only timer is a periodic check per stream.
 """
 
 import asyncio
@@ -18,20 +18,20 @@ from .stream_rewriter import Rewriter
 from .ticker import Call, ticker
 
 WAIT = 0.1
-"""Seconds that a part of an answer waits for the next event, at most."""
-_LOOKS = 10
-"""Looks at a stream in the time after which a silent one gets a newline."""
+"""Seconds for which a part of an answer is held for the next event, at most."""
+_CHECKS = 10
+"""Checks of a stream per keep-alive interval."""
 
 
 class StreamClock:
-    """Sends in one stream what nothing that is received would have sent.
+    """Sends held events and keep-alive newlines on a timer.
 
     Args:
         flow: Its flow.
-        rewriter: What its body passes.
-        keepalive: Seconds of silence after which the client gets a bare newline, and
-            repeated after as many; 0 is never.
-        failed: Called where this mitmproxy does not let an addon send by the clock.
+        rewriter: Repairs its body.
+        keepalive: Seconds of silence after which the client gets a bare newline, each
+            time; 0 is never.
+        failed: Called if this mitmproxy does not let an addon send on a timer.
     """
 
     def __init__(
@@ -43,28 +43,28 @@ class StreamClock:
     ) -> None:
         self._flow = flow
         self._rewriter = rewriter
-        self._pause = keepalive / _LOOKS
+        self._pause = keepalive / _CHECKS
         self._failed = failed
         self._loop = asyncio.get_running_loop()
-        self._since = 0.0  # when what waits began to
+        self._since = 0.0  # when holding began
         self._waking: Call | asyncio.TimerHandle | None = None
-        self._look: Call | None = None
-        self._sent = 0  # bytes, when it was looked at last
-        self._quiet = 0  # looks since then
+        self._check: Call | None = None
+        self._sent = 0  # bytes, at the last check
+        self._quiet = 0  # checks since then
         self._is_over = False
         rewriter.on_wait = self._wait
-        self._look_later()
+        self._check_later()
 
     def stop(self) -> None:
         """Send nothing more."""
         self._is_over = True
-        for handle in (self._waking, self._look):
+        for handle in (self._waking, self._check):
             if handle is not None:
                 handle.cancel()
-        self._waking = self._look = None
+        self._waking = self._check = None
 
     def _wait(self) -> None:
-        """Have what waits sent in a moment, unless it is before."""
+        """Send what is held after `WAIT` seconds, unless it is sent before."""
         self._since = self._loop.time()
         if self._waking is None and not self._is_over:
             self._waking = ticker(WAIT).after(self._wake)
@@ -78,19 +78,19 @@ class StreamClock:
             return
         self._send(self._rewriter.release)
 
-    def _look_later(self) -> None:
+    def _check_later(self) -> None:
         if self._pause and not self._is_over:
-            self._look = ticker(self._pause).after(self._look_now)
+            self._check = ticker(self._pause).after(self._check_now)
 
-    def _look_now(self) -> None:
-        """Send a newline if nothing was sent for long, whatever was received."""
+    def _check_now(self) -> None:
+        """Send a newline if nothing was sent for long, even if something was received."""
         sent = self._rewriter.bytes_out
         self._quiet = self._quiet + 1 if sent == self._sent else 0
         self._sent = sent
-        if self._quiet >= _LOOKS:
+        if self._quiet >= _CHECKS:
             self._quiet = 0
             self._send(self._sign_of_life)
-        self._look_later()
+        self._check_later()
 
     def _sign_of_life(self) -> bytes:
         client_stream = ClientStream.of(self._flow)
@@ -121,7 +121,7 @@ class StreamClock:
 
 
 async def send_rest(flow: http.HTTPFlow, rewriter: Rewriter) -> None:
-    """Send what waits in a stream that breaks off, before its client sees that."""
+    """Send what is held when a stream breaks off, before its client sees that."""
     client_stream = ClientStream.of(flow)
     if client_stream is not None:
         await client_stream.send(lambda: rewriter.release(last=True))

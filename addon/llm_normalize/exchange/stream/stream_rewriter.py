@@ -11,15 +11,15 @@ from collections.abc import Callable
 
 from ...records.snapshot import Snapshot
 from ...repair.fast_path.template import PLAIN, Template
-from ...repair.pipeline import OWN, TURN, Pipeline
+from ...repair.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
 from ...wire.sse import LIMIT
 
 logger = logging.getLogger(__name__)
 
-_TWICE = 3 * OWN
+_TWICE = 3 * STREAM_BUDGET
 """What is looked at of a stream where two reads, not one, may come in a turn."""
-_MUCH = OWN // 2
+_MUCH = STREAM_BUDGET // 2
 _NEVER, _NOTHING = b"\0", slice(0)
 
 
@@ -39,11 +39,11 @@ class Turn:
     def __init__(
         self,
         soon: Callable[[Callable[[], None]], object] = lambda act: act(),
-        most: float = TURN,
+        most: float = SHARED_BUDGET,
     ) -> None:
         self.number = 0
-        self.spare = self._most = most
-        """What of it is still looked at."""
+        self.budget_left = self._most = most
+        """The shared budget left in this turn."""
         self._soon = soon
         self._has_begun = False
         self._at_end: list[Callable[[], None]] = []
@@ -61,7 +61,7 @@ class Turn:
 
     def _end(self) -> None:
         self.number += 1
-        self.spare = self._most
+        self.budget_left = self._most
         self._has_begun = False
         acts, self._at_end = self._at_end, []
         for act in acts:
@@ -134,7 +134,9 @@ class Rewriter:
         self.turn = turn or Turn()
         self._number = -1  # of the turn of the last read
         self._waiting: object = None
-        self._own: float = OWN  # what is still looked at, of this stream alone
+        self._own: float = (
+            STREAM_BUDGET  # what is still looked at, of this stream alone
+        )
         self._size = 0  # bytes that this turn's reads have inflated to
         self._corrupt = False
         self._raw = False  # the pipeline failed: what is decoded passes as it is
@@ -211,7 +213,7 @@ class Rewriter:
         if self._expected is not None:
             if self._events:
                 self._longer = self.bytes_out - self.bytes_in
-                self._pipeline.took(self._expected, self._events)
+                self._pipeline.count_sent(self._expected, self._events)
                 self._events = 0
             self._expected = None
             self._head, self._span = _NEVER, _NOTHING
@@ -306,17 +308,17 @@ class Rewriter:
         number = turn.begin()
         if number != self._number:
             if self._number >= 0:
-                self._own = OWN
+                self._own = STREAM_BUDGET
             self._number, self._size = number, 0
-        spare = self._own + max(turn.spare, -1)
-        pipeline.refill(spare + self.beyond)
+        budget_left = self._own + max(turn.budget_left, -1)
+        pipeline.refill(budget_left + self.beyond)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
         self._try("what waits has no time limit", self._look_at_waiting)
-        self._own -= spare + self.beyond - pipeline.spare
+        self._own -= budget_left + self.beyond - pipeline.budget_left
         if self._own < _MUCH:
             self.slow_down()
         if self._own < 0:
-            turn.spare += self._own
+            turn.budget_left += self._own
             self._own = 0
         return out
 

@@ -1,7 +1,7 @@
-"""Calls after one and the same time, with one timer for all who wait for that.
+"""Calls functions after a fixed delay, with one timer for all that share the delay.
 
-Each stream waits for two times that hardly ever come. A timer of asyncio's for each of
-them would cost as much as some events do.
+Each stream has two timers, which are almost always cancelled. An asyncio timer for each
+would cost as much as several events.
 """
 
 import asyncio
@@ -16,26 +16,26 @@ logger = logging.getLogger(__name__)
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """What will be called.
+    """A scheduled call.
 
     Attributes:
-        due: When, by the clock of the event loop.
-        act: What; None if it was cancelled.
+        due: The time of the call, by the event loop's clock.
+        act: The function; None if it was cancelled.
     """
 
     due: float
     act: Callable[[], None] | None
 
     def cancel(self) -> None:
-        """Call nothing, and hold nothing that it would need."""
+        """Cancel the call, and release the function."""
         self.act = None
 
 
 class Ticker:
-    """Calls what it is given, in the order in which it was given.
+    """Calls functions after a fixed delay, in the order in which they were added.
 
     Args:
-        seconds: After how long.
+        seconds: The delay.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -44,9 +44,9 @@ class Ticker:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def after(self, act: Callable[[], None]) -> Call:
-        """Have *act* called once the time is over."""
+        """Call *act* after the delay."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # the one before has ended
+        if loop is not self._loop:  # the previous loop has ended
             self._loop = loop
             self._calls.clear()
         call = Call(loop.time() + self._seconds, act)
@@ -56,16 +56,16 @@ class Ticker:
         return call
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Call what is due, and wait for the next one that is not cancelled."""
+        """Make the calls that are due, and set the timer for the next one."""
         calls = self._calls
         now = loop.time()
-        # The first one stays until the end: whoever is added meanwhile sets no timer.
+        # The first call stays until it returns: calls added meanwhile set no timer.
         while calls and (calls[0].act is None or calls[0].due <= now):
             act = calls[0].act
             try:
                 if act is not None:
                     act()
-            except Exception:  # the others have theirs
+            except Exception:  # the other calls must still be made
                 logger.exception("normalize: what is due by the clock has failed")
             calls.popleft()
         if calls:
@@ -74,5 +74,5 @@ class Ticker:
 
 @functools.lru_cache(maxsize=16)
 def ticker(seconds: float) -> Ticker:
-    """Return what calls after so many *seconds*."""
+    """Return the ticker with a delay of *seconds*."""
     return Ticker(seconds)

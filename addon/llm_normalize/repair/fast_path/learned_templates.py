@@ -1,9 +1,8 @@
-"""When a stream learns a template, and when it has to forget it.
+"""When a stream learns a template, and when it discards it.
 
-A template holds as long as the stream is settled. That is seen, not claimed: the long
-way of an event has changed nothing that decides on the next one. And it is
-seen twice, with other words, before anything goes unread. Whatever changes the stream's
-state makes it forget.
+A template holds as long as the stream is settled. The stream verifies this: it processes
+two events with different texts on the slow path, and neither may change the state that
+decides the next event's output. A change of that state discards all templates.
 """
 
 import logging
@@ -15,7 +14,7 @@ from .template_candidate import Candidate, learn, may_fit
 
 logger = logging.getLogger(__name__)
 
-MOST = 8
+MAX_TEMPLATES = 8
 """Templates of a stream: two kinds of text of a few choices."""
 
 _TRIES = 16  # events from which a stream may try to learn, however few fitted
@@ -41,7 +40,7 @@ class Templates:
         self.known: list[Template] = []
         """What holds now, to be tried on an event."""
         self.long = 0
-        """Events that went the long way."""
+        """Events processed on the slow path."""
         self._state = state
         self._watched = watched
         self._before: object = None  # the state before the last event
@@ -56,8 +55,8 @@ class Templates:
         self.known.clear()
         self._candidates.clear()
 
-    def go_on(self) -> None:
-        """Let those that are known hold in the state of now."""
+    def mark_current(self) -> None:
+        """Mark the known templates as valid in the current state."""
         self._before = self._state()
 
     def stop(self, error: Exception) -> None:
@@ -67,7 +66,7 @@ class Templates:
         self.forget()
 
     def watch(self, record: EventRecord) -> None:
-        """Learn from an event that went the long way. Never raises."""
+        """Learn from an event processed on the slow path. Never raises."""
         self.long += 1
         if self._over:
             return
@@ -97,8 +96,8 @@ class Templates:
         for other in self._candidates:
             if other.is_proved_by(record, watched):
                 self._candidates.remove(other)
-                self.known[:] = [other.template, *self.known][:MOST]
+                self.known[:] = [other.template, *self.known][:MAX_TEMPLATES]
                 return
         candidate = learn(record)
         if candidate is not None:
-            self._candidates = [candidate, *self._candidates][:MOST]
+            self._candidates = [candidate, *self._candidates][:MAX_TEMPLATES]

@@ -1,4 +1,4 @@
-"""Events that a template knows, on their way: patched as bytes, and not even parsed."""
+"""Patches events that match a template, without parsing them."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -14,8 +14,8 @@ from .template import Template
 logger = logging.getLogger(__name__)
 
 
-class Patches:
-    """The short way of an event through one stream.
+class EventPatcher:
+    """Patches the events of one stream that match a template.
 
     Args:
         known: The templates that hold now.
@@ -62,7 +62,7 @@ class Patches:
     def expected(self) -> Template | None:
         """What the next event of the stream probably fits, if little is done for it then.
 
-        Whoever asks may send what such an event becomes, and say so later: see `took`.
+        Whoever asks may send what such an event becomes, and say so later: see `count_sent`.
         """
         if not self._known or self._translate is not None:
             return None
@@ -71,7 +71,7 @@ class Patches:
         is_quick = template.is_sole and is_counted and self._parser.is_between
         return template if is_quick else None
 
-    def took(self, template: Template, count: int) -> None:
+    def count_sent(self, template: Template, count: int) -> None:
         """Count *count* events that were sent as the *template* that was expected says."""
         self._parser.count += count
         self._output.verbatim = not template.fixes
@@ -82,7 +82,7 @@ class Patches:
         repeats, self._repeats = self._repeats, 0
         return repeats
 
-    def of(
+    def patch_event(
         self, data: bytes, n: int | None = None, *, may_wait: bool = False
     ) -> bytes | None:
         """Return what is sent for *data* if it is one event that is known.
@@ -104,7 +104,7 @@ class Patches:
                     out = template.patch(data)
                 else:
                     out = self._fit(template, data)
-            except Exception as error:  # noqa: BLE001 - it goes the long way
+            except Exception as error:  # noqa: BLE001 - the slow path takes it
                 self._stop(error)
                 return None
             if out is None:
@@ -133,7 +133,7 @@ class Patches:
         n = parser.count if n is None else n
         try:
             found = self._trace.next(data, n, may_wait=may_wait)
-        except Exception as error:  # noqa: BLE001 - it goes the long way
+        except Exception as error:  # noqa: BLE001 - the slow path takes it
             self._trace.fail(error)
             return None
         if found is None:
@@ -155,12 +155,12 @@ class Patches:
                 after = [out] if out else []
                 self._output.close(EventRecord(n, data, after, list(template.fixes)))
 
-    def of_all(self, data: bytes, out: list[bytes]) -> bytes:
+    def patch_all(self, data: bytes, out: list[bytes]) -> bytes:
         """Add what is sent for the events of *data* that fit to *out*; return the rest."""
         if data == self.unknown and data.find(b"\n\n") == len(data) - 2:
-            return data  # `of` was asked, and there is no other event in it
+            return data  # `patch_event` was called, and there is no other event in it
         while (self._known or self._trace.follows) and (end := data.find(b"\n\n") + 1):
-            patched = self.of(data[: end + 1], may_wait=True)
+            patched = self.patch_event(data[: end + 1], may_wait=True)
             if patched is None:
                 break
             if patched:

@@ -1,10 +1,10 @@
-"""One stream on the trace of its place: it follows, takes a side exit, and records.
+"""One stream in its trace tree: it follows a trace, takes a side exit, and records.
 
-It follows from its beginning, as long as each event fits a step that two others have
-gone. No event is read then: what is sent, and what waits, stands in the step. At a side
-exit (an event that fits nothing, a timer, a break, an end elsewhere) the events are read
-after all, and nothing of that is sent: so the stream is where it would be, had it gone the
-long way. From there on what becomes of its events is recorded.
+It follows from its beginning, as long as each event matches a step that two other streams
+took. No event is parsed then: the step has the output, and what is held. At a side exit (an
+event that matches no step, a timer, a break, an end elsewhere) the slow path processes the
+events so far, and their output is discarded. So the stream reaches the state that it would
+have reached on the slow path. From there on the result of each event is recorded.
 """
 
 import logging
@@ -14,17 +14,26 @@ from ...chat.chunks.chunk import Tokens
 from ...wire.sse import Event
 from ..outcome import EventRecord
 from .template import Template, respelled
-from .trace import STEPS, Closed, Edge, Loop, Node, Place, Step, fill
-from .trace_step import Result, Said, step_of
+from .trace import (
+    STEPS,
+    Edge,
+    FinishedRecord,
+    Node,
+    Step,
+    TemplateShape,
+    TraceTree,
+    fill,
+)
+from .trace_step import Result, StreamValues, step_of
 
 logger = logging.getLogger(__name__)
 
 
 class StreamTrace:
-    """One stream on the trace of its place.
+    """One stream in its trace tree.
 
     Args:
-        place: The place; None for a stream that shares nothing.
+        place: The trace tree; None for a stream that shares nothing.
         known: The templates that hold: those of a step take their place.
         close: Has a record observed.
         label: Names the stream in log lines.
@@ -32,7 +41,7 @@ class StreamTrace:
 
     def __init__(
         self,
-        place: Place | None,
+        place: TraceTree | None,
         known: list[Template],
         close: Callable[[EventRecord], None],
         label: str,
@@ -44,11 +53,14 @@ class StreamTrace:
         self._place = place
         self._node = place.root if place is not None else None
         self._known, self._close, self._label = known, close, label
-        self._said = Said([], {}, [])  # its events only once it has left the trace
+        # Holds events only once the stream has left the trace.
+        self._values_so_far = StreamValues([], {}, [])
         # Each event that was followed, its step, its texts, and new values.
         self._path: list[tuple[bytes, int, Step, list[bytes], list[bytes]]] = []
-        self._loops: tuple[Loop, ...] = ()  # that hold, as templates of this stream
-        self._made: dict[int, tuple[Loop, Template]] = {}  # with the values so far
+        # Those that hold, as templates of this stream.
+        self._shapes: tuple[TemplateShape, ...] = ()
+        # Their templates, with the values so far.
+        self._made: dict[int, tuple[TemplateShape, Template]] = {}
         self._varied: list[bytes] = []  # so far, once it has left
 
     @property
@@ -69,7 +81,7 @@ class StreamTrace:
     @property
     def tokens(self) -> Tokens:
         """The figures of a stream that follows."""
-        return self._said.tokens
+        return self._values_so_far.tokens
 
     # -- following -----------------------------------------------------------------
 
@@ -81,62 +93,62 @@ class StreamTrace:
             n: Its place in the stream.
             may_wait: Whether whoever asks looks at `waits` then.
         """
-        node, said = self._node, self._said
+        node, so_far = self._node, self._values_so_far
         if node is None or (self.waits and not may_wait):
             return None
         for edge in node.edges:
             if edge.step.waits and not may_wait:
                 continue
-            found = edge.fit(raw, said.values)
-            if found is not None and not said.grows(edge.step.keys, found[1]):
+            found = edge.fit(raw, so_far.values)
+            if found is not None and not so_far.grows(edge.step.keys, found[1]):
                 return self._take(edge, raw, n, *found)
         return None
 
     def _take(
         self, edge: Edge, raw: bytes, n: int, values: list[bytes], texts: list[bytes]
     ) -> tuple[bytes, Step]:
-        step, path, said = edge.step, self._path, self._said
-        known, read = len(said.values), texts
+        step, path, so_far = edge.step, self._path, self._values_so_far
+        known, read = len(so_far.values), texts
         if step.is_anew:
             texts = [respelled(each) if b"\\" in each else each for each in texts]
         sent = raw if step.sent is None else fill(step.sent, values, texts)
         # Of the first event the time counts, too.
         closed = step.closed if not path else edge.changed
         records = [self._record(each, raw, n, values, texts) for each in closed]
-        if edge.loops is not self._loops or len(values) > known:
-            self._know(edge.loops, values, is_new=len(values) > known)
+        if edge.shapes is not self._shapes or len(values) > known:
+            self._know(edge.shapes, values, is_new=len(values) > known)
         self.waits = (self.waits or n + 1) if step.waits else 0
         if step.tokens is not None:
             prompt, completion = step.tokens
-            said.tokens = (
+            so_far.tokens = (
                 None if prompt is None else int(texts[prompt]),
                 None if completion is None else int(texts[completion]),
             )
         path.append((raw, n, step, read, values[known:]))
-        said.values = values
+        so_far.values = values
         for text, key in zip(read, step.keys, strict=True):
             if key is not None:
-                said.last[key] = text
+                so_far.last[key] = text
         self._node = edge.node
         for record in records:
             self._close(record)
         return sent, step
 
     def _know(
-        self, loops: tuple[Loop, ...], values: list[bytes], *, is_new: bool
+        self, shapes: tuple[TemplateShape, ...], values: list[bytes], *, is_new: bool
     ) -> None:
-        """Let the templates of *loops* hold; those that held are the same ones."""
+        """Let the templates of *shapes* hold; those that held are the same ones."""
         if is_new:
             self._made.clear()
-        self._loops, self._known[:] = loops, []
-        for loop in loops:
-            if id(loop) not in self._made:
-                self._made[id(loop)] = loop, loop.template(values)
-            self._known.append(self._made[id(loop)][1])
+        self._shapes, self._known[:] = shapes, []
+        for shape in shapes:
+            if id(shape) not in self._made:
+                self._made[id(shape)] = shape, shape.template(values)
+            self._known.append(self._made[id(shape)][1])
 
     def _record(
         self,
-        closed: Closed,
+        closed: FinishedRecord,
         raw: bytes,
         n: int,
         values: list[bytes],
@@ -154,15 +166,15 @@ class StreamTrace:
         if not self.follows:
             return ()
         self.follows, self.waits = False, 0
-        said = self._said
+        so_far = self._values_so_far
         for raw, n, step, texts, values in self._path:
-            said.events.append(Event(raw, n))
+            so_far.events.append(Event(raw, n))
             self._varied += _new(step, values, texts)
         self._path.clear()
-        return said.events
+        return so_far.events
 
     def fail(self, error: Exception) -> None:
-        """Forget all traces of the place: a bug was met, which may cost no more."""
+        """Drop all traces of the tree: a bug occurred, which may cost no more."""
         logger.error("%s: its traces are forgotten", self._label, exc_info=error)
         assert self._place is not None
         self._place.forget()
@@ -174,19 +186,19 @@ class StreamTrace:
         """Record no more: what becomes of the next event depends on more than a trace."""
         self._node = None
         self.follows = False
-        self._said = Said([], {}, [])
+        self._values_so_far = StreamValues([], {}, [])
         self._path.clear()
         self._varied.clear()
 
     def record(self, event: Event, result: Result) -> None:
-        """Record what became of an event on the long way, if it `records`. Never raises."""
+        """Record what became of an event on the slow path, if it `records`. Never raises."""
         node, place, then = self._node, self._place, None
         assert node is not None
         assert place is not None
-        if place.learns and len(self._said.events) < STEPS:
+        if place.learns and len(self._values_so_far.events) < STEPS:
             try:
-                step, values, texts = step_of(event, result, self._said)
-                new = values[len(self._said.values) :]
+                step, values, texts = step_of(event, result, self._values_so_far)
+                new = values[len(self._values_so_far.values) :]
                 varied = (*self._varied, *_new(step, new, texts))
                 then = place.go(node, step, varied)
             except ValueError:
@@ -196,7 +208,7 @@ class StreamTrace:
         if then is None:
             self.stop()
         else:
-            self._said.tokens = result.tokens
+            self._values_so_far.tokens = result.tokens
             self._go(then, step, event, values, texts)
 
     def _go(
@@ -208,14 +220,14 @@ class StreamTrace:
         texts: list[bytes],
     ) -> None:
         """Be at *node*, behind *event*."""
-        said = self._said
+        so_far = self._values_so_far
         self._node = node
-        self._varied += _new(step, values[len(said.values) :], texts)
-        said.values = values
+        self._varied += _new(step, values[len(so_far.values) :], texts)
+        so_far.values = values
         for text, key in zip(texts, step.keys, strict=True):
             if key is not None:
-                said.last[key] = text
-        said.events.append(event)
+                so_far.last[key] = text
+        so_far.events.append(event)
 
     def end(self, *, is_silent: bool) -> None:
         """Record an end at which nothing was sent any more, if *is_silent*."""

@@ -2,9 +2,9 @@
 
 Most events of a stream differ in one text alone, and what becomes of them does not
 depend on it. A template is what such an event looks like around its texts, as received
-and as sent. It holds as long as the stream is settled: the long way of an event has
+and as sent. It holds as long as the stream is settled: the slow path of an event has
 been seen to change nothing that decides on the next one. An event that fits
-would go the same way, so it is not read at all. Whatever fits nothing goes the long way,
+would go the same way, so it is not read at all. Whatever fits nothing takes the slow path,
 and if that changes anything, all templates are forgotten.
 
 An optimisation and no more: without it every byte is sent the same.
@@ -37,8 +37,8 @@ class Template:
         head: The bytes before the first text.
         between: The bytes between the texts.
         tail: The bytes behind the last text, to the event's end.
-        same: For each text the number of the first one that is its equal.
-        out: What is sent: bytes, and the numbers of texts; nothing if that is what was received.
+        same: For each text, the index of the first equal text.
+        out: What is sent: bytes, and indexes of texts; empty if the event is sent unchanged.
         fixes: Names of the fixes that change it.
         calls: (choice, tool call, number of the text) of arguments.
         counts: The numbers of the texts that are counts.
@@ -132,7 +132,7 @@ class Template:
             texts.append(raw[at:end])
             at = end + len(part)
         texts.append(raw[at : -len(self.tail)])
-        if at > len(raw) - len(self.tail) or sameness(texts) != self.same:
+        if at > len(raw) - len(self.tail) or first_equal_index(texts) != self.same:
             return []
         for number, text in enumerate(texts):
             if not (_IS_COUNT if number in self.counts else _IS_TEXT)(text):
@@ -159,6 +159,6 @@ def respelled(text: bytes) -> bytes:
     return dumps(read(text))[1:-1]
 
 
-def sameness(texts: Sequence[object]) -> tuple[int, ...]:
-    """Return for each text the number of the first one that is its equal."""
+def first_equal_index(texts: Sequence[object]) -> tuple[int, ...]:
+    """Return, for each text, the index of the first equal text."""
     return tuple(map(texts.index, texts))

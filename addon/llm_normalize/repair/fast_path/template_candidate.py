@@ -17,7 +17,7 @@ from ...chat.chunks.chunk import (
 )
 from ...wire.json_text import Json, loads
 from ..outcome import EventRecord
-from .template import COUNT, TEXT, Template, is_unicode, read, sameness
+from .template import COUNT, TEXT, Template, first_equal_index, is_unicode, read
 
 # Words that fixes only ask for their presence; `free_values` says where they may stand.
 _DELTA_KEYS = ("content", "reasoning_content", "reasoning")
@@ -31,7 +31,7 @@ HOLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What one event that went the long way teaches: its template, and its texts."""
+    """What one event processed on the slow path teaches: its template, and its texts."""
 
     template: Template
     texts: list[bytes]
@@ -41,7 +41,7 @@ class Candidate:
     def is_proved_by(self, record: EventRecord, watched: set[str]) -> bool:
         """Tell whether the template knows what became of another event, with other words.
 
-        It would teach the same then, by a longer way.
+        It would teach the same then, but on the slow path.
         """
         template, raw = self.template, record.before or b""
         if record.moved or template.fixes != tuple(record.fixes):
@@ -54,7 +54,7 @@ class Candidate:
 
 
 def learn(record: EventRecord) -> Candidate | None:
-    """Return what an event that went the long way teaches, if anything.
+    """Return what an event processed on the slow path teaches, if anything.
 
     Its words may have decided: that is seen when another event proves it.
     """
@@ -67,9 +67,11 @@ def learn(record: EventRecord) -> Candidate | None:
     ):
         return None
     parts, texts, values = _parted(raw)
-    same = sameness(texts)
+    same = first_equal_index(texts)
     free = free_values(raw)
-    if not are_same(values, [value for _, value in free]) or same != sameness(values):
+    if not are_same(values, [value for _, value in free]) or same != first_equal_index(
+        values
+    ):
         return None  # one stands where its words may count
     after = record.after[0]
     is_changed = record.fixes or after != raw

@@ -1,28 +1,25 @@
-"""What the streams of one place have in common: their events, step by step.
+"""Traces: the events that streams with the same trace key have in common, step by step.
 
-Streams of one provider begin and end alike. What one of them has learned on the long way
-is a *trace*: a step for each event, with what was sent for it. A stream that begins like
-two before it follows their trace, and none of its events is read. The words are those of
-tracing compilers: a *guard* tells whether an event is that of a step, and where none
-fits, the stream takes a *side exit* (`stream_trace.py`).
+Streams of one provider begin and end alike. A *trace* is what a stream learns on the slow
+path: one step per event, with the output for it. A stream that begins like two streams
+before it follows their trace, and none of its events is parsed. The terms are those of
+tracing compilers: a *guard* tells whether an event matches a step. If no guard matches, the
+stream takes a *side exit* (`stream_trace.py`).
 
-Of what an event says only these may vary: texts and counts, as in a template, and the
-values that a stream has for itself, its id and the time of its creation. All else
-is compared byte by byte.
+Only these parts of an event may vary: texts and counts, as in a template, and the stream's
+own values: its id and its creation time. All other bytes are compared.
 
-Why no stream can spoil another's: what becomes of a stream depends on its bytes, and on
-what is part of the key of a place. A step says what became of such bytes, so it is as
-true for any other stream of that place. It counts once two streams have gone the long
-way to it, with the same result, though every text and value was another in each, and once
-no fix reads their words (`Fix.watched`; of texts that may grow, those that do not begin
-with the last one). Whatever is sent that is not in the event itself, or a value of
-the stream, makes no step: figures that were held back, ids that were made up. Nor does
-what a fix makes up (`Fix.makes_up`): a time or a sum may stand in an event by chance.
-A stream whose own values stand where others have something else follows no such step,
-and one whose fixes read any text (`Fix.reads_texts`) shares nothing.
+Why sharing is safe: the output depends only on the stream's bytes and on the trace key. A
+step is used after two streams produced the same result with different texts and values. It
+is used only if no fix reads those texts (`Fix.watched`; of texts that may grow, only those
+that do not begin with the previous one). Output that is neither in the event nor a value of
+the stream cannot form a step: usage that was held back, for example, or an invented id. Nor
+can output that a fix invents (`Fix.makes_up`): a time or a sum may be in an event by chance.
+A stream does not follow a step if one of its own values equals bytes that differ in other
+streams. A stream with a fix that reads any text (`Fix.reads_texts`) shares nothing.
 
-A place is forgotten when it was used least recently, when it has too many steps, and when
-a bug is met in it; it learns no more where its streams never agree.
+Traces are evicted least recently used first. They are also dropped when they grow too large
+or when a bug occurs. Learning stops if streams never agree.
 """
 
 import itertools
@@ -31,19 +28,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from .template import COUNT, TEXT, Template, is_unicode, read, sameness
+from .template import COUNT, TEXT, Template, first_equal_index, is_unicode, read
 from .template_candidate import HOLE
 
 PLACES = 64
 STEPS = 24
 """Steps of a trace from its beginning: what is longer has not settled."""
 NODES = 256
-"""Steps of a place, seen once or twice."""
+"""Steps of a tree, seen once or twice."""
 _GUARDS = 8
 """Steps from one node: a stream that fits none of so many is another's."""
 _TRIES = 160
-"""Steps that the streams of a place record although none was seen twice since."""
-LONGEST = 2048
+"""Steps that the streams of a tree record although none was seen twice since."""
+MAX_EVENT_BYTES = 2048
 """Bytes of an event: a trace of them is shorter than what may wait (`extra_fields.MAX_EXTRA_BYTES`)."""
 
 TEXT_KIND, COUNT_KIND = -1, -2
@@ -80,8 +77,8 @@ def fill(parts: Parts, values: Sequence[bytes], texts: Sequence[bytes]) -> bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """A template that holds at a node, of any stream."""
+class TemplateShape:
+    """A template without a stream's own values."""
 
     head: Parts
     between: tuple[Parts, ...]
@@ -92,7 +89,7 @@ class Loop:
     counts: tuple[int, ...]
 
     @classmethod
-    def of(cls, template: Template, values: Sequence[bytes]) -> "Loop":
+    def of(cls, template: Template, values: Sequence[bytes]) -> "TemplateShape":
         """Return *template*, of a stream with these *values*; ValueError for others."""
         return cls(
             _valued(template.head, values),
@@ -136,8 +133,8 @@ def _valued(data: bytes, values: Sequence[bytes]) -> Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
-    """A record that is complete with a step.
+class FinishedRecord:
+    """A record completed by this step.
 
     Attributes:
         back: How many steps ago its event was received; None if it was added.
@@ -162,7 +159,7 @@ class Step:
         received: The bytes around what varies.
         kinds: What that is: the number of a value of the stream, a text, a count.
         names: The kind of each value of the stream.
-        same: For each text or count the number of the first one that is its equal.
+        same: For each text or count, the index of the first equal one.
         keys: (choice, key) of each text; None of a count.
         sent: What is sent; None if that is what was received.
         is_anew: Whether its texts are spelled anew there.
@@ -171,7 +168,7 @@ class Step:
         waits: Whether something waits after it.
         tokens: The numbers of the counts that are the stream's figures; None if it
             has none.
-        loops: What settled events look like after it.
+        shapes: The templates that hold after it, without a stream's own values.
     """
 
     received: tuple[bytes, ...]
@@ -181,11 +178,11 @@ class Step:
     keys: tuple[tuple[int, str] | None, ...]
     sent: Parts | None
     is_anew: bool
-    closed: tuple[Closed, ...]
+    closed: tuple[FinishedRecord, ...]
     verbatim: bool
     waits: bool
     tokens: tuple[int | None, int | None] | None
-    loops: tuple[Loop, ...]
+    shapes: tuple[TemplateShape, ...]
 
     @property
     def guard(self) -> Hashable:
@@ -199,13 +196,15 @@ class Edge:
     Args:
         step: The step.
         node: Where it leads.
-        loops: Those of the step; of equal ones always the same object.
+        shapes: Those of the step; of equal ones always the same object.
     """
 
-    def __init__(self, step: Step, node: "Node", loops: tuple[Loop, ...]) -> None:
+    def __init__(
+        self, step: Step, node: "Node", shapes: tuple[TemplateShape, ...]
+    ) -> None:
         self.step = step
         self.node = node
-        self.loops = loops
+        self.shapes = shapes
         self.changed = [each for each in step.closed if each.fixes]
         """Its records but those of which nothing was changed."""
         names = iter(step.names)
@@ -220,13 +219,13 @@ class Edge:
     def fit(
         self, raw: bytes, values: list[bytes]
     ) -> tuple[list[bytes], list[bytes]] | None:
-        """Return the values of the stream and the texts, if *raw* is its event.
+        """Return the stream's values and the event's texts if *raw* matches the step.
 
         Args:
             raw: The event.
             values: The values of the stream so far.
         """
-        if len(raw) > LONGEST or not raw.startswith(self._head):
+        if len(raw) > MAX_EVENT_BYTES or not raw.startswith(self._head):
             return None
         at, texts = len(self._head), list[bytes]()
         for kind, match, part in self._parts:
@@ -260,7 +259,7 @@ class Edge:
         if len(texts) < 2:  # noqa: PLR2004 - there is nothing to be compared
             return True
         keyed = zip(texts, self.step.keys, strict=True)
-        is_same = sameness(texts) == self.step.same
+        is_same = first_equal_index(texts) == self.step.same
         return is_same and not overlap({text for text, key in keyed if key is not None})
 
 
@@ -281,7 +280,7 @@ def begins_with(text: bytes, last: bytes) -> bool:
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """Where the streams of a place are after the same steps.
+    """Where the streams of a tree are after the same steps.
 
     Attributes:
         edges: The steps that two have gone from here.
@@ -296,11 +295,11 @@ class Node:
     ends: int = 0
 
 
-class Place:
-    """The traces of one place.
+class TraceTree:
+    """The traces of all streams with one trace key.
 
     Args:
-        forget: Forgets it.
+        forget: Drops this tree.
     """
 
     def __init__(self, forget: Callable[[], None] = lambda: None) -> None:
@@ -308,20 +307,20 @@ class Place:
         self.forget = forget
         self._nodes = 0
         self._tries = 0
-        self._loops: dict[tuple[Loop, ...], tuple[Loop, ...]] = {}
+        self._shapes: dict[tuple[TemplateShape, ...], tuple[TemplateShape, ...]] = {}
 
     @property
     def learns(self) -> bool:
-        """Whether a stream that goes the long way is worth recording."""
+        """Whether a stream on the slow path is worth recording."""
         return self._tries < _TRIES
 
-    def go(self, node: Node, step: Step, said: tuple[bytes, ...]) -> Node | None:
+    def go(self, node: Node, step: Step, varied: tuple[bytes, ...]) -> Node | None:
         """Return where *step* leads from *node*; None if it leads nowhere.
 
         Args:
             node: Where the stream is.
-            step: What it has gone the long way.
-            said: All that varied in it so far.
+            step: The step that its event took on the slow path.
+            varied: All that varied in it so far.
         """
         self._tries += 1
         if step.guard in node.unsure or any(
@@ -338,18 +337,18 @@ class Place:
                 if len(node.unsure) > _GUARDS:
                     self.forget()
                 return None
-            return self._add(node, step, said)
+            return self._add(node, step, varied)
         then, before = found
-        if any(map(bytes.__eq__, before, said)):
-            node.tried[step] = then, said  # the next one may differ from this one
+        if any(map(bytes.__eq__, before, varied)):
+            node.tried[step] = then, varied  # the next one may differ from this one
             return then
         del node.tried[step]
-        loops = self._loops.setdefault(step.loops, step.loops)
-        node.edges = [Edge(step, then, loops), *node.edges][:_GUARDS]
+        shapes = self._shapes.setdefault(step.shapes, step.shapes)
+        node.edges = [Edge(step, then, shapes), *node.edges][:_GUARDS]
         self._tries = 0
         return then
 
-    def _add(self, node: Node, step: Step, said: tuple[bytes, ...]) -> Node | None:
+    def _add(self, node: Node, step: Step, varied: tuple[bytes, ...]) -> Node | None:
         self._nodes += 1
         if self._nodes > NODES:
             self.forget()
@@ -357,21 +356,21 @@ class Place:
         if len(node.tried) >= _GUARDS:
             del node.tried[next(iter(node.tried))]
         then = Node()
-        node.tried[step] = then, said
+        node.tried[step] = then, varied
         return then
 
 
 class Traces:
-    """The places of all streams; the one used longest ago is forgotten first."""
+    """The trace trees of all streams, evicted least recently used first."""
 
     def __init__(self) -> None:
-        self._places: OrderedDict[Hashable, Place] = OrderedDict()
+        self._places: OrderedDict[Hashable, TraceTree] = OrderedDict()
 
-    def at(self, key: Hashable) -> Place:
-        """Return the place that *key* names: all that decides but a stream's bytes."""
+    def at(self, key: Hashable) -> TraceTree:
+        """Return the tree of *key*: what decides the output besides a stream's bytes."""
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = Place(lambda: self._forget(key))
+            place = self._places[key] = TraceTree(lambda: self._forget(key))
             if len(self._places) > PLACES:
                 self._places.popitem(last=False)
         else:

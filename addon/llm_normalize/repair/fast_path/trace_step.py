@@ -1,4 +1,4 @@
-"""What one event on the long way tells of others: a step, as the trace of a place has it."""
+"""Builds a trace step from one event processed on the slow path."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from ...chat.chunks.chunk import Tokens, calls, choices, deltas, index_of
 from ...wire.sse import Event
 from ..outcome import EventRecord
-from .template import Template, read, sameness
+from .template import Template, first_equal_index, read
 from .template_candidate import are_same, chunk_in, free_values
 from .trace import (
     COUNT_KIND,
-    LONGEST,
+    MAX_EVENT_BYTES,
     TEXT_KIND,
-    Closed,
-    Loop,
+    FinishedRecord,
     Parts,
     Step,
+    TemplateShape,
     begins_with,
     holes,
     overlap,
@@ -26,7 +26,7 @@ _FREE = ("text", "count")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of an event on the long way.
+    """What became of an event on the slow path.
 
     Attributes:
         sent: What was sent for it.
@@ -46,8 +46,8 @@ class Result:
 
 
 @dataclass(slots=True)
-class Said:
-    """What varies in the events of one stream.
+class StreamValues:
+    """The values of one stream so far.
 
     Attributes:
         values: What only this stream has: its id, and the like.
@@ -78,23 +78,23 @@ class Said:
 
 
 def step_of(
-    event: Event, result: Result, said: Said
+    event: Event, result: Result, so_far: StreamValues
 ) -> tuple[Step, list[bytes], list[bytes]]:
     """Return the step of an event, the stream's values, and what varies in it beside.
 
     Args:
         event: The event.
         result: What became of it.
-        said: What the stream has said before.
+        so_far: The values of the stream before the event.
 
     Raises:
         ValueError: What became of it depends on more than a step tells.
     """
-    if len(event.raw) > LONGEST:
+    if len(event.raw) > MAX_EVENT_BYTES:
         raise ValueError("it is too long")
     received, found = holes(event.raw)
     index = _choice_in(event.raw)
-    values, texts = list(said.values), list[bytes]()
+    values, texts = list(so_far.values), list[bytes]()
     kinds, names, keys = list[int](), list[str](), list[tuple[int, str] | None]()
     for kind, key, value in found:
         if kind in _FREE:
@@ -107,23 +107,23 @@ def step_of(
         kinds.append(values.index(value))
         names.append(kind)
     _require_free(event.raw, keys, texts, is_same=result.sent == event.raw)
-    if said.grows(keys, texts):
+    if so_far.grows(keys, texts):
         raise ValueError("its words decide")
     step = Step(
         tuple(received),
         tuple(kinds),
         tuple(names),
-        sameness(texts),
+        first_equal_index(texts),
         tuple(keys),
         None if result.sent == event.raw else _parts(result.sent, values, texts),
         event.raw not in result.sent,
         tuple(
-            _closed(each, event, said.events, values, texts) for each in result.closed
+            _closed(each, event, so_far.events, values, texts) for each in result.closed
         ),
         result.verbatim,
         result.waits,
-        _tokens(result.tokens, said.tokens, keys, texts),
-        tuple(Loop.of(each, values) for each in result.known),
+        _tokens(result.tokens, so_far.tokens, keys, texts),
+        tuple(TemplateShape.of(each, values) for each in result.known),
     )
     return step, values, texts
 
@@ -150,7 +150,9 @@ def _require_free(
         for key, text in zip(keys, texts, strict=True)
     ]
     free = [value for _, value in free_values(raw)]
-    if not are_same(read_texts, free) or sameness(read_texts) != sameness(texts):
+    if not are_same(read_texts, free) or first_equal_index(
+        read_texts
+    ) != first_equal_index(texts):
         raise ValueError("one stands where its words may count")
     if not is_same and any(b"\\" in each for each in texts):
         raise ValueError("one is spelled anew")
@@ -176,16 +178,16 @@ def _closed(
     events: Sequence[Event],
     values: Sequence[bytes],
     texts: Sequence[bytes],
-) -> Closed:
+) -> FinishedRecord:
     back = None
     if record.before is not None:
         received = [(each.n, each.raw) for each in (event, *reversed(events))]
         back = received.index((record.n, record.before))
         if back and any(kind in _FREE for kind, _, _ in holes(record.before)[1]):
-            raise ValueError("what waited said more than this event does")
+            raise ValueError("the held event has values that this one lacks")
     after = tuple(_parts(each, values, texts) for each in record.after)
     fixes = tuple(record.fixes)
-    return Closed(back, record.n - event.n, after, fixes, record.moved)
+    return FinishedRecord(back, record.n - event.n, after, fixes, record.moved)
 
 
 def _tokens(

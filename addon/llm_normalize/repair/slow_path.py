@@ -1,4 +1,4 @@
-"""The long way of an event: it is read, repaired, and sent as the stream's end allows."""
+"""The slow path of an event: it is parsed, repaired, and sent as the stream's end allows."""
 
 import re
 from collections import Counter
@@ -25,8 +25,8 @@ _FEW = 10_000  # bytes of an event whose values are not counted
 _COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
 
 
-class LongWay:
-    """How the events of one stream are read and repaired.
+class SlowPath:
+    """Parses and repairs the events of one stream.
 
     Args:
         asked: What the request asked.
@@ -120,7 +120,7 @@ class LongWay:
         """Send what the fixes make of *event*, which no client can read, if anything."""
         if self._seen.is_value or not outcome.is_unreadable:
             return False  # without a field name clients skip it
-        self._parser.spare -= EVENT
+        self._parser.budget_left -= EVENT
         made = self._chain.unread(record, event)
         if made is not None and payloads.may_tell_failure(event.raw):
             self.ending.state.doubtful = True  # no success is made up after it
@@ -141,7 +141,7 @@ class LongWay:
         if event.names_error:
             self.ending.unknown_event()  # whatever it says: no success is made up after it
         framed = self._chain.frame(record, event)
-        self._parser.spare -= (len(framed) - 1) * EVENT
+        self._parser.budget_left -= (len(framed) - 1) * EVENT
         if len(framed) <= _PARTS:
             return framed
         record.fixes.clear()
@@ -194,7 +194,7 @@ class LongWay:
         """Return the value in *payload*, unless it costs too much or is none."""
         if len(payload) > _FEW:
             cost = payloads.cost(payload)
-            self._parser.spare -= cost
+            self._parser.budget_left -= cost
             if cost > MARKS // 2:
                 return None, Outcome.TOO_MANY
         if self._decoded is not None and self._decoded[0] == payload:
@@ -204,7 +204,7 @@ class LongWay:
             self._decoded = payload, value, outcome
         if outcome is Outcome.UNDERSTOOD:
             parts = payloads.parts(value)
-            self._parser.spare -= parts * EVENT // 2
+            self._parser.budget_left -= parts * EVENT // 2
             if parts > payloads.CALL * _PARTS:
                 outcome = Outcome.TOO_MANY
         return value, outcome
