@@ -19,6 +19,7 @@ from llm_normalize.commands import EVERY
 from llm_normalize.exchange.answer import running_answer
 from llm_normalize.exchange.stream import stream_clock
 from llm_normalize.fixes import FIXES
+from llm_normalize.pause_limiter import EACH
 from llm_normalize.records import pairs_logs
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, wire
@@ -671,9 +672,10 @@ def test_what_is_loaded_at_the_start_is_frozen_and_at_a_reload_nothing(
 def test_exchanges_and_connections_that_end_are_counted(proxy: Proxy) -> None:
     made = chat_flow()
     proxy.stream(made, GOOD)
-    assert proxy.addon._pauses._ended == 1
+    bodies = len(made.request.raw_content or b"")
+    assert proxy.addon._pauses._unused == EACH + bodies
     proxy.addon.client_disconnected(made.client_conn)
-    assert proxy.addon._pauses._ended == 2
+    assert proxy.addon._pauses._unused == 2 * EACH + bodies
 
 
 @pytest.mark.parametrize("shown", [True, False])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from llm_normalize import pause_limiter
-from llm_normalize.pause_limiter import PauseLimiter
+from llm_normalize.pause_limiter import EACH, PauseLimiter
 
 
 class Circle:
@@ -38,7 +38,7 @@ def test_what_a_collection_has_left_over_the_next_one_skips(
 def test_what_is_no_longer_used_is_freed_once_enough_has_ended(
     pauses: PauseLimiter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pause_limiter, "ENDED", 2)
+    monkeypatch.setattr(pause_limiter, "MAX_UNUSED", 3 * EACH)
     pauses.begin(is_reloaded=True)
     made, later = Circle(), Circle()
     gone, there = weakref.ref(made), weakref.ref(later)
@@ -47,7 +47,7 @@ def test_what_is_no_longer_used_is_freed_once_enough_has_ended(
     pauses.ended()
     gc.collect()
     assert gone() is not None
-    pauses.ended()
+    pauses.ended(size=EACH)  # bodies count
     gc.collect()
     assert gone() is None
     assert there() is later

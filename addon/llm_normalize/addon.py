@@ -130,6 +130,8 @@ class Normalize:
     def running(self) -> None:
         """Warn if somebody else may use the proxy or its keys."""
         self._pauses.begin(is_reloaded=self._is_reloaded)
+        # Deferred options are set before mitmproxy knows whom to tell.
+        self._repairs, self._settings_of = ctx.options.normalize_mode == "repair", {}
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
         guarded = bool(self._routing.gate or ctx.options.proxyauth)
         has_keys = bool(self._routing.keys.keys)
@@ -365,7 +367,7 @@ class Normalize:
         """Close an exchange, once."""
         if self._exchanges.close(exchange):
             self._routing.end(exchange)
-            self._pauses.ended()
+            self._pauses.ended(_size_of(exchange.flow))
 
     def _refresh(self, flow: http.HTTPFlow) -> None:
         """Let *flow* show all that has been sent so far, if its answer streams."""
@@ -419,6 +421,12 @@ class Normalize:
             except Exception:  # no log, but no answer goes unrepaired for it
                 logger.exception("normalize: there is no pairs log")
         return self.logs.current
+
+
+def _size_of(flow: http.HTTPFlow) -> int:
+    """Return how many bytes the bodies of *flow* hold."""
+    bodies = [each.raw_content for each in (flow.request, flow.response) if each]
+    return sum(map(len, filter(None, bodies)))
 
 
 def _table(rows: Iterable[Sequence[str]]) -> types.Data:

@@ -415,6 +415,39 @@ def test_nothing_more_is_read_until_others_had_their_turn(
     assert later == ["read on", "others"]  # of a mitmproxy that has no such lock
 
 
+def test_who_waits_already_reads_on_before_the_turn_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done, at_end = list[str](), list[Callable[[], None]]()
+
+    async def read(lock: asyncio.Lock, name: str) -> None:
+        async with lock:
+            done.append(name)
+
+    async def play() -> None:
+        lock = asyncio.Lock()
+        handler = SimpleNamespace(_drain_lock=lock)
+        monkeypatch.setattr(
+            "llm_normalize.exchange.stream.client_stream.handler_of", lambda _: handler
+        )
+        await lock.acquire()
+        first = asyncio.create_task(read(lock, "waits already"))
+        await asyncio.sleep(0)
+        lock.release()  # nobody has it, but one is about to get it
+        slow_down(chat_flow().client_conn, at_end.append)
+        assert at_end == []
+        await first
+        later = asyncio.create_task(read(lock, "comes later"))
+        await asyncio.sleep(0.01)
+        assert done == ["waits already"]
+        (act,) = at_end
+        act()
+        await later
+
+    asyncio.run(play())
+    assert done == ["waits already", "comes later"]
+
+
 # -- what is received --------------------------------------------------------------
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ProxyMode
@@ -131,10 +133,18 @@ def test_hosts_are_searched_once_unless_the_request_is_sent_elsewhere(
     exchange = opened.begin(made)
     assert [opened.of(made).is_selected for _ in range(3)] == [True] * 3
     assert len(searched) == 1
+    counts: Any = object()
+    exchange.settings = counts
+    made.request.headers["x-other"] = "1"
+    assert opened.of(made).settings is counts
     made.request.host = made.request.headers["host"] = "other.test"  # another addon
     assert not opened.of(made).is_selected
+    assert exchange.settings is None
     exchange.route = Routed.send(made.request, Target.parse("https://there.test"))
     assert opened.of(made).is_selected
+    exchange.settings = counts
+    made.request.host = "third.test"
+    assert opened.of(made).settings is None
     assert len(searched) == 2
 
 

@@ -577,6 +577,17 @@ def test_leaving_a_trace_costs_nothing_of_what_is_looked_at() -> None:
     assert left == [{}, {}]
 
 
+@pytest.mark.parametrize("fixes", [ON, ()])
+def test_every_stream_has_a_record_of_when_it_began(fixes: Any) -> None:
+    place = TraceTree()
+    for k in range(4):
+        play = Play(place, fixes=fixes)
+        for read in (wire([chunk({}, finish="stop", **own(k))]), DONE, b""):
+            play.read(read)
+        assert play.records
+    assert play.long == 0
+
+
 def test_templates_that_hold_on_are_the_same_ones() -> None:
     place = TraceTree()
     for k in (1, 2, 3):

@@ -85,6 +85,7 @@ class Growth:
 
     def come_from(self, place: Hashable) -> None:
         """Know where the answer comes from, before any of it is read."""
+        assert self is not NO_GROWTH, "all answers would share the place"
         self.place, self.known = place, self._proved.kinds(place)
 
     def add(self, kind: str) -> None:

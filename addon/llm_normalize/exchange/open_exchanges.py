@@ -60,12 +60,14 @@ class OpenExchanges:
         exchange, head, place = found
         request = flow.request
         now = _head(request)
-        if now != head and exchange.route is None:
-            if place != _place(request):
+        if now != head:
+            here = _place(request)
+            if place != here:
                 exchange.settings = None
+            if place != here and exchange.route is None:
                 self._add(exchange)
             else:
-                self._open[flow] = exchange, now, place
+                self._open[flow] = exchange, now, here
         return exchange
 
     def get(self, flow: http.HTTPFlow) -> Exchange | None:

@@ -60,16 +60,23 @@ class Ticker:
         calls = self._calls
         now = loop.time()
         # The first call stays until it returns: calls added meanwhile set no timer.
-        while calls and (calls[0].act is None or calls[0].due <= now):
-            act = calls[0].act
-            try:
-                if act is not None:
-                    act()
-            except Exception:  # the other calls must still be made
-                logger.exception("normalize: what is due by the clock has failed")
-            calls.popleft()
-        if calls:
-            loop.call_at(calls[0].due, self._ring, loop)
+        try:
+            while calls and (calls[0].act is None or calls[0].due <= now):
+                _make(calls[0])
+                calls.popleft()
+        finally:  # whatever ends this one, the other calls must still be made
+            if calls:
+                loop.call_at(calls[0].due, self._ring, loop)
+
+
+def _make(call: Call) -> None:
+    """Make a call, once."""
+    act, call.act = call.act, None
+    try:
+        if act is not None:
+            act()
+    except Exception:  # the other calls must still be made
+        logger.exception("normalize: a call on a timer failed")
 
 
 @functools.lru_cache(maxsize=16)

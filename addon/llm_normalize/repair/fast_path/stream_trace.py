@@ -61,6 +61,7 @@ class StreamTrace:
         self._shapes: tuple[TemplateShape, ...] = ()
         # Their templates, with the values so far.
         self._made: dict[int, tuple[TemplateShape, Template]] = {}
+        self._has_closed = False  # a record, while it follows
         self._varied: list[bytes] = []  # so far, once it has left
 
     @property
@@ -112,10 +113,10 @@ class StreamTrace:
         if step.is_anew:
             texts = [respelled(each) if b"\\" in each else each for each in texts]
         sent = raw if step.sent is None else fill(step.sent, values, texts)
-        # Of the first event the time counts, too.
-        closed = step.closed if not path else edge.changed
+        # Of the first one the time counts, too.
+        closed = edge.changed if self._has_closed else step.closed
         records = [self._record(each, raw, n, values, texts) for each in closed]
-        if edge.shapes is not self._shapes or len(values) > known:
+        if edge.shapes != self._shapes or len(values) > known:
             self._know(edge.shapes, values, is_new=len(values) > known)
         self.waits = (self.waits or n + 1) if step.waits else 0
         if step.tokens is not None:
@@ -125,6 +126,7 @@ class StreamTrace:
                 None if completion is None else int(texts[completion]),
             )
         path.append((raw, n, step, read, values[known:]))
+        self._has_closed = self._has_closed or bool(closed)
         so_far.values = values
         for text, key in zip(read, step.keys, strict=True):
             if key is not None:

@@ -307,7 +307,7 @@ class TraceTree:
         self.forget = forget
         self._nodes = 0
         self._tries = 0
-        self._shapes: dict[tuple[TemplateShape, ...], tuple[TemplateShape, ...]] = {}
+        self._shapes: dict[TemplateShape, TemplateShape] = {}
 
     @property
     def learns(self) -> bool:
@@ -343,7 +343,7 @@ class TraceTree:
             node.tried[step] = then, varied  # the next one may differ from this one
             return then
         del node.tried[step]
-        shapes = self._shapes.setdefault(step.shapes, step.shapes)
+        shapes = tuple([self._shapes.setdefault(each, each) for each in step.shapes])
         node.edges = [Edge(step, then, shapes), *node.edges][:_GUARDS]
         self._tries = 0
         return then

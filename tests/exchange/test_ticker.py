@@ -1,0 +1,101 @@
+import asyncio
+import itertools
+
+import pytest
+
+from llm_normalize.exchange.stream.ticker import Call, Ticker
+from proxies import fail, messages
+
+
+def test_calls_are_made_in_order_with_one_timer() -> None:
+    made = list[str]()
+
+    async def play() -> None:
+        ticker, loop = Ticker(0.01), asyncio.get_running_loop()
+        begun = loop.time()
+        for name in "abc":
+            ticker.after(lambda name=name: made.append(f"{name}"))  # type: ignore[misc]
+        ticker.after(lambda: made.append("d")).cancel()
+        assert len(loop._scheduled) == 1  # type: ignore[attr-defined]
+        await asyncio.sleep(0.02)
+        assert loop.time() - begun >= 0.01
+        ticker.after(lambda: made.append("e"))
+        await asyncio.sleep(0.02)
+
+    asyncio.run(play())
+    assert made == ["a", "b", "c", "e"]
+
+
+def test_call_made_meanwhile_has_its_own_time() -> None:
+    made = list[float]()
+
+    async def play() -> None:
+        ticker, loop = Ticker(0.01), asyncio.get_running_loop()
+
+        def again() -> None:
+            made.append(loop.time())
+            if len(made) < 3:
+                ticker.after(again)
+
+        begun = loop.time()
+        ticker.after(again)
+        await asyncio.sleep(0.1)
+        made.insert(0, begun)
+
+    asyncio.run(play())
+    assert len(made) == 4
+    assert all(then - one >= 0.01 for one, then in itertools.pairwise(made))
+
+
+def test_cancelled_call_holds_nothing() -> None:
+    call = Call(0.0, fail)
+    call.cancel()
+    assert call.act is None
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_call_that_fails_costs_no_other(
+    error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    made = list[str]()
+
+    def failing() -> None:
+        raise error
+
+    async def play(ticker: Ticker) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        ticker.after(failing)
+        ticker.after(lambda: made.append("other"))
+        await asyncio.sleep(0.05)
+
+    async def resume(ticker: Ticker) -> None:
+        ticker.after(lambda: made.append("later"))
+        await asyncio.sleep(0.05)
+
+    ticker = Ticker(0.01)
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(play(ticker))
+    try:
+        loop.run_until_complete(task)
+    except KeyboardInterrupt:  # the loop goes on
+        loop.run_until_complete(task)
+    loop.run_until_complete(resume(ticker))
+    loop.close()
+    assert made == ["other", "later"]
+    known = ["normalize: a call on a timer failed"]
+    assert messages(caplog, "ERROR") == (known if error is RuntimeError else [])
+
+
+def test_another_loop_begins_anew() -> None:
+    made, ticker = list[str](), Ticker(0.01)
+
+    async def leave() -> None:
+        ticker.after(lambda: made.append("of a loop that has ended"))
+
+    async def play() -> None:
+        ticker.after(lambda: made.append("mine"))
+        await asyncio.sleep(0.05)
+
+    asyncio.run(leave())
+    asyncio.run(play())
+    assert made == ["mine"]
