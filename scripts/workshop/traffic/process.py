@@ -24,6 +24,8 @@ GLANCE = 0.02
 """Seconds between two looks at a child that starts or ends."""
 AGAIN = 1.0
 """Seconds after which a signal to end is sent once more."""
+QUIET = 0.5
+"""Seconds without a line of its log after which a mitmdump is idle."""
 
 _ALARMS = (
     "Traceback",
@@ -211,17 +213,20 @@ class Mitmdump(mitmdump.Mitmdump, Child):
         self.alarms: list[str] = []
         self.loaded = threading.Event()
         self._goes_on = 0
+        self._heard = time.monotonic()  # when its last line was
 
     async def end(self) -> None:
         """Ask it to end, and end it by force where it does not follow.
 
         A single signal gets lost in a busy one: asyncio hears of it by a pipe, which is
-        full of log lines when thousands of clients leave at once.
+        full of log lines when thousands of clients leave at once. So those are waited for.
         """
         if self._has_control and self.places and self.code is None:
             with contextlib.suppress(ChildError, OSError, FramingError):
                 await self.control(end=True)
             await within(self.patience, lambda: self.code is not None)
+        elif self.code is None:
+            await within(self.patience, lambda: time.monotonic() > self._heard + QUIET)
         deadline = time.monotonic() + self.patience
         while self.process is not None and time.monotonic() < deadline:
             self.process.terminate()
@@ -232,6 +237,7 @@ class Mitmdump(mitmdump.Mitmdump, Child):
     def hear(self, line: str) -> None:
         """Take a line of its log."""
         super().hear(line)
+        self._heard = time.monotonic()
         if any(word in line for word in _ALARMS):
             self._goes_on = _AFTER_AN_ALARM
         if self._goes_on and len(self.alarms) < _ALARMS_KEPT:
