@@ -337,7 +337,7 @@ def test_event_that_is_only_counted_makes_no_step() -> None:
     play = Play()
     play.settle(nim)
     steps = len(play.steps)
-    play.pipeline._patches._count = count
+    play.pipeline._patcher._count = count
     before, after = wire([nim(" a")]), wire([text(" a")])
     assert play.feed(before) == after
     assert counted == [(len(WORDS) + 2, before, after, ("role-null", "field-null"))]
@@ -616,7 +616,7 @@ def test_bug_in_what_was_not_read_costs_the_repair_only(
 ) -> None:
     play = Play()
     play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
-    assert play.pipeline._patches.counted
+    assert play.pipeline._patcher.counted
     monkeypatch.setattr(play.pipeline.slow_path, "event", None)
     said = wire([chunk({}, finish=""), nim(" raw")])
     out = play.feed(said)
