@@ -22,7 +22,7 @@ from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.protocols.messages import Messages
 from llm_normalize.protocols.messages.stream import MessagesAnswer
 from llm_normalize.protocols.responses import Responses
-from llm_normalize.repair.ending.stream_end import Ending
+from llm_normalize.repair.ending.hold_and_release import Ending
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (

@@ -27,7 +27,7 @@ PLACES = {
     "body": ("fixes.delta.content_null", "ContentNull", "body"),
     "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
     "init": ("fixes.shape.choices_empty", "ChoicesEmpty", "__init__"),
-    "ending": ("repair.ending.stream_end", "Ending", "chunk"),
+    "ending": ("repair.ending.hold_and_release", "Ending", "chunk"),
     "step": ("exchange.answer.answer_record", "AnswerRecord", "add_event"),
     "count": ("exchange.answer.answer_record", "AnswerRecord", "count"),
     "close": ("exchange.answer.answer_record", "AnswerRecord", "close"),

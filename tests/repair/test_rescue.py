@@ -19,7 +19,7 @@ from llm_normalize.fixes.delta.content_null import ContentNull
 from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
 from llm_normalize.repair import payload, slow_path
 from llm_normalize.repair.ending.end_state import EndState
-from llm_normalize.repair.ending.stream_end import Ending
+from llm_normalize.repair.ending.hold_and_release import Ending
 from llm_normalize.repair.fast_path import template_candidate
 from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fast_path.patching import EventPatcher

@@ -1,6 +1,5 @@
 from collections.abc import Iterator
 from contextlib import closing
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,128 +15,11 @@ from llm_normalize.routing.own_address import (
     asked_host,
     forget_hosts,
     is_cross_site,
-    is_foreign,
-    is_from_proxy,
     is_here,
-    is_local,
-    is_own_port,
     leads_back,
-    names_proxy,
     remember_hosts,
 )
 from llm_normalize.text.loopback import is_loopback
-
-BASE = "http://127.0.0.1:8080"
-
-
-def flow(
-    host: str = "127.0.0.1",
-    port: int = 8080,
-    here: tuple[Any, ...] = ("127.0.0.1", 8080),
-    there: tuple[Any, ...] = ("127.0.0.1", 50000),
-    headers: dict[str, str] | None = None,
-) -> http.HTTPFlow:
-    made = tflow.tflow()
-    made.request.host, made.request.port = host, port
-    made.client_conn.sockname = here
-    made.client_conn.peername = there
-    for name, value in (headers or {}).items():
-        made.request.headers[name] = value
-    return made
-
-
-def test_port_is_the_one_that_the_client_is_connected_to() -> None:
-    assert is_own_port(flow())
-    assert not is_own_port(flow(port=80))
-
-
-@pytest.mark.parametrize(
-    ("host", "here", "named"),
-    [
-        ("127.0.0.1", "127.0.0.1", True),
-        ("127.8.9.10", "127.0.0.1", True),
-        ("localhost", "127.0.0.1", True),
-        ("LocalHost.", "::1", True),
-        ("::1", "::1", True),
-        ("127.0.0.1", "192.0.2.1", True),
-        ("192.0.2.1", "192.0.2.1", True),
-        ("fd00::1", "fd00::1", True),
-        ("192.0.2.2", "192.0.2.1", False),
-        ("evil.test", "127.0.0.1", False),
-        ("localhost.evil.test", "127.0.0.1", False),
-        ("127.0.0.1.evil.test", "127.0.0.1", False),
-        ("127.1", "127.0.0.1", False),
-        ("0.0.0.0", "127.0.0.1", False),
-        ("2130706433", "127.0.0.1", False),
-        ("::ffff:127.0.0.1", "127.0.0.1", False),
-        ("::1", "127.0.0.1", True),
-        ("", "127.0.0.1", False),
-    ],
-)
-def test_proxy_is_named_by_its_address_alone(host: str, here: str, named: bool) -> None:
-    assert names_proxy(flow(host, here=(here, 8080))) is named
-
-
-@pytest.mark.parametrize(
-    ("there", "headers", "local"),
-    [
-        (("127.0.0.1", 1), {}, True),
-        (("::1", 1, 0, 0), {}, True),
-        (("::ffff:127.0.0.1", 1, 0, 0), {}, True),
-        (("192.0.2.7", 1), {}, False),
-        (("fe80::1%eth0", 1, 0, 2), {}, False),
-        (("nonsense", 1), {}, False),
-        (("127.0.0.1", 1), {"x-forwarded-for": "192.0.2.7"}, False),
-        (("127.0.0.1", 1), {"forwarded": "for=192.0.2.7"}, False),
-        (("127.0.0.1", 1), {"via": "1.1 squid"}, False),
-        (("127.0.0.1", 1), {"X-Real-IP": "192.0.2.7"}, False),
-        (("127.0.0.1", 1), {"X-Forwarded-Host": "a.test"}, False),
-        (("127.0.0.1", 1), {"CF-Connecting-IP": "192.0.2.7"}, False),
-        (("127.0.0.1", 1), {"True-Client-IP": "192.0.2.7"}, False),
-        (("127.0.0.1", 1), {"x-other": "192.0.2.7"}, True),
-    ],
-)
-def test_local_is_who_is_on_this_machine(
-    there: tuple[Any, ...], headers: dict[str, str], local: bool
-) -> None:
-    assert is_local(flow(there=there, headers=headers)) is local
-
-
-@pytest.mark.parametrize(
-    ("headers", "foreign"),
-    [
-        ({}, False),
-        ({"sec-fetch-site": "none", "sec-fetch-mode": "navigate"}, False),
-        ({"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}, False),
-        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, True),
-        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "cors"}, True),
-        (
-            {
-                "sec-fetch-site": "cross-site",
-                "sec-fetch-mode": "navigate",
-                "sec-fetch-dest": "document",
-            },
-            False,
-        ),
-        (
-            {
-                "sec-fetch-site": "cross-site",
-                "sec-fetch-mode": "navigate",
-                "sec-fetch-dest": "iframe",
-            },
-            True,
-        ),
-        ({"origin": BASE}, False),
-        ({"origin": "HTTP://127.0.0.1:8080"}, False),
-        ({"origin": "https://evil.test"}, True),
-        ({"origin": "http://127.0.0.1:3000"}, True),
-        ({"origin": "null"}, True),
-    ],
-)
-def test_pages_of_other_origins_are_foreign(
-    headers: dict[str, str], foreign: bool
-) -> None:
-    assert is_foreign(headers, BASE) is foreign
 
 
 @pytest.fixture
@@ -145,41 +27,6 @@ def server() -> Iterator[Proxyserver]:
     server = Proxyserver()
     with taddons.context(server) as context, closing(context.master.event_loop):
         yield server
-
-
-def test_proxy_knows_its_own_connections(server: Proxyserver) -> None:
-    client = flow(there=("127.0.0.1", 50000)).client_conn
-    assert not is_from_proxy(client)
-    outgoing = tflow.tserver_conn()
-    other = tflow.tserver_conn()
-    other.sockname = None
-    unconnected = tflow.tserver_conn()
-    unconnected.peername = None
-    transports = {
-        tflow.tclient_conn(): None,
-        other: None,
-        unconnected: None,
-        outgoing: None,
-    }
-    handler: Any = SimpleNamespace(transports=transports)
-    server.connections["x"] = handler
-    assert not is_from_proxy(client)
-    outgoing.sockname = ("127.0.0.1", 50000)
-    outgoing.peername = ("127.0.0.1", 8000)
-    assert not is_from_proxy(client)  # the same port, but to somebody else
-    outgoing.peername = ("127.0.0.1", 8080)
-    assert is_from_proxy(client)
-    client.peername = ("127.0.0.1", 50001)
-    assert not is_from_proxy(client)
-
-
-def test_ipv4_within_ipv6_is_the_same_end_of_a_connection(server: Proxyserver) -> None:
-    outgoing: Any = tflow.tserver_conn()
-    outgoing.sockname = ("::ffff:127.0.0.1", 50000, 0, 0)
-    outgoing.peername = ("::ffff:127.0.0.1", 8080, 0, 0)
-    handler: Any = SimpleNamespace(transports={outgoing: None})
-    server.connections["x"] = handler
-    assert is_from_proxy(flow(there=("127.0.0.1", 50000)).client_conn)
 
 
 LOOPBACK = (

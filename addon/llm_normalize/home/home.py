@@ -2,7 +2,8 @@
 
 A client that takes the proxy for a server asks it in origin form, `GET /` with the
 proxy's own address as the Host. mitmproxy would take that for a request to connect to
-itself and answer 502 (mitmproxy/addons/proxyserver.py, `server_connect`).
+itself and answer 502 (mitmproxy/addons/proxyserver.py, `server_connect`). Which Hosts are
+its own: `own_host`.
 """
 
 import logging
@@ -25,16 +26,12 @@ from ..routing.gate import is_asked, is_list, refusal
 from ..routing.hosts import Hosts
 from ..routing.own_address import (
     LOOP,
-    is_foreign,
-    is_from_proxy,
-    is_local,
-    is_own_port,
     leads_to,
-    names_proxy,
 )
 from ..routing.routes import Routes
 from ..text.authority import address
 from . import client_pages, pac, rendering
+from .own_host import is_foreign, is_from_proxy, is_local, is_own_port, names_proxy
 from .probe import HOST, PATTERN, Probe, serves
 from .rendering import Visit
 from .status import REFUSED, Facts, fingerprint, grouped

@@ -1,4 +1,4 @@
-"""The file of a log: one writer, rotated by size, and found where it is looked for.
+"""The file of the before/after log (pairs log): one writer, rotated by size.
 
 Nothing is written where another user has a hand in: through a link, into a pipe, say.
 """

@@ -14,7 +14,7 @@ from ..chat.chunks.chunk import Tokens
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized, encode
-from .ending.stream_end import Ending
+from .ending.hold_and_release import Ending
 from .fast_path.learned_templates import Templates
 from .fast_path.patching import EventPatcher
 from .fast_path.stream_trace import StreamTrace

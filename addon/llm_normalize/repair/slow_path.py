@@ -11,7 +11,7 @@ from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ..wire.json_text import Json
 from ..wire.sse import Event, EventParser
 from . import payload as payloads
-from .ending.stream_end import Ending
+from .ending.hold_and_release import Ending
 from .fix_chain import Chain
 from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
 from .output import Output

@@ -1,13 +1,11 @@
-"""Which requests are to the proxy itself, and who may ask what of it."""
+"""Which hosts are this machine, which connections lead back to the proxy, which Host was named."""
 
 import functools
-import ipaddress
-import re
 import socket
 from collections.abc import Mapping
 from typing import Any
 
-from mitmproxy import connection, ctx, http
+from mitmproxy import ctx, http
 from mitmproxy.net.http import url
 from mitmproxy.proxy import server_hooks
 from mitmproxy.proxy.layer import CommandGenerator
@@ -16,9 +14,6 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 from ..text.loopback import ip_of, is_loopback, name_of
 
-_FORWARDED = re.compile(
-    r"forwarded|via|x-forwarded-.+|x-real-ip|.+-client-ip|.+-connecting-ip"
-)
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""
 LOOP = "This name leads to the proxy itself."
@@ -63,31 +58,7 @@ def _is_own(address: str) -> bool:
     return True
 
 
-# -- requests to the proxy ---------------------------------------------------------
-
-
-def is_own_port(flow: http.HTTPFlow) -> bool:
-    """Tell whether a request is for the port that its client is connected to."""
-    return flow.client_conn.sockname[1] == flow.request.port
-
-
-def names_proxy(flow: http.HTTPFlow) -> bool:
-    """Tell whether the host of a request is the proxy's own address.
-
-    By address or as localhost only: any other name may be made to lead here by a page
-    whose server then is, to the browser, the same one as this (DNS rebinding).
-    """
-    host = flow.request.host.rstrip(".").lower()
-    here = flow.client_conn.sockname[0]
-    return host in ("localhost", here) or _is_plain_loopback(host)
-
-
-def _is_plain_loopback(host: str) -> bool:
-    try:
-        found = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return found.is_loopback and getattr(found, "ipv4_mapped", None) is None
+# -- connections to the proxy ------------------------------------------------------
 
 
 def leads_to(host: str, listens: str) -> bool:
@@ -113,53 +84,6 @@ def leads_back(data: server_hooks.ServerConnectionHookData) -> bool:
         own == port and leads_to(host, listens)
         for listens, own, *_ in proxy.listen_addrs()
     )
-
-
-def is_from_proxy(client: connection.Client) -> bool:
-    """Tell whether it is the proxy itself that is connected as *client*."""
-    ends = _end(client.peername), _end(client.sockname)
-    handlers = ctx.master.addons.get("proxyserver").connections.values()
-    return any(
-        each.sockname is not None
-        and each.peername is not None
-        and (_end(each.sockname), _end(each.peername)) == ends
-        for handler in handlers
-        for each in handler.transports
-        if isinstance(each, connection.Server)
-    )
-
-
-def _end(place: tuple[Any, ...]) -> tuple[str, int]:
-    """Return an end of a connection as both its sides name it."""
-    return str(ip_of(place[0]) or place[0]), place[1]
-
-
-def is_local(flow: http.HTTPFlow) -> bool:
-    """Tell whether a client is on this machine, and nobody asks through it."""
-    names = (name.lower() for name in flow.request.headers)
-    is_direct = not any(map(_FORWARDED.fullmatch, names))
-    return is_direct and is_loopback(flow.client_conn.peername[0])
-
-
-# -- pages of the web --------------------------------------------------------------
-
-
-def is_foreign(headers: Mapping[str, str], base: str) -> bool:
-    """Tell whether a page of another origin asks; its reader may follow a link.
-
-    https://www.w3.org/TR/fetch-metadata/
-
-    Args:
-        headers: The headers of the request.
-        base: The own origin.
-    """
-    if headers.get("origin", base).lower() != base:
-        return True
-    follows = (
-        headers.get("sec-fetch-mode") == "navigate"
-        and headers.get("sec-fetch-dest") == "document"
-    )
-    return is_cross_site(headers) and not follows
 
 
 def is_cross_site(headers: Mapping[str, str]) -> bool:

@@ -1,4 +1,7 @@
-"""A finish reason before the last words of its choice, often on every chunk."""
+"""A finish reason before the last words of its choice, often on every chunk.
+
+This fix only has it held; `repair/ending/hold_and_release.py` decides when it is sent.
+"""
 
 from ...chat.chunks.chunk import choices, index_of
 from ...chat.chunks.chunk_content import choice_has_content
