@@ -137,7 +137,7 @@ def test_connection_to_an_own_port_leads_back(
     ],
 )
 def test_host_is_the_one_that_the_client_named(given: str, host: str) -> None:
-    request = flow().request
+    request = tflow.tflow().request
     request.host_header = given
     assert asked_host(request) == host
 
