@@ -667,12 +667,14 @@ def test_what_is_loaded_at_the_start_is_frozen_and_at_a_reload_nothing(
     addons.add(reloaded)
     reloaded.running()
     assert gc.get_freeze_count() == 0
+    reloaded.done()
 
 
 def test_exchanges_and_connections_that_end_are_counted(proxy: Proxy) -> None:
     made = chat_flow()
     proxy.stream(made, GOOD)
-    bodies = len(made.request.raw_content or b"")
+    both = made.request.raw_content, response_of(made).raw_content
+    bodies = sum(len(each or b"") for each in both)
     assert proxy.addon._pauses._unused == EACH + bodies
     proxy.addon.client_disconnected(made.client_conn)
     assert proxy.addon._pauses._unused == 2 * EACH + bodies

@@ -17,9 +17,12 @@ class Circle:
 
 @pytest.fixture
 def pauses() -> Iterator[PauseLimiter]:
+    others = gc.callbacks[:]
+    gc.callbacks.clear()
     made = PauseLimiter()
     yield made
     made.end()
+    gc.callbacks[:] = others
 
 
 def test_what_a_collection_has_left_over_the_next_one_skips(

@@ -28,7 +28,8 @@ class PauseLimiter:
         """Skip all that is there, unless that has been reloaded: what it replaces must go."""
         if not is_reloaded:
             gc.freeze()
-        gc.callbacks.append(self._collected)
+        if self._collected not in gc.callbacks:
+            gc.callbacks.append(self._collected)
 
     def end(self) -> None:
         """Skip nothing any more."""

@@ -1,3 +1,4 @@
+import functools
 import gzip
 import random
 import zlib
@@ -687,6 +688,57 @@ def test_event_as_the_one_before_is_sent_at_once(say: Callable[[str], bytes]) ->
     received = len(wire([HEAD])) + sum(len(say(each)) for each in words)
     assert (rewriter.bytes_in, rewriter.bytes_out) == (received, len(b"".join(out)))
     assert rewriter.pipeline.events == len(words) + 1
+
+
+@pytest.mark.parametrize("say", [_said, _spaced])
+def test_text_that_is_spelled_unusually_is_sent_at_once_too(
+    say: Callable[[str], bytes],
+) -> None:
+    client = Watched(stores=False)
+    words = [*"abcdefgh", "na\u00efve", '"tea"', "back\\slash", "i", "two\n", "j"]
+    out = client.play([wire([HEAD]), *map(say, words)])
+    assert out == [wire([HEAD]), *map(_said, words)]
+    assert client.rewriter._events >= 6
+    received = len(wire([HEAD])) + sum(len(say(each)) for each in words)
+    sizes = client.rewriter.bytes_in, client.rewriter.bytes_out
+    assert sizes == (received, len(b"".join(out)))
+    assert client.rewriter.pipeline.events == len(words) + 1
+    assert client.rewriter.bytes_out == len(b"".join(out))
+
+
+def test_bug_in_a_template_that_is_expected_costs_no_byte(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = Watched(stores=False)
+    client.play([wire([HEAD]), *map(_said, "abcdefgh")])
+    monkeypatch.setattr(Template, "patch", lambda *_: 1 // 0)
+    assert client.play([_said("\n"), _said("i")]) == [_said("\n"), _said("i")]
+
+
+def test_turn_ends_for_all_who_wait_for_that() -> None:
+    later, ended = list[Callable[[], None]](), list[str]()
+    turn = Turn(later.append)
+    for name in "ab":
+        turn.at_end(functools.partial(ended.append, name))
+    assert len(later) == 1
+    later.pop()()
+    assert ended == []
+    later.pop()()
+    assert (ended, turn.number) == (["a", "b"], 1)
+    assert turn.begin() == 1
+    later.pop()()
+    later.pop()()
+    assert (ended, turn.number) == (["a", "b"], 2)
+
+
+def test_unslowed_stream_has_two_reads_looked_at_in_its_first_turn() -> None:
+    client = Watched(stores=False)
+    client.rewriter.turn = Turn(lambda _: None, most=0)
+    client.rewriter.begin_unslowed()
+    many = [_said(f"w{at}", **{f"k{at}": at}) for at in range(700)]
+    out = client.play([b"".join(many[:350]), b"".join(many[350:])])
+    assert b"".join(out).count(b"data: ") == 700
+    assert client.rewriter.pipeline.raw_events == {}
 
 
 def test_bug_behind_what_was_expected_costs_no_byte(

@@ -602,6 +602,19 @@ def test_templates_that_hold_on_are_the_same_ones() -> None:
     assert set(known[-3]) & set(known[-1])
 
 
+def test_template_stays_the_same_where_another_one_joins_it() -> None:
+    place = TraceTree()
+    for k in (1, 2, 3):
+        kinds = ["content"] * 3 + ["reasoning_content"] * 3 + ["content"] * 3
+        deltas = [{kind: f"w{k}{at}"} for at, kind in enumerate(kinds)]
+        play, known = Play(place), []
+        for delta in deltas:
+            play.read(wire([chunk(delta, **own(k))]))
+            known.append({id(each) for each in play.pipeline._templates.known})
+    assert play.long == 0
+    assert any(one and one < then for one, then in itertools.pairwise(known))
+
+
 def test_events_on_lines_of_their_own_end_what_a_stream_knows() -> None:
     *reads, finish, done, end = stream(3)
     joined = reads[6].removesuffix(b"\n") + reads[7]

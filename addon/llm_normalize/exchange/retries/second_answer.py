@@ -231,12 +231,10 @@ class SecondAnswer:
 
 
 def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> bool:
-    """Tell whether a requested stream's first answer may be replaced."""
-    if response is None or response.stream:
-        return False
+    """Tell whether a requested stream's first answer, not sent yet, may be replaced."""
     if running.settings.observe or not running.asked.stream:
         return False
-    if response.raw_content is not None:
+    if response is None or response.raw_content is not None:
         return False  # an addon made it: the body is complete
     return running.pending or response.status_code in _REPLACED
 
