@@ -438,15 +438,20 @@ def _own_uv(python: str) -> _uv.Uv | None:
     variables = _uv.variables_for(listing, str(home / "cache"))
     if variables is None:
         return None
-    mine = str(program(home / "program", "uv"))
+    return _uv.Uv(_pinned_uv(python), variables)
+
+
+def _pinned_uv(python: str) -> str:
+    """Return the path of the pinned uv, installed by the pip of *python* if need be."""
+    folder = _uv_home() / "program"
+    mine = str(program(folder, "uv"))
     pinned = re.findall(r"(?m)^uv==(\S+)", lock("uv").read_text(encoding="utf-8"))
     if (_version(mine) or "").split()[1:2] != pinned:
-        _remove(home / "program")
-        inner = str(program(home / "program", "python"))
-        venv = [python, "-m", "venv", "--without-pip", str(home / "program")]
+        _remove(folder)
+        venv = [python, "-m", "venv", "--without-pip", str(folder)]
         run("making .venv-uv", venv)
-        _install_uv([python, "-m", "pip", "--python", inner])
-    return _uv.Uv(mine, variables)
+        _install_uv([python, "-m", "pip", "--python", str(program(folder, "python"))])
+    return mine
 
 
 def uv(python: str) -> _uv.Uv | None:

@@ -67,6 +67,13 @@ class Index(Provider):
         return body_script(b"", 404, "text/plain")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _own_uv() -> None:
+    """Install uv while the machine's own settings count: they may keep it from being used."""
+    with _bootstrap._locked():
+        _bootstrap._pinned_uv(sys.executable)
+
+
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
     """A package index that pip is told of, and a machine that is told nothing else."""
