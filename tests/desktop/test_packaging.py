@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import _bootstrap
 import _uv
 from desktop.starting import LOCAL, assert_it_repairs, free_port, running
 from llm_normalize import __version__, cli
@@ -119,9 +120,14 @@ def test_wheel_of_the_sdist_is_the_wheel(built: Path, tmp_path: Path) -> None:
 
 @functools.cache
 def uv() -> _uv.Uv:
-    found = environments.uv_at_hand()
-    assert found is not None, "uv cannot be had with these settings of pip"
-    return found
+    """Return uv with the settings of pip but constraints: none is on what it gets here."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    lines = [each for each in listing.splitlines() if ".constraint=" not in each]
+    cache = str(_bootstrap._uv_home() / "cache")
+    variables = _uv.variables_for("\n".join(lines), cache)
+    assert variables is not None, "uv cannot be had with these settings of pip"
+    return _uv.Uv(_bootstrap._pinned_uv(sys.executable), variables)
 
 
 def environ(home: Path) -> dict[str, str]:
