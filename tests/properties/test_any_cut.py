@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.errors.errors import wrapped
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.conformance import lost, meaning_of_stream
 from llm_normalize.fixes import FIXES
@@ -23,22 +22,6 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.repair.outcome import EventRecord
 from streams import feed
-
-OPENING = chunk({"role": "assistant", "content": None})
-NULL_ROLE = chunk({"role": None, "content": "Hi"})
-LAST = chunk({"role": None, "content": ""}, finish="stop", choice={"stop_reason": None})
-NIM = wire([OPENING, NULL_ROLE, NULL_ROLE, LAST, DONE])
-NIM_AFTER = wire(
-    [
-        chunk({"role": "assistant", "content": ""}),
-        chunk({"content": "Hi"}),
-        chunk({"content": "Hi"}),
-        chunk({}, finish="stop"),
-        DONE,
-    ]
-)
-GOOD = wire([chunk({"role": "assistant", "content": "Hi"})])
-BUSY = wire([wrapped("Busy", "server_error", None, None)])
 
 TEXT = st.text(max_size=8)
 
