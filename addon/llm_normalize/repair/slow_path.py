@@ -11,6 +11,7 @@ from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ..wire.json_text import Json
 from ..wire.sse import Event, EventParser
 from . import payload as payloads
+from .ending.end_state import EndState
 from .ending.hold_and_release import Ending
 from .fix_chain import Chain
 from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
@@ -50,7 +51,7 @@ class SlowPath:
         self.has_ended = False
         """Whether nothing follows the event at hand."""
         self._sender = ChunkSender(output.emit, output.close, chain.ride)
-        self.ending = Ending(asked, seen, chain, self._sender, self.close)
+        self.ending = Ending(EndState(asked, seen, chain, self._sender, self.close))
         self._chain, self._seen = chain, seen
         self._parser, self._output = parser, output
         self._drops_comments = COMMENT in chain.names

@@ -7,41 +7,27 @@ Success is never made up: a finish reason is added only before a `[DONE]` that t
 provider sent, a `[DONE]` only after a finish and a clean end, neither after an error.
 """
 
-from collections.abc import Callable
-
 from ...chat.chunks.chunk import ENVELOPE, choices, index_of, usage_of
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import is_error
 from ...chat.finish_words import finished_of, is_bare_finish
-from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
-from ..outcome import ChunkSender, EventRecord, Outgoing
+from ..outcome import EventRecord, Outgoing
 from .end_hook import EndHook
-from .end_state import CHOICES, EndHandlers, EndState
+from .end_state import CHOICES, EndState
 
 
 class Ending:
     """The end of one stream, event by event.
 
     Args:
-        asked: What the request asked.
-        seen: What the stream has sent, recorded by the pipeline.
-        fixes: The fixes of the stream, by the hooks at which they act.
-        sender: Sends chunks, or holds them.
-        close: Sends what the fixes hold of choices that end, as part of a record.
+        state: What is held, and what has been sent.
     """
 
-    def __init__(
-        self,
-        asked: Asked,
-        seen: Seen,
-        fixes: EndHandlers,
-        sender: ChunkSender,
-        close: Callable[[EventRecord, set[int] | None], None],
-    ) -> None:
-        self._asked, self._seen, self._sender = asked, seen, sender
-        self.state = EndState(asked, seen, fixes, sender, close)
+    def __init__(self, state: EndState) -> None:
+        self.state = state
+        self._asked, self._seen, self._sender = state.asked, state.seen, state.sender
 
     # -- what is received ------------------------------------------------------
 
