@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from mitmproxy import contentviews, exceptions, tls
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
@@ -668,6 +669,31 @@ def test_what_is_loaded_at_the_start_is_frozen_and_at_a_reload_nothing(
     reloaded.running()
     assert gc.get_freeze_count() == 0
     reloaded.done()
+
+
+def test_option_that_changes_during_a_request_counts_for_its_answer(
+    proxy: Proxy,
+) -> None:
+    made = chat_flow()
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    proxy.set(normalize_mode="observe")
+    assert proxy.stream(made, BAD) == BAD
+
+
+def test_mode_that_was_set_before_the_addon_was_known_counts(proxy: Proxy) -> None:
+    proxy.context.options.add_option("proxyauth", str, "", "as mitmdump has it")
+    proxy.context.options._options["normalize_mode"].set(
+        "observe"
+    )  # and nobody is told
+    proxy.addon.running()
+    assert proxy.stream(chat_flow(), BAD) == BAD
+
+
+def test_mitmproxy_is_as_it_was_once_the_addon_goes(proxy: Proxy) -> None:
+    changed = HttpStream.state_wait_for_request_headers
+    proxy.addon.done()
+    assert HttpStream.state_wait_for_request_headers is not changed
 
 
 def test_exchanges_and_connections_that_end_are_counted(proxy: Proxy) -> None:

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.growing_text import GrowingTexts, Growth, ProvedGrowth
+from llm_normalize.chat.growing_text import (
+    NO_GROWTH,
+    GrowingTexts,
+    Growth,
+    ProvedGrowth,
+)
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
@@ -173,6 +178,12 @@ def test_places_that_are_remembered_are_bounded() -> None:
     assert made.kinds(0) == {"content"}  # it was asked for
     assert made.kinds(1) == set()
     made.forget((1, "content"))
+
+
+def test_what_all_answers_share_comes_from_nowhere() -> None:
+    with pytest.raises(AssertionError):
+        NO_GROWTH.come_from("here")
+    assert NO_GROWTH.place is None
 
 
 SHORT = st.lists(

@@ -1038,15 +1038,16 @@ def test_large_answer_of_another_addon_slows_no_provider_down(
 def test_stream_that_begins_as_two_before_it_is_not_slowed_down(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slowed = list[object]()
+    slowed, unslowed = list[object](), list[object]()
     monkeypatch.setattr(answer_streams, "slow_down", lambda *_: slowed.append(1))
+    monkeypatch.setattr(Rewriter, "begin_unslowed", lambda _: unslowed.append(1))
     for number in range(4):
         own = {"id": f"chatcmpl-{number:08d}", "created": 1700000000 + number}
         text = chunk({"role": "assistant", "content": f"Hi {number}"}, **own)
         finish = chunk({}, finish="stop", **own)
         data = wire([text]), wire([finish]), DONE
         assert proxy.stream(chat_flow(), *data) == b"".join(data)
-    assert len(slowed) == 2
+    assert (len(slowed), len(unslowed)) == (2, 2)
 
 
 def test_bug_in_what_slows_a_provider_down_costs_no_stream(

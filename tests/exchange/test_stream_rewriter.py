@@ -706,6 +706,16 @@ def test_text_that_is_spelled_unusually_is_sent_at_once_too(
     assert client.rewriter.bytes_out == len(b"".join(out))
 
 
+def test_bytes_that_a_text_loses_as_it_is_respelled_are_not_counted() -> None:
+    client = Watched(stores=False)
+    client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
+    before = client.rewriter.bytes_out
+    (out,) = client.play([_spaced("X").replace(b"X", rb"na\u00efve")])
+    assert out == _said("naïve")
+    assert client.rewriter._events > 0
+    assert client.rewriter.bytes_out == before + len(out)
+
+
 def test_bug_in_a_template_that_is_expected_costs_no_byte(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
