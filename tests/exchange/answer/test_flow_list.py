@@ -20,7 +20,7 @@ from llm_normalize.exchange.answer.flow_list import (
 )
 from proxies import chat_flow
 
-ADDON = Path(__file__).parents[2] / "addon"
+ADDON = Path(__file__).parents[3] / "addon"
 
 
 class Dumper:

@@ -11,7 +11,14 @@ import pytest
 from mitmproxy import contentviews, exceptions, http
 from mitmproxy.io import FlowReader, FlowWriter
 
-from exchange.test_second_answer import EVENTS, JSON, FirstAnswer, Rest, first, play
+from exchange.retries.test_second_answer import (
+    EVENTS,
+    JSON,
+    FirstAnswer,
+    Rest,
+    first,
+    play,
+)
 from llm_normalize.addon import Normalize
 from llm_normalize.exchange.answer.stored_flow import stored
 from llm_normalize.exchange.exchange import HANDED_OVER
