@@ -15,11 +15,13 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from streams import STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 MORE = chunk({"content": " you"})
+EMPTY = chunk({"content": ""})
 CALLED = chunk({}, finish="tool_calls")
 STOP = chunk({}, finish="stop")
 USED = chunk(None, usage=USAGE)
@@ -341,6 +343,29 @@ def test_skipped_fix_of_the_ending_changes_nothing(name: str) -> None:
     fixes: list[type[Fix]] = [fix for fix in FIXES if fix.name != name]
     assert repaired(wire(events), asked, fixes) == wire(events)
     assert repaired(wire(events), asked) != wire(events)
+
+
+def fixes_that_ran(events: Wire, skipped: str) -> set[str]:
+    """Return the names of the fixes that a stream records if one is skipped."""
+    records: list[EventRecord] = []
+    pipeline = Pipeline(ASKED, without(skipped), records.append)
+    sent = [*pipeline.feed(wire(events)), *pipeline.end()]
+    assert b"x_other" in b"".join(sent)
+    return {name for record in records for name in record.fixes}
+
+
+@pytest.mark.parametrize(
+    ("events", "name"),
+    [
+        ([TEXT, {**USED, "x_other": 1}, USED, STOP, DONE], "usage-early"),
+        ([TEXT, STOP, USED, {**USED, "x_other": 1}, DONE], "usage-repeated"),
+        ([TEXT, STOP, {**EMPTY, "x_other": 1}, DONE], "choice-after-finish"),
+    ],
+)
+def test_extra_fields_are_recorded_under_the_fix_that_held_them(
+    events: Wire, name: str
+) -> None:
+    assert fixes_that_ran(events, "choices-empty") == {name}
 
 
 def test_second_usage_with_a_finish_is_taken_off() -> None:

@@ -124,6 +124,8 @@ class Fix:
     """Whether it reads the words of any text, so that its streams share nothing."""
     makes_up: ClassVar[bool] = False
     """Whether it adds values that the stream lacks, such as a time: they are not shared."""
+    holds_calls: ClassVar[bool] = False
+    """Whether it holds the first fragment of a call: the call has begun where it does."""
     end_hooks: ClassVar[tuple[EndHook, ...]] = ()
     """The hooks at which it acts at the end of a stream, or of a choice."""
 

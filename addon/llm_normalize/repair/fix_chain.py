@@ -57,6 +57,7 @@ class FixPlan:
 
         self.names = frozenset(each.name for each in fixes)
         self.made_up = frozenset(each.name for each in fixes if each.makes_up)
+        self.holding_calls = frozenset(each.name for each in fixes if each.holds_calls)
         self.reads_texts = any(each.reads_texts for each in fixes)
         self.framing = those("event")
         self.unread = those("unread")
@@ -142,6 +143,11 @@ class Chain:
     def names(self) -> frozenset[str]:
         """The names of all fixes."""
         return self._plan.names
+
+    @property
+    def holding_calls(self) -> frozenset[str]:
+        """The names of the fixes that hold the first fragment of a call."""
+        return self._plan.holding_calls
 
     @property
     def end_hooks(self) -> Container[EndHook]:

@@ -100,4 +100,8 @@ class ChoicesEmpty(Fix):
 
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Hold the extra fields of a chunk whose choices another fix removed."""
-        return "choices" in outgoing.chunk and "moderation" not in outgoing.chunk
+        chunk = outgoing.chunk
+        if "choices" not in chunk or "moderation" in chunk:
+            return False
+        end.hold_extra_fields(chunk, self.name)
+        return True

@@ -41,6 +41,7 @@ class ToolCallNameLate(Fix):
         "https://github.com/cloudflare/ai/blob/main/packages/workers-ai-provider/src/streaming.ts",
     )
     key = "call"
+    holds_calls = True
     examples = (
         Example(
             "late",

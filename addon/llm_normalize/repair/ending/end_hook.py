@@ -29,7 +29,7 @@ class EndHook(Enum):
     """A later chunk overtook the held finish. The return value is ignored."""
     NO_CHOICES = auto()
     """A repair left a chunk without choices and usage. True: it is dropped, and its extra
-    fields are held for the next chunk."""
+    fields are held for the next chunk (`hold_extra_fields`)."""
     FINISH = auto()
     """A chunk holds nothing but finish reasons. True: it is held, whatever follows."""
     LAST_FINISH = auto()

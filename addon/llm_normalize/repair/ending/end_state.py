@@ -36,8 +36,6 @@ from ..outcome import ChunkSender, EventRecord, Outgoing
 from .choice_progress import ChoiceProgress
 from .end_hook import EndHook
 
-CHOICES = "choices-empty"
-NAME_LATE = "tool-call-name-late"
 _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
 
 
@@ -50,6 +48,10 @@ class EndHandler(Protocol):
 
 class EndHandlers(Protocol):
     """What the end of a stream needs of its fixes: see `Chain`."""
+
+    @property
+    def holding_calls(self) -> frozenset[str]:
+        """The names of the fixes that hold the first fragment of a call."""
 
     @property
     def end_hooks(self) -> Container[EndHook]:
@@ -100,6 +102,7 @@ class EndState(ChoiceProgress):
         """The name of the fix that took it off."""
         self.extra_fields: Chunk = {}
         """Other fields of dropped chunks than choices and usage, not sent yet."""
+        self._extra_fields_fix = ""  # the last fix that held any of them
         self._extra_size = 0  # bytes of `extra_fields`, and of those on the held finish
         self.last: Outgoing | None = None
         """The last chunk."""
@@ -232,7 +235,7 @@ class EndState(ChoiceProgress):
         begun = [self.begun.get(index) for index in ended]
         thought = [self.thought.get(index) for index in ended]
         empty = None in begun and not usage_of(outgoing.chunk)
-        unnamed = NAME_LATE in outgoing.record.fixes
+        unnamed = not self._fixes.holding_calls.isdisjoint(outgoing.record.fixes)
         first = outgoing.record in begun or outgoing.record in thought
         return self.doubted or empty or unnamed or first
 
@@ -491,13 +494,17 @@ class EndState(ChoiceProgress):
         known = {key: held[key] for key in extra if key in held}
         self._extra_size += size_of(extra) - size_of(known)
         if self._extra_size > MAX_EXTRA_BYTES:
-            self.extra_fields |= extra
+            self._add_to_extra_fields(extra, fix)
             self._send_extra_fields_now()
         elif self.finish is not None:
             self.finish.fixed(fix)
             self._put(extra, self.finish.chunk)
         else:
-            self.extra_fields |= extra
+            self._add_to_extra_fields(extra, fix)
+
+    def _add_to_extra_fields(self, extra: Chunk, fix: str) -> None:
+        self.extra_fields |= extra
+        self._extra_fields_fix = fix
 
     def _send_extra_fields_now(self) -> None:
         """Send the extra fields now."""
@@ -522,7 +529,7 @@ class EndState(ChoiceProgress):
     def add_extra_fields(self, outgoing: Outgoing) -> None:
         """Attach the extra fields to a provider's chunk unless that makes it an error."""
         if self.extra_fields and not fails({**self.extra_fields, **outgoing.chunk}):
-            outgoing.fixed(CHOICES)
+            outgoing.fixed(self._extra_fields_fix)
             self.attach_extra_fields(outgoing.chunk)
 
     def attach_extra_fields(self, chunk: Chunk) -> None:
@@ -556,4 +563,4 @@ class EndState(ChoiceProgress):
         }
         if self.extra_fields:
             self.attach_extra_fields(chunk)
-            self.sender.add(n, chunk, CHOICES)
+            self.sender.add(n, chunk, self._extra_fields_fix)

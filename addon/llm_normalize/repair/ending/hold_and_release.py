@@ -15,7 +15,7 @@ from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..outcome import EventRecord, Outgoing
 from .end_hook import EndHook
-from .end_state import CHOICES, EndState
+from .end_state import EndState
 
 
 class Ending:
@@ -131,23 +131,24 @@ class Ending:
         if usage_of(outgoing.chunk):
             open_call = state.lacks_arguments(state.finish)
             self._usage(outgoing, over=state.is_over and not open_call)
-        elif outgoing.raw is None and state.run_hook(EndHook.NO_CHOICES, outgoing):
-            state.hold_extra_fields(outgoing.chunk, CHOICES)
-        else:
-            # OpenAI's moderation follows the finish; usage does only if requested.
-            if self._asked.usage or "moderation" in outgoing.chunk:
-                state.release_finish()
-            self._sender.send(outgoing)
+            return
+        if outgoing.raw is None and state.run_hook(EndHook.NO_CHOICES, outgoing):
+            return
+        # OpenAI's moderation follows the finish; usage does only if requested.
+        if self._asked.usage or "moderation" in outgoing.chunk:
+            state.release_finish()
+        self._sender.send(outgoing)
 
     def _emptied(self, outgoing: Outgoing) -> None:
         """Handle a chunk whose choices were removed: its usage may not be the last."""
+        fix = outgoing.record.fixes[-1]  # the one that removed the choices
         if usage_of(outgoing.chunk) and is_error(outgoing.chunk):
             # With a choice it was not an error.
-            self.state.strip_extra_fields(outgoing.chunk, CHOICES)
+            self.state.strip_extra_fields(outgoing.chunk, fix)
         if usage_of(outgoing.chunk):
             self._usage(outgoing, over=False)
         else:
-            self.state.hold_extra_fields(outgoing.chunk, CHOICES)
+            self.state.hold_extra_fields(outgoing.chunk, fix)
 
     def _usage(self, outgoing: Outgoing, *, over: bool) -> None:
         """Handle a usage chunk; *over* tells whether every choice has finished."""
