@@ -625,6 +625,8 @@ class Watched(Client):
             self.pipeline, Decoder(), snapshot=Snapshot(is_on=stores)
         )
         self.repeats = self.pipeline.count_repeats()
+        self.rewriter.log_repeat = self._log
+        self.pairs: list[tuple[int, bytes, bytes]] = []
         self.counted: Counter[tuple[str, ...]] = Counter()
         self._last: tuple[str, ...] = ()
         self.quick = 0
@@ -633,7 +635,11 @@ class Watched(Client):
         self._add_repeats()
         self._last = template.fixes
         self.counted[self._last] += 1
+        self._log(n, before, after)
         return True
+
+    def _log(self, n: int, before: bytes, after: bytes) -> None:
+        self.pairs.append((n, before, after))
 
     def _add_repeats(self) -> None:
         self.counted[self._last] += self.repeats()
@@ -656,7 +662,8 @@ class Watched(Client):
         sizes = rewriter.bytes_in, rewriter.bytes_out
         events = rewriter.pipeline.events, rewriter.pipeline.raw_events
         self._add_repeats()
-        return [sizes, events, changed, +self.counted, rewriter.bytes_out]
+        counted = +self.counted, self.pairs
+        return [sizes, events, changed, *counted, rewriter.bytes_out]
 
 
 _SETTLED = [(_said(word), 1) for word in "abcdef"] + [
@@ -714,6 +721,20 @@ def test_bytes_that_a_text_loses_as_it_is_respelled_are_not_counted() -> None:
     assert out == _said("naïve")
     assert client.rewriter._events > 0
     assert client.rewriter.bytes_out == before + len(out)
+
+
+def test_bug_in_what_logs_repeats_costs_no_byte(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    client = Watched(stores=False)
+    client.rewriter.log_repeat = fail
+    words = [*"abcdefgh", '"tea"']
+    out = client.play([wire([HEAD]), *map(_spaced, words)])
+    assert out == [wire([HEAD]), *map(_said, words)]
+    assert "event 9 is not recorded" in caplog.text
 
 
 def test_bug_in_a_template_that_is_expected_costs_no_byte(

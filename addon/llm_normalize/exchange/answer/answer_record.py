@@ -117,9 +117,16 @@ class AnswerRecord:
             event = EventRecord(n, before, blocks, list(template.fixes))
             self._write_pair(event, self._since_headers(), write)
         else:
-            text, repaired = self._texts
-            write((form, n, time.monotonic(), before[text], after[repaired]))
+            self.log_repeat(n, before, after)
         return True
+
+    def log_repeat(self, n: int, before: bytes, after: bytes) -> None:
+        """Log an event that the same template knew as the one that was counted last."""
+        form, write = self._form, self.write
+        assert form is not None
+        assert write is not None
+        text, repaired = self._texts
+        write((form, n, time.monotonic(), before[text], after[repaired]))
 
     def _take_up(
         self, n: int, before: bytes, after: list[bytes], template: Template

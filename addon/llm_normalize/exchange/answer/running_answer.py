@@ -196,8 +196,10 @@ class RunningAnswer:
             snapshot=self.snapshot,
             turn=turn,
         )
-        if not settings.shown and settings.log is None:
+        if not settings.shown:
             record.repeats = self.rewriter.pipeline.count_repeats()
+            if settings.log is not None:
+                self.rewriter.log_repeat = record.log_repeat
         self.rewriter.beyond = _BEYOND if self.translated is not None else 0
         return self.rewriter
 

@@ -104,6 +104,10 @@ class Rewriter:
         self._span = _NOTHING
         self._sides: tuple[bytes, bytes] | None = None
         self._events = 0  # sent as expected, of which the pipeline does not know yet
+        self._first = 0  # the number of the first one
+        self.log_repeat: Callable[[int, bytes, bytes], None] | None = None
+        """Called with each event that was changed as the one before: its number, what was
+        received, what was sent."""
         self.bytes_in = 0
         """How many bytes were received."""
         self._expected: Template | None = None
@@ -153,7 +157,12 @@ class Rewriter:
                 self._events += 1
                 self.bytes_in += len(data)
                 sides = self._sides
-                return [data if sides is None else sides[0] + text + sides[1]]
+                if sides is None:
+                    return [data]
+                sent = sides[0] + text + sides[1]
+                if self.log_repeat is not None:
+                    self._log(data, sent)
+                return [sent]
             out = self._spelled(data)
             if out is not None:
                 return [out]
@@ -171,7 +180,18 @@ class Rewriter:
             self._events += 1
             self.bytes_in += len(data)
             self._longer += sent - self.bytes_out
+            if self.log_repeat is not None and self._sides is not None:
+                self._log(data, out)
         return out
+
+    def _log(self, received: bytes, sent: bytes) -> None:
+        """Log an event that was changed as the one before."""
+        assert self.log_repeat is not None
+        n = self._first + self._events - 1
+        try:
+            self.log_repeat(n, received, sent)
+        except Exception:  # whoever counts cannot change bytes, nor cost any
+            logger.exception("%s: event %d is not recorded", self._label, n)
 
     def _not_expected(self, data: bytes) -> list[bytes]:
         pipeline = self.pipeline
@@ -199,7 +219,7 @@ class Rewriter:
         """Send events that fit *expected* at once, until one does not."""
         if expected is None or self._raw:
             return
-        self._expected = expected
+        self._expected, self._first = expected, self._pipeline.events
         self._head, self._tail = expected.head, expected.tail
         self._span = expected.span
         self._sides = expected.sides if expected.out else None
