@@ -1,13 +1,14 @@
 """Many a mitmdump, quickly: each is forked of a process that has imported it already.
 
-Three quarters of what a start costs is importing mitmproxy. Here that is done once, in a
-process that does nothing else (multiprocessing's forkserver); what is forked of it then
-runs mitmdump's own main, with arguments, environment, folder and output of its own. For
-tests, of which hundreds start one; not for what measures a process, or its start.
+Nine tenths of what a start costs is importing mitmproxy and the addon. Here that is done
+once, in a process that does nothing else (multiprocessing's forkserver); what is forked of
+it then runs mitmdump's own main, with arguments, environment, folder and output of its own.
+For tests, of which hundreds start one; not for what measures a process, or its start.
 """
 
 import atexit
 import functools
+import importlib.abc
 import multiprocessing
 import os
 import signal
@@ -17,9 +18,12 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib.machinery import ModuleSpec, PathFinder
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from types import ModuleType
 
 from workshop import ADDON, ROOT, SCRIPTS
 
@@ -27,7 +31,9 @@ IMPORTED = (
     "mitmproxy.tools.main",
     "mitmproxy.tools.dump",
     "mitmproxy.tools.web.master",
+    "llm_normalize.addon",
 )
+PACKAGE = "llm_normalize"
 
 
 def available() -> bool:
@@ -39,6 +45,15 @@ def available() -> bool:
 def _context() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, *IMPORTED])
+    # It is told where we find modules only in later versions of Python 3.13 (bpo 126631).
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (SCRIPTS, ADDON)))
+    try:
+        forkserver.ensure_running()
+    finally:
+        os.environ.pop("PYTHONPATH")
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
     return context
 
 
@@ -63,6 +78,7 @@ def _main(
     sys.argv = ["-c", *arguments]
     # As in a new process: where pytest finds modules is none of its business.
     sys.path[:] = ["", *(each for each in sys.path if each and each not in _OURS)]
+    sys.meta_path.insert(0, _Imported())
     from mitmproxy.tools import main  # noqa: PLC0415 - where it is imported already
 
     # A new process does this at its end, a child of multiprocessing does not: the log would
@@ -75,6 +91,44 @@ def _main(
 
 
 _OURS = {str(each) for each in (ROOT, SCRIPTS, ADDON, ROOT / "tests")}
+
+
+class _Imported(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives the package that was imported before the fork to who imports it first.
+
+    It takes its modules away until then. A copy of the package elsewhere is imported as
+    ever, and so is what a reload of the addon imports.
+    """
+
+    def __init__(self) -> None:
+        names = [each for each in sys.modules if each.partition(".")[0] == PACKAGE]
+        self._modules = {name: sys.modules.pop(name) for name in names}
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        """Return what "loads" the package, once, and if it would be found where it was."""
+        if fullname != PACKAGE:
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(PACKAGE)
+        package = self._modules.get(PACKAGE)
+        if spec is None or package is None or spec.origin != package.__file__:
+            return None
+        self._spec = package.__spec__
+        return ModuleSpec(PACKAGE, self, origin=spec.origin, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the package."""
+        return self._modules[PACKAGE]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put all that is in it where it would be had it been imported now."""
+        module.__spec__ = self._spec
+        sys.modules.update(self._modules)
 
 
 class Forked:
