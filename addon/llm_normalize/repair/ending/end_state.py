@@ -236,8 +236,7 @@ class EndState(ChoiceProgress):
         thought = [self.thought.get(index) for index in ended]
         empty = None in begun and not usage_of(outgoing.chunk)
         unnamed = not self._fixes.holding_calls.isdisjoint(outgoing.record.fixes)
-        first = outgoing.record in begun or outgoing.record in thought
-        return self.doubted or empty or unnamed or first
+        return self.doubted or empty or unnamed or outgoing.record in [*begun, *thought]
 
     def lacks_arguments(self, outgoing: Outgoing | None) -> bool:
         """Tell whether *outgoing* finishes a call whose arguments may follow it."""
@@ -394,8 +393,7 @@ class EndState(ChoiceProgress):
     def attach_usage(self, chunk: Chunk) -> None:
         """Attach the held usage to *chunk*."""
         chunk["usage"] = self.held_usage
-        self.held_usage = None
-        self.usage_sent = True
+        self.mark_usage_sent()
 
     def mark_usage_sent(self) -> None:
         """Record that a chunk with usage of its own is sent."""
@@ -490,21 +488,17 @@ class EndState(ChoiceProgress):
             return
         if self.finish is None and not self.extra_fields:
             self._extra_size = 0
-        held = self.extra_fields
-        known = {key: held[key] for key in extra if key in held}
+        known = {k: self.extra_fields[k] for k in extra if k in self.extra_fields}
         self._extra_size += size_of(extra) - size_of(known)
-        if self._extra_size > MAX_EXTRA_BYTES:
-            self._add_to_extra_fields(extra, fix)
-            self._send_extra_fields_now()
-        elif self.finish is not None:
+        is_much = self._extra_size > MAX_EXTRA_BYTES
+        if self.finish is not None and not is_much:
             self.finish.fixed(fix)
             self._put(extra, self.finish.chunk)
-        else:
-            self._add_to_extra_fields(extra, fix)
-
-    def _add_to_extra_fields(self, extra: Chunk, fix: str) -> None:
+            return
         self.extra_fields |= extra
         self._extra_fields_fix = fix
+        if is_much:
+            self._send_extra_fields_now()
 
     def _send_extra_fields_now(self) -> None:
         """Send the extra fields now."""
