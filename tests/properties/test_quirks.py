@@ -50,7 +50,7 @@ from streams import feed, paused, repaired
 from workshop.soak.check import closed, whole_values
 
 FEW = settings(
-    max_examples=max(settings().max_examples // 20, 5),
+    max_examples=max(settings().max_examples // 20, 3),
     # Some quirks need what few answers have.
     suppress_health_check=[HealthCheck.filter_too_much],
 )

@@ -142,7 +142,7 @@ def cut(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def assert_same(data_: bytes, asked: Asked = STREAM, most: int = 12) -> None:
+def assert_same(data_: bytes, asked: Asked = STREAM, most: int = 6) -> None:
     """Compare streams like *data_* that share what they learn with such that do not.
 
     They break off, or are cut, at *most* places.

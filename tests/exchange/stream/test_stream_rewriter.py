@@ -715,6 +715,7 @@ def test_text_that_is_spelled_unusually_is_sent_at_once_too(
 
 def test_bytes_that_a_text_loses_as_it_is_respelled_are_not_counted() -> None:
     client = Watched(stores=False)
+    client.rewriter.log_repeat = None
     client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
     before = client.rewriter.bytes_out
     (out,) = client.play([_spaced("X").replace(b"X", rb"na\u00efve")])
