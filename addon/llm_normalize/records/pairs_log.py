@@ -80,7 +80,10 @@ class PairsLog:
 
     def write(self, entry: Entry | PatchedPair) -> None:
         """Hand *entry* over. Never waits, never raises."""
-        weight = _weight(entry)
+        if isinstance(entry, tuple):  # of most, and each call counts
+            weight = _WEIGHT + len(entry[3]) + len(entry[4])
+        else:
+            weight = _weight(entry)
         if self._handed - self._taken + weight > _QUEUE_BYTES:
             self._refused += 1
             return

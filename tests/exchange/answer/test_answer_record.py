@@ -369,6 +369,19 @@ def test_an_event_that_a_template_knew_is_handed_over_in_brief(clock: Clock) -> 
     assert each.close(200, "complete", 3, 9, 9)["changed"] == 3
 
 
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_log_that_fails_costs_the_line_alone(
+    caplog: pytest.LogCaptureFixture, shown: bool
+) -> None:
+    def fail(_: object) -> None:
+        raise OSError
+
+    each = answer(shown=shown, write=fail)
+    assert each.count(1, b"<b>", b"[b]", SIMPLE)
+    each.log_repeat(2, b"<c>", b"[c]")
+    assert "event 2 is not in the pairs log" in caplog.text
+
+
 @pytest.mark.usefixtures("clock")
 def test_a_translated_event_is_handed_over_whole() -> None:
     """What is sent for it has numbers of its own around the text."""

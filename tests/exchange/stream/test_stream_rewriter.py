@@ -724,20 +724,6 @@ def test_bytes_that_a_text_loses_as_it_is_respelled_are_not_counted() -> None:
     assert client.rewriter.bytes_out == before + len(out)
 
 
-def test_bug_in_what_logs_repeats_costs_no_byte(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
-    client = Watched(stores=False)
-    client.rewriter.log_repeat = fail
-    words = [*"abcdefgh", '"tea"']
-    out = client.play([wire([HEAD]), *map(_spaced, words)])
-    assert out == [wire([HEAD]), *map(_said, words)]
-    assert "event 9 is not recorded" in caplog.text
-
-
 def test_bug_in_a_template_that_is_expected_costs_no_byte(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

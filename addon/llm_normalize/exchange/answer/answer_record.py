@@ -1,6 +1,7 @@
 """What is known of one answer: for the pairs log, the statistics and the view."""
 
 import copy
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from ...records.statistics import TOKENS
 from ...repair.fast_path.template import Template
 from ...repair.outcome import EventRecord
 from ...text.echo import Echo
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -121,12 +124,18 @@ class AnswerRecord:
         return True
 
     def log_repeat(self, n: int, before: bytes, after: bytes) -> None:
-        """Log an event that the same template knew as the one that was counted last."""
-        form, write = self._form, self.write
-        assert form is not None
-        assert write is not None
-        text, repaired = self._texts
-        write((form, n, time.monotonic(), before[text], after[repaired]))
+        """Log an event that the same template knew as the one that was counted last.
+
+        Never raises.
+        """
+        try:
+            form, write = self._form, self.write
+            assert form is not None
+            assert write is not None
+            text, repaired = self._texts
+            write((form, n, time.monotonic(), before[text], after[repaired]))
+        except Exception:  # whoever counts cannot change bytes, nor cost any
+            logger.exception("normalize: event %d is not in the pairs log", n)
 
     def _take_up(
         self, n: int, before: bytes, after: list[bytes], template: Template

@@ -107,7 +107,7 @@ class Rewriter:
         self._first = 0  # the number of the first one
         self.log_repeat: Callable[[int, bytes, bytes], None] | None = None
         """Called with each event that was changed as the one before: its number, what was
-        received, what was sent."""
+        received, what was sent. Must not raise."""
         self.bytes_in = 0
         """How many bytes were received."""
         self._expected: Template | None = None
@@ -161,7 +161,7 @@ class Rewriter:
                     return [data]
                 sent = sides[0] + text + sides[1]
                 if self.log_repeat is not None:
-                    self._log(data, sent)
+                    self.log_repeat(self._first + self._events - 1, data, sent)
                 return [sent]
             out = self._spelled(data)
             if out is not None:
@@ -181,17 +181,8 @@ class Rewriter:
             self.bytes_in += len(data)
             self._longer += sent - self.bytes_out
             if self.log_repeat is not None and self._sides is not None:
-                self._log(data, out)
+                self.log_repeat(self._first + self._events - 1, data, out)
         return out
-
-    def _log(self, received: bytes, sent: bytes) -> None:
-        """Log an event that was changed as the one before."""
-        assert self.log_repeat is not None
-        n = self._first + self._events - 1
-        try:
-            self.log_repeat(n, received, sent)
-        except Exception:  # whoever counts cannot change bytes, nor cost any
-            logger.exception("%s: event %d is not recorded", self._label, n)
 
     def _not_expected(self, data: bytes) -> list[bytes]:
         pipeline = self.pipeline
