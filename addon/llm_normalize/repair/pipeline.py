@@ -46,6 +46,7 @@ _BYTES = 7  # 128 of them cost as much as a bracket
 _COMPARED = 128
 """Choices and calls of a stream that learns: to compare more costs more than it spares."""
 _END = encode(DONE)
+_NONE: Counter[Outcome] = Counter()
 _ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
 
 
@@ -82,7 +83,9 @@ class Pipeline:
         self._drops_comments = COMMENT in plan.names
         self.output = output = make_output(observe, label, verbatim=verbatim)
         self._templates = Templates(self._state, lambda: self._chain.watched, label)
-        known, stop = self._templates.known, self._templates.stop
+        self.templates = known = self._templates.known
+        """The templates that hold now."""
+        stop = self._templates.stop
         shared = None if plan.reads_texts else place
         self._trace = trace = StreamTrace(shared, known, output.close, label)
         self._patcher = EventPatcher(
@@ -119,12 +122,7 @@ class Pipeline:
     @property
     def raw_events(self) -> Counter[Outcome]:
         """Events that passed unread, by reason."""
-        return self.slow_path.raw_events if self._has_read else Counter()
-
-    @property
-    def _has_read(self) -> bool:
-        """Whether any event has been read."""
-        return "slow_path" in self.__dict__
+        return self.slow_path.raw_events if "slow_path" in self.__dict__ else _NONE
 
     @property
     def begins_known(self) -> bool:

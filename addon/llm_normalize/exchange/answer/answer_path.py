@@ -59,7 +59,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
         logger.warning("normalize: another addon streams %s; it stays as it is", host)
         return Path.PASSED
     encoding = header_in(response.headers.fields, b"content-encoding")
-    if decoder_for(encoding) is None:
+    if encoding and decoder_for(encoding) is None:
         logger.warning(
             "normalize: %s answers in an encoding that is not undone (%s); "
             "it stays as it is",

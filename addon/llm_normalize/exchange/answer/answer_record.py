@@ -235,7 +235,7 @@ class AnswerRecord:
         """
         self._changed_alike()
         counted = dict[str, int]()
-        if any(count is not None for count in self.tokens):
+        if self.tokens != (None, None):
             found = zip(TOKENS, self.tokens, strict=True)
             counted = {name: count for name, count in found if count is not None}
         return self._mode(

@@ -224,8 +224,21 @@ class RunningAnswer:
             self, record=self.record.copy(), snapshot=snapshot, rewriter=None
         )
 
-    def close(self, stats: Stats, status: int | None, end: str) -> Record:
-        """Write the record of a stream, or of an answer that never arrived."""
+    def close(
+        self,
+        stats: Stats,
+        status: int | None,
+        end: str,
+        figures: tuple[int, int, int] | None = None,
+    ) -> Record:
+        """Write the record of a stream, or of an answer that never arrived.
+
+        Args:
+            stats: Counts it.
+            status: The HTTP status that was sent, if any.
+            end: How it ended, see `AnswerRecord.flow_record`.
+            figures: Its figures, see `write`, if they are known.
+        """
         if self.clock is not None:
             self.clock.stop()
         if self.rewriter is not None:
@@ -237,7 +250,7 @@ class RunningAnswer:
                     unread.total(),
                     ", ".join(f"{reason} {count}" for reason, count in unread.items()),
                 )
-        return self.write(stats, status, end, self.figures())
+        return self.write(stats, status, end, figures or self.figures())
 
     def figures(self) -> tuple[int, int, int]:
         """Return how many events and bytes were received so far, and how many bytes sent."""
@@ -271,7 +284,7 @@ class RunningAnswer:
         Args:
             stats: Counts it.
             status: The HTTP status that was sent.
-            figures: Those of a body, see `write`; a stream has its own.
+            figures: Its figures, see `write`.
         """
         rewriter = self.rewriter
         if rewriter is None:
@@ -281,7 +294,7 @@ class RunningAnswer:
             rewriter.pipeline.abandon()
         end = "upstream-broke" if rewriter.given_up else "complete"
         self.why = CORRUPT if rewriter.given_up else ""
-        self.store(self.close(stats, status, end))
+        self.store(self.close(stats, status, end, figures))
         self._let_go()
 
     def end_without_hooks(self, stats: Stats) -> None:

@@ -185,7 +185,7 @@ class Rewriter:
         return out
 
     def _not_expected(self, data: bytes) -> list[bytes]:
-        pipeline = self.pipeline
+        pipeline = self._pipeline if self._expected is None else self.pipeline
         self.bytes_in += len(data)
         is_known = self._is_plain and not self._raw
         try:
@@ -200,7 +200,7 @@ class Rewriter:
         self._longer += len(out) - len(data)
         if self.snapshot.is_on:
             self._store(data, out)
-        elif is_known and self._repair:
+        elif pipeline.templates and is_known and self._repair:
             self._expect(pipeline.expected)
         if not data:
             self._try("its record is not closed", self.on_end)
