@@ -18,7 +18,7 @@ from mitmproxy.test import tflow
 from llm_normalize import addon
 from llm_normalize.commands import EVERY
 from llm_normalize.exchange.answer import running_answer
-from llm_normalize.exchange.stream import stream_clock
+from llm_normalize.exchange.stream import keepalive_clock
 from llm_normalize.fixes import FIXES
 from llm_normalize.pause_limiter import EACH
 from llm_normalize.records import pairs_logs
@@ -623,7 +623,7 @@ def test_what_waits_in_a_stream_is_sent_before_mitmproxy_ends(
         sent.append(fail() if is_broken else make())
 
     client_stream = SimpleNamespace(of=lambda _: SimpleNamespace(send=send))
-    monkeypatch.setattr(stream_clock, "ClientStream", client_stream)
+    monkeypatch.setattr(keepalive_clock, "ClientStream", client_stream)
     made = chat_flow()
     proxy.addon.responseheaders(made)
     out = proxy.feed(made, GOOD.removesuffix(DONE))

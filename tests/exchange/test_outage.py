@@ -16,7 +16,7 @@ from llm_normalize.exchange import outage
 from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.exchange.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.outage import end, error_of, reason_of, wait
-from llm_normalize.exchange.stream import stream_clock
+from llm_normalize.exchange.stream import keepalive_clock
 from llm_normalize.repair.fix import DONE
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.routes import Routed, Target
@@ -269,7 +269,7 @@ def test_what_waits_in_an_answer_that_breaks_off_is_sent_first(
             sent.append(make())
 
     client_stream = Begun(begun=True)
-    for module in (outage, stream_clock):
+    for module in (outage, keepalive_clock):
         monkeypatch.setattr(
             module, "ClientStream", SimpleNamespace(of=lambda _: client_stream)
         )

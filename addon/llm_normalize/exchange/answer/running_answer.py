@@ -29,7 +29,7 @@ from ..disconnect import break_off, client_left, gateway_status
 from ..message_body import request_body
 from ..request_facts import asked_of, place_of, secrets_of
 from ..settings import Settings
-from ..stream.stream_clock import StreamClock
+from ..stream.keepalive_clock import StreamClock
 from ..stream.stream_rewriter import Rewriter, Turn
 from ..translated.translated_request import Translated
 from .answer_record import AnswerRecord

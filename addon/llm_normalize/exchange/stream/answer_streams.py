@@ -17,7 +17,7 @@ from ...wire.header import header_in
 from ..answer.running_answer import RunningAnswer
 from ..exchange import Exchange
 from .client_stream import ClientStream, slow_down
-from .stream_clock import StreamClock, send_rest
+from .keepalive_clock import StreamClock, send_rest
 from .stream_rewriter import Rewriter, Turn
 
 logger = logging.getLogger(__name__)

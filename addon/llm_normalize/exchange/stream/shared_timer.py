@@ -31,7 +31,7 @@ class Call:
         self.act = None
 
 
-class Ticker:
+class SharedTimer:
     """Calls functions after a fixed delay, in the order in which they were added.
 
     Args:
@@ -80,6 +80,6 @@ def _make(call: Call) -> None:
 
 
 @functools.lru_cache(maxsize=16)
-def ticker(seconds: float) -> Ticker:
-    """Return the ticker with a delay of *seconds*."""
-    return Ticker(seconds)
+def timer_for(seconds: float) -> SharedTimer:
+    """Return the timer with a delay of *seconds*."""
+    return SharedTimer(seconds)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.exchange.stream import stream_clock
-from llm_normalize.exchange.stream.stream_clock import StreamClock, send_rest
+from llm_normalize.exchange.stream import keepalive_clock
+from llm_normalize.exchange.stream.keepalive_clock import StreamClock, send_rest
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, chunk, wire
@@ -38,8 +38,8 @@ class Sent:
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     made = Sent()
-    monkeypatch.setattr(stream_clock, "ClientStream", made)
-    monkeypatch.setattr(stream_clock, "WAIT", 0.02)
+    monkeypatch.setattr(keepalive_clock, "ClientStream", made)
+    monkeypatch.setattr(keepalive_clock, "WAIT", 0.02)
     return made
 
 
@@ -112,10 +112,10 @@ def test_what_changes_while_it_waits_has_its_time_anew(sent: Sent) -> None:
             changed.append(loop.time())
             made.on_wait()
 
-        loop.call_later(stream_clock.WAIT * 0.9, change)
+        loop.call_later(keepalive_clock.WAIT * 0.9, change)
         made(wire([TEXT, STOP]))
         await until(lambda: bool(sent.out))
-        assert loop.time() >= changed[0] + stream_clock.WAIT
+        assert loop.time() >= changed[0] + keepalive_clock.WAIT
 
     run(act)
     assert sent.out == [wire([STOP])]

@@ -14,8 +14,8 @@ from mitmproxy import http
 from mitmproxy.utils import asyncio_utils
 
 from .client_stream import ClientStream
+from .shared_timer import Call, timer_for
 from .stream_rewriter import Rewriter
-from .ticker import Call, ticker
 
 WAIT = 0.1
 """Seconds for which a part of an answer is held for the next event, at most."""
@@ -67,7 +67,7 @@ class StreamClock:
         """Send what is held after `WAIT` seconds, unless it is sent before."""
         self._since = self._loop.time()
         if self._waking is None and not self._is_over:
-            self._waking = ticker(WAIT).after(self._wake)
+            self._waking = timer_for(WAIT).after(self._wake)
 
     def _wake(self) -> None:
         self._waking = None
@@ -80,7 +80,7 @@ class StreamClock:
 
     def _check_later(self) -> None:
         if self._pause and not self._is_over:
-            self._check = ticker(self._pause).after(self._check_now)
+            self._check = timer_for(self._pause).after(self._check_now)
 
     def _check_now(self) -> None:
         """Send a newline if nothing was sent for long, even if something was received."""

@@ -3,7 +3,7 @@ import itertools
 
 import pytest
 
-from llm_normalize.exchange.stream.ticker import Call, Ticker
+from llm_normalize.exchange.stream.shared_timer import Call, SharedTimer
 from proxies import fail, messages
 
 
@@ -11,15 +11,15 @@ def test_calls_are_made_in_order_with_one_timer() -> None:
     made = list[str]()
 
     async def play() -> None:
-        ticker, loop = Ticker(0.01), asyncio.get_running_loop()
+        timer, loop = SharedTimer(0.01), asyncio.get_running_loop()
         begun = loop.time()
         for name in "abc":
-            ticker.after(lambda name=name: made.append(f"{name}"))  # type: ignore[misc]
-        ticker.after(lambda: made.append("d")).cancel()
+            timer.after(lambda name=name: made.append(f"{name}"))  # type: ignore[misc]
+        timer.after(lambda: made.append("d")).cancel()
         assert len(loop._scheduled) == 1  # type: ignore[attr-defined]
         await asyncio.sleep(0.02)
         assert loop.time() - begun >= 0.01
-        ticker.after(lambda: made.append("e"))
+        timer.after(lambda: made.append("e"))
         await asyncio.sleep(0.02)
 
     asyncio.run(play())
@@ -30,15 +30,15 @@ def test_call_made_meanwhile_has_its_own_time() -> None:
     made = list[float]()
 
     async def play() -> None:
-        ticker, loop = Ticker(0.01), asyncio.get_running_loop()
+        timer, loop = SharedTimer(0.01), asyncio.get_running_loop()
 
         def again() -> None:
             made.append(loop.time())
             if len(made) < 3:
-                ticker.after(again)
+                timer.after(again)
 
         begun = loop.time()
-        ticker.after(again)
+        timer.after(again)
         await asyncio.sleep(0.1)
         made.insert(0, begun)
 
@@ -62,24 +62,24 @@ def test_call_that_fails_costs_no_other(
     def failing() -> None:
         raise error
 
-    async def play(ticker: Ticker) -> None:
+    async def play(timer: SharedTimer) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-        ticker.after(failing)
-        ticker.after(lambda: made.append("other"))
+        timer.after(failing)
+        timer.after(lambda: made.append("other"))
         await asyncio.sleep(0.05)
 
-    async def resume(ticker: Ticker) -> None:
-        ticker.after(lambda: made.append("later"))
+    async def resume(timer: SharedTimer) -> None:
+        timer.after(lambda: made.append("later"))
         await asyncio.sleep(0.05)
 
-    ticker = Ticker(0.01)
+    timer = SharedTimer(0.01)
     loop = asyncio.new_event_loop()
-    task = loop.create_task(play(ticker))
+    task = loop.create_task(play(timer))
     try:
         loop.run_until_complete(task)
     except KeyboardInterrupt:  # the loop goes on
         loop.run_until_complete(task)
-    loop.run_until_complete(resume(ticker))
+    loop.run_until_complete(resume(timer))
     loop.close()
     assert made == ["other", "later"]
     known = ["normalize: a call on a timer failed"]
@@ -87,13 +87,13 @@ def test_call_that_fails_costs_no_other(
 
 
 def test_another_loop_begins_anew() -> None:
-    made, ticker = list[str](), Ticker(0.01)
+    made, timer = list[str](), SharedTimer(0.01)
 
     async def leave() -> None:
-        ticker.after(lambda: made.append("of a loop that has ended"))
+        timer.after(lambda: made.append("of a loop that has ended"))
 
     async def play() -> None:
-        ticker.after(lambda: made.append("mine"))
+        timer.after(lambda: made.append("mine"))
         await asyncio.sleep(0.05)
 
     asyncio.run(leave())
