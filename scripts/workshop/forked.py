@@ -45,13 +45,13 @@ def available() -> bool:
 def _context() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, *IMPORTED])
-    # It is told where we find modules only in later versions of Python 3.13 (bpo 126631).
+    # Older Pythons do not tell it where we find modules (python/cpython gh-117378).
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (SCRIPTS, ADDON)))
     try:
         forkserver.ensure_running()
     finally:
-        os.environ.pop("PYTHONPATH")
+        os.environ.pop("PYTHONPATH", None)
         if before is not None:
             os.environ["PYTHONPATH"] = before
     return context
@@ -94,10 +94,10 @@ _OURS = {str(each) for each in (ROOT, SCRIPTS, ADDON, ROOT / "tests")}
 
 
 class _Imported(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives the package that was imported before the fork to who imports it first.
+    """Gives the package that was imported before the fork to whoever imports it first.
 
-    It takes its modules away until then. A copy of the package elsewhere is imported as
-    ever, and so is what a reload of the addon imports.
+    Until then its modules are not in `sys.modules`. A copy of the package elsewhere is
+    imported as ever, and so is what a reload of the addon imports.
     """
 
     def __init__(self) -> None:

@@ -540,7 +540,6 @@ def test_call_comes_out_of_each_of_several_choices(name: str) -> None:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.unmeasured
 def test_call_beside_a_finish_on_every_chunk_is_one() -> None:
     for text, calls in CALLS.values():
         events = [chunk({"content": part}, finish="stop") for part in text]

@@ -50,7 +50,6 @@ def run_body(data: bytes, fix: type[Fix], example: Example) -> EventRecord:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.unmeasured
 @pytest.mark.parametrize(("fix", "example"), STREAMS)
 def test_stream_example_comes_out_as_declared_and_stays(
     fix: type[Fix], example: Example

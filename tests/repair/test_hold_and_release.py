@@ -17,6 +17,7 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.json_text import dumps
 from streams import STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -366,6 +367,19 @@ def test_extra_fields_are_recorded_under_the_fix_that_held_them(
     events: Wire, name: str
 ) -> None:
     assert fixes_that_ran(events, "choices-empty") == {name}
+
+
+def test_extra_fields_of_one_of_several_chunks_are_those_of_its_fix() -> None:
+    first = {**EMPTY, "x_a": 1}
+    second = {**chunk({"role": None, "content": ""}), "object": "x", "x_b": 2}
+    glued = b"data: " + dumps(first) + dumps(second) + b"\n\n"
+    records: list[EventRecord] = []
+    pipeline = Pipeline(STREAM, FIXES, records.append)
+    pipeline.feed(wire([TEXT, with_usage(STOP)]) + glued)
+    (out,) = pipeline.feed(wire([MORE]))
+    assert b'"x_a":1' in out
+    assert b'"x_b":2' in out
+    assert [each.fixes for each in records if each.n == 3] == [["choice-after-finish"]]
 
 
 def test_second_usage_with_a_finish_is_taken_off() -> None:

@@ -213,14 +213,17 @@ def calls_of(stream: str, reads: int) -> dict[tuple[Any, str], int]:
 def fails(
     place: tuple[Any, str], stream: str, reads: int, *, once: bool = True
 ) -> list[str]:
-    """Return what is wrong after a failure at each call of the function at *place*."""
+    """Return what is wrong after a failure of the function at *place*.
+
+    It fails at `MOST` of its calls, the first among them, or, of one large read, amid them.
+    """
     owner, name = place
     calls = calls_of(stream, reads)[place]
     real = getattr(owner, name)
     found: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         step = max(1, -(-calls // MOST[reads]))
-        for at in range(1, calls + 1, step):
+        for at in range(step // 2 + 1 if reads == 1 else 1, calls + 1, step):
             patch.setattr(owner, name, Failing(real, at, once=once))
             out = run(stream, reads)
             found += [f"call {at}: {fault}" for fault in faults(stream, out)]

@@ -441,8 +441,8 @@ def test_memory_does_not_grow_with_the_log() -> None:
         collecting.collected(traffic(number))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1.15 * peaks[0]
-    assert peaks[1] < 90_000_000
+    assert peaks[1] < 1.08 * peaks[0]
+    assert peaks[1] < 60_000_000
 
 
 # -- text and figures ------------------------------------------------------------------

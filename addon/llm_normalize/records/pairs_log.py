@@ -25,8 +25,11 @@ _BITE = 64  # lines in one write, as the processor's cache likes it best
 _BREATH_SECONDS = 0.0002
 _QUEUE_BYTES = 64 * 1024 * 1024
 _WEIGHT = 256  # bytes of a record beside its blocks, roughly
-_WAKE = Entry({})
+_WAKE = Entry({}), 0
 """What is no entry: the thread looks up."""
+
+type _Weighed = tuple[Entry | PatchedPair, int]
+"""An entry, and roughly how many bytes it takes."""
 
 
 class PairsLog:
@@ -44,7 +47,7 @@ class PairsLog:
         self.wanted = path
         self._file = LogFile(path, size, say)
         self._say = say
-        self._queue: SimpleQueue[Entry | PatchedPair] = SimpleQueue()
+        self._queue: SimpleQueue[_Weighed] = SimpleQueue()
         # Each counter has one thread that writes it, so that none needs a lock.
         self._handed = 0  # bytes put into the queue, roughly
         self._taken = 0  # bytes taken out of it
@@ -80,7 +83,7 @@ class PairsLog:
 
     def write(self, entry: Entry | PatchedPair) -> None:
         """Hand *entry* over. Never waits, never raises."""
-        if isinstance(entry, tuple):  # of most, and each call counts
+        if isinstance(entry, tuple):
             weight = _WEIGHT + len(entry[3]) + len(entry[4])
         else:
             weight = _weight(entry)
@@ -88,7 +91,7 @@ class PairsLog:
             self._refused += 1
             return
         self._handed += weight
-        self._queue.put(entry)
+        self._queue.put((entry, weight))
 
     def close(self) -> None:
         """Write all that was handed over, and end the thread."""
@@ -117,12 +120,12 @@ class PairsLog:
             more = min(self._queue.qsize(), _BATCH)  # none but this thread takes any
             batch += [self._queue.get_nowait() for _ in range(more)]
             try:
-                self._write(batch)
+                self._write([entry for entry, _ in batch if entry is not _WAKE[0]])
             except Exception:  # nothing may end the thread
                 self._failed += len(batch)
                 with contextlib.suppress(Exception):  # a log handler may be gone
                     logger.exception("pairs log: a batch failed")
-            self._taken += sum(map(_weight, batch))
+            self._taken += sum(weight for _, weight in batch)
             batch.clear()  # it has keys of requests, and the next one may be long in coming
         self._file.close()
 
@@ -131,7 +134,7 @@ class PairsLog:
         # No stream can move while lines are made, so that is done by turns. Each of them
         # costs as much as several lines: the more have piled up, the fewer turns.
         size = max(_BITE, len(batch) // 4)
-        for start in range(0, len(batch), size):
+        for start in range(0, len(batch) or 1, size):
             if start:
                 time.sleep(_BREATH_SECONDS)
             self._write_bite(batch[start : start + size])
@@ -140,8 +143,7 @@ class PairsLog:
         lines = []
         for entry in bite:
             try:
-                if entry is not _WAKE:
-                    lines.append(line(entry))
+                lines.append(line(entry))
             except Exception:  # one bad entry must not cost its neighbours
                 logger.exception("pairs log: an entry cannot be written")
                 self._failed += 1
@@ -170,10 +172,8 @@ class PairsLog:
                 logger.exception("pairs log: cannot say that it cannot write")
 
 
-def _weight(entry: Entry | PatchedPair) -> int:
+def _weight(entry: Entry) -> int:
     """Return how many bytes *entry* takes, roughly."""
-    if isinstance(entry, tuple):
-        return _WEIGHT + len(entry[3]) + len(entry[4])
     record = entry.record
     blocks = (record.get("before") or b"", *record.get("after", ()))
     return _WEIGHT + sum(map(len, blocks))

@@ -125,7 +125,7 @@ class Fix:
     makes_up: ClassVar[bool] = False
     """Whether it adds values that the stream lacks, such as a time: they are not shared."""
     holds_calls: ClassVar[bool] = False
-    """Whether it holds the first fragment of a call: the call has begun where it does."""
+    """Whether it holds the first fragment of a call, which counts as begun all the same."""
     end_hooks: ClassVar[tuple[EndHook, ...]] = ()
     """The hooks at which it acts at the end of a stream, or of a choice."""
 

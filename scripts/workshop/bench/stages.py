@@ -12,6 +12,7 @@ from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.records.record_line import line
+from llm_normalize.records.snapshot import Snapshot
 from llm_normalize.repair.fix import Fix
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import EventRecord
@@ -144,7 +145,7 @@ def _unsettled(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
 def rewriter(
     write: Callable[[Any], None] | None = None, protocol: ClientProtocol | None = None
 ) -> Rewriter:
-    """Return what a stream passes.
+    """Return what a stream passes that nobody looks at.
 
     Args:
         write: Takes the records of its log, if it has one.
@@ -152,7 +153,7 @@ def rewriter(
     """
     name = None if protocol is None else protocol.name
     answer = AnswerRecord(
-        "flow", "host", "/v1", "m", True, False, 1.0, write, protocol=name
+        "flow", "host", "/v1", "m", True, False, 1.0, write, shown=False, protocol=name
     )
     decoder = decoder_for("")
     assert decoder is not None
@@ -161,7 +162,10 @@ def rewriter(
         stream = AnswerStream(protocol.translate(REQUEST, {}).answer)
         output = partial(TranslatedOutput, translate=stream)
     pipeline = Pipeline(ASKED, FIXES, answer.add_event, "bench", answer.count, output)
-    return Rewriter(pipeline, decoder)
+    made = Rewriter(pipeline, decoder, snapshot=Snapshot(is_on=False))
+    answer.repeats = pipeline.count_repeats()
+    made.log_repeat = answer.log_repeat if write is not None else None
+    return made
 
 
 def _whole(

@@ -14,7 +14,8 @@ from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.inspect.before_after import BeforeAfter
 from llm_normalize.inspect.transcript import Transcript
-from llm_normalize.records.record_line import Entry
+from llm_normalize.records import record_line
+from llm_normalize.records.record_line import Entry, PatchedPair
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.fix import DONE, chunk, wire
@@ -296,6 +297,55 @@ def test_record_goes_to_the_log_without_the_secrets_of_the_request() -> None:
     assert entry.record["flow"] == made.id
     assert {"nvapi-key", "SECRET"} <= set(entry.secrets)
     assert "nvapi-key" not in json.dumps(entry.record)
+
+
+def nim(word: str, **more: Any) -> bytes:
+    return wire([chunk({"role": None, "content": word}, **more)])
+
+
+@pytest.mark.parametrize("observe", [False, True])
+def test_log_has_the_same_lines_whether_anybody_looks_on_or_not(observe: bool) -> None:
+    reads = [
+        wire([chunk({"role": "assistant", "content": ""})]),
+        *map(nim, [*"abcdefgh", "na\u00efve", '"tea"', "i", "j"]),
+        *(nim(word, index=1) for word in "klmnop"),
+        nim("two") + nim("of them"),
+        *map(nim, "qrstuv"),
+        wire([chunk({}, finish="stop"), DONE]),
+        b"",
+    ]
+    logged, quick = [], []
+    for shown in (False, True):
+        entries: list[Entry | PatchedPair] = []
+
+        class Log:
+            write = entries.append
+
+        settings = Settings(
+            FIXES,
+            observe=observe,
+            strict=False,
+            log=Log(),  # type: ignore[arg-type]
+            shown=shown,
+            stored=shown,
+        )
+        made = chat_flow()
+        running = RunningAnswer.of(made, settings)
+        rewriter = running.stream_through(Decoder())
+        for read in reads:
+            rewriter(read)
+            quick.append(rewriter._events > 0)
+        running.complete(Stats(), 200, running.figures())
+        lines = [json.loads(record_line.line(each)) for each in entries]
+        for each in lines:
+            for key in ("flow", "ms", "time", "first_ms", "total_ms"):
+                each.pop(key, None)
+        logged.append(lines)
+    alone, watched = logged
+    assert alone == watched
+    assert [each["n"] for each in alone[:-1]] == [*range(1, 28)]
+    assert any(quick[: len(reads)]) is not observe
+    assert not any(quick[len(reads) :])
 
 
 def test_events_that_passed_unread_are_said_once(

@@ -124,7 +124,7 @@ class AnswerRecord:
         return True
 
     def log_repeat(self, n: int, before: bytes, after: bytes) -> None:
-        """Log an event that the same template knew as the one that was counted last.
+        """Log an event of the template of the event that was counted last.
 
         Never raises.
         """

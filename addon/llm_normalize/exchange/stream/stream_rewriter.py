@@ -106,8 +106,8 @@ class Rewriter:
         self._events = 0  # sent as expected, of which the pipeline does not know yet
         self._first = 0  # the number of the first one
         self.log_repeat: Callable[[int, bytes, bytes], None] | None = None
-        """Called with each event that was changed as the one before: its number, what was
-        received, what was sent. Must not raise."""
+        """Called with each changed event that is sent without asking the pipeline: its
+        number, what was received, what is sent. Must not raise."""
         self.bytes_in = 0
         """How many bytes were received."""
         self._expected: Template | None = None

@@ -14,7 +14,7 @@ holds:
 """
 
 from collections.abc import Callable, Container, Sequence
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from ...chat.chunks.chunk import (
     ENVELOPE,
@@ -41,6 +41,8 @@ _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
 
 class EndHandler(Protocol):
     """What the end of a stream needs of a fix: see `Fix`."""
+
+    name: ClassVar[str]
 
     def at_end(self, hook: EndHook, end: "EndState", outgoing: Outgoing) -> bool:
         """Act on the chunk; return True if handled, as `EndHook` defines it."""
@@ -120,12 +122,12 @@ class EndState(ChoiceProgress):
         self.cut = False
         """Whether the last block has no end: nothing can follow it."""
 
-    def run_hook(self, hook: EndHook, outgoing: Outgoing) -> bool:
-        """Run the fixes of this *hook* on *outgoing*; return True if one handled it."""
+    def run_hook(self, hook: EndHook, outgoing: Outgoing) -> str:
+        """Run this *hook* on *outgoing*; return the name of the fix that handled it."""
         if hook not in self._fixes.end_hooks:
-            return False
+            return ""
         fixes = self._fixes.at(hook)
-        return any(fix.at_end(hook, self, outgoing) for fix in fixes)
+        return next((f.name for f in fixes if f.at_end(hook, self, outgoing)), "")
 
     def has_handler(self, hook: EndHook) -> bool:
         """Tell whether any fix acts at this *hook*."""
@@ -216,8 +218,8 @@ class EndState(ChoiceProgress):
         outgoing, self.opening = self.opening, None
         if outgoing is None:
             return
-        if self.run_hook(EndHook.OPENING_SENT, outgoing):
-            self.hold_extra_fields(outgoing.chunk, outgoing.record.fixes[-1])
+        if fix := self.run_hook(EndHook.OPENING_SENT, outgoing):
+            self.hold_extra_fields(outgoing.chunk, fix)
             self.sender.drop(outgoing)
         else:
             self.sender.release(outgoing)
@@ -463,8 +465,8 @@ class EndState(ChoiceProgress):
         if self.extra_fields:  # no other chunk is left to attach them to
             opening = {"role": "assistant", "content": ""}
             opened = {"index": 0, "delta": opening, "finish_reason": None}
-            found = self.bare_choices() or [opened]
-            self._send_extra_fields(n, {**envelope, "choices": found})
+            envelope["choices"] = self.bare_choices() or [opened]
+            self._send_extra_fields(n, envelope)
 
     def _add_usage(self, n: int, envelope: Chunk) -> None:
         found = [] if self.asked.usage else self.bare_choices()
@@ -478,8 +480,7 @@ class EndState(ChoiceProgress):
     def hold_extra_fields(self, chunk: Chunk, fix: str) -> None:
         """Hold the fields of *chunk*, dropped by *fix*, other than choices and usage.
 
-        Attach them to the held finish, if any; else to the next chunk, or to one of their
-        own. Send them at once if too much would be held.
+        They go on the held finish, the next chunk or one of their own; many go at once.
         """
         drop_other_usage(rest := dict(chunk))
         empty: tuple[Json, ...] = (None, "", [], {})
@@ -504,8 +505,8 @@ class EndState(ChoiceProgress):
         """Send the extra fields now."""
         goes_on = self.finish is not None or self.opened - self.finished
         found = self.bare_choices() if goes_on or not self.asked.usage else []
-        n = self.last.record.n if self.last else 0
-        self._send_extra_fields(n, {**self.envelope(), "choices": found})
+        chunk = {**self.envelope(), "choices": found}
+        self._send_extra_fields(self.last.record.n if self.last else 0, chunk)
 
     def hold_extras_and_send(self, chunk: Chunk, fix: str) -> None:
         """Hold the extra fields of *chunk*, dropped by *fix*; send them with known usage."""

@@ -54,12 +54,9 @@ class Ending:
         if repeats and state.run_hook(EndHook.REPEATED_FINISH, outgoing):
             return
         over = not indexes.isdisjoint(state.finished)
-        if (
-            over
-            and state.run_hook(EndHook.FINISHED_CHOICES, outgoing)
-            and not choices(chunk)
-        ):
-            self._emptied(outgoing)
+        fix = state.run_hook(EndHook.FINISHED_CHOICES, outgoing) if over else ""
+        if fix and not choices(chunk):
+            self._emptied(outgoing, fix)
             return
         state.finished |= finished & state.opened
         if usage_of(chunk) and self._takes_off(outgoing, finished):
@@ -107,7 +104,7 @@ class Ending:
             taken = state.run_hook(
                 EndHook.USAGE_BESIDE_FINISH if at_end else beside, outgoing
             )
-        return taken and state.run_hook(EndHook.EMPTIED, outgoing)
+        return bool(taken and state.run_hook(EndHook.EMPTIED, outgoing))
 
     def _bare_finish(self, outgoing: Outgoing) -> None:
         state = self.state
@@ -139,9 +136,8 @@ class Ending:
             state.release_finish()
         self._sender.send(outgoing)
 
-    def _emptied(self, outgoing: Outgoing) -> None:
-        """Handle a chunk whose choices were removed: its usage may not be the last."""
-        fix = outgoing.record.fixes[-1]  # the one that removed the choices
+    def _emptied(self, outgoing: Outgoing, fix: str) -> None:
+        """Handle a chunk whose choices *fix* removed: its usage may not be the last."""
         if usage_of(outgoing.chunk) and is_error(outgoing.chunk):
             # With a choice it was not an error.
             self.state.strip_extra_fields(outgoing.chunk, fix)
@@ -274,7 +270,7 @@ class Ending:
         sure = state.all_finished and not state.doubtful
         done = Outgoing(EventRecord(count, None), {}, encode(DONE))
         # More may follow an empty HTTP/2 frame, see exchange/stream/stream_rewriter.py.
-        state.done = sure and state.run_hook(EndHook.MISSING_DONE, done)
+        state.done = sure and bool(state.run_hook(EndHook.MISSING_DONE, done))
 
     def _send_all(self, n: int) -> None:
         """Send what is held, except usage, before event *n* is over."""
