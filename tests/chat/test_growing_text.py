@@ -183,7 +183,7 @@ def test_places_that_are_remembered_are_bounded() -> None:
 def test_what_all_answers_share_comes_from_nowhere() -> None:
     with pytest.raises(AssertionError):
         NO_GROWTH.come_from("here")
-    assert NO_GROWTH.place is None
+    assert NO_GROWTH.source is None
 
 
 SHORT = st.lists(

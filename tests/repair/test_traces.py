@@ -1,4 +1,4 @@
-"""Streams of one place share what they learned: every byte leaves as without that."""
+"""Streams of one tree share what they learned: every byte leaves as without that."""
 
 import gc
 import itertools
@@ -47,15 +47,15 @@ _LETTER = re.compile(rb"\\u[0-9a-fA-F]{4}|\\.|[A-Za-z]")
 
 
 class Play:
-    """One stream of a place, or of none."""
+    """One stream of a tree, or of none."""
 
     def __init__(
-        self, place: TraceTree | None, asked: Asked = STREAM, fixes: Any = ON
+        self, tree: TraceTree | None, asked: Asked = STREAM, fixes: Any = ON
     ) -> None:
         self.records: list[EventRecord] = []
         self.counted: list[Any] = []
         self.pipeline = NonSseStream(
-            asked, fixes, self.records.append, "label", self._count, place=place
+            asked, fixes, self.records.append, "label", self._count, traces=tree
         )
 
     def _count(self, n: int, before: bytes, after: bytes, template: Any) -> bool:
@@ -147,10 +147,10 @@ def assert_same(data_: bytes, asked: Asked = STREAM, most: int = 6) -> None:
 
     They break off, or are cut, at *most* places.
     """
-    place = TraceTree()
+    tree = TraceTree()
 
     def compare(k: int, reads: Callable[[bytes], list[bytes]], **how: Any) -> None:
-        play, data = Play(place, asked), reads(varied(data_, k))
+        play, data = Play(tree, asked), reads(varied(data_, k))
         alone = Play(None, asked)
         assert outcome(play, data, **how) == outcome(alone, data, **how)
 
@@ -175,14 +175,14 @@ def assert_same(data_: bytes, asked: Asked = STREAM, most: int = 6) -> None:
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: "/".join(path.parts[-3:-1]))
-def test_capture_leaves_the_same_in_a_place_and_alone(path: Path) -> None:
+def test_capture_leaves_the_same_in_a_tree_and_alone(path: Path) -> None:
     assert_same(path.read_bytes())
 
 
 @pytest.mark.unmeasured
 @pytest.mark.skipif(not recorded.ENTRIES, reason="no recorded answers")
 @pytest.mark.parametrize("entry", recorded.select(stream=True))
-def test_recorded_stream_leaves_the_same_in_a_place_and_alone(
+def test_recorded_stream_leaves_the_same_in_a_tree_and_alone(
     entry: dict[str, Any],
 ) -> None:
     assert_same(recorded.data_of(entry), recorded.asked_of(entry), most=2)
@@ -244,31 +244,31 @@ def stream(
 def taught(
     make: Callable[..., Chunk] = good, asked: Asked = STREAM, **how: Any
 ) -> TraceTree:
-    """Return a place that two streams have gone."""
-    place = TraceTree()
+    """Return a tree that two streams have gone."""
+    tree = TraceTree()
     for k in (1, 2):
-        outcome(Play(place, asked), stream(k, make, **how))
-    return place
+        outcome(Play(tree, asked), stream(k, make, **how))
+    return tree
 
 
 def assert_alike(
-    place: TraceTree, reads: list[bytes], asked: Asked = STREAM, fixes: Any = ON
+    tree: TraceTree, reads: list[bytes], asked: Asked = STREAM, fixes: Any = ON
 ) -> int:
-    """Compare a stream of *place* with one alone; return how many events were read."""
-    play = Play(place, asked, fixes)
+    """Compare a stream of *tree* with one alone; return how many events were read."""
+    play = Play(tree, asked, fixes)
     assert outcome(play, reads) == outcome(Play(None, asked, fixes), reads)
     return play.long
 
 
 @pytest.mark.parametrize("make", [good, nim, thinking])
 @pytest.mark.parametrize("usage", [False, True])
-def test_third_stream_of_a_place_is_not_read_at_all(
+def test_third_stream_of_a_tree_is_not_read_at_all(
     make: Callable[..., Chunk], usage: bool
 ) -> None:
     asked = Asked(stream=True, usage=usage)
-    place = TraceTree()
+    tree = TraceTree()
     long = [
-        assert_alike(place, stream(k, make, usage=usage), asked) for k in range(1, 6)
+        assert_alike(tree, stream(k, make, usage=usage), asked) for k in range(1, 6)
     ]
     assert min(long[:2]) > 5
     assert long[2:] == [0, 0, 0]
@@ -282,22 +282,22 @@ def test_figures_of_a_stream_that_is_not_read_are_known() -> None:
 
 
 def test_several_events_of_a_read_are_followed() -> None:
-    place = taught()
+    tree = taught()
     *events, end = stream(3)
-    assert assert_alike(place, [b"".join(events), end]) == 0
-    assert assert_alike(place, [*cut(b"".join(stream(4)), 50), b""]) > 0  # in parts
+    assert assert_alike(tree, [b"".join(events), end]) == 0
+    assert assert_alike(tree, [*cut(b"".join(stream(4)), 50), b""]) > 0  # in parts
 
 
 def test_two_streams_that_say_the_same_prove_nothing() -> None:
-    place = TraceTree()
+    tree = TraceTree()
     for _ in range(5):
-        assert assert_alike(place, stream(1)) > 5
-    assert_alike(place, stream(2))
-    assert assert_alike(place, stream(3)) == 0
+        assert assert_alike(tree, stream(1)) > 5
+    assert_alike(tree, stream(2))
+    assert assert_alike(tree, stream(3)) == 0
 
 
 def test_text_that_begins_with_the_last_one_is_read() -> None:
-    place = taught()
+    tree = taught()
     telling = [
         "Tea",
         "Tea is",
@@ -307,19 +307,19 @@ def test_text_that_begins_with_the_last_one_is_read() -> None:
     ]
     reads = [wire([chunk({"role": "assistant", "content": ""}, **own(9))])]
     reads += [wire([good(text, **own(9))]) for text in telling]
-    assert assert_alike(place, [*reads, DONE, b""]) > 0
+    assert assert_alike(tree, [*reads, DONE, b""]) > 0
     escaped = [wire([good(text, **own(8))]) for text in ('"', '"\n', "\n", "\n\n")]
-    assert assert_alike(place, [reads[0].replace(b"9", b"8"), *escaped, DONE, b""]) > 0
-    assert assert_alike(place, stream(3)) == 0
+    assert assert_alike(tree, [reads[0].replace(b"9", b"8"), *escaped, DONE, b""]) > 0
+    assert assert_alike(tree, stream(3)) == 0
 
 
 def test_values_of_a_stream_have_to_stay_what_they_are() -> None:
-    place = taught()
+    tree = taught()
     changing = stream(3)
     changing[2] = changing[2].replace(b"00000003", b"00000004")
-    assert assert_alike(place, changing) > 0
+    assert assert_alike(tree, changing) > 0
     alike = [each.replace(b"chatcmpl-00000003", b"1700000003") for each in stream(3)]
-    assert assert_alike(place, alike) > 0
+    assert assert_alike(tree, alike) > 0
 
 
 @pytest.mark.parametrize(
@@ -338,12 +338,12 @@ def test_values_of_a_stream_have_to_stay_what_they_are() -> None:
 )
 @pytest.mark.parametrize("make", [good, nim])
 def test_event_of_another_form_is_read(said: bytes, make: Callable[..., Chunk]) -> None:
-    place = taught(make)
+    tree = taught(make)
     reads = stream(3, make)
     for at in (1, 2, 3, 7):
         other = [*reads]
         other[at] = re.sub(rb'"content":"[^"]*"', lambda _: said, reads[at])
-        assert_alike(place, other)
+        assert_alike(tree, other)
 
 
 def test_text_that_begins_with_another_of_its_event_is_read() -> None:
@@ -354,31 +354,31 @@ def test_text_that_begins_with_another_of_its_event_is_read() -> None:
         return chunk({"reasoning_content": word, "content": f"{word}!"}, **more)
 
     for make in (both, alike):
-        place = TraceTree()
+        tree = TraceTree()
         for k in range(1, 5):
-            assert_alike(place, stream(k, make))
-        assert_alike(place, stream(5, both))
-        assert_alike(place, stream(6, alike))
+            assert_alike(tree, stream(k, make))
+        assert_alike(tree, stream(5, both))
+        assert_alike(tree, stream(6, alike))
 
 
 def test_event_that_is_added_is_added_to_the_next_stream_too() -> None:
-    place = TraceTree()
+    tree = TraceTree()
     for k in range(1, 5):
         reads = [each for each in stream(k) if b'"stop"' not in each]
-        long = assert_alike(place, reads)
+        long = assert_alike(tree, reads)
     assert long == 0
 
 
 def test_text_that_is_spelled_anew_is_followed() -> None:
-    place = taught(nim)
+    tree = taught(nim)
     reads = stream(3, nim)
     for at in (2, 3):
         reads[at] = reads[at].replace(b'"content":" ', b'"content":" \\u00e9\\/\\n')
-    assert assert_alike(place, reads) == 0
-    place = TraceTree()
+    assert assert_alike(tree, reads) == 0
+    tree = TraceTree()
     for k in range(1, 5):  # nobody can tell that of the first ones
         reads[2] = reads[2].replace(b"\\n", b"\\n" * k)
-        assert assert_alike(place, reads) > 0
+        assert assert_alike(tree, reads) > 0
 
 
 def test_text_that_is_sent_behind_another_event_keeps_its_spelling() -> None:
@@ -387,11 +387,11 @@ def test_text_that_is_sent_behind_another_event_keeps_its_spelling() -> None:
         other = chunk({"role": "assistant", "content": f"{text}{k}"}, index=1, **own(k))
         return [*reads, wire([other]), done, end]
 
-    place = TraceTree()
+    tree = TraceTree()
     for k in range(1, 4):
-        long = assert_alike(place, of_both(k, " so"))
+        long = assert_alike(tree, of_both(k, " so"))
     assert long == 0
-    assert assert_alike(place, of_both(4, ' "so"')) > 0
+    assert assert_alike(tree, of_both(4, ' "so"')) > 0
 
 
 def test_stream_whose_own_time_stands_elsewhere_too_is_read() -> None:
@@ -505,28 +505,28 @@ def test_what_was_so_by_chance_in_others_is_not_so_in_every_stream(
     other: tuple[Any, ...],
     asked: Asked,
 ) -> None:
-    place = TraceTree()
+    tree = TraceTree()
     for k in (1, 2, 3, 4):
-        assert_alike(place, make(k, *taught_by(k)), replace(asked, time=1700000000 + k))
-    assert_alike(place, make(5, *other), replace(asked, time=1700000005))
+        assert_alike(tree, make(k, *taught_by(k)), replace(asked, time=1700000000 + k))
+    assert_alike(tree, make(5, *other), replace(asked, time=1700000005))
 
 
 def test_stream_whose_texts_are_read_shares_nothing() -> None:
     words = {k: [f"{k}tea", f" {k}is", f" {k}fine"] for k in (1, 2, 3)}
     words[4] = ["<think>", "Hm, so", "</think>", "Hi"]
-    place = TraceTree()
+    tree = TraceTree()
     for k, texts in words.items():
         chunks = [good(text, **own(k)) for text in texts]
         chunks[0]["choices"][0]["delta"]["role"] = "assistant"
         reads = [wire([each]) for each in chunks]
-        assert assert_alike(place, [*reads, DONE, b""], fixes=(ThinkAsText, *ON)) > 0
+        assert assert_alike(tree, [*reads, DONE, b""], fixes=(ThinkAsText, *ON)) > 0
 
 
 @pytest.mark.parametrize("between", [[b": pi", b"ng\n\n"], [b": ping\n\n"]])
 def test_comments_do_not_prolong_what_waits(between: list[bytes]) -> None:
     waits = []
-    for place in (taught(), None):
-        play = Play(place)
+    for tree in (taught(), None):
+        play = Play(tree)
         rewriter = Rewriter(play.pipeline, Decoder())
         begun: list[int] = []
         for at, read in enumerate([*stream(3)[:-2], *between * 5]):
@@ -539,21 +539,21 @@ def test_comments_do_not_prolong_what_waits(between: list[bytes]) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_finish_that_is_overtaken_waits_anew(count: int) -> None:
-    place = TraceTree()
+    tree = TraceTree()
     for k in range(1, 5):
         *reads, finish, done, end = stream(k)
         late = [wire([good(f" late{k}{at}", **own(k))]) for at in range(count)]
-        assert assert_alike(place, [*reads, finish, *late, done, end]) > count
+        assert assert_alike(tree, [*reads, finish, *late, done, end]) > count
 
 
 def test_traces_are_shorter_than_what_may_wait() -> None:
-    assert trace.STEPS * trace.MAX_EVENT_BYTES < MAX_EXTRA_BYTES
+    assert trace.MAX_STEPS * trace.MAX_EVENT_BYTES < MAX_EXTRA_BYTES
     at_most = trace.MAX_EVENT_BYTES - len(wire([good("", **own(3))]))
-    place = taught()
+    tree = taught()
     for length, is_read in ((at_most, False), (at_most + 1, True)):
         reads = stream(3)
         reads[1] = wire([good("x" * length, **own(3))])
-        assert (assert_alike(place, reads) > 0) is is_read
+        assert (assert_alike(tree, reads) > 0) is is_read
 
 
 def _unsettled(k: int, words: range) -> list[bytes]:
@@ -562,11 +562,11 @@ def _unsettled(k: int, words: range) -> list[bytes]:
 
 
 def test_leaving_a_trace_costs_nothing_of_what_is_looked_at() -> None:
-    place = TraceTree()
+    tree = TraceTree()
     for k in (1, 2):
-        outcome(Play(place), [*_unsettled(k, range(20)), DONE, b""])
+        outcome(Play(tree), [*_unsettled(k, range(20)), DONE, b""])
     left = []
-    for at in (place, None):
+    for at in (tree, None):
         rewriter = Rewriter(Play(at).pipeline, Decoder())
         for read in _unsettled(3, range(20)):
             rewriter.turn = Turn(most=0)  # each read in a turn of its own
@@ -583,9 +583,9 @@ HELD = tuple(fix for fix in ON if fix.name != "role-missing")
 
 @pytest.mark.parametrize("fixes", [ON, HELD, ()])
 def test_every_stream_has_a_record_of_when_it_began(fixes: Any) -> None:
-    place = TraceTree()
+    tree = TraceTree()
     for k in range(4):
-        play = Play(place, fixes=fixes)
+        play = Play(tree, fixes=fixes)
         for read in (wire([chunk({}, finish="stop", **own(k))]), DONE, b""):
             play.read(read)
         assert play.records
@@ -593,11 +593,11 @@ def test_every_stream_has_a_record_of_when_it_began(fixes: Any) -> None:
 
 
 def test_templates_that_hold_on_are_the_same_ones() -> None:
-    place = TraceTree()
+    tree = TraceTree()
     for k in (1, 2, 3):
         *first, last = (wire([nim(f"w{k}{at}", **own(k))]) for at in range(6))
         reads = [*first, wire([good(f"b{k}", **own(k))]), last]
-        play = Play(place)
+        play = Play(tree)
         known = []
         for read in reads:
             play.read(read)
@@ -607,11 +607,11 @@ def test_templates_that_hold_on_are_the_same_ones() -> None:
 
 
 def test_template_stays_the_same_where_another_one_joins_it() -> None:
-    place = TraceTree()
+    tree = TraceTree()
     for k in (1, 2, 3):
         kinds = ["content"] * 3 + ["reasoning_content"] * 3 + ["content"] * 3
         deltas = [{kind: f"w{k}{at}"} for at, kind in enumerate(kinds)]
-        play, known = Play(place), []
+        play, known = Play(tree), []
         for delta in deltas:
             play.read(wire([chunk(delta, **own(k))]))
             known.append({id(each) for each in play.pipeline._templates.known})
@@ -627,35 +627,35 @@ def test_events_on_lines_of_their_own_end_what_a_stream_knows() -> None:
 
 
 def test_new_shape_is_learned_from_where_it_begins() -> None:
-    place = taught()
+    tree = taught()
     for k in (3, 4):
         reads = stream(k)
         reads.insert(
             3, wire([chunk({"refusal": None, "content": f" oh{k}"}, **own(k))])
         )
-        assert assert_alike(place, reads) > 0
+        assert assert_alike(tree, reads) > 0
     reads = stream(5)
     reads.insert(3, wire([chunk({"refusal": None, "content": " oh5"}, **own(5))]))
-    assert assert_alike(place, reads) == 0
-    assert assert_alike(place, stream(6)) == 0
+    assert assert_alike(tree, reads) == 0
+    assert assert_alike(tree, stream(6)) == 0
 
 
 def test_comments_and_blank_lines_between_do_not_part_a_stream_from_its_trace() -> None:
-    place = taught()
+    tree = taught()
     reads = stream(3)
     odd = [b": ping\n\n", reads[0], b": ping\n\n", *reads[1:3], b"\n", *reads[3:]]
-    assert assert_alike(place, odd) == 0
+    assert assert_alike(tree, odd) == 0
     finish = reads.index(DONE)
     waiting = [*reads[:finish], b": ping\n\n", *reads[finish:]]
-    assert assert_alike(place, waiting) > 0
+    assert assert_alike(tree, waiting) > 0
     assert assert_alike(TraceTree(), waiting) > 0
 
 
 @pytest.mark.parametrize("paused", [False, True])
 def test_finish_that_has_waited_long_enough_leaves(paused: bool) -> None:
-    place = taught()
+    tree = taught()
     *reads, done, end = stream(3)
-    play = Play(place)
+    play = Play(tree)
     assert b"stop" not in b"".join(map(play.read, reads))
     assert play.pipeline.waiting is not None
     assert play.pipeline.holds
@@ -679,22 +679,22 @@ def test_what_waits_is_sent_as_received_when_repair_is_given_up() -> None:
 
 
 def test_stream_that_breaks_off_tells_what_is_lost() -> None:
-    place = taught()
+    tree = taught()
     *reads, _, _ = stream(3)
     for count, lost in ((3, False), (len(reads), True)):
-        play = Play(place)
+        play = Play(tree)
         for read in reads[:count]:
             play.read(read)
         assert play.pipeline.abandon() is lost
 
 
 def test_end_before_the_last_event_is_that_of_any_stream() -> None:
-    place = taught()
+    tree = taught()
     *reads, done, end = stream(3)
     for count in range(1, len(reads) + 1):
-        assert_alike(place, [*reads[:count], end])
-        assert_alike(place, [*reads[:count], end, *reads[count:], done, end])
-    assert assert_alike(place, [*reads, done, end, reads[2], end]) > 0  # late words
+        assert_alike(tree, [*reads[:count], end])
+        assert_alike(tree, [*reads[:count], end, *reads[count:], done, end])
+    assert assert_alike(tree, [*reads, done, end, reads[2], end]) > 0  # late words
 
 
 def test_figures_on_each_event_are_those_of_the_last_one() -> None:
@@ -702,23 +702,23 @@ def test_figures_on_each_event_are_those_of_the_last_one() -> None:
         counts = {"prompt_tokens": 7, "completion_tokens": 1 + len(word) % 5}
         return chunk({"content": word}, usage=counts, **more)
 
-    place = TraceTree()
+    tree = TraceTree()
     for k in range(1, 5):
-        assert_alike(place, stream(k, counting))
-    place = TraceTree()
+        assert_alike(tree, stream(k, counting))
+    tree = TraceTree()
     for k, words in enumerate([3, 3, 3, 9, 3], 1):
         reads = stream(k, counting, words)
-        play, alone = Play(place, fixes=()), Play(None, fixes=())
+        play, alone = Play(tree, fixes=()), Play(None, fixes=())
         assert outcome(play, reads) == outcome(alone, reads)
-    place = taught()  # figures where there were none
+    tree = taught()  # figures where there were none
     for k in range(3, 6):
         *reads, finish, done, end = stream(k)
         counted = [wire([counting(f" {k}{at}", **own(k))]) for at in range(9)]
-        assert_alike(place, [*reads, *counted, finish, done, end])
+        assert_alike(tree, [*reads, *counted, finish, done, end])
 
 
 def test_call_is_read_and_so_is_all_after_it() -> None:
-    place, long = TraceTree(), []
+    tree, long = TraceTree(), []
     asked = Asked(stream=True, tools=True)
     for k in range(1, 5):
         opening, first, *_, done, end = stream(k)
@@ -738,30 +738,30 @@ def test_call_is_read_and_so_is_all_after_it() -> None:
             chunk({}, finish="tool_calls", **own(k)),
         ]
         reads = [opening, first, *(wire([each]) for each in called), done, end]
-        long.append(assert_alike(place, reads, asked))
+        long.append(assert_alike(tree, reads, asked))
     assert long[3] == long[0] - 2  # the first two have been followed
 
 
 def test_made_up_values_are_not_shared() -> None:
     """An answer without an id gets one that no other exchange has."""
-    place = TraceTree()
+    tree = TraceTree()
     for k in range(1, 5):
         asked = Asked(stream=True, id=f"exchange {k}", time=1750000000)
         reads = [re.sub(rb'"(id|created)":[^,]*,', b"", each) for each in stream(k)]
-        play = Play(place, asked)
+        play = Play(tree, asked)
         alone = Play(None, asked)
         assert outcome(play, reads) == outcome(alone, reads)
         assert play.long == alone.long
 
 
-def test_place_whose_streams_never_agree_is_left_alone() -> None:
-    place = TraceTree()
+def test_tree_whose_streams_never_agree_is_left_alone() -> None:
+    tree = TraceTree()
     for k in range(200):
         reads = stream(k)
         reads[0] = wire([chunk({"role": "assistant", "content": ""}, odd=k, **own(k))])
-        assert_alike(place, reads)
-    assert not place.learns
-    assert len(place.root.tried) <= 8
+        assert_alike(tree, reads)
+    assert not tree.learns
+    assert len(tree.root.tried) <= 8
 
 
 def step_of(received: bytes, sent: tuple[bytes, ...] | None) -> trace.Step:
@@ -773,46 +773,46 @@ def step_of(received: bytes, sent: tuple[bytes, ...] | None) -> trace.Step:
 
 
 def test_events_of_the_same_form_with_another_result_make_no_step() -> None:
-    place = TraceTree()
+    tree = TraceTree()
     step = step_of(b"a", None)
     other = step_of(b"a", (b"",))
-    assert place.go(place.root, step, (b"x",)) is not None
-    assert place.go(place.root, other, (b"y",)) is None
-    assert place.go(place.root, step, (b"z",)) is None
-    assert not place.root.edges
+    assert tree.go(tree.root, step, (b"x",)) is not None
+    assert tree.go(tree.root, other, (b"y",)) is None
+    assert tree.go(tree.root, step, (b"z",)) is None
+    assert not tree.root.edges
 
 
-def test_place_whose_results_are_not_sure_is_forgotten() -> None:
+def test_tree_whose_results_are_not_sure_is_forgotten() -> None:
     traces = Traces()
-    place = traces.at("a")
+    tree = traces.at("a")
     for at in range(9):
-        assert traces.at("a") is place
+        assert traces.at("a") is tree
         for sent in (b"one", b"two"):
             step = step_of(b"%d" % at, (sent,))
-            place.go(place.root, step, ())
-    assert traces.at("a") is not place
+            tree.go(tree.root, step, ())
+    assert traces.at("a") is not tree
 
 
-def test_place_with_too_many_steps_is_forgotten() -> None:
+def test_tree_with_too_many_steps_is_forgotten() -> None:
     traces = Traces()
-    place = traces.at("a")
-    node = place.root
-    for at in range(trace.NODES):
+    tree = traces.at("a")
+    node = tree.root
+    for at in range(trace.MAX_NODES):
         step = step_of(b"%d" % at, None)
-        node = place.go(node, step, ()) or node
-        assert traces.at("a") is place
-    assert place.go(node, step, ()) is None
-    assert traces.at("a") is not place
+        node = tree.go(node, step, ()) or node
+        assert traces.at("a") is tree
+    assert tree.go(node, step, ()) is None
+    assert traces.at("a") is not tree
 
 
-def test_place_used_longest_ago_is_forgotten_first() -> None:
+def test_tree_used_longest_ago_is_forgotten_first() -> None:
     traces = Traces()
     first = traces.at(0)
     second = traces.at(1)
-    for at in range(2, trace.PLACES):
+    for at in range(2, trace.MAX_TREES):
         traces.at(at)
     assert traces.at(0) is first
-    traces.at(trace.PLACES)
+    traces.at(trace.MAX_TREES)
     assert traces.at(0) is first
     assert traces.at(1) is not second
 
@@ -845,15 +845,15 @@ HOSTILE: dict[str, Callable[[int], list[bytes]]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("first", [False, True])
 def test_hostile_stream_spoils_no_other(name: str, first: bool) -> None:
-    place = TraceTree() if first else taught()
+    tree = TraceTree() if first else taught()
     for k in range(20, 24):
-        assert_alike(place, HOSTILE[name](k))
+        assert_alike(tree, HOSTILE[name](k))
     for k in range(3, 8):
-        long = assert_alike(place, stream(k))
+        long = assert_alike(tree, stream(k))
     assert long == 0
     for k in range(24, 28):
-        assert_alike(place, HOSTILE[name](k))
-        assert assert_alike(place, stream(k)) == 0
+        assert_alike(tree, HOSTILE[name](k))
+        assert assert_alike(tree, stream(k)) == 0
 
 
 @st.composite
@@ -886,12 +886,12 @@ def alike_streams(draw: st.DrawFn) -> list[list[bytes]]:
 
 
 @given(alike_streams(), st.booleans(), st.booleans())
-def test_streams_leave_the_same_in_a_place_and_alone(
+def test_streams_leave_the_same_in_a_tree_and_alone(
     streams: list[list[bytes]], usage: bool, paused: bool
 ) -> None:
-    place, asked = TraceTree(), Asked(stream=True, usage=usage)
+    tree, asked = TraceTree(), Asked(stream=True, usage=usage)
     for reads in streams:
-        play, alone = Play(place, asked), Play(None, asked)
+        play, alone = Play(tree, asked), Play(None, asked)
         assert outcome(play, reads, paused=paused) == outcome(
             alone, reads, paused=paused
         )
@@ -900,10 +900,10 @@ def test_streams_leave_the_same_in_a_place_and_alone(
 @pytest.mark.parametrize("count", [0, 2])
 def test_records_of_what_is_over_are_given_back(count: int) -> None:
     """Alone, and behind a side exit."""
-    place = TraceTree()
+    tree = TraceTree()
     for k in range(count):
-        outcome(Play(place), stream(k))
-    more: dict[str, Any] = {} if not count else {"place": place}
+        outcome(Play(tree), stream(k))
+    more: dict[str, Any] = {} if not count else {"tree": tree}
     pipeline = NonSseStream(STREAM, ON, lambda _: None, "", lambda *_: False, **more)
     *reads, _, _, _ = stream(7, nim if not count else good)
     for event in (*reads, b": ping\n\n", wire([chunk({"odd": 1})])):
@@ -957,10 +957,10 @@ def _calls_to(
     around: tuple[list[bytes], list[bytes]],
     lasting: bool,
 ) -> int:
-    """Repair the stream *count* of a place, and return how often the function ran."""
-    place = TraceTree()
+    """Repair the stream *count* of a tree, and return how often the function ran."""
+    tree = TraceTree()
     for k in range(1, count):
-        outcome(Play(place), stream(k))
+        outcome(Play(tree), stream(k))
     real, calls = getattr(owner, name), 0
 
     def fail(*of: Any, **named: Any) -> Any:
@@ -973,7 +973,7 @@ def _calls_to(
     *reads, finish, done, end = stream(count)
     before, behind = around
     sent = [*reads, *before, finish, *behind, done]
-    rewriter = Rewriter(Play(place).pipeline, Decoder())
+    rewriter = Rewriter(Play(tree).pipeline, Decoder())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, name, fail)
         out = b"".join(b"".join(rewriter(each)) for each in [*sent, end])

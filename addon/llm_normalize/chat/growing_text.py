@@ -37,34 +37,34 @@ KINDS = ("content", "reasoning")
 
 
 class ProvedGrowth:
-    """Where texts have been proved cumulative; the least recently used place goes first.
+    """Where texts have been proved cumulative; the least recently used source goes first.
 
     Args:
-        most: How many places are remembered.
+        most: How many sources are remembered.
     """
 
     def __init__(self, most: int = _PLACES) -> None:
         self._proved: OrderedDict[Hashable, None] = OrderedDict()
         self._most = most
 
-    def kinds(self, place: Hashable) -> set[str]:
-        """Return the kinds of text that have been proved cumulative at *place*."""
+    def kinds(self, source: Hashable) -> set[str]:
+        """Return the kinds of text that have been proved cumulative of *source*."""
         if not self._proved:
             return set()  # nearly always
-        found = {kind for kind in KINDS if (place, kind) in self._proved}
+        found = {kind for kind in KINDS if (source, kind) in self._proved}
         for kind in found:
-            self._proved.move_to_end((place, kind))
+            self._proved.move_to_end((source, kind))
         return found
 
-    def add(self, place: Hashable) -> None:
-        """Remember that texts are cumulative at *place*."""
-        self._proved[place] = None
+    def add(self, source: Hashable) -> None:
+        """Remember that texts are cumulative of *source*."""
+        self._proved[source] = None
         if len(self._proved) > self._most:
             self._proved.popitem(last=False)
 
-    def forget(self, place: Hashable) -> None:
-        """Forget *place*."""
-        self._proved.pop(place, None)
+    def forget(self, source: Hashable) -> None:
+        """Forget *source*."""
+        self._proved.pop(source, None)
 
 
 class Growth:
@@ -73,31 +73,31 @@ class Growth:
     What other answers prove meanwhile does not count.
 
     Args:
-        proved: The places where texts have been proved cumulative.
-        place: Where the answer comes from; None is never remembered.
+        proved: The sources whose texts have been proved cumulative.
+        source: Where the answer comes from; None is never remembered.
     """
 
-    def __init__(self, proved: ProvedGrowth, place: Hashable = None) -> None:
-        self.place = place
-        self.known = set[str]() if place is None else proved.kinds(place)
+    def __init__(self, proved: ProvedGrowth, source: Hashable = None) -> None:
+        self.source = source
+        self.known = set[str]() if source is None else proved.kinds(source)
         """The kinds of text that have been proved cumulative."""
         self._proved = proved
 
-    def come_from(self, place: Hashable) -> None:
+    def come_from(self, source: Hashable) -> None:
         """Know where the answer comes from, before any of it is read."""
-        assert self is not NO_GROWTH, "all answers would share the place"
-        self.place, self.known = place, self._proved.kinds(place)
+        assert self is not NO_GROWTH, "all answers would share the source"
+        self.source, self.known = source, self._proved.kinds(source)
 
     def add(self, kind: str) -> None:
         """Remember that texts of a *kind* are cumulative here."""
-        if self.place is not None:
+        if self.source is not None:
             self.known.add(kind)
-            self._proved.add((self.place, kind))
+            self._proved.add((self.source, kind))
 
     def forget(self, kind: str) -> None:
         """Forget that texts of a *kind* are cumulative here."""
         self.known.discard(kind)
-        self._proved.forget((self.place, kind))
+        self._proved.forget((self.source, kind))
 
 
 NO_GROWTH = Growth(ProvedGrowth(0), None)
@@ -133,7 +133,7 @@ class GrowingTexts:
     """The texts of a stream that may be cumulative.
 
     Args:
-        growth: What is known about their place.
+        growth: What is known about their source.
         kind: Their kind: content and reasoning are judged separately.
     """
 

@@ -9,7 +9,7 @@ from ..routing.routes import is_reverse
 from .exchange import HANDED_OVER, Exchange
 from .request_facts import host_header, named_host
 
-MOST = 100_000
+MAX_OPEN = 100_000
 """Exchanges that are open at a time; more are flows that mitmproxy has never ended."""
 
 type _Place = tuple[str, int, str]
@@ -42,7 +42,7 @@ class OpenExchanges:
     def begin(self, flow: http.HTTPFlow) -> Exchange:
         """Return a new exchange, of a request whose headers have arrived."""
         older = self._open.get(flow)
-        if older is None and len(self._open) >= MOST:
+        if older is None and len(self._open) >= MAX_OPEN:
             older = next(iter(self._open.values()))
         if older is not None:
             self._abandon(older[0])

@@ -43,9 +43,9 @@ class NonSseStream(Pipeline):
         label: str,
         count: Callable[[int, bytes, bytes, Template], bool],
         make_output: Callable[..., Output] = Output,
-        place: TraceTree | None = None,
+        traces: TraceTree | None = None,
     ) -> None:
-        super().__init__(asked, fixes, observe, label, count, make_output, place)
+        super().__init__(asked, fixes, observe, label, count, make_output, traces)
         self._words = b""
 
     def feed(self, data: bytes) -> list[bytes]:

@@ -61,7 +61,7 @@ class Pipeline:
         count: Called with an event that a template knew: its number, its bytes before
             and after, the template. Tells whether that will do, and no `EventRecord` is wanted.
         make_output: Makes what sends: see `Output`.
-        place: Where streams are alike; None where it shares nothing with others.
+        traces: The traces of streams like it; None if it shares nothing with others.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Pipeline:
         label: str = "stream",
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
         make_output: Callable[..., Output] = Output,
-        place: TraceTree | None = None,
+        traces: TraceTree | None = None,
     ) -> None:
         self.seen = Seen()
         self._asked = asked
@@ -86,7 +86,7 @@ class Pipeline:
         self.templates = known = self._templates.known
         """The templates that hold now."""
         stop = self._templates.stop
-        shared = None if plan.reads_texts else place
+        shared = None if plan.reads_texts else traces
         self._trace = trace = StreamTrace(shared, known, output.close, label)
         self._patcher = EventPatcher(
             known, self._parser, trace, self.seen, output, count, label, stop

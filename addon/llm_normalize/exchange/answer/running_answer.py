@@ -111,8 +111,8 @@ class RunningAnswer:
     def know(self, client: bytes) -> None:
         """Know what earlier answers to *client* from its host and model have proved."""
         request = self.flow.request
-        place = request.host, request.port, self.asked.model[:_NAME], client
-        self.asked.growth.come_from(place)
+        source = request.host, request.port, self.asked.model[:_NAME], client
+        self.asked.growth.come_from(source)
 
     @classmethod
     def of(
@@ -187,7 +187,7 @@ class RunningAnswer:
                 label,
                 record.count,
                 output,
-                self._place_in(traces) if traces is not None else None,
+                self._traces_in(traces) if traces is not None else None,
             ),
             decoder,
             repair=not settings.observe,
@@ -203,13 +203,13 @@ class RunningAnswer:
         self.rewriter.beyond = _BEYOND if self.translated is not None else 0
         return self.rewriter
 
-    def _place_in(self, traces: Traces) -> TraceTree | None:
+    def _traces_in(self, traces: Traces) -> TraceTree | None:
         """Return what is known of streams for which all is the same but their bytes."""
         growth = self.asked.growth
-        if growth.place is None or growth.known or self.translated is not None:
+        if growth.source is None or growth.known or self.translated is not None:
             return None  # what was proved may be disproved
         # Nothing that is made of these two is known of others.
-        return traces.at((growth.place, self.asked.form, self.settings.plan))
+        return traces.at((growth.source, self.asked.form, self.settings.plan))
 
     def prepare_headers(self, response: http.Response) -> None:
         """Make the headers of *response* those of the stream that is sent."""

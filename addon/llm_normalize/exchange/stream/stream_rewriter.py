@@ -17,7 +17,7 @@ from ...wire.sse import LIMIT
 
 logger = logging.getLogger(__name__)
 
-_TWICE = 3 * STREAM_BUDGET
+_TWO_READS = 3 * STREAM_BUDGET
 """What is looked at of a stream where two reads, not one, may come in a turn."""
 _MUCH = STREAM_BUDGET // 2
 _NEVER, _NOTHING = b"\0", slice(0)
@@ -303,7 +303,7 @@ class Rewriter:
 
     def begin_unslowed(self) -> None:
         """Look at two reads in the first turn: nothing keeps the second one back."""
-        self._own = _TWICE
+        self._own = _TWO_READS
 
     def slow_down(self) -> None:
         """Have more of the answer wait, if that is possible."""

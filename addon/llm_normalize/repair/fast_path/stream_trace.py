@@ -15,7 +15,7 @@ from ...wire.sse import Event
 from ..outcome import EventRecord
 from .template import Template, respelled
 from .trace import (
-    STEPS,
+    MAX_STEPS,
     Edge,
     FinishedRecord,
     Node,
@@ -33,7 +33,7 @@ class StreamTrace:
     """One stream in its trace tree.
 
     Args:
-        place: The trace tree; None for a stream that shares nothing.
+        tree: The trace tree; None for a stream that shares nothing.
         known: The templates that hold: those of a step take their place.
         close: Has a record observed.
         label: Names the stream in log lines.
@@ -41,17 +41,17 @@ class StreamTrace:
 
     def __init__(
         self,
-        place: TraceTree | None,
+        tree: TraceTree | None,
         known: list[Template],
         close: Callable[[EventRecord], None],
         label: str,
     ) -> None:
-        self.follows = place is not None
+        self.follows = tree is not None
         """Whether no event has been read so far."""
         self.waits = 0
         """Since which event, from 1, something waits in a stream that follows; 0: nothing."""
-        self._place = place
-        self._node = place.root if place is not None else None
+        self._tree = tree
+        self._node = tree.root if tree is not None else None
         self._known, self._close, self._label = known, close, label
         # Holds events only once the stream has left the trace.
         self._values_so_far = StreamValues([], {}, [])
@@ -178,8 +178,8 @@ class StreamTrace:
     def fail(self, error: Exception) -> None:
         """Drop all traces of the tree: a bug occurred, which may cost no more."""
         logger.error("%s: its traces are forgotten", self._label, exc_info=error)
-        assert self._place is not None
-        self._place.forget()
+        assert self._tree is not None
+        self._tree.forget()
         self._node = None
 
     # -- recording -----------------------------------------------------------------
@@ -194,15 +194,15 @@ class StreamTrace:
 
     def record(self, event: Event, result: Result) -> None:
         """Record what became of an event on the slow path, if it `records`. Never raises."""
-        node, place, then = self._node, self._place, None
+        node, tree, then = self._node, self._tree, None
         assert node is not None
-        assert place is not None
-        if place.learns and len(self._values_so_far.events) < STEPS:
+        assert tree is not None
+        if tree.learns and len(self._values_so_far.events) < MAX_STEPS:
             try:
                 step, values, texts = step_of(event, result, self._values_so_far)
                 new = values[len(self._values_so_far.values) :]
                 varied = (*self._varied, *_new(step, new, texts))
-                then = place.go(node, step, varied)
+                then = tree.go(node, step, varied)
             except ValueError:
                 pass
             except Exception as error:  # noqa: BLE001 - it costs the trace only

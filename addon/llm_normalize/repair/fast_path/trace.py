@@ -31,14 +31,14 @@ from dataclasses import dataclass, field
 from .template import COUNT, TEXT, Template, first_equal_index, is_unicode, read
 from .template_candidate import HOLE
 
-PLACES = 64
-STEPS = 24
+MAX_TREES = 64
+MAX_STEPS = 24
 """Steps of a trace from its beginning: what is longer has not settled."""
-NODES = 256
+MAX_NODES = 256
 """Steps of a tree, seen once or twice."""
-_GUARDS = 8
+_MAX_GUARDS = 8
 """Steps from one node: a stream that fits none of so many is another's."""
-_TRIES = 160
+_MAX_TRIES = 160
 """Steps that the streams of a tree record although none was seen twice since."""
 MAX_EVENT_BYTES = 2048
 """Bytes of an event: a trace of them is shorter than what may wait (`extra_fields.MAX_EXTRA_BYTES`)."""
@@ -312,7 +312,7 @@ class TraceTree:
     @property
     def learns(self) -> bool:
         """Whether a stream on the slow path is worth recording."""
-        return self._tries < _TRIES
+        return self._tries < _MAX_TRIES
 
     def go(self, node: Node, step: Step, varied: tuple[bytes, ...]) -> Node | None:
         """Return where *step* leads from *node*; None if it leads nowhere.
@@ -334,7 +334,7 @@ class TraceTree:
                 for each in others:
                     del node.tried[each]
                 node.unsure.add(step.guard)
-                if len(node.unsure) > _GUARDS:
+                if len(node.unsure) > _MAX_GUARDS:
                     self.forget()
                 return None
             return self._add(node, step, varied)
@@ -344,16 +344,16 @@ class TraceTree:
             return then
         del node.tried[step]
         shapes = tuple([self._shapes.setdefault(each, each) for each in step.shapes])
-        node.edges = [Edge(step, then, shapes), *node.edges][:_GUARDS]
+        node.edges = [Edge(step, then, shapes), *node.edges][:_MAX_GUARDS]
         self._tries = 0
         return then
 
     def _add(self, node: Node, step: Step, varied: tuple[bytes, ...]) -> Node | None:
         self._nodes += 1
-        if self._nodes > NODES:
+        if self._nodes > MAX_NODES:
             self.forget()
             return None
-        if len(node.tried) >= _GUARDS:
+        if len(node.tried) >= _MAX_GUARDS:
             del node.tried[next(iter(node.tried))]
         then = Node()
         node.tried[step] = then, varied
@@ -364,21 +364,21 @@ class Traces:
     """The trace trees of all streams, evicted least recently used first."""
 
     def __init__(self) -> None:
-        self._places: OrderedDict[Hashable, TraceTree] = OrderedDict()
+        self._trees: OrderedDict[Hashable, TraceTree] = OrderedDict()
 
     def at(self, key: Hashable) -> TraceTree:
         """Return the tree of *key*: what decides the output besides a stream's bytes."""
-        place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = TraceTree(lambda: self._forget(key))
-            if len(self._places) > PLACES:
-                self._places.popitem(last=False)
+        tree = self._trees.get(key)
+        if tree is None:
+            tree = self._trees[key] = TraceTree(lambda: self._forget(key))
+            if len(self._trees) > MAX_TREES:
+                self._trees.popitem(last=False)
         else:
-            self._places.move_to_end(key)
-        return place
+            self._trees.move_to_end(key)
+        return tree
 
     def _forget(self, key: Hashable) -> None:
-        self._places.pop(key, None)
+        self._trees.pop(key, None)
 
 
 def holes(raw: bytes) -> tuple[list[bytes], list[tuple[str, str, bytes]]]:
