@@ -156,7 +156,7 @@ def test_a_flow_from_a_file_is_not_held() -> None:
 
 
 def test_what_is_never_ended_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_exchanges, "MOST", 2)
+    monkeypatch.setattr(open_exchanges, "MAX_OPEN", 2)
     opened, flows = Opened(), [chat_flow() for _ in range(3)]
     first, second, third = map(opened.begin, flows)
     assert opened.abandoned == [first]

@@ -903,7 +903,7 @@ def test_records_of_what_is_over_are_given_back(count: int) -> None:
     tree = TraceTree()
     for k in range(count):
         outcome(Play(tree), stream(k))
-    more: dict[str, Any] = {} if not count else {"tree": tree}
+    more: dict[str, Any] = {} if not count else {"traces": tree}
     pipeline = NonSseStream(STREAM, ON, lambda _: None, "", lambda *_: False, **more)
     *reads, _, _, _ = stream(7, nim if not count else good)
     for event in (*reads, b": ping\n\n", wire([chunk({"odd": 1})])):

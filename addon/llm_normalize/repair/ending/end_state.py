@@ -369,8 +369,7 @@ class EndState(ChoiceProgress):
                 self.finish.chunk["usage"] = usage
                 self.mark_usage_sent()
         elif not self.usage_sent and (counts(usage) or not self.held_usage):
-            self.held_usage = usage
-            self.held_usage_fix = fix
+            self.held_usage, self.held_usage_fix = usage, fix
 
     def take_usage_off(self, outgoing: Outgoing, fix: str) -> None:
         """Take the usage off *outgoing*, which has choices, and hold it."""
