@@ -100,7 +100,6 @@ def test_an_index_may_be_that_of_a_call_without_one(identity: str | None) -> Non
     assert counted.given((0, 0), identity, is_named=True) == 0
 
 
-@pytest.mark.unmeasured
 def test_counted_calls_are_bounded() -> None:
     counted = AssignedIndexes()
     for at in range(MAX_TRACKED + 1):

@@ -102,7 +102,6 @@ REPEATED: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("fragments", REPEATED.values(), ids=REPEATED)
 @pytest.mark.parametrize("head_on_all", [False, True])
 @pytest.mark.parametrize("with_finish", [False, True])

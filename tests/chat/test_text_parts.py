@@ -392,7 +392,6 @@ PROSE = [
 ]
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("text", PROSE)
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_any_other_text_stays(text: str, size: int) -> None:
@@ -676,7 +675,6 @@ def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
     assert repaired(data, ASKED, [*EVERY_FIX, Faulty], ended=False) == data
 
 
-@pytest.mark.unmeasured
 def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
     texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
     for text in texts:

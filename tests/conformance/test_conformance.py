@@ -245,7 +245,6 @@ def test_conforming_stream(name: str) -> None:
     assert check_stream(data, request) == []
 
 
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", GOOD_STREAMS)
 def test_conforming_stream_broken_off_anywhere(name: str) -> None:
     request, data = GOOD_STREAMS[name]

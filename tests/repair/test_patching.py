@@ -52,6 +52,16 @@ NIM = template(nim("Hi"), good("Hi"))
 GOOD = template(good("Hi"), good("Hi"))
 
 
+def test_template_that_changes_nothing_or_did_so_before_is_expected() -> None:
+    assert Way().patcher.expected is None
+    assert Way(GOOD).patcher.expected is GOOD
+    way = Way(NIM)
+    assert way.patcher.expected is None
+    way.patcher.counts_repeats = True
+    assert way.patcher.patch_event(nim(" so")) == good(" so")
+    assert way.patcher.expected is NIM
+
+
 def test_an_event_that_is_known_is_counted_and_nothing_else() -> None:
     way = Way(GOOD)
     event = good(" so")
