@@ -685,9 +685,8 @@ def test_option_that_changes_during_a_request_counts_for_its_answer(
 
 def test_mode_that_was_set_before_the_addon_was_known_counts(proxy: Proxy) -> None:
     proxy.context.options.add_option("proxyauth", str, "", "as mitmdump has it")
-    proxy.context.options._options["normalize_mode"].set(
-        "observe"
-    )  # and nobody is told
+    # Set without a call of `configure`.
+    proxy.context.options._options["normalize_mode"].set("observe")
     proxy.addon.running()
     assert proxy.stream(chat_flow(), BAD) == BAD
 

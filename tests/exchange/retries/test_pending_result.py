@@ -1,7 +1,6 @@
-import asyncio
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ProxyMode
 
+from exchange.retries.second_answers import SecondAnswers
 from llm_normalize.exchange.retries import pending_result, polling
 from llm_normalize.exchange.retries.pending_result import fetch, is_pending
 from llm_normalize.exchange.retries.second_request import Reply, UpstreamError
@@ -32,26 +32,7 @@ READY = Reply(200, "OK", [("Content-Type", "application/json")], b"{}")
 UNKNOWN = Reply(404, "Not Found")
 
 
-class Status:
-    """What stands in for `second_request.send`."""
-
-    def __init__(self) -> None:
-        self.asked: list[http.Request] = []
-        self.replies: list[Reply | Exception] = []
-        self.meanwhile: Callable[[], None] = lambda: None
-
-    async def send(
-        self, _: http.HTTPFlow, request: http.Request, __: float, *, live: bool
-    ) -> Reply:
-        assert not live  # nothing is sent on before the hook for headers is over
-        self.asked.append(request)
-        self.meanwhile()
-        await asyncio.sleep(0)
-        reply = self.replies.pop(0) if self.replies else READY
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
-
+class Status(SecondAnswers):
     @property
     def urls(self) -> list[str]:
         return [each.url for each in self.asked]
@@ -59,7 +40,7 @@ class Status:
 
 @pytest.fixture
 def status(monkeypatch: pytest.MonkeyPatch) -> Status:
-    made = Status()
+    made = Status(READY)
     monkeypatch.setattr(pending_result, "send", made.send)
     for name in ("_FIRST_WAIT", "_LONGEST_WAIT", "_LOOK"):
         monkeypatch.setattr(polling, name, 0.001)

@@ -1,12 +1,11 @@
-import asyncio
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mitmproxy import http
 
+from exchange.retries.second_answers import SecondAnswers
 from llm_normalize.exchange.adapted_request import key_of
 from llm_normalize.exchange.retries import polling, retry
 from llm_normalize.exchange.retries.retry import MAX_RETRIES, RefusedRequest
@@ -22,26 +21,7 @@ ASKED = {"model": "m", "seed": 7, "store": True, "stream": False}
 JSON = [("content-type", "application/json")]
 
 
-class Upstream:
-    """What stands in for `second_request.send`."""
-
-    def __init__(self) -> None:
-        self.asked: list[http.Request] = []
-        self.replies: list[Reply | Exception] = []
-        self.meanwhile: Callable[[], None] = lambda: None
-
-    async def send(
-        self, _: http.HTTPFlow, request: http.Request, __: float, *, live: bool
-    ) -> Reply:
-        assert not live  # nothing is sent on before the hook for headers is over
-        self.asked.append(request)
-        self.meanwhile()
-        await asyncio.sleep(0)
-        reply = self.replies.pop(0)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
-
+class Upstream(SecondAnswers):
     @property
     def bodies(self) -> list[Any]:
         return [loads(each.content or b"") for each in self.asked]
