@@ -4,6 +4,9 @@ from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.fixes import FIXES
+from llm_normalize.fixes.tool_calls.tool_call_arguments_blank import (
+    ToolCallArgumentsBlank,
+)
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
@@ -380,6 +383,31 @@ def test_extra_fields_of_one_of_several_chunks_are_those_of_its_fix() -> None:
     assert b'"x_a":1' in out
     assert b'"x_b":2' in out
     assert [each.fixes for each in records if each.n == 3] == [["choice-after-finish"]]
+
+
+def test_extra_fields_of_a_held_opening_are_those_of_the_fix_that_drops_it() -> None:
+    example = ToolCallArgumentsBlank.examples[0]  # its blank arguments, then real ones
+    at = example.before.index(calling(rest()))
+    events = [*example.before]
+    events[at] = {**calling(rest()), "x_other": 1}
+    records: list[EventRecord] = []
+    pipeline = Pipeline(example.asked, FIXES, records.append)
+    out = b"".join([*pipeline.feed(wire(events)), *pipeline.end()])
+    assert out.count(b'"x_other":1') == 1
+    changed = {name for each in records for name in each.fixes}
+    assert changed == {ToolCallArgumentsBlank.name}
+
+
+def test_usage_waits_behind_a_finish_whose_call_has_no_name_yet() -> None:
+    fragment = {"index": 0, "id": "call_1", "type": "function"}
+    early = calling({**fragment, "function": {"arguments": '{"a"'}})
+    early["choices"][0]["finish_reason"] = "tool_calls"
+    pipeline = Pipeline(ASKED, FIXES)
+    pipeline.feed(wire([TEXT, with_usage(early)]))
+    waited = b"".join(pipeline.release())
+    assert b'"arguments"' in waited
+    assert b'"usage":{' not in waited
+    assert b"".join(pipeline.feed(wire([DONE]))) == wire([USED, DONE])
 
 
 def test_second_usage_with_a_finish_is_taken_off() -> None:
