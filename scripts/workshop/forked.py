@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from multiprocessing import forkserver
@@ -24,6 +24,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
 
 from workshop import ADDON, ROOT, SCRIPTS
 
@@ -79,8 +82,11 @@ def _main(
     # As in a new process: where pytest finds modules is none of its business.
     sys.path[:] = ["", *(each for each in sys.path if each and each not in _OURS)]
     sys.meta_path.insert(0, _Imported())
-    from mitmproxy.tools import main  # noqa: PLC0415 - where it is imported already
+    # Both only where they are imported already.
+    from mitmproxy import certs  # noqa: PLC0415
+    from mitmproxy.tools import main  # noqa: PLC0415
 
+    certs.load_pem_private_key = functools.partial(_key, certs.load_pem_private_key)
     # A new process does this at its end, a child of multiprocessing does not: the log would
     # lose what its thread has not written by then.
     atexit._clear()  # noqa: SLF001 - what was registered before the fork
@@ -88,6 +94,18 @@ def _main(
         getattr(main, program)()
     finally:
         atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way
+
+
+def _key(proven: Callable[..., Any], data: bytes, password: bytes | None) -> Any:
+    """Load the key of the CA, which a start does twice, without proving it each time.
+
+    That it is a sound one takes as long to prove as the rest of the start.
+    """
+    if password is not None:
+        return proven(data, password)
+    return serialization.load_pem_private_key(
+        data, None, unsafe_skip_rsa_key_validation=True
+    )
 
 
 _OURS = {str(each) for each in (ROOT, SCRIPTS, ADDON, ROOT / "tests")}
