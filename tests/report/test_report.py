@@ -10,7 +10,6 @@ import math
 import os
 import random
 import re
-import shutil
 import signal
 import stat
 import subprocess
@@ -59,7 +58,6 @@ OUTSIDE = """
 }).map(each => each.textContent)
 """
 """The texts of charts that are not wholly inside them, for a browser to list."""
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def flow(**more: Any) -> Record:
@@ -1115,30 +1113,16 @@ def test_help_names_the_command_as_it_is_started(start: Run) -> None:
 # -- in a browser ----------------------------------------------------------------------
 
 
-def browser() -> str:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        reason = f"none of {', '.join(BROWSERS)} is on the PATH"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
-
-
 def test_browser_shows_it_without_script_or_network(tmp_path: Path) -> None:
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - slow to import
+    from web import opened as browser  # noqa: PLC0415 - slow to import
 
     output = tmp_path / "r.html"
     whole = flow(fixes={fix.name: 1 for fix in FIXES})
     found = gathered(pair(), whole, *hostile())
     page_file.write(output, found, reader.Notes())
-    root = hasattr(os, "geteuid") and os.geteuid() == 0
     said: list[str] = []
     asked: list[str] = []
-    with sync_playwright() as play:
-        chromium = play.chromium.launch(
-            executable_path=browser(), args=["--no-sandbox"] if root else []
-        )
+    with browser() as chromium:
         schemes: list[Literal["light", "dark"]] = ["light", "dark"]
         for scheme, width in itertools.product(schemes, (1280, 360)):
             opened = chromium.new_page(
@@ -1164,7 +1148,6 @@ def test_browser_shows_it_without_script_or_network(tmp_path: Path) -> None:
             folded.click()
             assert opened.locator("details.fix[open]").count() == 4
             opened.close()
-        chromium.close()
     assert said == []
     assert set(asked) <= {output.as_uri(), "data:,"}
 
