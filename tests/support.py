@@ -221,10 +221,11 @@ class Mitmdump(mitmdump.Mitmdump):
         self, path: Path | None = None, having: str = ""
     ) -> list[dict[str, Json]]:
         """Return the records of the pairs log so far, all or those *having* a text."""
-        path = path or self.pairs_path
-        if not path.exists():
+        try:
+            text = (path or self.pairs_path).read_text("utf-8")
+        except FileNotFoundError:  # not begun, or about to begin anew
             return []
-        whole = path.read_text("utf-8").split("\n")[:-1]  # the last may be half
+        whole = text.split("\n")[:-1]  # the last may be half
         return [json.loads(line) for line in whole if having in line]
 
     def records(
