@@ -45,10 +45,11 @@ PROGRAMS = {
 }
 """Programs and files that tests are nothing without, with Debian's package for each."""
 
-# A test goes to the worker that has time. Each of them starts proxies of its own and
-# waits for them, so there are more than cores, and not too many on a large machine.
-WORKERS = min(8, (os.cpu_count() or 1) * 5 // 2)
-SPREAD = ["-n", str(WORKERS), "--dist", "worksteal"]
+# Tests go to the worker that has time, in the order of tests/conftest.py. Each of them
+# starts proxies of its own and waits for them, so there are more than cores, and not too
+# many on a large machine.
+WORKERS = min(8, (os.cpu_count() or 1) * 3)
+SPREAD = ["-n", str(WORKERS), "--dist", "load", "--maxschedchunk", "64"]
 
 # Likewise, but tests of one group share what they make, and most of them wait.
 BY_GROUP = ["-n", "3", "--dist", "loadgroup"]

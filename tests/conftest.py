@@ -3,6 +3,7 @@ import importlib
 import pkgutil
 import signal
 from collections.abc import Generator, Iterator
+from itertools import batched
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ from support import (
 )
 
 TRACERS = pytest.StashKey[Tracers]()
-WAITING = {"demo", "end_to_end", "faults", "run", "workshop"}
+WAITING = {"demo", "doctor", "end_to_end", "faults", "retries", "run", "workshop"}
 """Folders of tests that wait for processes."""
+RUN = 32
+"""How many of them come in a row: fewer would start the fixtures of a file more often."""
 
 # Whole streams are large to draw, and a busy machine is slow: neither is a failure. The
 # same is drawn each time: a change is judged by itself, and `long` explores further.
@@ -31,7 +34,7 @@ settings.register_profile(
     "suite",
     deadline=None,
     derandomize=True,
-    max_examples=50,
+    max_examples=30,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
@@ -83,18 +86,23 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
         gc.enable()
 
 
+@pytest.hookimpl(trylast=True)  # pytest itself puts tests with one fixture together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # While all workers wait at once the cores are idle: files with tests that wait for
-    # processes come between those with tests that compute, each kind at an even pace,
-    # and the last compute: another worker takes half of what a busy one has left.
-    kinds: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    # While all workers wait at once the cores are idle: tests that wait for processes come
+    # in short runs, those of each file at an even pace, between those that compute, and
+    # these alone are left for the end.
+    files: dict[Path, list[pytest.Item]] = {}
     for item in items:
-        kinds[item.path.parent.name in WAITING].append(item)
-    due: dict[Path, float] = {}
-    for waits, of_kind in kinds.items():
-        for at, item in enumerate(of_kind):
-            due.setdefault(item.path, at / len(of_kind) * (0.8 if waits else 1))
-    items.sort(key=lambda item: due[item.path])
+        files.setdefault(item.path, []).append(item)
+    waiting = [path for path in files if path.parent.name in WAITING]
+    computing = [item for item in items if item.path.parent.name not in WAITING]
+    due = {item: at / len(computing) for at, item in enumerate(computing)}
+    for rank, path in enumerate(waiting):
+        runs = [*batched(files[path], RUN)]
+        for at, run in enumerate(runs):
+            place = (at + rank / len(waiting)) / len(runs)
+            due.update(dict.fromkeys(run, place * 0.9))
+    items.sort(key=due.__getitem__)
 
 
 @pytest.hookimpl(wrapper=True)
