@@ -438,7 +438,7 @@ def _own_uv(python: str) -> _uv.Uv | None:
     variables = _uv.variables_for(listing, str(home / "cache"))
     if variables is None:
         return None
-    return _uv.Uv(_pinned_uv(python), variables)
+    return _uv.Uv(_pinned_uv(python), variables, _uv.constrained(listing))
 
 
 def _pinned_uv(python: str) -> str:
@@ -521,7 +521,7 @@ def _install(folder: Path, names: Sequence[str]) -> None:
         title += " and what the work on it needs"
     try:
         uv = _own_uv(inner)
-        if uv is not None:
+        if uv is not None and uv.may_install(*map(lock, names)):
             command = uv.command(inner, exactly(*names))
             install(f"{title} with uv", command, **{**uv.variables, **more})
             return

@@ -7,12 +7,16 @@ shows and no error quotes. What cannot be handed over is left to pip.
 Not handed over are extra indexes. uv would ask them first, and whoever puts a package of
 a known name there would be preferred (dependency confusion). The one index has all that
 is pinned; where it cannot be reached, pip asks the others for the very same files.
+
+Nor are constraints: beside hashes uv takes only those that name one version. A lock is
+uv's where they say nothing of what it pins, and pip's otherwise.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 from typing import Mapping, NamedTuple, Sequence
 
 _HANDED_ON = {
@@ -25,9 +29,9 @@ _HANDED_ON = {
 }
 # What says neither where packages come from nor which are taken.
 _OF_NO_CONCERN = {
-    "break-system-packages", "cache-dir", "compile", "config-file", "debug",
-    "disable-pip-version-check", "exists-action", "extra-index-url", "log", "no-cache-dir", "no-color",
-    "no-compile", "no-input", "no-python-version-warning", "no-warn-conflicts",
+    "break-system-packages", "cache-dir", "compile", "config-file", "constraint",
+    "debug", "disable-pip-version-check", "exists-action", "extra-index-url", "log",
+    "no-cache-dir", "no-color", "no-compile", "no-input", "no-python-version-warning", "no-warn-conflicts",
     "no-warn-script-location", "progress-bar", "quiet", "require-venv",
     "require-virtualenv", "resume-retries", "retries", "root-user-action",
     "upgrade-strategy", "use-feature", "user", "verbose",
@@ -40,14 +44,22 @@ _MISMATCH = re.compile(
     "Hash mismatch|`--require-hashes` mode|DO NOT MATCH THE HASHES|--require-hashes mode"
 )
 _PACKAGE = re.compile(r"Hash mismatch for `([^`]+)`|^ +(\S+==\S+) from \S+.*:$")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")
 
 
 class Uv(NamedTuple):
-    """A uv that can do what pip would, and the environment variables it needs."""
+    """A uv that can do what pip would, the environment variables it needs, pip's limits."""
 
     path: str
     variables: dict[str, str]
+    constrained: frozenset[str] | None = frozenset()
+
+    def may_install(self, *locks: Path) -> bool:
+        """Tell whether pip would install the same from *locks*, for all that limits it."""
+        if self.constrained is None:
+            return False
+        return not any(self.constrained & (_names(each) or set()) for each in locks)
 
     def command(self, python: str, arguments: Sequence[str]) -> list[str]:
         """Return what installs in the environment of *python*.
@@ -95,6 +107,38 @@ def _settings(listing: str) -> dict[str, str]:
         _SETTING.findall(listing), key=lambda setting: _SECTIONS.index(setting[0])
     )
     return {name: str(ast.literal_eval(value)) for _, name, value in found}
+
+
+def constrained(listing: str) -> frozenset[str] | None:
+    """Return the packages whose versions pip's settings limit, None if they do not tell.
+
+    Args:
+        listing: What `pip config list` printed.
+    """
+    found: set[str] = set()
+    for path in _settings(listing).get("constraint", "").split():
+        names = _names(Path(path))
+        if names is None:
+            return None
+        found |= names
+    return frozenset(found)
+
+
+def _names(requirements: Path) -> set[str] | None:
+    """Return the packages that a file names, None if they stand elsewhere."""
+    try:
+        text = requirements.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None  # pip takes addresses, too
+    found = set()
+    for line in text.replace("\\\n", " ").splitlines():
+        statement = line.partition("#")[0].strip()
+        if statement:
+            name = _NAME.match(statement)
+            if name is None:
+                return None  # another file, or an option
+            found.add(re.sub("[-_.]+", "-", name[0]).lower())
+    return found
 
 
 def extra_indexes(listing: str, variables: Mapping[str, str]) -> list[str]:

@@ -61,7 +61,7 @@ def make_python(folder: Path, lock: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # its interpreter is gone
     with making(folder) as part:
         uv = uv_at_hand()
-        if uv is not None:
+        if uv is not None and uv.may_install(lock):
             try:
                 _fill(part, lock, uv)
             except EnvironmentLackingError as error:

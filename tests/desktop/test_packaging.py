@@ -120,14 +120,9 @@ def test_wheel_of_the_sdist_is_the_wheel(built: Path, tmp_path: Path) -> None:
 
 @functools.cache
 def uv() -> _uv.Uv:
-    """Return uv with the settings of pip but constraints: none is on what it gets here."""
-    command = [sys.executable, "-m", "pip", "config", "list"]
-    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    lines = [each for each in listing.splitlines() if ".constraint=" not in each]
-    cache = str(_bootstrap._uv_home() / "cache")
-    variables = _uv.variables_for("\n".join(lines), cache)
-    assert variables is not None, "uv cannot be had with these settings of pip"
-    return _uv.Uv(_bootstrap._pinned_uv(sys.executable), variables)
+    found = _bootstrap.uv(sys.executable)
+    assert found is not None, "uv cannot be had with these settings of pip"
+    return found
 
 
 def environ(home: Path) -> dict[str, str]:

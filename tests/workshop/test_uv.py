@@ -66,9 +66,36 @@ def test_extra_index_is_reported_and_tells_no_credentials() -> None:
     assert load("_uv").extra_indexes("global.index-url='https://a'", {}) == []
 
 
-@pytest.mark.parametrize("name", ["no-index", "constraint", "proxy", "not-known-yet"])
+@pytest.mark.parametrize("name", ["no-index", "proxy", "not-known-yet"])
 def test_setting_that_cannot_be_handed_on_is_left_to_pip(name: str) -> None:
     assert reported("global.index-url='https://host'", f":env:.{name}='1'") is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "served"),
+    [
+        ("", True),
+        ("# torch is here\n\nTorch_Vision <2 # one==1\n", True),
+        ("one==1 \\\n    --hash=sha256:00\n", True),
+        ("torch<2\nO.n_e<3\n", False),
+        ("-c another.txt\n", False),
+        ("\xff", False),
+        (None, False),
+    ],
+)
+def test_lock_is_left_to_pip_where_a_constraint_may_say_something_of_it(
+    limits: str | None, served: bool, tmp_path: Path
+) -> None:
+    lock = tmp_path / "lock.txt"
+    lock.write_text("o-n-e==1 \\\n    --hash=sha256:00\ntwo==2\n")
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("torch<3\n")
+    if limits is not None:
+        second.write_bytes(limits.encode("latin-1"))
+    module = load("_uv")
+    found = module.constrained(f"global.constraint='{first}\\n{second}'")
+    assert module.Uv("uv", {}, found).may_install(lock) == served
+    assert module.Uv("uv", {}, module.constrained("")).may_install(lock)
 
 
 @pytest.mark.parametrize("turn", [1, -1])
