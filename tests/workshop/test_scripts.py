@@ -728,13 +728,15 @@ def test_version_that_cannot_be_had_is_reported_and_is_no_failure() -> None:
 def test_ci_calls_flags_that_exist() -> None:
     test = load("test")
     called = [
-        line.split("scripts/test.py", 1)[1].rstrip(")").split()
+        line.split("scripts/test.py", 1)[1].partition(">")[0].rstrip(")").split()
         for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
         if "python3 scripts/test.py" in line
     ]
     apart = [["--desktop"], ["--clients"], ["--peers"], ["--deploy"]]
-    assert called == [["--packages"], [], ["--matrix-only"], *apart]
-    assert all(test.parse(arguments)[1] == [] for arguments in called)
+    compiled, matrix = ["--collect-only", "-q"], ["--matrix-only"]
+    here = [["--packages"], compiled, []]
+    assert called == [*here, [*matrix, *compiled], matrix, *apart]
+    assert all(test.parse(each)[1] in ([], compiled) for each in called)
 
 
 @pytest.mark.parametrize("finds", [False, True])

@@ -470,7 +470,7 @@ class Pipeline:
         try:
             with self.output.discard_output():
                 for event in unread:
-                    self._again(event)
+                    self._reread(event)
             self.output.closed = closed
             self._mark = self._ending.state.mark
             self._left = self._mark, waits
@@ -484,7 +484,7 @@ class Pipeline:
             if waits:
                 self.output.pass_on(unread[-1].raw)
 
-    def _again(self, event: Event) -> None:
+    def _reread(self, event: Event) -> None:
         """Read an event that has been sent."""
         record = EventRecord(event.n, event.raw)
         self.output.open_record(record)

@@ -20,7 +20,7 @@ def _body(**more: Json) -> Chunk:
 
 
 class FunctionCallDoubled(Fix):
-    """Tell a call once: OpenAI sends the one or the other."""
+    """Send a call once: OpenAI sends the one or the other."""
 
     name = "function-call-doubled"
     changes = "`function_call` that repeats a call beside it -> removed"
@@ -71,26 +71,26 @@ class FunctionCallDoubled(Fix):
     def body(self, body: Chunk) -> bool:
         """Remove it from the messages."""
         found = messages(body)
-        return sum(_holds_both(fields, _said_in_body) for _, fields in found) > 0
+        return sum(_holds_both(fields, _normalized_in_body) for _, fields in found) > 0
 
 
 def _holds_both(
-    part: Chunk, said: Callable[[Json], Json] = lambda given: given
+    part: Chunk, normalized: Callable[[Json], Json] = lambda given: given
 ) -> bool:
     legacy = part.get("function_call")
     if not isinstance(legacy, dict):
         return False
     for call in map(function, calls(part)):
         keys = [key for key in ("name", "arguments") if legacy.get(key)]
-        fields = {**call, "arguments": said(call.get("arguments"))}
-        given = {**legacy, "arguments": said(legacy.get("arguments"))}
+        fields = {**call, "arguments": normalized(call.get("arguments"))}
+        given = {**legacy, "arguments": normalized(legacy.get("arguments"))}
         if all(given[key] == fields.get(key) for key in keys):
             del part["function_call"]
             return True
     return False
 
 
-def _said_in_body(arguments: Json) -> Json:
+def _normalized_in_body(arguments: Json) -> Json:
     """Return what *arguments* say: missing ones mean `{}`, and repeated ones count once."""
     given = arguments or "{}"
     return without_repeats(given) if isinstance(given, str) else given

@@ -54,7 +54,7 @@ class Conversation:
         Raises:
             UntranslatableError: They are no messages, or chat has no place for one.
         """
-        turns = list(self._said(messages))
+        turns = list(self._role_and_blocks(messages))
         for role, turn in groupby(turns, key=lambda each: each[0]):
             blocks = [block for _, said in turn for block in said]
             if role == "assistant":
@@ -63,7 +63,9 @@ class Conversation:
                 self._user(blocks)
         self._results({})
 
-    def _said(self, messages: Json) -> Iterator[tuple[str, list[JsonObject]]]:
+    def _role_and_blocks(
+        self, messages: Json
+    ) -> Iterator[tuple[str, list[JsonObject]]]:
         """Yield who says which blocks; take out what the system says."""
         given = messages if isinstance(messages, list) else None
         if given is None or not all(isinstance(each, dict) for each in given):
