@@ -280,9 +280,11 @@ class Normalize:
         exchange = self._exchanges.of(flow)
         was_chat = exchange.is_chat and not exchange.waits_for_model
         self._routing.send(exchange)
-        if exchange.is_chat and not was_chat:
+        if not exchange.is_chat:
+            return
+        if not was_chat:
             self._expect(exchange)
-        if flow.response is None and exchange.is_chat:
+        if flow.response is None:
             self._answers.adapt(exchange, self._settings(exchange))
 
     def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:

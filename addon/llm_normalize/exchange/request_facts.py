@@ -53,10 +53,14 @@ def place_of(request: http.Request, host: str = "") -> str:
         request: The request.
         host: Another name of that host than the one in its `Host`.
     """
-    host = (host or named_host(request)).strip("[]")
+    return _place(host or named_host(request), request.port, request.scheme)
+
+
+@functools.lru_cache(maxsize=256)
+def _place(host: str, port: int, scheme: str) -> str:
+    host = host.strip("[]")
     host = f"[{host}]" if ":" in host else host
-    is_usual = request.port == _PORTS.get(request.scheme)
-    return host if is_usual else f"{host}:{request.port}"
+    return host if port == _PORTS.get(scheme) else f"{host}:{port}"
 
 
 def asked_of(

@@ -60,7 +60,7 @@ class NonSseStream(Pipeline):
         unread = max(len(begun) - len(data) - _LONGEST, 0)
         if is_field or not (_EVENT.search(begun, unread) or len(words) > _MAX_HELD):
             self._words = words
-            self._trace.stop()
+            self.trace.stop()
             return []
         return self._let_go(words)
 

@@ -87,7 +87,8 @@ class Pipeline:
         """The templates that hold now."""
         stop = self._templates.stop
         shared = None if plan.reads_texts else traces
-        self._trace = trace = StreamTrace(shared, known, output.close, label)
+        self.trace = trace = StreamTrace(shared, known, output.close, label)
+        """What the stream has in common with others."""
         self._patcher = EventPatcher(
             known, self._parser, trace, self.seen, output, count, label, stop
         )
@@ -127,7 +128,7 @@ class Pipeline:
     @property
     def begins_known(self) -> bool:
         """Whether streams that begin like two before it need not be read here."""
-        return self._trace.begins_known
+        return self.trace.begins_known
 
     def count_repeats(self) -> Callable[[], int]:
         """Count no event that is changed as the one before, but return their number."""
@@ -167,22 +168,15 @@ class Pipeline:
         self._run(data)
         return out + self.output.drain()
 
-    def followed(self, data: bytes) -> bytes | None:
-        """Return what is sent for *data* if other streams knew it; `b""` is the end.
-
-        Else None, and nothing has happened.
-        """
-        trace = self._trace
-        if not trace.follows:
-            return None
-        if not data:
-            is_over = trace.has_ended and self._patcher.counted is None
-            return b"" if is_over and self._parser.is_between else None
-        return self._patcher.patch_event(data, may_wait=True)
+    def known_end(self) -> bytes | None:
+        """Return what is sent at the end if other streams knew it: nothing; else None."""
+        trace = self.trace
+        is_over = trace.has_ended and self._patcher.counted is None
+        return b"" if is_over and self._parser.is_between else None
 
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
-        if self.followed(b"") is not None:
+        if self.known_end() is not None:
             return []
         self.output.closed = []
         self.slow_path.has_ended = True
@@ -192,7 +186,7 @@ class Pipeline:
         out = self.output.drain()
         closed = self.output.take_closed()
         is_silent = self._ending.state.done and not (out or closed)
-        self._trace.end(is_silent=is_silent)
+        self.trace.end(is_silent=is_silent)
         return out
 
     def _end(self) -> None:
@@ -215,8 +209,8 @@ class Pipeline:
         """
         try:
             found: tuple[object, ...]
-            if self._trace.follows:
-                found = [], self._trace.waits, self._parser.may_end
+            if self.trace.follows:
+                found = [], self.trace.waits, self._parser.may_end
             else:
                 mark = self._ending.state.mark
                 if mark == self._left[0]:
@@ -230,14 +224,14 @@ class Pipeline:
     @property
     def holds(self) -> bool:
         """Whether anything that was understood has not been sent."""
-        if self._trace.follows:
-            return bool(self._trace.waits)
+        if self.trace.follows:
+            return bool(self.trace.waits)
         return bool(self._chain.waiting or self._ending.state.has_held_data)
 
     @property
     def tokens(self) -> Tokens:
         """What the last usage counted."""
-        return self._trace.tokens if self._trace.follows else self.seen.tokens
+        return self.trace.tokens if self.trace.follows else self.seen.tokens
 
     @property
     def is_between(self) -> bool:
@@ -257,7 +251,7 @@ class Pipeline:
         for item in self._parser.cut():
             self._guarded(self._item, item)
         self._catch_up()
-        self._trace.stop()
+        self.trace.stop()
         self._templates.forget()
         self.output.settle()
         if self._broken or not self.is_between:
@@ -342,7 +336,7 @@ class Pipeline:
                 self.output.gap(item, self._ending.join)
             case Oversized():
                 self._catch_up()
-                self._trace.stop()
+                self.trace.stop()
                 self._templates.forget()
                 self.output.settle()
                 self._ending.flush_before(self._parser.count, last=False)
@@ -367,9 +361,9 @@ class Pipeline:
 
     def _step_aside(self) -> None:
         """Share nothing of what waits with other streams: what is between is no event."""
-        if self._trace.waits or self._ending.state.held_chunks:
+        if self.trace.waits or self._ending.state.held_chunks:
             self._leave_trace()
-            self._trace.stop()
+            self.trace.stop()
 
     def _handle(self, event: Event) -> None:
         patcher = self._patcher
@@ -395,7 +389,7 @@ class Pipeline:
             self._templates.watch(self.output.repaired(record))
         patcher.unknown = None
         closed = self.output.take_closed()
-        if self._trace.records:
+        if self.trace.records:
             self._record(event, record, closed)
 
     def _record(
@@ -408,15 +402,15 @@ class Pipeline:
         more = more or names & self._plan.made_up
         framed = event.payload() is not None or event.raw == _END
         if more or not (framed and ending.is_traceable and self._chain.is_traceable):
-            self._trace.stop()
+            self.trace.stop()
             return
         mark, self._mark = self._mark, ending.mark
         waits = ending.finish is not None
         if waits and mark is not None and mark != self._mark:
-            self._trace.stop()  # something else waits than before, and as long anew
+            self.trace.stop()  # something else waits than before, and as long anew
             return
         known = list(self._templates.known)
-        self._trace.record(
+        self.trace.record(
             event,
             Result(
                 output.sent,
@@ -453,7 +447,7 @@ class Pipeline:
         event, self._patcher.counted = self._patcher.counted, None
         if event is None or self._broken:
             return
-        self._trace.stop()  # its figures are those of one event of many
+        self.trace.stop()  # its figures are those of one event of many
         try:
             with self.output.discard_output():
                 self.slow_path.event(EventRecord(event.n, event.raw), event)
@@ -463,7 +457,7 @@ class Pipeline:
 
     def _leave_trace(self) -> None:
         """Read the events that other streams knew: what follows is for this one alone."""
-        waits, unread = self._trace.waits, self._trace.leave()
+        waits, unread = self.trace.waits, self.trace.leave()
         if not unread:
             return
         closed = self.output.closed

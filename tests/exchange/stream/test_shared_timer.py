@@ -5,6 +5,7 @@ import pytest
 
 from llm_normalize.exchange.stream.shared_timer import Call, SharedTimer
 from proxies import fail, messages
+from support import PATIENCE
 
 
 def test_calls_are_made_in_order_with_one_timer() -> None:
@@ -31,15 +32,18 @@ def test_call_made_meanwhile_has_its_own_time() -> None:
 
     async def play() -> None:
         timer, loop = SharedTimer(0.01), asyncio.get_running_loop()
+        is_over = asyncio.Event()
 
         def again() -> None:
             made.append(loop.time())
             if len(made) < 3:
                 timer.after(again)
+            else:
+                is_over.set()
 
         begun = loop.time()
         timer.after(again)
-        await asyncio.sleep(0.1)
+        await asyncio.wait_for(is_over.wait(), PATIENCE)
         made.insert(0, begun)
 
     asyncio.run(play())
@@ -87,14 +91,17 @@ def test_call_that_fails_costs_no_other(
 
 
 def test_another_loop_begins_anew() -> None:
-    made, timer = list[str](), SharedTimer(0.01)
+    # Long enough for the first loop to end before, on a busy machine, too.
+    made, timer = list[str](), SharedTimer(0.5)
 
     async def leave() -> None:
         timer.after(lambda: made.append("of a loop that has ended"))
 
     async def play() -> None:
+        is_over = asyncio.Event()
         timer.after(lambda: made.append("mine"))
-        await asyncio.sleep(0.05)
+        timer.after(is_over.set)
+        await asyncio.wait_for(is_over.wait(), PATIENCE)
 
     asyncio.run(leave())
     asyncio.run(play())

@@ -188,13 +188,18 @@ class Rewriter:
         pipeline = self._pipeline if self._expected is None else self.pipeline
         self.bytes_in += len(data)
         is_known = self._is_plain and not self._raw
+        out = None
         try:
-            out = pipeline.known(data) if is_known else None
+            if is_known:
+                known = pipeline.known
+                out = known(data, may_wait=True) if data else pipeline.known_end()
         except Exception:
             logger.exception("%s: repair failed, the rest passes", self._label)
             out = self._give_in(data)
         if out is None:
             out = self._bounded(data)
+        elif pipeline.trace.follows and (self.waits or pipeline.trace.waits):
+            self._try("what waits has no time limit", self._look_at_waiting)
         if not self._repair:
             out = data
         self._longer += len(out) - len(data)
@@ -312,10 +317,6 @@ class Rewriter:
     def _bounded(self, data: bytes) -> bytes:
         """Return what *data* becomes, looked at as far as this turn has time for it."""
         turn, pipeline = self.turn, self.pipeline
-        known = pipeline.followed(data) if self._is_plain and not self._raw else None
-        if known is not None:
-            self._try("what waits has no time limit", self._look_at_waiting)
-            return known
         number = turn.begin()
         if number != self._number:
             if self._number >= 0:
