@@ -427,7 +427,7 @@ def _own_uv(python: str) -> _uv.Uv | None:
         CommandError: pip cannot install it.
 
     Returns:
-        None where pip has a setting that uv cannot take.
+        None where pip has a setting that uv cannot take. Else it tells what it may install.
     """
     home = _uv_home()
     listing = run(

@@ -8,8 +8,8 @@ Not handed over are extra indexes. uv would ask them first, and whoever puts a p
 a known name there would be preferred (dependency confusion). The one index has all that
 is pinned; where it cannot be reached, pip asks the others for the very same files.
 
-Nor are constraints: beside hashes uv takes only those that name one version. A lock is
-uv's where they say nothing of what it pins, and pip's otherwise.
+Nor are constraints: beside hashes uv takes only those that name one version. Where they
+may say something of what a lock pins, pip has to install it: see `Uv.may_install`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ _HANDED_ON = {
     "timeout": "UV_HTTP_TIMEOUT",
     "trusted-host": "UV_INSECURE_HOST",
 }
+_CONSTRAINT = "constraint"  # `Uv.may_install` reads what it names
 # What says neither where packages come from nor which are taken.
 _OF_NO_CONCERN = {
-    "break-system-packages", "cache-dir", "compile", "config-file", "constraint",
-    "debug", "disable-pip-version-check", "exists-action", "extra-index-url", "log",
+    "break-system-packages", "cache-dir", "compile", "config-file", "debug",
+    "disable-pip-version-check", "exists-action", "extra-index-url", "log",
     "no-cache-dir", "no-color", "no-compile", "no-input", "no-python-version-warning", "no-warn-conflicts",
     "no-warn-script-location", "progress-bar", "quiet", "require-venv",
     "require-virtualenv", "resume-retries", "retries", "root-user-action",
@@ -44,22 +45,35 @@ _MISMATCH = re.compile(
     "Hash mismatch|`--require-hashes` mode|DO NOT MATCH THE HASHES|--require-hashes mode"
 )
 _PACKAGE = re.compile(r"Hash mismatch for `([^`]+)`|^ +(\S+==\S+) from \S+.*:$")
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+# Of a requirement; an address, a path or an option has none.
+_NAME = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?=[\[(<>=!~;@]|--hash\b|\Z)")
+_ARCHIVE = re.compile(r"\.(?:whl|zip|tar|t?gz|bz2|xz|tbz|tlz|lzma)\Z", re.IGNORECASE)
+_COMMENT_LINE = re.compile(r"(?m)^[ \t]*#.*$")  # pip does not continue one
+_COMMENT = re.compile(r"(?:^|\s)#.*$")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")
 
 
 class Uv(NamedTuple):
-    """A uv that can do what pip would, the environment variables it needs, pip's limits."""
+    """A uv that can do what pip would, where `may_install` says so.
+
+    Attributes:
+        path: The program.
+        variables: The environment variables that it needs.
+        constrained: The packages whose versions pip's constraints limit; None if it is
+            not known which.
+    """
 
     path: str
     variables: dict[str, str]
-    constrained: frozenset[str] | None = frozenset()
+    constrained: frozenset[str] | None
 
     def may_install(self, *locks: Path) -> bool:
-        """Tell whether pip would install the same from *locks*, for all that limits it."""
-        if self.constrained is None:
-            return False
-        return not any(self.constrained & (_names(each) or set()) for each in locks)
+        """Tell whether no constraint of pip's can say anything of what *locks* pin."""
+        limits = self.constrained
+        if not limits:
+            return limits is not None
+        pinned = [_names(each) for each in locks]
+        return not any(names is None or names & limits for names in pinned)
 
     def command(self, python: str, arguments: Sequence[str]) -> list[str]:
         """Return what installs in the environment of *python*.
@@ -93,7 +107,7 @@ def variables_for(listing: str, cache: str) -> dict[str, str] | None:
     for name, value in _settings(listing).items():
         if name in _HANDED_ON:
             variables[_HANDED_ON[name]] = " ".join(value.split())
-        elif name not in _OF_NO_CONCERN:
+        elif name != _CONSTRAINT and name not in _OF_NO_CONCERN:
             return None
     if "UV_FIND_LINKS" in variables:
         variables["UV_FIND_LINKS"] = variables["UV_FIND_LINKS"].replace(" ", ",")
@@ -106,7 +120,8 @@ def _settings(listing: str) -> dict[str, str]:
     found = sorted(
         _SETTING.findall(listing), key=lambda setting: _SECTIONS.index(setting[0])
     )
-    return {name: str(ast.literal_eval(value)) for _, name, value in found}
+    every = [(name, str(ast.literal_eval(value))) for _, name, value in found]
+    return {name: value for name, value in every if value}  # as pip ignores empty ones
 
 
 def constrained(listing: str) -> frozenset[str] | None:
@@ -116,7 +131,7 @@ def constrained(listing: str) -> frozenset[str] | None:
         listing: What `pip config list` printed.
     """
     found: set[str] = set()
-    for path in _settings(listing).get("constraint", "").split():
+    for path in _settings(listing).get(_CONSTRAINT, "").split():
         names = _names(Path(path))
         if names is None:
             return None
@@ -125,19 +140,19 @@ def constrained(listing: str) -> frozenset[str] | None:
 
 
 def _names(requirements: Path) -> set[str] | None:
-    """Return the packages that a file names, None if they stand elsewhere."""
+    """Return the packages that a file names, None if it may mean others, too."""
     try:
         text = requirements.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None  # pip takes addresses, too
     found = set()
-    for line in text.replace("\\\n", " ").splitlines():
-        statement = line.partition("#")[0].strip()
+    for line in _COMMENT_LINE.sub("", text).replace("\\\n", " ").splitlines():
+        statement = _COMMENT.sub("", line).strip()
         if statement:
             name = _NAME.match(statement)
-            if name is None:
-                return None  # another file, or an option
-            found.add(re.sub("[-_.]+", "-", name[0]).lower())
+            if name is None or _ARCHIVE.search(name[1]):
+                return None
+            found.add(re.sub("[-_.]+", "-", name[1]).lower())
     return found
 
 

@@ -239,7 +239,9 @@ class Mitmdump(mitmdump.Mitmdump):
                 if record["type"] == "flow" and record["path"] == script.path:
                     flow = record["flow"]
                     found = self.pairs(path, flow)
-                    return [each for each in found if each["flow"] == flow]
+                    whole = [each for each in found if each["flow"] == flow]
+                    if whole:  # else the log has been renamed since
+                        return whole
             time.sleep(0.01)
         raise AssertionError(f"no flow record for {script.path}")
 

@@ -142,6 +142,17 @@ def test_environment_is_filled_from_the_index_that_pip_uses(
     assert len(environments.NOTES) == 1
 
 
+def test_pip_fills_it_where_a_constraint_names_what_is_pinned(
+    index: Index, lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uv = uv_there(tmp_path)._replace(constrained=frozenset({"made-up"}))
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
+    environments.make_python(environments.CACHE / "one", lock)
+    assert imported(environments.CACHE / "one") == "from the index"
+    assert f"/files/{NAME}" in index.asked
+    assert not (tmp_path / "cache").exists()
+
+
 def test_what_is_made_already_is_not_asked_for(
     index: Index, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,7 +276,7 @@ def test_pip_fills_it_anew_where_uv_fails(
     broken = tmp_path / "uv"
     broken.write_text(f"#!/bin/sh\n{script}\n")
     broken.chmod(0o755)
-    uv = _uv.Uv(str(broken), {})
+    uv = _uv.Uv(str(broken), {}, frozenset())
     monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
     environments.make_python(environments.CACHE / "one", lock)
     assert imported(environments.CACHE / "one") == "from the index"
@@ -337,7 +348,7 @@ def test_cache_is_emptied_when_something_went(
     program.chmod(0o755)
     monkeypatch.setattr(environments, "CACHE", tmp_path / "clients")
     environments.CACHE.mkdir()
-    uv = _uv.Uv(str(program), {"UV_CACHE_DIR": "here"})
+    uv = _uv.Uv(str(program), {"UV_CACHE_DIR": "here"}, frozenset())
     monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
     assert environments.prune(set()) == []
     assert not (tmp_path / "uv.asked").exists()

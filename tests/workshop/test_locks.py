@@ -137,7 +137,7 @@ def test_locks_are_written_from_the_index_alone(
     locks: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {"UV_FIND_LINKS": "/files/that/lie/around", "UV_DEFAULT_INDEX": "https://a"}
-    uv = locks._uv.Uv("uv", given)
+    uv = locks._uv.Uv("uv", given, frozenset())
     commands: list[list[str]] = []
 
     def run(_title: str, command: list[str], **more: str) -> None:

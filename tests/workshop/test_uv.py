@@ -41,6 +41,7 @@ def reported(*lines: str) -> dict[str, str] | None:
         ("global.cert='/some where/ca.pem'", {"SSL_CERT_FILE": "/some where/ca.pem"}),
         ("global.find-links='/a\\n/b'", {"UV_FIND_LINKS": "/a,/b"}),
         ("global.extra-index-url='\\nhttps://a/simple\\nhttps://b/simple'", {}),
+        ("global.index-url='https://a'\n:env:.index-url=''", {"UV_DEFAULT_INDEX": "https://a"}),
         (":env:.default-timeout='180'", {"UV_HTTP_TIMEOUT": "180"}),
         ("global.timeout='7.5'", {}),
         ("global.no-cache-dir='1'", {}),
@@ -75,10 +76,14 @@ def test_setting_that_cannot_be_handed_on_is_left_to_pip(name: str) -> None:
     ("limits", "served"),
     [
         ("", True),
-        ("# torch is here\n\nTorch_Vision <2 # one==1\n", True),
-        ("one==1 \\\n    --hash=sha256:00\n", True),
+        ("# torch is here\n\nTorch_Vision[a, b] <2 # o-n-e==1\n", True),
+        ("one==1 \\\n    --hash=sha256:00\nthree ; python_version < '3'\n", True),
         ("torch<2\nO.n_e<3\n", False),
+        ("# a comment that goes on? \\\no-n-e<2\n", False),
         ("-c another.txt\n", False),
+        ("https://host/o_n_e-1-py3-none-any.whl\n", False),
+        ("wheels/o_n_e-1-py3-none-any.whl\n", False),
+        ("o_n_e-1-py3-none-any.whl\n", False),
         ("\xff", False),
         (None, False),
     ],
@@ -96,6 +101,8 @@ def test_lock_is_left_to_pip_where_a_constraint_may_say_something_of_it(
     found = module.constrained(f"global.constraint='{first}\\n{second}'")
     assert module.Uv("uv", {}, found).may_install(lock) == served
     assert module.Uv("uv", {}, module.constrained("")).may_install(lock)
+    lock.write_text("--index-url https://host\ntwo==2\n")
+    assert not module.Uv("uv", {}, frozenset({"one"})).may_install(lock)
 
 
 @pytest.mark.parametrize("turn", [1, -1])
@@ -144,7 +151,9 @@ def test_pip_lists_its_settings_in_the_form_that_is_read(
 
 
 def test_command_shows_no_setting() -> None:
-    uv = load("_uv").Uv("uv", {"UV_DEFAULT_INDEX": "https://joe:secret@host"})
+    uv = load("_uv").Uv(
+        "uv", {"UV_DEFAULT_INDEX": "https://joe:secret@host"}, frozenset()
+    )
     command = uv.command("python", ["--no-deps", "one==1"])
     assert command[-5:] == ["install", "--python", "python", "--no-deps", "one==1"]
     assert not any("secret" in word for word in command)
@@ -237,6 +246,20 @@ def test_uv_is_installed_and_fills_the_environment(steps: Steps) -> None:
     assert steps.reported["UV_CACHE_DIR"] == str(
         load("_bootstrap").ROOT / ".venv-uv" / "cache"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "by"), [("no-package-of-ours", "uv"), ("mitmproxy", "python")]
+)
+def test_pip_fills_it_where_a_constraint_names_what_is_pinned(
+    name: str, by: str, steps: Steps, tmp_path: Path
+) -> None:
+    steps.put(steps.version)
+    limits = tmp_path / "limits.txt"
+    limits.write_text(f"{name}<1000\n")
+    steps.settings = f"global.constraint='{limits}'"
+    fill()
+    assert steps.fillers() == [f"{by} development.txt"]
 
 
 def test_uv_that_is_there_is_not_installed_again(steps: Steps) -> None:

@@ -125,6 +125,8 @@ def _uv_at_hand() -> _uv.Uv:
 def write(name: str, upgrade: bool) -> None:
     """Write a lock; versions in it stay where they fit, unless *upgrade*.
 
+    It serves all machines, so constraints of this one's pip do not count.
+
     Raises:
         SetupError: uv cannot be had, or finds no set that fits.
     """

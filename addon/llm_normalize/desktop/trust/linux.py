@@ -104,9 +104,11 @@ class _Bundled(Store):
             return True
         if self.machine.find("keytool") is None:
             return None
+        if data.startswith(_PLAIN):
+            return False
         command = ["keytool", "-list", "-rfc", "-keystore", str(self.java)]
         listed = self.machine.run([*command, "-storepass", PASSWORD])
-        if listed.code and not data.startswith(_PLAIN):
+        if listed.code:
             reported = (listed.out.strip() or listed.err.strip()).splitlines()[-1:]
             raise StoreError(
                 f"Java's keystore {self.java} cannot be read ({''.join(reported)}): see what "
