@@ -240,6 +240,19 @@ def test_image_is_hidden_without_being_compared() -> None:
     assert found.hidden(f"bad: {image[:600]}, {image[9000:9600]}!") == "bad: data:***!"
 
 
+@given(text=st.text("ab", max_size=60), request=st.text("abc", max_size=120))
+def test_windows_in_both_are_those_that_are_found_one_by_one(
+    text: str, request: str
+) -> None:
+    def windows(of: str) -> set[str]:
+        size = module._WINDOW
+        return {of[at : at + size] for at in range(len(of) - size + 1)}
+
+    for other in (request, request + text[3:40]):
+        found = module._windows_in_both(text, other)
+        assert found == windows(text) & windows(other)
+
+
 def test_work_on_what_is_hostile_is_bounded() -> None:
     code = (
         "from llm_normalize.text.echo import Echo\n"

@@ -24,6 +24,7 @@ MOST = 64 * 1024
 """Characters of a text that are compared."""
 
 _WINDOW = 12  # letters and digits in a row that are no coincidence
+_BLOCK = _WINDOW // 2
 _SHORT = 4  # of a string, or of a word with a digit
 _CUT = 6  # of the beginning of a string that is cut short
 _LONG = 48  # characters of a word that is looked for alone
@@ -133,12 +134,7 @@ class Echo:
     def _marks(self, letters: Folded, request: str) -> Iterator[tuple[int, int, bool]]:
         """Yield what is the request's in the letters of a text: from, to, all of it."""
         text = letters.text
-        wanted = {text[at : at + _WINDOW] for at in range(len(text) - _WINDOW + 1)}
-        known = {
-            window
-            for at in range((len(request) - _WINDOW + 1) if wanted else 0)
-            if (window := request[at : at + _WINDOW]) in wanted
-        }
+        known = _windows_in_both(text, request)
         for at in range(len(text) if known else 0):
             if text[at : at + _WINDOW] in known:
                 yield at, at + _WINDOW, False
@@ -193,6 +189,23 @@ class Echo:
             self._starts.add(found[:size])
             self._ends.add(found[-size:])
         return found
+
+
+def _windows_in_both(text: str, request: str) -> set[str]:
+    """Return the windows of *text* that are in *request*, which may be long.
+
+    Each window of the request has a whole block in it that begins at a multiple of a
+    block's size. So only those are looked up, and windows where one is in the text.
+    """
+    wanted = {text[at : at + _WINDOW] for at in range(len(text) - _WINDOW + 1)}
+    blocks = {text[at : at + _BLOCK] for at in range(len(text) - _BLOCK + 1)}
+    return {
+        window
+        for at in range(0, len(request) if wanted else 0, _BLOCK)
+        if request[at : at + _BLOCK] in blocks
+        for start in range(max(at - _BLOCK, 0), at + 1)
+        if (window := request[start : start + _WINDOW]) in wanted
+    }
 
 
 def _masked(text: str, spans: Iterable[Span]) -> Iterator[str]:
