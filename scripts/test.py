@@ -94,6 +94,9 @@ PURE = [
     "tests/capture/test_redaction.py",
 ]
 
+# What a browser makes of our own pages it makes of them on each version.
+NO_BROWSER = ["-m", "not browser"]
+
 
 def without(paths: list[str]) -> list[str]:
     """Return pytest's arguments that leave *paths* out."""
@@ -167,7 +170,7 @@ def run_elsewhere(
         return Result(what, f"not run: {error}", failed=True)
     if arguments:
         return run("suite", inner, arguments)
-    left_out = without([*PURE, *TOOLS, *GROWTH])
+    left_out = [*NO_BROWSER, *without([*PURE, *TOOLS, *GROWTH])]
     return run("suite but for its long tests", inner, [*SPREAD, *left_out])
 
 

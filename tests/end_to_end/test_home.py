@@ -263,6 +263,7 @@ TRUSTS = "It trusts the proxy's CA."
 NEITHER = "Whether it trusts the proxy's CA is unknown until it goes through the proxy."
 
 
+@pytest.mark.browser
 def test_page_says_whether_this_browser_goes_through_and_trusts(
     regular: Mitmdump, playwright: Playwright, straight: Browser, trusting: Browser
 ) -> None:
@@ -284,6 +285,7 @@ def test_page_says_whether_this_browser_goes_through_and_trusts(
     assert "refused" not in ask(regular)[2]  # the page's own check is nobody's distrust
 
 
+@pytest.mark.browser
 def test_page_needs_no_script(regular: Mitmdump, trusting: Browser) -> None:
     with closing(new_page(trusting, home(regular), java_script_enabled=False)) as page:
         for number, says in enumerate(("through the proxy.", "and trusts its CA.")):
@@ -292,6 +294,7 @@ def test_page_needs_no_script(regular: Mitmdump, trusting: Browser) -> None:
             expect(page.locator("text")).to_contain_text(says)
 
 
+@pytest.mark.browser
 def test_hostile_names_stay_text_in_the_browser(
     start: Start, straight: Browser
 ) -> None:
@@ -352,6 +355,7 @@ FRAME = """async (url) => {
 }"""
 
 
+@pytest.mark.browser
 def test_page_of_another_site_can_neither_read_nor_include_nor_frame_it(
     regular: Mitmdump, straight: Browser
 ) -> None:
@@ -370,6 +374,7 @@ def test_page_of_another_site_can_neither_read_nor_include_nor_frame_it(
             page.close()
 
 
+@pytest.mark.browser
 def test_name_that_was_made_to_lead_here_reads_nothing(
     regular: Mitmdump, playwright: Playwright
 ) -> None:
@@ -385,6 +390,7 @@ def test_name_that_was_made_to_lead_here_reads_nothing(
         assert page.evaluate(read).startswith("This name leads to the proxy itself")
 
 
+@pytest.mark.browser
 def test_other_pages_cannot_tell_whether_the_proxy_is_used(trusting: Browser) -> None:
     with (
         site() as port,
@@ -396,6 +402,7 @@ def test_other_pages_cannot_tell_whether_the_proxy_is_used(trusting: Browser) ->
                 assert page.evaluate(TRY, [url, tag]) == "nothing"
 
 
+@pytest.mark.browser
 def test_reader_may_follow_a_link_to_it(regular: Mitmdump, straight: Browser) -> None:
     with (
         site() as port,
@@ -410,6 +417,7 @@ def test_reader_may_follow_a_link_to_it(regular: Mitmdump, straight: Browser) ->
         expect(page.locator("h1")).to_have_text("llm_normalize")
 
 
+@pytest.mark.browser
 def test_pac_sends_listed_hosts_through_and_others_straight(
     start: Start, provider: Provider, playwright: Playwright
 ) -> None:
@@ -431,6 +439,7 @@ def test_pac_sends_listed_hosts_through_and_others_straight(
             page.close()
 
 
+@pytest.mark.browser
 def test_pac_goes_straight_while_the_proxy_is_off(
     start: Start, provider: Provider, playwright: Playwright
 ) -> None:

@@ -13,6 +13,8 @@ from llm_normalize.home.pac import script, upstream
 from llm_normalize.routing.hosts import PROVIDERS, HostPattern
 from web import opened
 
+pytestmark = pytest.mark.browser
+
 PROXY = "127.0.0.1:8080"
 THROUGH = f"PROXY {PROXY}; DIRECT"
 PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
