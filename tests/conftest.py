@@ -1,5 +1,6 @@
 import gc
 import importlib
+import os
 import pkgutil
 import signal
 from collections.abc import Generator, Iterator
@@ -25,6 +26,8 @@ from support import (
 TRACERS = pytest.StashKey[Tracers]()
 WAITING = {"demo", "doctor", "end_to_end", "faults", "retries", "run", "workshop"}
 """Folders of tests that wait for processes."""
+FIRST = "gw0"
+"""The worker that measures what the package runs as it is imported."""
 RUN = 32
 """How many of them come in a row: fewer would start the fixtures of a file more often."""
 
@@ -75,7 +78,10 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
     try:
         if not session.config.getoption("cov_source", None):
             return (yield)
-        # What the package runs as it is imported is measured; collecting tests is not.
+        if os.environ.get("PYTEST_XDIST_WORKER", FIRST) != FIRST:
+            with unmeasured():
+                return (yield)
+        # What the package runs as it is imported is measured, once; collecting is not.
         for each in pkgutil.walk_packages(llm_normalize.__path__, "llm_normalize."):
             if not each.name.endswith("__main__"):
                 importlib.import_module(each.name)

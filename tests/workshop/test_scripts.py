@@ -759,7 +759,7 @@ def test_ci_ends_where_the_fuzzer_finds_something(tmp_path: Path, finds: bool) -
     (fuzzing,) = [
         arguments for script, *arguments in asked if script.endswith("fuzz.py")
     ]
-    assert load("fuzz").parse(fuzzing).runs == 5000
+    assert load("fuzz").parse(fuzzing).runs == 3000
     assert done.returncode == finds
     assert "found\n" in done.stdout
     assert ("=== All passed" in done.stdout) != finds
