@@ -644,6 +644,14 @@ def test_javas_keystore_is_read_by_keytool_where_there_is_one(
     assert act(hooked, "remove", capsys).startswith("ok: ")
 
 
+def test_keystore_of_javas_own_format_is_read_without_keytool(
+    hooked: Hooked, mine: Certificate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hooked.heeded.discard("java")
+    object.__setattr__(hooked, "listed", Result(0, mine.pem))  # it would be believed
+    assert "has it not" in act(hooked, "install", capsys)
+
+
 def test_without_keytool_no_java_is_missed_but_one_that_has_it_is_seen(
     hooked: Hooked, mine: Certificate, capsys: pytest.CaptureFixture[str]
 ) -> None:
