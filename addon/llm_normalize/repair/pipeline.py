@@ -78,7 +78,8 @@ class Pipeline:
         self._asked = asked
         self._plan = plan = plan_of(fixes)
         self._parser = EventParser()
-        self._label = label
+        self.label = label
+        """Names the stream in log lines."""
         verbatim = "line-end-cr" not in plan.names
         self._drops_comments = COMMENT in plan.names
         self.output = output = make_output(observe, label, verbatim=verbatim)
@@ -109,7 +110,7 @@ class Pipeline:
 
     @cached_property
     def _chain(self) -> Chain:
-        return Chain(self._plan, self._asked, self.seen, self._label)
+        return Chain(self._plan, self._asked, self.seen, self.label)
 
     @cached_property
     def slow_path(self) -> SlowPath:
@@ -217,7 +218,7 @@ class Pipeline:
                     mark = self._left[1] or mark  # it has waited since then
                 found = self._chain.waiting, mark, self._parser.may_end
         except Exception:
-            logger.exception(_OVER, self._label)
+            logger.exception(_OVER, self.label)
             self._bail(None)
         return None if self._broken or not any(found) else found
 
@@ -277,7 +278,7 @@ class Pipeline:
             try:
                 release(n, failed)
             except Exception:
-                logger.exception("%s: a part that waited is lost", self._label)
+                logger.exception("%s: a part that waited is lost", self.label)
 
     def _release(self, n: int, _: EventRecord | None) -> None:
         """Send what the fixes hold before block *n*."""
@@ -310,7 +311,7 @@ class Pipeline:
             try:
                 item = next(items, None)
             except Exception:
-                logger.exception(_OVER, self._label)
+                logger.exception(_OVER, self.label)
                 self._unread = True
                 unread = self._parser.give_up()
                 # What it gave up may have begun to hold *data*, too.
@@ -452,7 +453,7 @@ class Pipeline:
             with self.output.discard_output():
                 self.slow_path.event(EventRecord(event.n, event.raw), event)
         except Exception:
-            logger.exception(_OVER, self._label)
+            logger.exception(_OVER, self.label)
             self._bail(None)
 
     def _leave_trace(self) -> None:
@@ -473,7 +474,7 @@ class Pipeline:
             else:
                 self._templates.mark_current()
         except Exception:
-            logger.exception(_OVER, self._label)
+            logger.exception(_OVER, self.label)
             self._broken = True
             if waits:
                 self.output.pass_on(unread[-1].raw)
@@ -499,7 +500,7 @@ class Pipeline:
         try:
             act(*of)
         except Exception:
-            logger.exception(_OVER, self._label)
+            logger.exception(_OVER, self.label)
             self._fail()
 
     def _fail(self) -> None:

@@ -504,7 +504,7 @@ def _check_encoded(case: Case, say: Say) -> None:
         decoder = decoder_for(encoding)
         assert decoder is not None
         pipeline = Pipeline(case.asked, case.fixes, label="fuzz")
-        rewriter = Rewriter(pipeline, decoder, label="fuzz")
+        rewriter = Rewriter(pipeline, decoder)
         # An empty read is the stream's end, for those who call it.
         out = [each for read in reads if read for each in rewriter(read)]
         if case.ended:

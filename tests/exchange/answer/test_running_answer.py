@@ -21,7 +21,7 @@ from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
-from llm_normalize.wire.content_encoding import Decoder
+from llm_normalize.wire.content_encoding import Decoder, decoder_for
 from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
 
 NO_LOG: dict[str, Any] = {"observe": False, "strict": False, "log": None}
@@ -246,12 +246,24 @@ def test_list_of_flows_log_and_views_say_who_broke_off(
 def test_corrupt_answer_is_not_called_a_client_that_left() -> None:
     made = chat_flow()
     broken(made, "Client disconnected.", connected=False)
-    running = streaming(made)
-    assert running.rewriter is not None
-    running.rewriter.given_up = True
+    running = RunningAnswer.of(made, ALL)
+    decoder = decoder_for("gzip")
+    assert decoder is not None
+    assert running.stream_through(decoder)(b"this is not compressed") == []
     running.broke(Stats())
     assert made.metadata[KEY]["end"] == "upstream-broke"
     assert made.comment == "normalize: what the provider sent is corrupt"
+
+
+def test_attributes_stay_in_the_objects_of_a_stream() -> None:
+    # CPython moves 30 of them (SHARED_KEYS_MAX_SIZE) to a dictionary, far from each other.
+    running = RunningAnswer.of(chat_flow(), ALL)
+    rewriter = running.stream_through(Decoder())
+    assert rewriter(BAD)
+    assert rewriter(b"") == []
+    running.close(Stats(), 200, "complete")
+    for each in (running, running.record, rewriter, rewriter.pipeline):
+        assert len(vars(each)) < 30, type(each)
 
 
 def test_users_own_words_and_marks_stay() -> None:

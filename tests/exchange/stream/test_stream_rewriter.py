@@ -57,13 +57,9 @@ class Client:
         self.given_up = 0
         decoder = decoder_for(encoding)
         assert decoder is not None
-        self.pipeline = Pipeline(Asked(stream=True), FIXES, self.steps.append)
+        self.pipeline = Pipeline(Asked(stream=True), FIXES, self.steps.append, "label")
         self.rewriter = Rewriter(
-            self.pipeline,
-            decoder,
-            repair=repair,
-            give_up=self.give_up,
-            label="label",
+            self.pipeline, decoder, repair=repair, give_up=self.give_up
         )
 
     def give_up(self) -> None:

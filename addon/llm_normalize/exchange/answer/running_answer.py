@@ -192,7 +192,6 @@ class RunningAnswer:
             decoder,
             repair=not settings.observe,
             give_up=lambda: break_off(flow),
-            label=label,
             snapshot=self.snapshot,
             turn=turn,
         )

@@ -82,7 +82,6 @@ class Rewriter:
         repair: False only watches: the bytes pass as received, still encoded.
         give_up: Called when a compressed body turns out corrupt after its header was
             dropped; breaks the answer off so that the client notices.
-        label: Names the stream in log lines.
         snapshot: Stores what was received and sent.
         turn: Bounds what is looked at, shared with other streams.
     """
@@ -94,12 +93,12 @@ class Rewriter:
         *,
         repair: bool = True,
         give_up: Callable[[], None] = _nobody,
-        label: str = "stream",
         snapshot: Snapshot | None = None,
         turn: Turn | None = None,
     ) -> None:
         # What each read of a settled stream needs stands together: it is in none of the
-        # processor's caches, and what counts is how little is looked at.
+        # processor's caches, and what counts is how little is looked at. With 30 attributes
+        # CPython would no longer keep them in the object, but in a dictionary of 1.5 KB.
         self._head = self._tail = _NEVER
         self._span = _NOTHING
         self._sides: tuple[bytes, bytes] | None = None
@@ -118,8 +117,6 @@ class Rewriter:
             0  # by so many bytes is what was sent longer than what was received
         )
         self.snapshot = snapshot or Snapshot()
-        self.given_up = False
-        """Whether the answer was broken off because it was corrupt."""
         self.on_end: Callable[[], None] = _nobody
         """Called when the stream has ended."""
         self.on_growth: Callable[[], None] = _nobody
@@ -134,7 +131,6 @@ class Rewriter:
         """What is looked at beyond the turn, of a stream that cannot pass as it is."""
         self._decoder = decoder
         self._give_up = give_up
-        self._label = label
         self.turn = turn or Turn()
         self._number = -1  # of the turn of the last read
         self._waiting: object = None
@@ -194,7 +190,7 @@ class Rewriter:
                 known = pipeline.known
                 out = known(data, may_wait=True) if data else pipeline.known_end()
         except Exception:
-            logger.exception("%s: repair failed, the rest passes", self._label)
+            logger.exception("%s: repair failed, the rest passes", self._pipeline.label)
             out = self._give_in(data)
         if out is None:
             out = self._bounded(data)
@@ -236,6 +232,11 @@ class Rewriter:
         return self._pipeline
 
     @property
+    def given_up(self) -> bool:
+        """Whether the answer was broken off because it was corrupt."""
+        return self._corrupt and self._repair
+
+    @property
     def bytes_out(self) -> int:
         """How many bytes were sent."""
         sides = self._sides
@@ -253,7 +254,7 @@ class Rewriter:
             if snapshot.add_sent(sent):
                 self.on_growth()
         except Exception:  # whoever looks cannot cost bytes
-            logger.exception("%s: it is not shown", self._label)
+            logger.exception("%s: it is not shown", self._pipeline.label)
 
     @property
     def is_between(self) -> bool:
@@ -293,7 +294,7 @@ class Rewriter:
         try:
             self.snapshot.add_sent(out)
         except Exception:  # as above: whoever looks cannot cost bytes
-            logger.exception("%s: it is not shown", self._label)
+            logger.exception("%s: it is not shown", self._pipeline.label)
         return out
 
     def _look_at_waiting(self) -> None:
@@ -353,7 +354,7 @@ class Rewriter:
         except CorruptBodyError as error:
             out.append(self._break_off(f"the compressed body is corrupt ({error})"))
         except Exception:
-            logger.exception("%s: the body cannot be decoded", self._label)
+            logger.exception("%s: the body cannot be decoded", self._pipeline.label)
             out.append(self._break_off("the body cannot be decoded"))
         return b"".join(out)
 
@@ -364,7 +365,7 @@ class Rewriter:
         try:
             out = self.pipeline.feed(data) if data else self.pipeline.end()
         except Exception:
-            logger.exception("%s: repair failed, the rest passes", self._label)
+            logger.exception("%s: repair failed, the rest passes", self._pipeline.label)
             return self._give_in(data)
         return out[0] if len(out) == 1 else b"".join(out)
 
@@ -374,7 +375,7 @@ class Rewriter:
         try:
             return self.pipeline.rescue() + self.pipeline.output.passed(data)
         except Exception:
-            logger.exception("%s: what waited is lost", self._label)
+            logger.exception("%s: what waited is lost", self._pipeline.label)
             return data
 
     def _break_off(self, reason: str) -> bytes:
@@ -386,10 +387,9 @@ class Rewriter:
         rest = b"" if self._raw else b"".join(self.pipeline.release(last=True))
         self._corrupt = True
         if not self._repair:
-            logger.warning("%s: %s", self._label, reason)
+            logger.warning("%s: %s", self._pipeline.label, reason)
             return rest
-        logger.warning("%s: %s; the answer is broken off", self._label, reason)
-        self.given_up = True
+        logger.warning("%s: %s; the answer is broken off", self._pipeline.label, reason)
         self._try("it cannot be broken off", self._give_up)
         return rest
 
@@ -397,4 +397,4 @@ class Rewriter:
         try:
             act()
         except Exception:
-            logger.exception("%s: %s", self._label, failure)
+            logger.exception("%s: %s", self._pipeline.label, failure)
