@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from each_case import each_case
 from llm_normalize import conformance
 from llm_normalize.chat.finish_words import FAILED, OWN, finish_word, meaning
 from llm_normalize.wire.json_text import Json
@@ -124,7 +125,7 @@ def test_what_is_no_word_and_no_failure_ends_the_answer(given: Json) -> None:
     assert meaning(given) == "stop"
 
 
-@pytest.mark.parametrize("word", [*FAILURES, *CUT_SHORT, *SENSES])
+@each_case([*FAILURES, *CUT_SHORT, *SENSES])
 def test_the_judge_of_meaning_agrees(word: str) -> None:
     before = _ended(word)
     allowed = {own for own in OWN if conformance.lost(before, _ended(own)) == []}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from each_case import each_case
 from llm_normalize.conformance import (
     Call,
     Error,
@@ -756,12 +757,9 @@ BAD_STREAMS: list[tuple[str, str, Request, bytes]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("rule", "request_", "data"),
-    [
-        pytest.param(rule, request, data, id=f"{rule}: {name}")
-        for rule, name, request, data in BAD_STREAMS
-    ],
+@each_case(
+    pytest.param(rule, request, data, id=f"{rule}: {name}")
+    for rule, name, request, data in BAD_STREAMS
 )
 def test_broken_rule_is_found(rule: str, request_: Request, data: bytes) -> None:
     found = {fault.split(": ")[0] for fault in check_stream(data, request_)}
@@ -1571,7 +1569,7 @@ def test_openai_conforms(entry: Any) -> None:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("entry", recorded())
+@each_case(recorded())
 def test_any_recording_is_understood(entry: Any) -> None:
     data = (CAPTURES / entry["file"]).read_bytes()
     assert b"".join(events(data)) == data

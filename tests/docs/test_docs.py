@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mitmproxy.test import taddons
 
+from each_case import each_case
 from llm_normalize import __version__
 from llm_normalize.addon import Normalize
 from llm_normalize.fixes import EVERY_FIX
@@ -173,7 +174,7 @@ def test_table_has_every_one_in_its_order(folder: str, every: Any) -> None:
     assert re.findall(r"(?m)^\| \[`([a-z-]+)`\]\(#\1\) \|", text) == names
 
 
-@pytest.mark.parametrize("fix", [*EVERY_FIX, *ADAPTATIONS], ids=lambda fix: fix.name)
+@each_case([*EVERY_FIX, *ADAPTATIONS], ids=lambda fix: fix.name)
 def test_every_fix_is_in_the_changelog(fix: type) -> None:
     named = f"`{fix.name}`"  # type: ignore[attr-defined]
     line = f"- {named}: {fix.why}"  # type: ignore[attr-defined]

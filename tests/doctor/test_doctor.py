@@ -19,6 +19,7 @@ from urllib.parse import quote
 import pytest
 
 import support
+from each_case import each_case
 from llm_normalize.demo import provider as nim
 from llm_normalize.doctor import asked_card, card_text
 from llm_normalize.doctor import command as doctor
@@ -950,7 +951,7 @@ def rows(card: dict[str, Any]) -> dict[str, str]:
     return {row["name"]: row["verdict"] for row in card["rows"]}
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: "/".join(path.parts[-2:]))
+@each_case(CAPTURES, ids=lambda path: "/".join(path.parts[-2:]))
 def test_capture_gets_the_card_that_it_tells_of(path: Path) -> None:
     (answer,) = recorded.answers([path], ())
     verdict = judge(answer)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from each_case import each_case
 from llm_normalize import conformance
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
@@ -63,7 +64,7 @@ def test_capture_comes_out_as_expected(
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("path", FOLDERS, ids=lambda path: "/".join(path.parts[-3:-1]))
+@each_case(FOLDERS, ids=lambda path: "/".join(path.parts[-3:-1]))
 def test_capture_has_the_form_of_openai(path: Path) -> None:
     info = about(path)
     response, out, _ = run(path.parent, info)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from each_case import each_case
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import LONG
 from llm_normalize.chat.stream_state import Asked, Seen
@@ -67,7 +68,7 @@ def test_stream_example_comes_out_as_declared_and_stays(
     assert b"".join(feed([everything], asked, ended=ended)) == everything
 
 
-@pytest.mark.parametrize(("fix", "example"), BODIES)
+@each_case(BODIES)
 def test_body_example_comes_out_as_declared(fix: type[Fix], example: Example) -> None:
     step = run_body(body_bytes(example.before[0]), fix, example)
     assert step.after == [body_bytes(example.after[0])]
@@ -77,7 +78,7 @@ def test_body_example_comes_out_as_declared(fix: type[Fix], example: Example) ->
         assert not run_body(step.after[0], fix, example).changed
 
 
-@pytest.mark.parametrize("fix", EVERY_FIX, ids=lambda fix: fix.name)
+@each_case(EVERY_FIX, ids=lambda fix: fix.name)
 def test_declaration_is_complete(fix: type[Fix]) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)+", fix.name)
     assert fix.changes
@@ -108,7 +109,7 @@ def attributes_of(fix: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("fix", EVERY_FIX, ids=lambda fix: fix.name)
+@each_case(EVERY_FIX, ids=lambda fix: fix.name)
 def test_fix_declares_a_state_if_it_has_attributes(fix: type[Fix]) -> None:
     assert (fix in STATEFUL) is bool(attributes_of(fix(STREAM, Seen())))
 
@@ -182,7 +183,7 @@ OPENAI: dict[str, tuple[Asked, Wire]] = {
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("fix", EVERY_FIX, ids=lambda fix: fix.name)
+@each_case(EVERY_FIX, ids=lambda fix: fix.name)
 def test_fix_leaves_openai_alone(fix: type[Fix]) -> None:
     for asked, events in OPENAI.values():
         assert repaired(wire(events), asked, alone(fix)) == wire(events)

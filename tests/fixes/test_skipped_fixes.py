@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from each_case import each_case
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.envelope.system_fingerprint_not_text import (
     SystemFingerprintNotText,
@@ -106,12 +107,12 @@ BESIDE = [
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize(("fix", "example"), CHANGING)
+@each_case(CHANGING)
 def test_quirk_of_a_skipped_fix_stays(fix: type[Fix], example: Example) -> None:
     assert keeps_quirk(fix, example, {fix.name, *fix.also_covered_by})
 
 
-@pytest.mark.parametrize(("fix", "example"), BESIDE)
+@each_case(BESIDE)
 def test_so_it_does_where_another_is_repaired(fix: type[Fix], example: Example) -> None:
     assert keeps_quirk(fix, example, {fix.name, *fix.also_covered_by})
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+from each_case import each_case
 from fixes import test_captures as own
 from judge.quirks import QUIRKS, answers, damaged
 from llm_normalize import conformance
@@ -119,9 +120,7 @@ def after(
     return repair_body(data, status, asked, FIXES).after[0]
 
 
-@pytest.mark.parametrize(
-    "path", own.FOLDERS, ids=lambda path: "/".join(path.parts[-3:-1])
-)
+@each_case(own.FOLDERS, ids=lambda path: "/".join(path.parts[-3:-1]))
 def test_nothing_of_a_capture_is_swallowed(path: Any) -> None:
     info = own.about(path)
     data, out, _ = own.run(path.parent, info)
@@ -129,9 +128,7 @@ def test_nothing_of_a_capture_is_swallowed(path: Any) -> None:
 
 
 @pytest.mark.skipif(not recorded.ENTRIES, reason="no recorded answers")
-@pytest.mark.parametrize(
-    "entry", [*recorded.select(stream=True), *recorded.select(stream=False)]
-)
+@each_case([*recorded.select(stream=True), *recorded.select(stream=False)])
 def test_nothing_of_a_recorded_answer_is_swallowed(entry: dict[str, Any]) -> None:
     data, asked = recorded.data_of(entry), recorded.asked_of(entry)
     steps: list[EventRecord] = []

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from each_case import each_case
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.openai_fields import parts
 from llm_normalize.chat.stream_state import Asked
@@ -160,7 +161,7 @@ def test_stream_that_breaks_off_loses_and_forges_nothing(
         )
 
 
-@pytest.mark.parametrize("entry", select(stream=True))
+@each_case(select(stream=True))
 def test_strict_stream_has_no_field_that_openai_does_not_define(
     entry: dict[str, Any],
 ) -> None:
@@ -178,7 +179,7 @@ def test_strict_stream_has_no_field_that_openai_does_not_define(
         assert conformance.check_stream(out, request_of(entry), complete=complete) == []
 
 
-@pytest.mark.parametrize("entry", select(stream=False))
+@each_case(select(stream=False))
 def test_strict_body_has_no_field_that_openai_does_not_define(
     entry: dict[str, Any],
 ) -> None:
@@ -189,7 +190,7 @@ def test_strict_body_has_no_field_that_openai_does_not_define(
     assert [key for part, keys in known for key in part if key not in keys] == []
 
 
-@pytest.mark.parametrize("entry", select(stream=True))
+@each_case(select(stream=True))
 def test_observing_counts_what_repairing_repairs_and_changes_no_byte(
     entry: dict[str, Any],
 ) -> None:
@@ -206,7 +207,7 @@ def test_observing_counts_what_repairing_repairs_and_changes_no_byte(
     assert counts[0] == counts[1]
 
 
-@pytest.mark.parametrize("entry", select(stream=False))
+@each_case(select(stream=False))
 def test_body_keeps_its_meaning_and_gets_openais_form(entry: dict[str, Any]) -> None:
     step = step_of(entry)
     out = step.after[0]

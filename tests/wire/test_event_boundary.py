@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from each_case import each_case
 from llm_normalize.wire import event_boundary, sse
 from llm_normalize.wire.event_boundary import (
     Boundary,
@@ -100,8 +101,11 @@ VALUES = (
 )
 
 
-@pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("more", [b"", b" ", b"\n", b"}", b"{", b'"', b"\\", b"x"])
+@each_case(
+    (value, more)
+    for value in VALUES
+    for more in (b"", b" ", b"\n", b"}", b"{", b'"', b"\\", b"x")
+)
 def test_a_value_ends_with_its_last_bracket(value: bytes, more: bytes) -> None:
     assert value_end(value + more) == len(value)
     assert value_end(b" \t" + value + more) == len(value) + 2

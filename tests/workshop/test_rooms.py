@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
+from each_case import each_case
 from launchers import SHARED
 from workshop import ROOT, SCRIPTS
 
@@ -25,7 +24,7 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+@each_case(MODULES, ids=lambda path: path.stem)
 def test_scripts_know_of_the_tests_their_judge_alone(path: Path) -> None:
     names = {each for each in imported(path) if each.partition(".")[0] in TESTS}
     assert not {each for each in names if each.partition(".")[0] != "judge"}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from each_case import each_case
 from judge.messages_form import Object, Reader, check_body, check_error, read
 from judge.strict import chunks
 from llm_normalize import conformance
@@ -75,7 +76,7 @@ def check_figures(usage: Object, given: dict[str, object] | None) -> None:
     assert usage["output_tokens"] == (figures.get("completion_tokens") or 0)
 
 
-@pytest.mark.parametrize("entry", select(stream=True))
+@each_case(select(stream=True))
 def test_stream_keeps_its_meaning_and_gets_anthropics_form(
     entry: dict[str, Any],
 ) -> None:
@@ -100,7 +101,7 @@ def test_stream_keeps_its_meaning_and_gets_anthropics_form(
     check_figures(reader.message["usage"], meaning.usage)
 
 
-@pytest.mark.parametrize("entry", select(stream=False))
+@each_case(select(stream=False))
 def test_body_keeps_its_meaning_and_gets_anthropics_form(entry: dict[str, Any]) -> None:
     out = repair_whole(entry)
     value = loads(out)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from each_case import each_case
 from judge.responses import Event, check_events, check_response
 from llm_normalize.protocols.responses import RESPONSES
 
@@ -66,8 +67,7 @@ def places() -> list[tuple[int, str]]:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize(("at", "key"), places())
-@pytest.mark.parametrize("value", [None, "other", -1])
+@each_case((*place, value) for place in places() for value in (None, "other", -1))
 def test_field_that_is_wrong_is_found(at: int, key: str, value: Any) -> None:
     events = good()
     events[at][1][key] = value

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from each_case import each_case
 from judge.responses import (
     Event,
     check_events,
@@ -126,7 +127,7 @@ def usage_differences(was: Any, now: Any) -> Iterator[str]:
                 yield f"{name}.{key}"
 
 
-@pytest.mark.parametrize("entry", select(stream=True))
+@each_case(select(stream=True))
 def test_stream_has_the_form_and_says_the_same(entry: dict[str, Any]) -> None:
     data = (FOLDER / entry["file"]).read_bytes()
     repaired = b"".join(feed([data], asked_of(entry)))
@@ -144,7 +145,7 @@ def test_stream_has_the_form_and_says_the_same(entry: dict[str, Any]) -> None:
         assert differences(chat, whole, forced=forced) == []
 
 
-@pytest.mark.parametrize("entry", select(stream=False))
+@each_case(select(stream=False))
 def test_body_has_the_form_and_says_the_same(entry: dict[str, Any]) -> None:
     data = (FOLDER / entry["file"]).read_bytes()
     step = repair_body(data, entry["http_status"], asked_of(entry), FIXES)
