@@ -49,10 +49,10 @@ PROGRAMS = {
 # starts proxies of its own and waits for them, so there are more than cores, and not too
 # many on a large machine.
 WORKERS = min(8, (os.cpu_count() or 1) * 3)
-TO_WHO_IS_FREE = ["--dist", "load", "--maxschedchunk", "64"]
-SPREAD = ["-n", str(WORKERS), *TO_WHO_IS_FREE]
+TO_FREE_WORKERS = ["--dist", "load", "--maxschedchunk", "64"]
+SPREAD = ["-n", str(WORKERS), *TO_FREE_WORKERS]
 # On the other versions there are fewer tests, and each worker collects all of them.
-FEWER = ["-n", str(min(8, (os.cpu_count() or 1) * 2)), *TO_WHO_IS_FREE]
+SPREAD_ELSEWHERE = ["-n", str(min(8, (os.cpu_count() or 1) * 2)), *TO_FREE_WORKERS]
 
 # Likewise, but tests of one group share what they make, and most of them wait.
 BY_GROUP = ["-n", "4", "--dist", "loadgroup"]
@@ -174,7 +174,7 @@ def run_elsewhere(
     if arguments:
         return run("suite", inner, arguments)
     left_out = [*NO_BROWSER, *without([*PURE, *TOOLS, *GROWTH])]
-    return run("suite but for its long tests", inner, [*FEWER, *left_out])
+    return run("suite but for its long tests", inner, [*SPREAD_ELSEWHERE, *left_out])
 
 
 def run_matrix(arguments: list[str]) -> list[Result]:

@@ -76,7 +76,6 @@ class Proxy(mitmdump.Mitmdump):
     def __init__(self, upstream: str, folder: Path) -> None:
         options = {
             "confdir": str(folder),
-            "flow_detail": "0",  # of thousands, nobody reads a line for each
             "normalize_pairs": str(folder / "pairs.jsonl"),
         }
         mode = ("--mode", f"reverse:{upstream}")

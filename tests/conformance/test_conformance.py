@@ -1543,20 +1543,23 @@ def test_waiting_finish_reason_may_be_lost_with_the_connection() -> None:
 # -- against the recordings and the library
 
 
-def recorded() -> list[Any]:
-    path = CAPTURES / "manifest.json"
-    if not path.is_file():
-        reason = "no recorded captures; LLM_CAPTURES names their folder"
-        return [pytest.param({}, id="none", marks=pytest.mark.skip(reason=reason))]
-    entries = json.loads(path.read_text(encoding="utf-8"))
-    return [pytest.param(entry, id=entry["file"]) for entry in entries]
+MANIFEST = CAPTURES / "manifest.json"
+needs_recordings = pytest.mark.skipif(
+    not MANIFEST.is_file(),
+    reason="no recorded captures; LLM_CAPTURES names their folder",
+)
 
 
-def recorded_by_openai() -> list[Any]:
-    return [p for p in recorded() if p.id == "none" or p.id.startswith("openai/")]
+def recorded(provider: str = "") -> list[Any]:
+    if not MANIFEST.is_file():
+        return []
+    entries = json.loads(MANIFEST.read_text(encoding="utf-8"))
+    files = [each for each in entries if each["file"].startswith(provider)]
+    return [pytest.param(entry, id=entry["file"]) for entry in files]
 
 
-@pytest.mark.parametrize("entry", recorded_by_openai())
+@needs_recordings
+@each_case(recorded("openai/"))
 def test_openai_conforms(entry: Any) -> None:
     data = (CAPTURES / entry["file"]).read_bytes()
     request = Request.from_body(entry["request_body"], stream=entry["stream"])
@@ -1569,6 +1572,7 @@ def test_openai_conforms(entry: Any) -> None:
 
 
 @pytest.mark.unmeasured
+@needs_recordings
 @each_case(recorded())
 def test_any_recording_is_understood(entry: Any) -> None:
     data = (CAPTURES / entry["file"]).read_bytes()

@@ -657,7 +657,7 @@ def test_only_the_whole_suite_is_spread_over_the_cores(
     suite, elsewhere = ran
     unmeasured = [f"--unmeasured={path}" for path in test.UNMEASURED]
     assert suite == [*test.SPREAD, "--cov", *unmeasured]
-    begins = [*test.FEWER, *test.NO_BROWSER]
+    begins = [*test.SPREAD_ELSEWHERE, *test.NO_BROWSER]
     assert elsewhere[: len(begins)] == begins
     left_out = [each.removeprefix("--ignore=") for each in elsewhere[len(begins) :]]
     assert {*left_out} >= {*test.WIDE, *test.TOOLS}
