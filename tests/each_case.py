@@ -22,7 +22,7 @@ def each_case(
 
     Args:
         cases: What the test takes: an argument, a tuple of them, or a `pytest.param` with
-            an id. Without cases the test is skipped.
+            an id. Without cases the test fails.
         ids: Returns the name of a case that is no `pytest.param`.
     """
     every = [_named(case, ids) for case in cases]
@@ -30,8 +30,7 @@ def each_case(
     def decorate(test: Callable[..., None]) -> Callable[[pytest.Subtests], None]:
         @functools.wraps(test)
         def run(subtests: pytest.Subtests) -> None:
-            if not every:
-                pytest.skip("there are no cases")
+            assert every, "there are no cases"
             for name, values in every:
                 with subtests.test(name):
                     test(*values)
