@@ -14,11 +14,6 @@ import pytest
 from desktop.outside import Outside
 from workshop import environments
 
-pytestmark = pytest.mark.xdist_group(
-    "client_node"
-)  # they share what takes long to make
-
-
 PROGRAMS = Path(__file__).parent / "programs"
 LOCK = PROGRAMS / "requirements-node.txt"
 FILES = [PROGRAMS / "node" / name for name in ("package.json", "package-lock.json")]

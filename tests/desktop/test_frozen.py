@@ -19,9 +19,6 @@ from support import Http1Client, Provider, Script
 from workshop import environments
 from workshop.release import files as build
 
-pytestmark = pytest.mark.xdist_group("frozen")  # they share what takes long to make
-
-
 HERE = Path(__file__).parent
 KEPT = ("frozen.spec", "frozen_main.py", "requirements-frozen.txt")
 ASKS = """
@@ -72,10 +69,13 @@ def mitmdump() -> Path:
         for name in KEPT:
             shutil.copy(HERE / name, part)
         command = [str(environments.python_in(tools)), "-m", "PyInstaller"]
-        environments.run(
-            "freezing mitmdump", *command, "--log-level", "WARN", KEPT[0], folder=part
-        )
-        shutil.rmtree(part / "build")
+        work = part / "build"  # PyInstaller's own name for it
+        command += ["--log-level", "WARN", "--workpath", str(work), KEPT[0]]
+        # What is compiled beside the modules in another run, and is there for a moment
+        # only, would be taken for the modules' data.
+        compiled = {"PYTHONPYCACHEPREFIX": str(work / "compiled")}
+        environments.run("freezing mitmdump", *command, folder=part, variables=compiled)
+        shutil.rmtree(work)
     return program
 
 

@@ -19,9 +19,6 @@ from llm_normalize import __version__, cli
 from support import Provider
 from workshop import environments
 
-pytestmark = pytest.mark.xdist_group("packaging")  # they share what takes long to make
-
-
 ROOT = Path(__file__).parents[2]
 NAMES = [
     f"llm_normalize-{__version__}-py3-none-any.whl",
