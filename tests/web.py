@@ -59,20 +59,23 @@ def browser_path() -> str:
 
 @contextmanager
 def opened() -> Iterator[Browser]:
-    """Start a browser that shows pages; the quicker one, where it is installed."""
-    path = shutil.which(PAGES_ONLY) or browser_path()
-    with sync_playwright() as playwright, launched(playwright, path=path) as browser:
+    """Start a browser that shows pages."""
+    with sync_playwright() as playwright, launched(playwright) as browser:
         yield browser
 
 
 @contextmanager
 def launched(
-    playwright: Playwright, *args: str, path: str | None = None
+    playwright: Playwright, *args: str, whole: bool = False
 ) -> Iterator[Browser]:
-    """Start one of several browsers, of which each has *args* of its own."""
+    """Start one of several browsers, of which each has *args* of its own.
+
+    Unless it has to be a *whole* one, it is the quicker one, where that is installed.
+    """
     root = hasattr(os, "geteuid") and os.geteuid() == 0
+    quicker = None if whole else shutil.which(PAGES_ONLY)
     browser = playwright.chromium.launch(
-        executable_path=path or browser_path(),
+        executable_path=quicker or browser_path(),
         args=[*(["--no-sandbox"] if root else []), *args],
     )
     try:

@@ -242,7 +242,7 @@ def straight(playwright: Playwright) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def trusting(playwright: Playwright, regular: Mitmdump) -> Iterator[Browser]:
     """A browser that goes through the proxy, and trusts its CA."""
-    with launched(playwright, pac_url(regular), trust(regular)) as browser:
+    with launched(playwright, pac_url(regular), trust(regular), whole=True) as browser:
         yield browser
 
 
@@ -267,7 +267,7 @@ NEITHER = "Whether it trusts the proxy's CA is unknown until it goes through the
 def test_page_says_whether_this_browser_goes_through_and_trusts(
     regular: Mitmdump, playwright: Playwright, straight: Browser, trusting: Browser
 ) -> None:
-    with launched(playwright, pac_url(regular)) as untrusting:
+    with launched(playwright, pac_url(regular), whole=True) as untrusting:
         for name, browser, through, trusts in (
             ("direct", straight, "It does not go through the proxy.", NEITHER),
             ("untrusted", untrusting, GOES, "It does not trust the proxy's CA"),
@@ -424,7 +424,7 @@ def test_pac_sends_listed_hosts_through_and_others_straight(
     proxy = start(normalize_hosts=["listed.test", "*.many.test"])
     script = provider.script(b"an answer", headers={"content-type": "text/plain"})
     rules = "--host-resolver-rules=MAP straight.test 127.0.0.1, MAP many.test 127.0.0.1"
-    with launched(playwright, pac_url(proxy), rules) as browser:
+    with launched(playwright, pac_url(proxy), rules, whole=True) as browser:
         for host, goes in (
             ("listed.test", True),
             ("a.many.test", True),
@@ -447,7 +447,7 @@ def test_pac_goes_straight_while_the_proxy_is_off(
     script = provider.script(b"an answer", headers={"content-type": "text/plain"})
     url = f"http://listed.test:{provider.port}{script.path}"
     rules = "--host-resolver-rules=MAP listed.test 127.0.0.1"
-    with launched(playwright, pac_url(proxy), rules) as browser:
+    with launched(playwright, pac_url(proxy), rules, whole=True) as browser:
         for number in range(2):
             page = new_page(browser, url)
             assert page.inner_text("body") == "an answer"

@@ -344,14 +344,13 @@ def test_event_that_is_only_counted_makes_no_step() -> None:
     assert len(play.steps) == steps
 
 
-def test_edges_of_a_template_part_its_events() -> None:
+def test_template_knows_where_the_text_of_its_events_is() -> None:
     play = Play()
     play.settle(nim)
     (template,) = play.templates.known
-    assert template.edges is not None
-    head, tail, out_head, out_tail = template.edges
+    assert template.has_one_text
     before, after = wire([nim(" so")]), wire([text(" so")])
-    assert before[head:-tail] == after[out_head:-out_tail] == b" so"
+    assert before[template.span] == template.text_sent(after) == b" so"
 
 
 # -- what is learned, and when it holds ------------------------------------------------

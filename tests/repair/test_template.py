@@ -137,4 +137,5 @@ def test_only_one_text_that_nothing_is_told_of_is_sole() -> None:
     assert not template(two, two).is_sole
     assert not template(chunk({"reasoning": "so"}), copied).is_sole
     assert not template(text("Hi") | {"id": "é"}, text("Hi")).is_sole
-    assert [known.edges is None for known in SOLE] == [True, False]
+    assert all(known.is_sole and known.has_one_text for known in SOLE)
+    assert template(call, call).has_one_text

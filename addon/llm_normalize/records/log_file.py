@@ -38,6 +38,7 @@ class LogFile:
         self._say = say
         self._file: int | None = None
         self._lock: int | None = None
+        self._lock_path = _lock_of(path)
         self._written = 0
         self._torn = False  # the file ends in half a line
 
@@ -93,7 +94,7 @@ class LogFile:
         if self._file is not None and _is_gone(self._file, self.path):
             os.close(self._file)
             self._file = None
-        if self._lock is not None and _is_gone(self._lock, _lock_of(self.path)):
+        if self._lock is not None and _is_gone(self._lock, self._lock_path):
             os.close(self._lock)
             self._lock = None
             if self._file is not None:
@@ -150,7 +151,8 @@ class LogFile:
         """Lock the log's name, or the next free one if another instance has it."""
         wanted = self.path
         for number in range(2, 100):
-            lock = self._own(_lock_of(self.path))
+            self._lock_path = _lock_of(self.path)
+            lock = self._own(self._lock_path)
             if _locked(lock):
                 self._lock = lock
                 if self.path != wanted:

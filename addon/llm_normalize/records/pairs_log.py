@@ -21,8 +21,9 @@ logger = logging.getLogger(__name__)
 
 _BATCH_SECONDS = 0.2
 _BATCH = 4096  # lines that are taken together
-_BITE = 64  # lines in one write, as the processor's cache likes it best
+_BITE = 64  # lines that are made together
 _BREATH_SECONDS = 0.0002
+_CHUNK = 1024 * 1024  # bytes in one write: to the system a large one costs little more
 _QUEUE_BYTES = 64 * 1024 * 1024
 _WEIGHT = 256  # bytes of a record beside its blocks, roughly
 _WAKE = Entry({}), 0
@@ -130,16 +131,22 @@ class PairsLog:
         self._file.close()
 
     def _write(self, batch: Sequence[Entry | PatchedPair]) -> None:
-        self._file.let_go()
+        if not batch:  # else whatever is appended does that
+            self._file.let_go()
         # No stream can move while lines are made, so that is done by turns. Each of them
         # costs as much as several lines: the more have piled up, the fewer turns.
         size = max(_BITE, len(batch) // 4)
-        for start in range(0, len(batch) or 1, size):
+        lines: list[bytes] = []
+        for start in range(0, len(batch), size):
             if start:
                 time.sleep(_BREATH_SECONDS)
-            self._write_bite(batch[start : start + size])
+            lines += self._lines(batch[start : start + size])
+            if sum(map(len, lines)) > _CHUNK:
+                self._append(lines)
+                lines = []
+        self._append(lines)
 
-    def _write_bite(self, bite: Sequence[Entry | PatchedPair]) -> None:
+    def _lines(self, bite: Sequence[Entry | PatchedPair]) -> list[bytes]:
         lines = []
         for entry in bite:
             try:
@@ -147,6 +154,9 @@ class PairsLog:
             except Exception:  # one bad entry must not cost its neighbours
                 logger.exception("pairs log: an entry cannot be written")
                 self._failed += 1
+        return lines
+
+    def _append(self, lines: list[bytes]) -> None:
         size = len(lines)
         lost = self.lost
         if lost > self._lost_reported:
@@ -156,7 +166,7 @@ class PairsLog:
             lines.insert(0, line(Entry({"type": "lost", "count": count})))
         while lines:
             try:
-                lines = lines[self._file.append(lines[:_BITE]) :]
+                lines = lines[self._file.append(lines) :]
             except OSError as error:
                 self._failed += min(len(lines), size)
                 self._complain(error)

@@ -1,5 +1,6 @@
 import functools
 import gzip
+import json
 import random
 import zlib
 from collections import Counter
@@ -631,7 +632,7 @@ class Watched(Client):
         self._add_repeats()
         self._last = template.fixes
         self.counted[self._last] += 1
-        self._log(n, before, after)
+        self._log(n, before[template.span], template.text_sent(after))
         return True
 
     def _log(self, n: int, before: bytes, after: bytes) -> None:
@@ -701,12 +702,23 @@ def test_text_that_is_spelled_unusually_is_sent_at_once_too(
     words = [*"abcdefgh", "na\u00efve", '"tea"', "back\\slash", "i", "two\n", "j"]
     out = client.play([wire([HEAD]), *map(say, words)])
     assert out == [wire([HEAD]), *map(_said, words)]
+    spelled = [json.dumps(each, ensure_ascii=False)[1:-1].encode() for each in words]
+    logged = [(before, after) for _, before, after in client.pairs]
+    changed = say is _spaced
+    assert logged[-6:] == [(each, each) for each in spelled[-6:] if changed]
     assert client.rewriter._events >= 6
     received = len(wire([HEAD])) + sum(len(say(each)) for each in words)
     sizes = client.rewriter.bytes_in, client.rewriter.bytes_out
     assert sizes == (received, len(b"".join(out)))
     assert client.rewriter.pipeline.events == len(words) + 1
     assert client.rewriter.bytes_out == len(b"".join(out))
+
+
+def test_text_is_logged_as_received_and_as_it_is_respelled() -> None:
+    client = Watched(stores=False)
+    client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
+    client.play([_spaced("X").replace(b"X", rb"na\u00efve")])
+    assert client.pairs[-1] == (9, rb"na\u00efve", "na\u00efve".encode())
 
 
 def test_bytes_that_a_text_loses_as_it_is_respelled_are_not_counted() -> None:

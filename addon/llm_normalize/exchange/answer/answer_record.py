@@ -69,7 +69,6 @@ class AnswerRecord:
     _last: tuple[int, bytes, list[bytes]] = (0, b"", [])  # of them
     _alike: dict[int, tuple[Template, Row]] = field(default_factory=dict)  # by its id
     _form: PatchedPairTemplate | None = None  # of their pairs
-    _texts: tuple[slice, slice] = (slice(0), slice(0))  # where their text is
     _headers_at: float = field(default_factory=time.monotonic)
     _waited: float = 0.0  # seconds from the request to the headers, by the clock
 
@@ -120,20 +119,22 @@ class AnswerRecord:
             event = EventRecord(n, before, blocks, list(template.fixes))
             self._write_pair(event, self._since_headers(), write)
         else:
-            self.log_repeat(n, before, after)
+            self.log_repeat(n, before[template.span], template.text_sent(after))
         return True
 
     def log_repeat(self, n: int, before: bytes, after: bytes) -> None:
-        """Log an event of the template of the event that was counted last.
+        """Log an event of the template of the event that was counted last. Never raises.
 
-        Never raises.
+        Args:
+            n: The event's number.
+            before: Its text, as received.
+            after: Its text, as sent.
         """
         try:
             form, write = self._form, self.write
             assert form is not None
             assert write is not None
-            text, repaired = self._texts
-            write((form, n, time.monotonic(), before[text], after[repaired]))
+            write((form, n, time.monotonic(), before, after))
         except Exception:  # whoever counts cannot change bytes, nor cost any
             logger.exception("normalize: event %d is not in the pairs log", n)
 
@@ -148,9 +149,7 @@ class AnswerRecord:
             ms = self._since_headers()
             row = self.rows.add(n, ms, template.fixes, before, after)
             self._alike[id(template)] = template, row
-        if template.edges is not None and self.protocol is None:
-            head, tail, new_head, new_tail = template.edges
-            self._texts = slice(head, -tail), slice(new_head, -new_tail)
+        if template.out and template.has_one_text and self.protocol is None:
             self._form = PatchedPairTemplate(
                 self.flow,
                 self.secrets,

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 
 from ...records.snapshot import Snapshot
-from ...repair.fast_path.template import PLAIN, Template
+from ...repair.fast_path.template import PLAIN, Template, is_unescaped
 from ...repair.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
 from ...wire.sse import LIMIT
@@ -106,7 +106,7 @@ class Rewriter:
         self._first = 0  # the number of the first one
         self.log_repeat: Callable[[int, bytes, bytes], None] | None = None
         """Called with each changed event that is sent without asking the pipeline: its
-        number, what was received, what is sent. Must not raise."""
+        number, its text as received, and as sent. Must not raise."""
         self.bytes_in = 0
         """How many bytes were received."""
         self._expected: Template | None = None
@@ -149,35 +149,36 @@ class Rewriter:
             and len(data) <= LIMIT
         ):
             text = data[self._span]
-            if text and not text.strip(PLAIN):
+            if text and (not (odd := text.strip(PLAIN)) or is_unescaped(odd)):
                 self._events += 1
                 self.bytes_in += len(data)
                 sides = self._sides
                 if sides is None:
                     return [data]
-                sent = sides[0] + text + sides[1]
                 if self.log_repeat is not None:
-                    self.log_repeat(self._first + self._events - 1, data, sent)
-                return [sent]
-            out = self._spelled(data)
+                    self.log_repeat(self._first + self._events - 1, text, text)
+                return [sides[0] + text + sides[1]]
+            out = self._escaped(data)
             if out is not None:
                 return [out]
         return self._not_expected(data)
 
-    def _spelled(self, data: bytes) -> bytes | None:
-        """Return what is sent for *data* if it is expected but for its text's spelling."""
+    def _escaped(self, data: bytes) -> bytes | None:
+        """Return what is sent for *data* if it is expected but for escapes in its text."""
         expected = self._expected
         try:
             out = None if expected is None else expected.patch(data)
         except Exception:  # noqa: BLE001 - whoever asks it next reports it
             return None
         if out is not None:
-            sent = self.bytes_out + len(out)
             self._events += 1
             self.bytes_in += len(data)
-            self._longer += sent - self.bytes_out
-            if self.log_repeat is not None and self._sides is not None:
-                self.log_repeat(self._first + self._events - 1, data, out)
+            if self._sides is not None:
+                self._longer += len(out) - len(data) - self._longer_each
+                if self.log_repeat is not None:
+                    text = expected.text_sent(out)
+                    number = self._first + self._events - 1
+                    self.log_repeat(number, data[self._span], text)
         return out
 
     def _not_expected(self, data: bytes) -> list[bytes]:
@@ -239,11 +240,16 @@ class Rewriter:
     @property
     def bytes_out(self) -> int:
         """How many bytes were sent."""
-        sides = self._sides
-        if sides is None or not self._events:
-            return self.bytes_in + self._longer
-        each = sum(map(len, sides)) - len(self._head) - len(self._tail)
-        return self.bytes_in + self._longer + self._events * each
+        longer = self._events * self._longer_each if self._events else 0
+        return self.bytes_in + self._longer + longer
+
+    @property
+    def _longer_each(self) -> int:
+        """By how many bytes what is sent for an expected event is longer than it."""
+        if self._sides is None:
+            return 0
+        before, behind = self._sides
+        return len(before) + len(behind) - len(self._head) - len(self._tail)
 
     def _store(self, received: bytes, sent: bytes) -> None:
         """Store one read, and what was sent for it."""

@@ -25,6 +25,8 @@ PLAIN = bytes(
     dict.fromkeys(b" etaoinshrdlucmfwypvbgkjqxz" + bytes(range(0x20, 0x7F)))
 ).translate(None, b'"\\')
 """What most texts are made of, the most frequent first: JSON has no more to say of them."""
+_UNESCAPED = bytes(range(0x80, 0x100)) + PLAIN
+_IS_SPELLED_AS_WRITTEN = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\["\\bfnrt])+').fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,12 @@ class Template:
     fixes: tuple[str, ...]
     calls: tuple[tuple[int, int, int], ...]
     counts: tuple[int, ...]
-    edges: tuple[int, int, int, int] | None = field(init=False, compare=False)
-    """Bytes around the one text of an event that is changed: before, behind; after, too."""
+    has_one_text: bool = field(init=False, compare=False)
+    """Whether one text only varies in it, and stands once in what is sent."""
     is_sole: bool = field(init=False, compare=False)
-    """Whether there is one text only, of which nothing has to be recorded: see `patch`."""
+    """Whether, besides, nothing of that text has to be recorded: see `patch`."""
     span: slice = field(init=False, compare=False)
-    """Where that text is."""
+    """Where that text is, as received."""
     sides: tuple[bytes, bytes] = field(init=False, compare=False)
     """What is sent around the one text."""
 
@@ -67,15 +69,11 @@ class Template:
         alone = ascii_only and not (self.between or self.counts)
         sides = [part for part in self.out if isinstance(part, bytes)]
         once = not self.out or len(sides) == 2  # noqa: PLR2004 - before and behind
-        sides = sides or [self.head, self.tail]
-        edges = None
-        if alone and once and self.out:
-            edges = tuple(len(each) for each in (self.head, self.tail, *sides))
         made = {
-            "edges": edges,
+            "has_one_text": alone and once,
             "is_sole": alone and once and not self.calls,
             "span": slice(len(self.head), -len(self.tail)),
-            "sides": tuple(sides),
+            "sides": tuple(sides or (self.head, self.tail)),
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)  # the dataclass is frozen
@@ -85,6 +83,11 @@ class Template:
         """Whether it changes each event that fits, however its text is spelled."""
         return bool(self.out) and self.is_sole and self.sides != (self.head, self.tail)
 
+    def text_sent(self, sent: bytes) -> bytes:
+        """Return the one text of what is sent for an event."""
+        before, behind = self.sides
+        return sent[len(before) : -len(behind)]
+
     def patch(self, raw: bytes) -> bytes | None:
         """Return what is sent for the event *raw*; None if it has another shape.
 
@@ -93,10 +96,11 @@ class Template:
         if not (raw.startswith(self.head) and raw.endswith(self.tail)):
             return None
         text = raw[self.span]
-        if not text or text.strip(PLAIN):  # of a short text that is the quickest test
+        odd = text.strip(PLAIN)  # of a short text that is the quickest test
+        if not text or odd and not is_unescaped(odd):
             if not (_IS_TEXT(text) and (text.isascii() or is_unicode(text))):
                 return None
-            if self.out and b"\\" in text:
+            if self.out:
                 text = respelled(text)
         if not self.out:
             return raw
@@ -149,6 +153,11 @@ def is_unicode(raw: bytes) -> bool:
     return True
 
 
+def is_unescaped(text: bytes) -> bool:
+    """Tell whether *text* is UTF-8 that JSON has between quotes as it is."""
+    return not text.strip(_UNESCAPED) and is_unicode(text)
+
+
 def read(text: bytes) -> str:
     """Return what *text*, as it is spelled in JSON between its quotes, says."""
     return str(json.loads(b'"%s"' % text))
@@ -156,7 +165,7 @@ def read(text: bytes) -> str:
 
 def respelled(text: bytes) -> bytes:
     """Return *text* as it is spelled where an event is written anew."""
-    return dumps(read(text))[1:-1]
+    return text if _IS_SPELLED_AS_WRITTEN(text) else dumps(read(text))[1:-1]
 
 
 def first_equal_index(texts: Sequence[object]) -> tuple[int, ...]:
