@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 
 from ...records.snapshot import Snapshot
-from ...repair.fast_path.template import PLAIN, Template, is_unescaped
+from ...repair.fast_path.template import PLAIN, Template, is_as_written
 from ...repair.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
 from ...wire.sse import LIMIT
@@ -149,7 +149,7 @@ class Rewriter:
             and len(data) <= LIMIT
         ):
             text = data[self._span]
-            if text and (not (odd := text.strip(PLAIN)) or is_unescaped(odd)):
+            if text and (not text.strip(PLAIN) or is_as_written(text)):
                 self._events += 1
                 self.bytes_in += len(data)
                 sides = self._sides
@@ -158,13 +158,13 @@ class Rewriter:
                 if self.log_repeat is not None:
                     self.log_repeat(self._first + self._events - 1, text, text)
                 return [sides[0] + text + sides[1]]
-            out = self._escaped(data)
+            out = self._respelled(data)
             if out is not None:
                 return [out]
         return self._not_expected(data)
 
-    def _escaped(self, data: bytes) -> bytes | None:
-        """Return what is sent for *data* if it is expected but for escapes in its text."""
+    def _respelled(self, data: bytes) -> bytes | None:
+        """Return what is sent for *data* if it is expected but for its text's spelling."""
         expected = self._expected
         try:
             out = None if expected is None else expected.patch(data)
