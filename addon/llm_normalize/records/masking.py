@@ -41,6 +41,10 @@ def text_of(block: bytes) -> str:
         return block.replace(b"\\", b"\\\\").decode(errors="backslashreplace")
 
 
+SHORTEST_ECHO = len("input_value")
+"""Characters that a text without quotes has at least if it repeats a field."""
+
+
 def is_clean(text: str, secrets: Iterable[str] = ()) -> bool:
     """Tell whether *text* surely has nothing to mask, sooner than `mask` can."""
     if ('"' in text or "'" in text or "input_value" in text) and (

@@ -7,7 +7,8 @@ from json.encoder import encode_basestring as _quoted
 from typing import Any
 
 from ..text.echo import Echo
-from .masking import is_chunk, is_clean, mask, text_of
+from ..wire.json_text import PLAIN
+from .masking import SHORTEST_ECHO, is_chunk, is_clean, mask, text_of
 
 type Record = dict[str, Any]
 
@@ -41,8 +42,10 @@ class PatchedPairTemplate:
         before: The bytes around the one text that varies, as received.
         after: The bytes around it, as sent.
         observe: Whether the stream is only observed.
-        json_parts: The same encoded as JSON, made when the first pair is logged; empty if
-            something has to be masked.
+        json_parts: The same as parts of a line, made when the first pair is logged; empty
+            if something has to be masked.
+        masked_from: How many bytes a text without quotes has at least if something in it
+            has to be masked; known with those parts.
     """
 
     flow: str
@@ -52,7 +55,8 @@ class PatchedPairTemplate:
     before: tuple[bytes, bytes]
     after: tuple[bytes, bytes]
     observe: bool
-    json_parts: tuple[str, ...] | None = None
+    json_parts: tuple[bytes, ...] | None = None
+    masked_from: int = 0
 
 
 # Control characters, line ends and direction marks that JSON may contain unescaped:
@@ -72,14 +76,17 @@ The shared fields, its n, when it was sent (`time.monotonic`), its text before a
 def line(entry: Entry | PatchedPair) -> bytes:
     """Return *entry* as a line of the log."""
     if isinstance(entry, tuple):
-        text = _patched_pair(entry)
-    elif entry.record["type"] == "pair":
-        text = _pair(entry)
-    else:
-        text = json.dumps(entry.record, ensure_ascii=False, separators=(",", ":"))
+        return _patched_pair(entry)
+    if entry.record["type"] == "pair":
+        return _encoded(_pair(entry)) + b"\n"
+    text = json.dumps(entry.record, ensure_ascii=False, separators=(",", ":"))
+    return _encoded(text) + b"\n"
+
+
+def _encoded(text: str) -> bytes:
     if not text.isascii() or "\x7f" in text:
         text = _UNSEEN.sub(_escaped, text)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _escaped(found: re.Match[str]) -> str:
@@ -111,24 +118,29 @@ def _pair(entry: Entry) -> str:
     )
 
 
-def _patched_pair(pair: PatchedPair) -> str:
-    """Return the pair of an event that a template patched, four times as fast as `_pair`.
+def _patched_pair(pair: PatchedPair) -> bytes:
+    """Return the line of an event that a template patched, six times as fast as `_pair`.
 
     Everything except its text is encoded once for all pairs. JSON punctuation separates
     the parts, so that nothing that has to be masked spans two of them.
     """
     template, n, at, before, after = pair
+    parts = template.json_parts
+    if parts is None:
+        parts = template.json_parts = _json_parts(template)
     tenths = int((at - template.since) * 10_000 + 0.5)
-    secrets, json_parts = template.secrets, template.json_parts
-    if json_parts is None:
-        json_parts = template.json_parts = _json_parts(template)
-    text = _word(before, secrets)
-    repaired = text if after == before else _word(after, secrets)
-    if json_parts and text and repaired:
-        return (
-            f'{json_parts[0]}{n},"ms":{tenths // 10}.{tenths % 10}{json_parts[1]}{text}{json_parts[2]}'
-            f"{repaired}{json_parts[3]}"
-        )
+    if parts:
+        text, repaired = before, after
+        if (
+            before != after
+            or len(before) >= template.masked_from
+            or before.strip(PLAIN)
+        ):
+            text = _word(before, template.secrets)
+            repaired = text if after == before else _word(after, template.secrets)
+        if text and repaired:
+            known = parts[0], n, tenths // 10, tenths % 10, parts[1], text, parts[2]
+            return b'%b%d,"ms":%d.%d%b%b%b%b%b' % (*known, repaired, parts[3])
     record = {
         "flow": template.flow,
         "n": n,
@@ -138,31 +150,35 @@ def _patched_pair(pair: PatchedPair) -> str:
         "after": [after.join(template.after)],
     }
     record |= {"mode": "observe"} if template.observe else {}
-    return _pair(Entry(record, secrets))  # a chunk, so nothing in it is an error
+    # A chunk, so nothing in it is an error.
+    return _encoded(_pair(Entry(record, template.secrets))) + b"\n"
 
 
-def _json_parts(template: PatchedPairTemplate) -> tuple[str, ...]:
+def _json_parts(template: PatchedPairTemplate) -> tuple[bytes, ...]:
+    secrets = template.secrets
     sides = [each.decode() for each in (*template.before, *template.after)]
-    if any('"' in secret for secret in template.secrets):
+    if any('"' in secret for secret in secrets):
         return ()
-    if not all(is_clean(side, template.secrets) for side in sides):
+    if not all(is_clean(side, secrets) for side in sides):
         return ()
+    template.masked_from = min([SHORTEST_ECHO, *map(len, secrets)])
     head, tail, new_head, new_tail = (_quoted(side)[1:-1] for side in sides)
     fixes = ",".join(map(_quoted, template.fixes))
     mode = ',"mode":"observe"' if template.observe else ""
-    return (
+    parts = (
         f'{{"type":"pair","v":1,"flow":"{template.flow}","n":',
         f',"fixes":[{fixes}],"before":"{head}',
         f'{tail}","after":["{new_head}',
-        f'{new_tail}"]{mode}}}',
+        f'{new_tail}"]{mode}}}\n',
     )
+    return tuple(map(_encoded, parts))
 
 
-def _word(word: bytes, secrets: tuple[str, ...]) -> str:
+def _word(word: bytes, secrets: tuple[str, ...]) -> bytes:
     """Return *word* encoded as JSON; empty if it has to be masked.
 
     Nothing is cached: neither a stream's text nor the keys of its request may stay in
     memory after its end.
     """
     text = word.decode()
-    return _quoted(text)[1:-1] if is_clean(text, secrets) else ""
+    return _encoded(_quoted(text)[1:-1]) if is_clean(text, secrets) else b""

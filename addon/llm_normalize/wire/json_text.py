@@ -12,6 +12,10 @@ from typing import Any
 type Json = Any
 
 
+PLAIN = bytes(
+    dict.fromkeys(b" etaoinshrdlucmfwypvbgkjqxz" + bytes(range(0x20, 0x7F)))
+).translate(None, b'"\\')
+"""What most strings are made of, the most frequent first: JSON spells it as it is."""
 _DEEP = 200  # levels of nesting
 # An unterminated string extends to the end: retried at each quote, it would be quadratic.
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|([\[\]{}])', re.DOTALL)

@@ -10,9 +10,10 @@ import logging
 from collections.abc import Callable
 
 from ...records.snapshot import Snapshot
-from ...repair.fast_path.template import PLAIN, Template, is_as_written
+from ...repair.fast_path.template import Template, is_as_written
 from ...repair.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
+from ...wire.json_text import PLAIN
 from ...wire.sse import LIMIT
 
 logger = logging.getLogger(__name__)
@@ -166,8 +167,9 @@ class Rewriter:
     def _respelled(self, data: bytes) -> bytes | None:
         """Return what is sent for *data* if it is expected but for its text's spelling."""
         expected = self._expected
+        assert expected is not None  # it begins as that does
         try:
-            out = None if expected is None else expected.patch(data)
+            out = expected.patch(data)
         except Exception:  # noqa: BLE001 - whoever asks it next reports it
             return None
         if out is not None:
@@ -176,8 +178,8 @@ class Rewriter:
             if self._sides is not None:
                 self._longer += len(out) - len(data) - self._longer_each
                 if self.log_repeat is not None:
-                    text = expected.text_sent(out)
                     number = self._first + self._events - 1
+                    text = expected.text_sent(out)
                     self.log_repeat(number, data[self._span], text)
         return out
 

@@ -15,16 +15,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...wire.json_text import dumps
+from ...wire.json_text import PLAIN, dumps
 
 TEXT = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+'
 COUNT = rb"[1-9][0-9]{0,15}"  # zeros may mean that nothing has been counted
 _IS_TEXT = re.compile(TEXT).fullmatch
 _IS_COUNT = re.compile(COUNT).fullmatch
-PLAIN = bytes(
-    dict.fromkeys(b" etaoinshrdlucmfwypvbgkjqxz" + bytes(range(0x20, 0x7F)))
-).translate(None, b'"\\')
-"""What most texts are made of, the most frequent first: JSON has no more to say of them."""
 _IS_AS_WRITTEN = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\["\\bfnrt])+').fullmatch
 
 
@@ -96,7 +92,7 @@ class Template:
             return None
         text = raw[self.span]
         # Of a short text the first is the quickest test.
-        if not text or text.strip(PLAIN) and not is_as_written(text):
+        if not text or (text.strip(PLAIN) and not is_as_written(text)):
             if not (_IS_TEXT(text) and (text.isascii() or is_unicode(text))):
                 return None
             if self.out:
