@@ -70,7 +70,8 @@ def launched(
 ) -> Iterator[Browser]:
     """Start one of several browsers, of which each has *args* of its own.
 
-    Unless it has to be a *whole* one, it is the quicker one, where that is installed.
+    It is the quicker one, where that is installed, unless it has to be a *whole* one: only
+    that reads a proxy script (PAC).
     """
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     quicker = None if whole else shutil.which(PAGES_ONLY)

@@ -70,7 +70,7 @@ def test_client_sees_what_openai_would_have_sent(
     matrix: Matrix, client: str, subtests: pytest.Subtests
 ) -> None:
     for family in FAMILIES:
-        found = cell(matrix, client, family)
+        found = cell(matrix, client, family)  # of one run: where one lacks, all do
         with subtests.test(family):
             if (client, family) in EXCEPTIONS:
                 assert found.after != found.wanted, "it is an exception no more"

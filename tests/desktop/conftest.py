@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from xdist.remote import Producer
@@ -14,6 +15,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 SHARING = ("test_client_node.py", "test_frozen.py", "test_packaging.py")
 """Files whose tests share what takes long to make."""
+assert all(Path(__file__).with_name(name).exists() for name in SHARING)
 
 
 @pytest.fixture(scope="session")
@@ -34,8 +36,12 @@ class ByGroup(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         return file if file.endswith(SHARING) else nodeid
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(
     config: pytest.Config, log: Producer
 ) -> Scheduling | None:
-    """Group tests where `--dist loadgroup` asks for it."""
+    """Group tests where `--dist loadgroup` asks for it.
+
+    pytest asks this only where this folder is on its command line.
+    """
     return ByGroup(config, log) if config.getoption("dist") == "loadgroup" else None

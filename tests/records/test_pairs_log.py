@@ -67,6 +67,7 @@ class Disk:
         self.gate = threading.Event()
         self.gate.set()
         self.waiting = threading.Event()
+        self.writes: list[int] = []  # bytes of each
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
@@ -78,6 +79,7 @@ class Disk:
             raise OSError(errno.ENOSPC, "No space left on device")
         sizes = [len(data), self.piece, self.room]
         size = min(each for each in sizes if each is not None)
+        self.writes.append(size)
         if self.room is not None:
             self.room -= size
         return os.write(file, data[:size])
@@ -568,19 +570,39 @@ def test_records_over_one_batch_are_all_written(logs: Logs, disk: Disk) -> None:
     assert numbers(logs.path) == list(range(5001))
 
 
+def test_long_lines_are_not_all_written_at_once(logs: Logs, disk: Disk) -> None:
+    log = logs.make(size=1 << 30)
+    disk.gate.clear()
+    log.write(pair(0))
+    assert disk.waiting.wait(20)
+    for n in range(1, 1001):
+        log.write(pair(n, b"x" * 7000))
+    disk.gate.set()
+    log.close()
+    assert numbers(logs.path) == list(range(1001))
+    assert 500_000 < max(disk.writes) <= 1024 * 1024
+
+
+def test_a_log_that_shares_its_name_lets_go_of_it_at_once(logs: Logs) -> None:
+    old = logs.make()
+    old.write(pair(0))
+    until(written(old))
+    old.share()
+    until(lambda: old._file._lock is None)
+    new = logs.make()
+    new.write(pair(1))
+    until(written(new))
+    assert new.path == old.path
+    old.close()
+    new.close()
+
+
 def test_a_little_time_lets_a_batch_gather(
     logs: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waits = []
-
-    class Waiting(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            waits.append(timeout)
-            return False
-
+    waits: list[float] = []
     monkeypatch.setattr(pairs_log, "_BATCH_SECONDS", 0.2)
-    stand_in = SimpleNamespace(Event=Waiting, Thread=threading.Thread)
-    monkeypatch.setattr(pairs_log, "threading", stand_in)
+    monkeypatch.setattr(pairs_log, "time", SimpleNamespace(sleep=waits.append))
     log = logs.make()
     log.write(pair(0))
     until(written(log))

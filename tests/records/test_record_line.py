@@ -94,6 +94,7 @@ def known(
         b"input",
         b"sk-1",
         b"a 'body': b",
+        b"'url':x",
         b"long " * 20,
     ],
 )
@@ -113,6 +114,12 @@ def test_a_text_that_is_spelled_anew_reads_as_any() -> None:
     for _ in range(2):
         pair, entry = known(rb"\u00e9 \/", after="é /".encode())
         assert line(pair) == line(entry)
+
+
+def test_what_a_terminal_would_obey_is_escaped_around_a_text() -> None:
+    pair, entry = known(b"Hi", head=b'data: {"id":"\x7f","content":"')
+    assert line(pair) == line(entry)
+    assert b"\x7f" not in line(pair)
 
 
 @pytest.mark.parametrize("ms", [0.0, 0.1, 9.9, 10.0, 12345.6])

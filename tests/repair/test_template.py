@@ -5,10 +5,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.repair.fast_path.template import Template
+from llm_normalize.repair.fast_path.template import Template, is_as_written
 from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.wire.json_text import dumps
 
 
 def text(word: str) -> Chunk:
@@ -117,6 +118,30 @@ def test_a_sole_text_is_patched_as_the_slow_path_would(
         assert known.patch(raw) is None
     else:
         assert known.patch(raw) == (b"".join(known.after(texts)) if known.out else raw)
+
+
+FRAGMENTS = [
+    b"a", b"n", b"u", b"'", b"\\", b'"', b"\\/", b'\\"', b"\\\\", rb"\n", rb"\x", rb"\u0041",
+    rb"\u000a", rb"\ud83d", b"\x00", b"\x1f", b"\x7f", b"\xc3", b"\xed\xa0\x80",
+    "\u00e9\u2028\U0001f600".encode(),
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=6).map(b"".join))
+@example("na\u00efve\u2028".encode())
+@example(rb"one\n\"two\"")
+def test_text_that_is_spelled_as_written_stays_and_any_other_is_respelled(
+    drawn: bytes,
+) -> None:
+    known = SOLE[1]
+    sent = known.patch(known.head + drawn + known.tail)
+    try:
+        wanted = dumps(json.loads(f'"{drawn.decode()}"'))[1:-1]
+    except ValueError:
+        assert not is_as_written(drawn)
+        return
+    assert sent == known.sides[0] + wanted + known.sides[1]
+    assert wanted == drawn or not is_as_written(drawn)
 
 
 @pytest.mark.parametrize("known", SOLE, ids=["unchanged", "changed"])

@@ -17,6 +17,8 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 _FLAGS |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FLAGS |= getattr(os, "O_NOCTTY", 0)
 
+_MOST = 1024 * 1024  # bytes in one write: to the system a large one costs little more
+
 OLD_FILES = 4
 """Rotated files that stay: NAME.1 is the newest."""
 
@@ -43,7 +45,7 @@ class LogFile:
         self._torn = False  # the file ends in half a line
 
     def append(self, lines: Sequence[bytes]) -> int:
-        """Write as many of *lines* as fit before it rotates, but always one.
+        """Write as many of *lines* as fit in one write, before it rotates, but always one.
 
         Returns:
             How many.
@@ -55,7 +57,7 @@ class LogFile:
         limit = sys.maxsize if self.shared else self.size
         if self._file is None or self._written >= limit:
             self._open(limit)
-        end, room = len(lines), limit - self._written
+        end, room = len(lines), min(limit - self._written, _MOST)
         if sum(map(len, lines)) > room:
             end, room = 1, room - len(lines[0])
             while end < len(lines) and len(lines[end]) <= room:

@@ -23,7 +23,7 @@ _BATCH_SECONDS = 0.2
 _BATCH = 4096  # lines that are taken together
 _BITE = 128  # lines that are made together
 _BREATH_SECONDS = 0.0002
-_CHUNK = 1024 * 1024  # bytes in one write: to the system a large one costs little more
+_MOST = 1024 * 1024  # bytes of lines that wait for those after them
 _QUEUE_BYTES = 64 * 1024 * 1024
 _WEIGHT = 256  # bytes of a record beside its blocks, roughly
 _WAKE = Entry({}), 0
@@ -141,7 +141,7 @@ class PairsLog:
             if start:
                 time.sleep(_BREATH_SECONDS)
             lines += self._lines(batch[start : start + size])
-            if sum(map(len, lines)) > _CHUNK:
+            if sum(map(len, lines)) > _MOST:
                 self._append(lines)
                 lines = []
         self._append(lines)

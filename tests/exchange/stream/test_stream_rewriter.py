@@ -635,8 +635,8 @@ class Watched(Client):
         self._log(n, before[template.span], template.text_sent(after))
         return True
 
-    def _log(self, n: int, before: bytes, after: bytes) -> None:
-        self.pairs.append((n, before, after))
+    def _log(self, n: int, text: bytes, text_sent: bytes) -> None:
+        self.pairs.append((n, text, text_sent))
 
     def _add_repeats(self) -> None:
         self.counted[self._last] += self.repeats()

@@ -122,19 +122,19 @@ class AnswerRecord:
             self.log_repeat(n, before[template.span], template.text_sent(after))
         return True
 
-    def log_repeat(self, n: int, before: bytes, after: bytes) -> None:
+    def log_repeat(self, n: int, text: bytes, text_sent: bytes) -> None:
         """Log an event of the template of the event that was counted last. Never raises.
 
         Args:
             n: The event's number.
-            before: Its text, as received.
-            after: Its text, as sent.
+            text: Its text, as received.
+            text_sent: The same as it was sent.
         """
         try:
             form, write = self._form, self.write
             assert form is not None
             assert write is not None
-            write((form, n, time.monotonic(), before, after))
+            write((form, n, time.monotonic(), text, text_sent))
         except Exception:  # whoever counts cannot change bytes, nor cost any
             logger.exception("normalize: event %d is not in the pairs log", n)
 

@@ -21,7 +21,7 @@ TEXT = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+'
 COUNT = rb"[1-9][0-9]{0,15}"  # zeros may mean that nothing has been counted
 _IS_TEXT = re.compile(TEXT).fullmatch
 _IS_COUNT = re.compile(COUNT).fullmatch
-_IS_AS_WRITTEN = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\["\\bfnrt])+').fullmatch
+_IS_AS_WRITTEN = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\["\\bfnrt])++').fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Template:
     calls: tuple[tuple[int, int, int], ...]
     counts: tuple[int, ...]
     has_one_text: bool = field(init=False, compare=False)
-    """Whether one text only varies in it, and stands once in what is sent."""
+    """Whether one text alone varies, once in what is sent, and all around it is ASCII."""
     is_sole: bool = field(init=False, compare=False)
     """Whether, besides, nothing of that text has to be recorded: see `patch`."""
     span: slice = field(init=False, compare=False)
@@ -91,11 +91,10 @@ class Template:
         if not (raw.startswith(self.head) and raw.endswith(self.tail)):
             return None
         text = raw[self.span]
-        # Of a short text the first is the quickest test.
-        if not text or (text.strip(PLAIN) and not is_as_written(text)):
+        if not text or text.strip(PLAIN):  # of a short text that is the quickest test
             if not (_IS_TEXT(text) and (text.isascii() or is_unicode(text))):
                 return None
-            if self.out:
+            if self.out and b"\\" in text:
                 text = respelled(text)
         if not self.out:
             return raw
@@ -149,7 +148,10 @@ def is_unicode(raw: bytes) -> bool:
 
 
 def is_as_written(text: bytes) -> bool:
-    """Tell whether *text* is spelled as in an event that is written anew."""
+    """Tell whether *text* surely is spelled as in an event that is written anew.
+
+    Most texts are that are not `PLAIN`: they have letters beyond ASCII, or usual escapes.
+    """
     return _IS_AS_WRITTEN(text) is not None and (text.isascii() or is_unicode(text))
 
 
