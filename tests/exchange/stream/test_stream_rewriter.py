@@ -587,11 +587,17 @@ def _spaced(text: str) -> bytes:
     return _said(text).replace(b"data: ", b"data:")
 
 
+def _spelled(say: Callable[[str], bytes], text: bytes) -> bytes:
+    return say("WORD").replace(b"WORD", text)
+
+
 READS: list[bytes | str] = [
     *(_said(word) for word in ("a", "of", " the", "x" * 300)),
     *(_spaced(word) for word in ("b", "in", " a word")),
     *(_said(word) for word in ("\n", '"', "\\", "\x7f", "é", "的", "[DONE]")),
     *(_spaced(word) for word in ("\t", "ß")),
+    *(_spelled(_said, text) for text in (rb"\u00e9", rb"\/", rb"\x", b"\xc3")),
+    *(_spelled(_spaced, text) for text in (rb"\u00e9", rb"\/", rb"\x", b"\xc3")),
     _said(""),
     _said("odd", odd=1),
     _said("half")[:30],
@@ -672,6 +678,7 @@ _SETTLED = [(_said(word), 1) for word in "abcdef"] + [
 @example([*_SETTLED, (_said("a"), 1), (_spaced("b"), 1), (b"\r\n", 1)])
 @example([*_SETTLED, (_said("half")[:30], 1), (_spaced("b"), 2)])
 @example([*_SETTLED, (_spaced("x" * LIMIT), 1), (_spaced("b"), 2)])
+@example([*_SETTLED, (_spelled(_spaced, b"\xc3"), 1), (_spaced("b"), 2)])
 def test_what_is_sent_as_expected_is_sent_and_counted_as_ever(
     drawn: list[tuple[bytes | str, int]],
 ) -> None:
@@ -714,10 +721,18 @@ def test_text_that_is_spelled_unusually_is_sent_at_once_too(
     assert client.rewriter.bytes_out == len(b"".join(out))
 
 
+def test_event_that_needs_nothing_keeps_its_text_as_it_is_spelled() -> None:
+    client = Watched(stores=False)
+    client.play([wire([HEAD]), *map(_said, "abcdefgh")])
+    read = _spelled(_said, rb"na\u00efve")
+    assert client.play([read, _said("i")]) == [read, _said("i")]
+    assert client.rewriter._events >= 2
+
+
 def test_text_is_logged_as_received_and_as_it_is_respelled() -> None:
     client = Watched(stores=False)
     client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
-    client.play([_spaced("X").replace(b"X", rb"na\u00efve")])
+    client.play([_spelled(_spaced, rb"na\u00efve")])
     assert client.pairs[-1] == (9, rb"na\u00efve", "na\u00efve".encode())
 
 
@@ -726,7 +741,7 @@ def test_bytes_that_a_text_loses_as_it_is_respelled_are_not_counted() -> None:
     client.rewriter.log_repeat = None
     client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
     before = client.rewriter.bytes_out
-    (out,) = client.play([_spaced("X").replace(b"X", rb"na\u00efve")])
+    (out,) = client.play([_spelled(_spaced, rb"na\u00efve")])
     assert out == _said("naïve")
     assert client.rewriter._events > 0
     assert client.rewriter.bytes_out == before + len(out)
@@ -738,7 +753,8 @@ def test_bug_in_a_template_that_is_expected_costs_no_byte(
     client = Watched(stores=False)
     client.play([wire([HEAD]), *map(_said, "abcdefgh")])
     monkeypatch.setattr(Template, "patch", lambda *_: 1 // 0)
-    assert client.play([_said("\n"), _said("i")]) == [_said("\n"), _said("i")]
+    reads = [_spelled(_said, rb"\u00e9"), _said("i")]
+    assert client.play(reads) == reads
 
 
 def test_turn_ends_for_all_who_wait_for_that() -> None:
