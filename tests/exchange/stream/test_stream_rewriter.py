@@ -727,6 +727,9 @@ def test_event_that_needs_nothing_keeps_its_text_as_it_is_spelled() -> None:
     read = _spelled(_said, rb"na\u00efve")
     assert client.play([read, _said("i")]) == [read, _said("i")]
     assert client.rewriter._events >= 2
+    bad = _spelled(_said, b"\xc3")  # it is no text
+    assert client.play([bad]) == [bad]
+    assert client.rewriter._events == 0
 
 
 def test_text_is_logged_as_received_and_as_it_is_respelled() -> None:
