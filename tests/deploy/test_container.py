@@ -23,10 +23,11 @@ from packaging.utils import canonicalize_name
 import nobody
 import support
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
-from desktop.starting import free_port, is_open, wait_for
+from desktop.starting import is_open, wait_for
 from support import Http1Client
 from workshop import LOOPBACK, environments
 from workshop.deploy.instances import SETTINGS
+from workshop.ports import free_port
 from workshop.release import locks
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -24,6 +24,7 @@ from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
 from workshop import LOOPBACK, environments
 from workshop.deploy.instances import SETTINGS
+from workshop.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = ROOT / "scripts" / "deploy" / "kubernetes.yaml"
@@ -207,11 +208,6 @@ def init(folder: Path) -> None:
         script = script.replace(f"/{name}/", f"{folder}/{name}/")
     script = script.replace(" /addon\n", f" {folder}/addon\n")
     subprocess.run([*container["command"], script], check=True)
-
-
-def free_port() -> int:
-    with socket.create_server((LOOPBACK, 0)) as server:
-        return int(server.getsockname()[1])
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,11 +15,6 @@ from llm_normalize.desktop.machine import Machine
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def until(what: Callable[[], object], seconds: float = PATIENCE) -> None:

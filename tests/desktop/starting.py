@@ -1,6 +1,5 @@
 """mitmdump by whatever command starts it, and one stream that it repairs."""
 
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +11,6 @@ from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
 
 LOCAL = "127.0.0.1"
-
-
-def free_port() -> int:
-    with socket.create_server((LOCAL, 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def is_open(port: int) -> bool:

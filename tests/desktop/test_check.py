@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 
 import support
 from support import LOOPBACK, Provider, body_script, make_ca
+from workshop.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -182,11 +183,6 @@ def left_over(temporary: str) -> list[str]:
         if environ.get("TMPDIR") == temporary:
             found.append(shlex.join(process.info["cmdline"] or []))
     return found
-
-
-def free_port() -> int:
-    with socket.create_server((LOOPBACK, 0)) as server:
-        return int(server.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,10 @@ import pytest
 import support
 import test_layout
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
-from desktop.starting import LOCAL, free_port, running
+from desktop.starting import LOCAL, running
 from support import Http1Client, Provider, Script
 from workshop import environments
+from workshop.ports import free_port
 from workshop.release import files as build
 
 HERE = Path(__file__).parent

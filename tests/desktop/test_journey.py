@@ -10,9 +10,10 @@ import pytest
 from playwright.sync_api import Error, expect
 
 from desktop.outside import DONE, FINISH, NIM, OPENING, UNLISTED, WORD, Hosts
-from desktop.session import ROOT, Session, free_port, session
+from desktop.session import ROOT, Session, session
 from desktop.test_client_chromium import ASK, HTML, REST, opened
 from support import PATIENCE
+from workshop.ports import free_port
 
 
 @pytest.fixture

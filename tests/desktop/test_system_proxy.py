@@ -18,9 +18,10 @@ from threading import Thread
 import psutil
 import pytest
 
-from desktop.session import PATIENCE, ROOT, Session, Started, free_port, session, until
+from desktop.session import PATIENCE, ROOT, Session, Started, session, until
 from llm_normalize.desktop.machine import Result
 from support import Provider, body_script
+from workshop.ports import free_port
 
 SCHEMA = "org.gnome.system.proxy"
 HAS_ONE = f"""

@@ -18,6 +18,7 @@ from workshop.bench.children import Worker
 from workshop.bench.sides import Proxy
 from workshop.bench.traffic import HOST
 from workshop.child import START, ChildError
+from workshop.ports import free_port
 
 HERE = Path(__file__).resolve().parent
 _PORT = re.compile(r"^listens on port (\d+)$")
@@ -73,7 +74,7 @@ def litellm(python: Path, provider: int, folder: Path) -> tuple[Worker, int]:
     settings = folder / "litellm.yaml"
     # JSON is YAML, too.
     settings.write_text(json.dumps({"model_list": models}), encoding="utf-8")
-    port = _free_port()
+    port = free_port()
     command = [str(python), "-c", _LITELLM, "--config", str(settings)]
     command += ["--host", HOST, "--port", str(port)]
     child = Worker("LiteLLM's proxy", command, folder, _LITELLM_ENV, without=_KEPT_ENV)
@@ -126,12 +127,6 @@ def running(
             machine.pin(child.pid, cpus.proxies)
             found[name] = Proxy(child, port)
         yield found
-
-
-def _free_port() -> int:
-    # LiteLLM does not tell which one it took when it is given 0.
-    with socket.create_server((HOST, 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def _wait_until_it_listens(child: Worker, port: int) -> None:
