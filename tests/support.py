@@ -126,8 +126,9 @@ class Mitmdump(mitmdump.Mitmdump):
         return Forked(self.program, self.command[3:], self._folder, env)
 
     def hear(self, line: str) -> None:
-        # To pytest's capture, which shows it with the test that fails.
-        sys.stdout.write(f"mitmdump {self.pid}: {line}\n")
+        # To pytest's capture, which shows it with the test that fails; not to `sys.stdout`,
+        # which may be what another test, of a proxy that is shared, is looking at.
+        print(f"mitmdump {self.pid}: {line}", file=sys.__stdout__, flush=True)
         self._text.append(line + "\n")
         super().hear(line)
 
