@@ -201,7 +201,7 @@ def test_observing_counts_what_repairing_repairs_and_changes_no_byte(
         pipeline = Pipeline(asked_of(entry), FIXES, steps.append)
         rewriter = Rewriter(pipeline, Decoder(), repair=repair)
         reads = [data[at : at + 700] for at in range(0, len(data), 700)]
-        out = b"".join(piece for read in [*reads, b""] for piece in rewriter(read))
+        out = b"".join(piece for read in [*reads, b""] for piece in rewriter.read(read))
         counts.append([(step.n, step.fixes, step.after) for step in steps])
         assert repair or out == data
     assert counts[0] == counts[1]

@@ -180,7 +180,7 @@ def run(stream: str, reads: int) -> bytes:
     if reads:
         size = len(data) // reads + 1
         parts = [data[at : at + size] for at in range(0, len(data), size)]
-    return b"".join(b"".join(rewriter(part)) for part in (*parts, b""))
+    return b"".join(b"".join(rewriter.read(part)) for part in (*parts, b""))
 
 
 def faults(stream: str, out: bytes) -> Iterator[str]:
@@ -328,4 +328,4 @@ def test_nothing_is_raised_where_even_the_rescue_fails(
     for name in ("feed", "known", "rescue"):
         monkeypatch.setattr(pipe, name, fail)
     rewriter = Rewriter(pipe, Decoder())
-    assert rewriter(b"data: x\n\n") + rewriter(b"y") == [b"data: x\n\n", b"y"]
+    assert rewriter.read(b"data: x\n\n") + rewriter.read(b"y") == [b"data: x\n\n", b"y"]

@@ -837,10 +837,10 @@ def test_log_that_is_timed_has_what_changed(kind: str, pairs: int) -> None:
     stages = load("workshop.bench.stages")
     records: list[Any] = []
     rewriter = stages.rewriter(records.append)
-    stages.settle(rewriter, kind)
+    stages.settle(rewriter.read, kind)
     records.clear()
     for event in stages.events_of(kind, 50):
-        rewriter(event)
+        rewriter.read(event)
     assert len(records) == pairs
     assert all(json.loads(line(record))["type"] == "pair" for record in records)
 
@@ -848,7 +848,9 @@ def test_log_that_is_timed_has_what_changed(kind: str, pairs: int) -> None:
 @pytest.mark.parametrize("ours", [False, True])
 def test_mitmproxys_layers_really_pass_the_stream(ours: bool) -> None:
     traffic, stages = load("workshop.bench.traffic"), load("workshop.bench.stages")
-    layers = load("workshop.bench.layers").Layers(stages.rewriter() if ours else True)
+    layers = load("workshop.bench.layers").Layers(
+        stages.rewriter().read if ours else True
+    )
     plan = traffic.Plan("nim", 12)
     for event in body(plan, "sent"):
         layers.receive(traffic.http_chunk(event))

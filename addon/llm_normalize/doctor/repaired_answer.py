@@ -11,7 +11,6 @@ from mitmproxy import connection, flow, http
 from ..exchange.answer.answer_lifecycle import Answers
 from ..exchange.exchange import Exchange
 from ..exchange.settings import Settings
-from ..exchange.stream.stream_rewriter import Rewriter
 from ..fixes import FIXES
 from ..records.pair_rows import Row
 from ..records.snapshot import KEY
@@ -67,14 +66,14 @@ def repaired(answer: Answer) -> Repaired:
     answers = Answers(Stats())
     with _Warnings() as warnings:
         answers.begin(exchange, _SETTINGS)
-        rewriter = response.stream
+        rewriter = exchange.running.rewriter if exchange.running else None
         out: bytes | None = None
-        if isinstance(rewriter, Rewriter):
+        if rewriter is not None:
             rewriter.on_growth = _nobody_looks
             data = answer.data  # no read is larger, nor is one looked at as a whole
             reads = (data[at : at + _READ] for at in range(0, len(data), _READ))
-            out = b"".join(_joined(rewriter(read)) for read in reads)
-            out += b"" if answer.broke else _joined(rewriter(b""))
+            out = b"".join(_joined(rewriter.read(read)) for read in reads)
+            out += b"" if answer.broke else _joined(rewriter.read(b""))
         elif not answer.broke:
             response.data.content = answer.data
         if answer.broke:

@@ -173,8 +173,8 @@ def _whole(
 ) -> Callable[[Kind, Sequence[bytes]], tuple[Work, int]]:
     def make(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
         made = rewriter(write, protocol)
-        settle(made, kind)
-        return _each(made, events)
+        settle(made.read, kind)
+        return _each(made.read, events)
 
     return make
 
@@ -182,10 +182,10 @@ def _whole(
 def _log(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
     entries: list[Any] = []
     made = rewriter(entries.append)
-    settle(made, kind)
+    settle(made.read, kind)
     entries.clear()
     for event in events:
-        made(event)
+        made.read(event)
     # A pair of an event that a template knew is a tuple.
     pairs = [e for e in entries if isinstance(e, tuple) or e.record["type"] == "pair"]
     work, _ = _each(line, pairs)
@@ -198,7 +198,7 @@ def _layers(
     """Mitmproxy's layers, with us in them or not, an event a read or many."""
 
     def make(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
-        layers = Layers(rewriter() if ours else True)
+        layers = Layers(rewriter().read if ours else True)
         settle(lambda event: layers.receive(http_chunk(event)), kind)
         layers.sent.clear()
         reads = [http_chunk(event) for event in events]

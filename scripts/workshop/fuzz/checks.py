@@ -506,9 +506,9 @@ def _check_encoded(case: Case, say: Say) -> None:
         pipeline = Pipeline(case.asked, case.fixes, label="fuzz")
         rewriter = Rewriter(pipeline, decoder)
         # An empty read is the stream's end, for those who call it.
-        out = [each for read in reads if read for each in rewriter(read)]
+        out = [each for read in reads if read for each in rewriter.read(read)]
         if case.ended:
-            out += rewriter(b"")
+            out += rewriter.read(b"")
         if b"" in out:
             say("empty bytes returned", "they end an HTTP/1.1 answer")
         return b"".join(out), rewriter.given_up

@@ -551,8 +551,8 @@ def test_stream_that_is_over_and_its_flow_forget_one_another(
 ) -> None:
     made = chat_flow()
     proxy.addon.responseheaders(made)
-    rewriter = response_of(made).stream
-    assert any(each is made for each in reachable(rewriter))
+    stream = response_of(made).stream
+    assert any(each is made for each in reachable(stream))
     for read in (BAD, b"")[: 1 if breaks else 2]:
         proxy.feed(made, read)
     if breaks:
@@ -561,7 +561,7 @@ def test_stream_that_is_over_and_its_flow_forget_one_another(
     else:
         proxy.addon.response(made)
     assert response_of(made).stream is True  # it has been sent, mitmproxy says so
-    assert not any(each is made for each in reachable(rewriter))
+    assert not any(each is made for each in reachable(stream))
     assert proxy.end() == ("upstream-broke" if breaks else "complete")
 
 
@@ -1005,9 +1005,10 @@ def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
     flows = [chat_flow(), chat_flow()]
     for made in flows:
         proxy.addon.responseheaders(made)
-    rewriter = response_of(flows[0]).stream
-    assert isinstance(rewriter, Rewriter)
-    monkeypatch.setattr(rewriter.pipeline, "abandon", fail)
+    running = proxy.addon._exchanges.of(flows[0]).running
+    assert running is not None
+    assert running.rewriter is not None
+    monkeypatch.setattr(running.rewriter.pipeline, "abandon", fail)
     (record,) = proxy.records("flow")
     assert record["flow"] == flows[1].id
     assert messages(caplog, "ERROR") == [

@@ -112,8 +112,8 @@ def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
         running = RunningAnswer.of(made, ALL)
         pipeline = Pipeline(running.asked, FIXES)
         running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
-        running.rewriter(b"sent")
-        running.rewriter(b"")
+        running.rewriter.read(b"sent")
+        running.rewriter.read(b"")
         running.store(running.close(Stats(), 200, "complete"))
         assert response_of(made).raw_content == snapshot
     made.response = None
@@ -140,10 +140,10 @@ def test_events_that_are_changed_alike_are_counted_each(shown: bool) -> None:
     said[12] = chunk({"role": None, "reasoning_content": " so"})
     opening = chunk({"role": "assistant", "content": ""})
     for event in (opening, *said, chunk({}, finish="stop")):
-        rewriter(wire([event]))
+        rewriter.read(wire([event]))
         assert rewriter.newline() == b"\n"
-    rewriter(wire([DONE]))
-    rewriter(b"")
+    rewriter.read(wire([DONE]))
+    rewriter.read(b"")
     record = running.close(stats, 200, "complete")
     assert (record["events"], record["changed"]) == (23, 20)
     assert record["fixes"]["role-null"] == 20
@@ -166,7 +166,7 @@ def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
     running = streaming(made)
     assert running.rewriter is not None
     for _ in range(8):
-        running.rewriter(b"note: ?\n\n")
+        running.rewriter.read(b"note: ?\n\n")
         running.show_growth()
     assert shown == [9, 18, 36, 72]
     assert made.metadata[KEY]["end"] == "running"
@@ -180,7 +180,7 @@ def test_what_nobody_can_look_at_is_not_shown_while_it_runs() -> None:
     made = chat_flow()
     running = streaming(made, shown=False)
     assert running.rewriter is not None
-    running.rewriter(BAD)
+    running.rewriter.read(BAD)
     running.show_growth()
     assert KEY not in made.metadata
     assert response_of(made).raw_content is None
@@ -199,7 +199,7 @@ def test_list_of_flows_says_what_was_repaired(
     made = chat_flow()
     running = streaming(made, observe=observe)
     assert running.rewriter is not None
-    running.rewriter(BAD)
+    running.rewriter.read(BAD)
     running.store(running.close(Stats(), 200, "complete"))
     assert made.comment == f"normalize: {said} (data-space-missing 4)"
     assert made.marked == mark
@@ -228,7 +228,7 @@ def test_list_of_flows_log_and_views_say_who_broke_off(
     broken(made, message)
     running = streaming(made)
     assert running.rewriter is not None
-    running.rewriter(data[: data.index(b"\n\n") + 2])
+    running.rewriter.read(data[: data.index(b"\n\n") + 2])
     running.broke(Stats())
     assert made.metadata[KEY]["end"] == end
     repaired = "1 of 1 events repaired (data-space-missing 1); " if data == BAD else ""
@@ -249,7 +249,7 @@ def test_corrupt_answer_is_not_called_a_client_that_left() -> None:
     running = RunningAnswer.of(made, ALL)
     decoder = decoder_for("gzip")
     assert decoder is not None
-    assert running.stream_through(decoder)(b"this is not compressed") == []
+    assert running.stream_through(decoder).read(b"this is not compressed") == []
     running.broke(Stats())
     assert made.metadata[KEY]["end"] == "upstream-broke"
     assert made.comment == "normalize: what the provider sent is corrupt"
@@ -259,8 +259,8 @@ def test_objects_of_a_stream_have_no_more_attributes_than_are_kept_in_them() -> 
     # CPython moves 30 of them (SHARED_KEYS_MAX_SIZE) to a dictionary, far from each other.
     running = RunningAnswer.of(chat_flow(), ALL)
     rewriter = running.stream_through(Decoder())
-    assert rewriter(BAD)
-    assert rewriter(b"") == []
+    assert rewriter.read(BAD)
+    assert rewriter.read(b"") == []
     running.close(Stats(), 200, "complete")
     for each in (running, running.record, rewriter):
         assert len(vars(each)) < 30, type(each)
@@ -272,7 +272,7 @@ def test_users_own_words_and_marks_stay() -> None:
         made.comment, made.marked = comment, marked
         running = streaming(made)
         assert running.rewriter is not None
-        running.rewriter(BAD)
+        running.rewriter.read(BAD)
         running.store(running.close(Stats(), 200, "complete"))
         assert made.comment.startswith(comment or "normalize: ")
         assert made.marked == (marked or ":wrench:")
@@ -282,7 +282,7 @@ def test_nothing_is_said_of_an_answer_that_was_right() -> None:
     made = chat_flow()
     running = streaming(made)
     assert running.rewriter is not None
-    running.rewriter(GOOD)
+    running.rewriter.read(GOOD)
     running.store(running.close(Stats(), 200, "complete"))
     assert (made.comment, made.marked) == ("", "")
 
@@ -345,8 +345,8 @@ def test_log_has_the_same_lines_whether_anybody_looks_on_or_not(observe: bool) -
         running = RunningAnswer.of(made, settings)
         rewriter = running.stream_through(Decoder())
         for read in reads:
-            rewriter(read)
-            quick.append(rewriter._events > 0)
+            rewriter.read(read)
+            quick.append(rewriter._sent_alike().events > 0)
         running.complete(Stats(), 200, running.figures())
         lines = [json.loads(record_line.line(each)) for each in entries]
         for each in lines:

@@ -73,9 +73,9 @@ def run(act: Callable[[StreamClock, Rewriter], Any], keepalive: float = 0) -> in
 
 def test_what_waits_is_sent_once(sent: Sent) -> None:
     async def act(_: StreamClock, made: Rewriter) -> None:
-        made(wire([TEXT, STOP]))
+        made.read(wire([TEXT, STOP]))
         await until(lambda: bool(sent.out))
-        assert made(DONE) == [DONE]
+        assert made.read(DONE) == [DONE]
 
     assert run(act) == 0
     assert sent.out == [wire([STOP])]
@@ -83,8 +83,8 @@ def test_what_waits_is_sent_once(sent: Sent) -> None:
 
 def test_what_is_sent_in_time_has_no_other_effect(sent: Sent) -> None:
     async def act(_: StreamClock, made: Rewriter) -> None:
-        made(wire([TEXT, STOP]))
-        made(DONE)
+        made.read(wire([TEXT, STOP]))
+        made.read(DONE)
         await asyncio.sleep(0.05)
 
     run(act)
@@ -93,9 +93,9 @@ def test_what_is_sent_in_time_has_no_other_effect(sent: Sent) -> None:
 
 def test_what_waits_from_later_on_has_its_own_time(sent: Sent) -> None:
     async def act(_: StreamClock, made: Rewriter) -> None:
-        made(wire([TEXT, STOP]))
+        made.read(wire([TEXT, STOP]))
         await asyncio.sleep(0.01)
-        made(wire([chunk({"content": "!"})]))  # overtakes it
+        made.read(wire([chunk({"content": "!"})]))  # overtakes it
         await until(lambda: bool(sent.out))
 
     run(act)
@@ -113,7 +113,7 @@ def test_what_changes_while_it_waits_has_its_time_anew(sent: Sent) -> None:
             made.on_wait()
 
         loop.call_later(keepalive_clock.WAIT * 0.9, change)
-        made(wire([TEXT, STOP]))
+        made.read(wire([TEXT, STOP]))
         await until(lambda: bool(sent.out))
         assert loop.time() >= changed[0] + keepalive_clock.WAIT
 
@@ -123,7 +123,7 @@ def test_what_changes_while_it_waits_has_its_time_anew(sent: Sent) -> None:
 
 def test_silence_is_bridged_but_not_in_an_event(sent: Sent) -> None:
     async def act(_: StreamClock, made: Rewriter) -> None:
-        made(wire([TEXT]))
+        made.read(wire([TEXT]))
         await until(lambda: len(sent.out) >= 2)
         sent.is_behind = True
         del sent.out[:]
@@ -137,7 +137,7 @@ def test_silence_is_bridged_but_not_in_an_event(sent: Sent) -> None:
 def test_there_is_no_newline_where_no_block_has_ended() -> None:
     made = rewriter()
     assert made.newline() == b"\n"
-    made(b"data: " + b"x" * (8 * 1024 * 1024 + 1))
+    made.read(b"data: " + b"x" * (8 * 1024 * 1024 + 1))
     assert made.newline() == b""
     assert made.release() == b""
     assert rewriter(repair=False).newline() == b""
@@ -145,14 +145,14 @@ def test_there_is_no_newline_where_no_block_has_ended() -> None:
 
 def test_observed_stream_gets_nothing_by_the_clock() -> None:
     made = rewriter(repair=False)
-    made(wire([TEXT, STOP]))
+    made.read(wire([TEXT, STOP]))
     assert (made.waits, made.release(), made.waits) == (True, b"", False)
 
 
 def test_clock_ends_with_its_stream(sent: Sent) -> None:
     async def act(clock: StreamClock, made: Rewriter) -> None:
         sent.is_there = False
-        made(wire([TEXT, STOP]))
+        made.read(wire([TEXT, STOP]))
         await until(lambda: clock._is_over)
         clock._wait()
         clock._check_later()
@@ -168,7 +168,7 @@ def test_mitmproxy_that_lacks_a_part_is_reported(
     monkeypatch.setattr(sent, "send", fail)
 
     async def act(clock: StreamClock, made: Rewriter) -> None:
-        made(wire([TEXT, STOP]))
+        made.read(wire([TEXT, STOP]))
         await until(lambda: clock._is_over)
 
     assert run(act) == 1
@@ -176,7 +176,7 @@ def test_mitmproxy_that_lacks_a_part_is_reported(
 
 def test_rest_is_sent_before_a_break(sent: Sent) -> None:
     made = rewriter()
-    made(wire([TEXT, STOP]))
+    made.read(wire([TEXT, STOP]))
     assert made.holds
     asyncio.run(send_rest(chat_flow(), made))
     assert sent.out == [wire([STOP])]
@@ -199,7 +199,7 @@ def test_what_waits_is_sent_before_a_corrupt_body_is_broken_off() -> None:
     assert decoder is not None
     made = Rewriter(Pipeline(Asked(stream=True), FIXES), decoder)
     body = gzip.compress(wire([TEXT, STOP]))
-    out = b"".join(made(body[:-8])) + b"".join(made(b"\0" * 8))
+    out = b"".join(made.read(body[:-8])) + b"".join(made.read(b"\0" * 8))
     assert out == wire([TEXT, STOP])
     assert made.given_up
     assert made.release(last=True) == b""
@@ -210,6 +210,6 @@ def test_nothing_is_released_once_repair_has_failed(
 ) -> None:
     made = rewriter()
     monkeypatch.setattr(made.pipeline, "feed", fail)
-    assert made(wire([TEXT])) == [wire([TEXT])]
+    assert made.read(wire([TEXT])) == [wire([TEXT])]
     assert made.release() == b""
     assert made.newline() == b""

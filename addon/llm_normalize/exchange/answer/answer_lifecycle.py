@@ -24,6 +24,7 @@ from ..retries.second_answer import SecondAnswer
 from ..retries.second_request import is_gone
 from ..settings import Settings
 from ..stream.answer_streams import AnswerStreams
+from ..stream.stream_rewriter import handed_over
 from ..translated.chat_retry import ChatRetry
 from ..translated.translation import Translations
 from .answer_path import Path, path_of
@@ -254,13 +255,12 @@ class Answers:
             status: The status of what the client got instead, if not mitmproxy's.
         """
         flow, running = exchange.flow, exchange.running
-        stream = flow.response.stream if flow.response else None
-        before_reload = getattr(stream, "on_break", None)
+        before_reload = handed_over(flow.response and flow.response.stream)
         exchange.running = None
         if running is not None:
             running.broke(self._stats, status)
         elif before_reload is not None:
-            before_reload(flow)
+            before_reload.on_break(flow)
         elif exchange.is_expected:
             running = exchange.new_answer(settings())
             if status is None and client_left(flow):

@@ -60,7 +60,7 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
         rewriter.turn = Turn(most=_BODY_BUDGET)
         rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
         rewriter.pipeline.slow_path.largest_body = LIMIT
-        made = rewriter(response.raw_content) + rewriter(b"")
+        made = rewriter.read(response.raw_content) + rewriter.read(b"")
         response.data.content = b"".join(made)
     return running.figures()
 

@@ -310,6 +310,7 @@ class RunningAnswer:
             self.on_end()
 
         rewriter.on_end, rewriter.on_break = ended, broke
+        rewriter.hand_over()
 
     def close_without_client(self, stats: Stats) -> None:
         """Close the record of an answer whose client left before any of it was sent."""
@@ -360,10 +361,11 @@ class RunningAnswer:
         and a viewer would keep what nobody can look at.
         """
         rewriter, response = self.rewriter, self.flow.response
-        if rewriter is not None:
-            rewriter.detach()
-        if response is not None and response.stream is rewriter:
+        if rewriter is None:
+            return
+        if response is not None and response.stream is rewriter.read:
             response.stream = True
+        rewriter.detach()
 
     def store(self, line: Record) -> None:
         """Store in the flow what was sent and what changed.

@@ -18,7 +18,7 @@ from ..answer.running_answer import RunningAnswer
 from ..exchange import Exchange
 from .client_stream import ClientStream, slow_down
 from .keepalive_clock import StreamClock, send_rest
-from .stream_rewriter import Rewriter, Turn
+from .stream_rewriter import Rewriter, Turn, handed_over
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class AnswerStreams:
         rewriter.on_much = functools.partial(self._slow_down, flow)
         if not settings.observe:
             running.prepare_headers(response)
-        response.stream = rewriter
+        response.stream = rewriter.read
         if rewriter.pipeline.begins_known:  # so hardly anything of it is looked at
             rewriter.begin_unslowed()
         else:
@@ -123,8 +123,8 @@ def _rewriter_of(exchange: Exchange) -> Rewriter | None:
     if exchange.running is not None:
         return exchange.running.rewriter
     response = exchange.flow.response
-    stream: Any = response.stream if response is not None else None
-    return stream if hasattr(stream, "on_break") and hasattr(stream, "holds") else None
+    found: Rewriter | None = handed_over(response and response.stream)
+    return found
 
 
 def _soon(act: Callable[[], None]) -> None:

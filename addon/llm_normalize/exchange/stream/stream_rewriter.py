@@ -8,24 +8,37 @@ for an empty HTTP/2 frame in mid-stream: repair goes on after it.
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 from ...records.snapshot import Snapshot
-from ...repair.fast_path.template import Template, is_as_written
+from ...repair.fast_path.template import Template
 from ...repair.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
-from ...wire.json_text import PLAIN
-from ...wire.sse import LIMIT
+from .alike_events import Log, alike_events
 
 logger = logging.getLogger(__name__)
 
 _TWO_READS = 3 * STREAM_BUDGET
 """What is looked at of a stream where two reads, not one, may come in a turn."""
 _MUCH = STREAM_BUDGET // 2
-_NEVER, _NOTHING = b"\0", slice(0)
 
 
 def _nobody() -> None:
     """What is called where nobody has to know."""
+
+
+_REWRITER = "llm_normalize_rewriter"
+"""Where `Rewriter.read` has its rewriter, for an addon that is loaded later."""
+
+
+def handed_over(stream: object) -> Any:
+    """Return what *stream* is the `read` of, if that was handed over at a reload."""
+    return getattr(stream, _REWRITER, None)
+
+
+def _passed(data: bytes) -> list[bytes]:
+    """Return what is sent for a read of a stream that is done."""
+    return [data] if data else []
 
 
 class Turn:
@@ -97,26 +110,17 @@ class Rewriter:
         snapshot: Snapshot | None = None,
         turn: Turn | None = None,
     ) -> None:
-        # What each read of a settled stream needs stands together: it is in none of the
-        # processor's caches, and what counts is how little is looked at. With 30 attributes
-        # CPython would no longer keep them in the object, but in a dictionary of 1.5 KB.
-        self._head = self._tail = _NEVER
-        self._span = _NOTHING
-        self._sides: tuple[bytes, bytes] | None = None
-        self._events = 0  # sent as expected, of which the pipeline does not know yet
-        self._first = 0  # the number of the first one
-        self.log_repeat: Callable[[int, bytes, bytes], None] | None = None
-        """Called with each changed event that is sent without asking the pipeline: its
-        number, its text as received, and as sent. Must not raise."""
-        self.bytes_in = 0
-        """How many bytes were received."""
+        # With 30 attributes CPython would no longer keep them in the object, but in a
+        # dictionary of 1.5 KB.
+        self.read, self._expect_alike, self._sent_alike = alike_events(self._rewritten)
+        """Returns what is to be sent for one read; `b""` is the stream's end."""
+        self.log_repeat: Log | None = None
+        """Logs each changed event that is sent without asking the pipeline."""
+        self._bytes_in = self._bytes_out = 0  # but for what the pipeline was not asked
         self._expected: Template | None = None
         self._pipeline = pipeline
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair
-        self._longer = (
-            0  # by so many bytes is what was sent longer than what was received
-        )
         self.snapshot = snapshot or Snapshot()
         self.on_end: Callable[[], None] = _nobody
         """Called when the stream has ended."""
@@ -142,51 +146,9 @@ class Rewriter:
         self._corrupt = False
         self._raw = False  # the pipeline failed: what is decoded passes as it is
 
-    def __call__(self, data: bytes) -> list[bytes]:
-        """Return what is to be sent for one read; `b""` is the stream's end."""
-        if (
-            data.startswith(self._head)
-            and data.endswith(self._tail)
-            and len(data) <= LIMIT
-        ):
-            text = data[self._span]
-            if text and (not text.strip(PLAIN) or is_as_written(text)):
-                self._events += 1
-                self.bytes_in += len(data)
-                sides = self._sides
-                if sides is None:
-                    return [data]
-                if self.log_repeat is not None:
-                    self.log_repeat(self._first + self._events - 1, text, text)
-                return [sides[0] + text + sides[1]]
-            out = self._respelled(data)
-            if out is not None:
-                return [out]
-        return self._not_expected(data)
-
-    def _respelled(self, data: bytes) -> bytes | None:
-        """Return what is sent for *data* if it is expected but for its text's spelling."""
-        expected = self._expected
-        if expected is None:  # a read may begin as nothing does
-            return None
-        try:
-            out = expected.patch(data)
-        except Exception:  # noqa: BLE001 - whoever asks it next reports it
-            return None
-        if out is not None:
-            self._events += 1
-            self.bytes_in += len(data)
-            if self._sides is not None:
-                self._longer += len(out) - len(data) - self._longer_each
-                if self.log_repeat is not None:
-                    number = self._first + self._events - 1
-                    text = expected.text_sent(out)
-                    self.log_repeat(number, data[self._span], text)
-        return out
-
-    def _not_expected(self, data: bytes) -> list[bytes]:
+    def _rewritten(self, data: bytes) -> list[bytes]:
         pipeline = self._pipeline if self._expected is None else self.pipeline
-        self.bytes_in += len(data)
+        self._bytes_in += len(data)
         is_known = self._is_plain and not self._raw
         out = None
         try:
@@ -202,7 +164,7 @@ class Rewriter:
             self._try("what waits has no time limit", self._look_at_waiting)
         if not self._repair:
             out = data
-        self._longer += len(out) - len(data)
+        self._bytes_out += len(out)
         if self.snapshot.is_on:
             self._store(data, out)
         elif pipeline.templates and is_known and self._repair:
@@ -215,10 +177,8 @@ class Rewriter:
         """Send events that fit *expected* at once, until one does not."""
         if expected is None or self._raw:
             return
-        self._expected, self._first = expected, self._pipeline.events
-        self._head, self._tail = expected.head, expected.tail
-        self._span = expected.span
-        self._sides = expected.sides if expected.out else None
+        self._expected = expected
+        self._expect_alike(expected, self._pipeline.events, self.log_repeat)
 
     @property
     def pipeline(self) -> Pipeline:
@@ -227,12 +187,13 @@ class Rewriter:
         It may change now, so nothing is expected until the next read has gone through it.
         """
         if self._expected is not None:
-            if self._events:
-                self._longer = self.bytes_out - self.bytes_in
-                self._pipeline.count_sent(self._expected, self._events)
-                self._events = 0
+            sent = self._sent_alike()
+            if sent.events:
+                self._bytes_in += sent.bytes_in
+                self._bytes_out += sent.bytes_out
+                self._pipeline.count_sent(self._expected, sent.events)
             self._expected = None
-            self._head, self._span = _NEVER, _NOTHING
+            self._expect_alike(None, 0, None)
         return self._pipeline
 
     @property
@@ -241,17 +202,14 @@ class Rewriter:
         return self._corrupt and self._repair
 
     @property
-    def bytes_out(self) -> int:
-        """How many bytes were sent."""
-        return self.bytes_in + self._longer + self._events * self._longer_each
+    def bytes_in(self) -> int:
+        """How many bytes were received."""
+        return self._bytes_in + self._sent_alike().bytes_in
 
     @property
-    def _longer_each(self) -> int:
-        """By how many bytes what is sent for an expected event is longer than it."""
-        if self._sides is None:
-            return 0
-        before, behind = self._sides
-        return len(before) + len(behind) - len(self._head) - len(self._tail)
+    def bytes_out(self) -> int:
+        """How many bytes were sent."""
+        return self._bytes_out + self._sent_alike().bytes_out
 
     def _store(self, received: bytes, sent: bytes) -> None:
         """Store one read, and what was sent for it."""
@@ -298,7 +256,7 @@ class Rewriter:
         return self._sent(self.pipeline.output.passed(b"\n"))
 
     def _sent(self, out: bytes) -> bytes:
-        self._longer += len(out)
+        self._bytes_out += len(out)
         try:
             self.snapshot.add_sent(out)
         except Exception:  # as above: whoever looks cannot cost bytes
@@ -310,8 +268,13 @@ class Rewriter:
         if self._waiting is not None and self._waiting != before:
             self.on_wait()
 
+    def hand_over(self) -> None:
+        """Let `handed_over` find this."""
+        setattr(self.read, _REWRITER, self)
+
     def detach(self) -> None:
-        """Call nobody any more."""
+        """Call nobody any more, nor be called."""
+        self.read = _passed  # it refers to this
         self.on_end = self.on_growth = self.on_wait = self.on_much = _nobody
         self._give_up, self.on_break = _nobody, None
 

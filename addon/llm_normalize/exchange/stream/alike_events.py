@@ -1,0 +1,126 @@
+"""Sends events that are all alike: what most reads of a settled stream pass, and no more.
+
+mitmproxy calls `AlikeEvents.read` for each read, when all that it touches has left the
+processor's caches. So it is a function with variables of its own: CPython calls that
+without leaving its interpreter, and looks nothing up. An object with attributes costs
+twice as much.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...repair.fast_path.template import Template, is_as_written
+from ...wire.json_text import PLAIN
+from ...wire.sse import LIMIT
+
+_NEVER, _NOTHING = b"\0", slice(0)
+
+type Log = Callable[[int, bytes, bytes], None]
+"""Called with each event that is changed: its number, its text as received, and as sent.
+Must not raise."""
+
+
+class Sent(NamedTuple):
+    """What was sent at once since events are expected.
+
+    Attributes:
+        events: How many.
+        bytes_in: How many bytes were received for them.
+        bytes_out: How many were sent.
+    """
+
+    events: int
+    bytes_in: int
+    bytes_out: int
+
+
+class AlikeEvents(NamedTuple):
+    """The functions of one stream.
+
+    Attributes:
+        read: Returns what is sent for one read.
+        expect: Sends events at once from now on that fit a template: the number of the
+            first one, and what logs them, if they are logged. None sends nothing at once.
+        sent: Returns what was sent at once since the last call of `expect`.
+    """
+
+    read: Callable[[bytes], list[bytes]]
+    expect: Callable[[Template | None, int, Log | None], None]
+    sent: Callable[[], Sent]
+
+
+def alike_events(  # noqa: C901 - four functions that share their variables
+    otherwise: Callable[[bytes], list[bytes]],
+) -> AlikeEvents:
+    """Return the functions of a stream of which nothing is expected yet.
+
+    Args:
+        otherwise: Returns what is sent for a read that is not expected.
+    """
+    template: Template | None = None
+    head = tail = _NEVER
+    span = _NOTHING
+    before: bytes | None = None  # None where events are sent as received
+    behind = b""
+    log: Log | None = None
+    number = 0  # of the first event
+    events = size = 0
+    longer_each = longer = 0  # by so many bytes is what was sent than what was received
+
+    def read(data: bytes) -> list[bytes]:
+        nonlocal events, size
+        if (
+            data.startswith(head)
+            and data.endswith(tail)
+            and (length := len(data)) <= LIMIT
+        ):
+            text = data[span]
+            if text and (not text.strip(PLAIN) or is_as_written(text)):
+                events += 1
+                size += length
+                if before is None:
+                    return [data]
+                if log is not None:
+                    log(number + events - 1, text, text)
+                return [before + text + behind]
+            out = respelled(data)
+            if out is not None:
+                return [out]
+        return otherwise(data)
+
+    def respelled(data: bytes) -> bytes | None:
+        """Return what is sent for *data* if it is expected but for its text's spelling."""
+        nonlocal events, size, longer
+        if template is None:  # a read may begin as nothing does
+            return None
+        try:
+            out = template.patch(data)
+        except Exception:  # noqa: BLE001 - whoever asks it next reports it
+            return None
+        if out is None:
+            return None
+        events += 1
+        size += len(data)
+        if before is not None:
+            longer += len(out) - len(data) - longer_each
+            if log is not None:
+                log(number + events - 1, data[span], template.text_sent(out))
+        return out
+
+    def expect(wanted: Template | None, first: int, logs: Log | None) -> None:
+        nonlocal template, head, tail, span, before, behind
+        nonlocal log, number, events, size, longer_each, longer
+        events = size = longer_each = longer = 0
+        template, number, log = wanted, first, logs
+        if wanted is None:
+            head, span = _NEVER, _NOTHING
+            return
+        head, tail, span, before = wanted.head, wanted.tail, wanted.span, None
+        if wanted.out:
+            before, behind = wanted.sides
+            longer_each = len(before) + len(behind) - len(head) - len(tail)
+
+    def sent() -> Sent:
+        return Sent(events, size, size + longer + events * longer_each)
+
+    return AlikeEvents(read, expect, sent)
