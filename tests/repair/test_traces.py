@@ -24,7 +24,8 @@ from llm_normalize.repair.fast_path import stream_trace, trace
 from llm_normalize.repair.fast_path.stream_trace import StreamTrace
 from llm_normalize.repair.fast_path.trace import (
     Edge,
-    TemplateShape,
+    Form,
+    TemplateForm,
     Traces,
     TraceTree,
     holes,
@@ -531,7 +532,7 @@ def test_comments_do_not_prolong_what_waits(between: list[bytes]) -> None:
         begun: list[int] = []
         for at, read in enumerate([*stream(3)[:-2], *between * 5]):
             rewriter.on_wait = partial(begun.append, at)
-            rewriter(read)
+            rewriter.read(read)
         waits.append(begun)
     assert waits[0] == waits[1]
     assert len(waits[1]) == 1
@@ -570,9 +571,9 @@ def test_leaving_a_trace_costs_nothing_of_what_is_looked_at() -> None:
         rewriter = Rewriter(Play(at).pipeline, Decoder())
         for read in _unsettled(3, range(20)):
             rewriter.turn = Turn(most=0)  # each read in a turn of its own
-            rewriter(read)
+            rewriter.read(read)
         rewriter.turn = Turn(lambda _: None, most=0)
-        rewriter(b"".join(_unsettled(3, range(100, 340))))
+        rewriter.read(b"".join(_unsettled(3, range(100, 340))))
         left.append(rewriter.pipeline.raw_events)
     assert left == [{}, {}]
 
@@ -922,7 +923,15 @@ def test_records_of_what_is_over_are_given_back(count: int) -> None:
 # -- bugs --------------------------------------------------------------------------------
 
 # Without `leave`, which gives up what waits: as little as that may fail.
-PARTS = (Edge, TemplateShape, TraceTree, StreamValues, StreamTrace)
+PARTS = (
+    Edge,
+    Form,
+    TemplateForm,
+    TraceTree,
+    StreamValues,
+    StreamTrace,
+    trace._OneText,
+)
 PLACES = [
     (owner, name)
     for owner in PARTS
@@ -930,7 +939,6 @@ PLACES = [
     if callable(value) and not name.startswith("__") and name != "leave"
 ] + [
     (stream_trace, "step_of"),
-    (stream_trace, "fill"),
     (SlowPath, "event"),
     (Chain, "run"),
 ]
@@ -976,7 +984,7 @@ def _calls_to(
     rewriter = Rewriter(Play(tree).pipeline, Decoder())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(owner, name, fail)
-        out = b"".join(b"".join(rewriter(each)) for each in [*sent, end])
+        out = b"".join(b"".join(rewriter.read(each)) for each in [*sent, end])
     for event in sent:
         words = re.findall(rb'"content":("[^"]+")|(\[DONE\])|("stop")', event)
         for word in filter(None, itertools.chain(*words)):

@@ -17,12 +17,11 @@ from .template import Template, respelled
 from .trace import (
     MAX_STEPS,
     Edge,
-    FinishedRecord,
     Node,
+    RecordForm,
     Step,
-    TemplateShape,
+    TemplateForm,
     TraceTree,
-    fill,
 )
 from .trace_step import Result, StreamValues, step_of
 
@@ -57,10 +56,10 @@ class StreamTrace:
         self._values_so_far = StreamValues([], {}, [])
         # Each event that was followed, its step, its texts, and new values.
         self._path: list[tuple[bytes, int, Step, list[bytes], list[bytes]]] = []
-        # Those that hold, as templates of this stream.
-        self._shapes: tuple[TemplateShape, ...] = ()
+        # Those that hold, as templates of any stream.
+        self._forms: tuple[TemplateForm, ...] = ()
         # Their templates, with the values so far.
-        self._made: dict[int, tuple[TemplateShape, Template]] = {}
+        self._made: dict[TemplateForm, Template] = {}
         self._has_closed = False  # a record, while it follows
         self._varied: list[bytes] = []  # so far, once it has left
 
@@ -101,23 +100,25 @@ class StreamTrace:
             if edge.step.waits and not may_wait:
                 continue
             found = edge.fit(raw, so_far.values)
-            if found is not None and not so_far.grows(edge.step.keys, found[1]):
-                return self._take(edge, raw, n, *found)
+            if found is None or (edge.keys and so_far.grows(edge.keys, found[1])):
+                continue
+            return self._take(edge, raw, n, *found)
         return None
 
     def _take(
         self, edge: Edge, raw: bytes, n: int, values: list[bytes], texts: list[bytes]
     ) -> tuple[bytes, Step]:
-        step, path, so_far = edge.step, self._path, self._values_so_far
+        step, so_far = edge.step, self._values_so_far
         known, read = len(so_far.values), texts
         if step.is_anew:
             texts = [respelled(each) if b"\\" in each else each for each in texts]
-        sent = raw if step.sent is None else fill(step.sent, values, texts)
+        sent = raw if edge.sent is None else edge.sent.fill(values, texts)
         # Of the first one the time counts, too.
-        closed = edge.changed if self._has_closed else step.closed
-        records = [self._record(each, raw, n, values, texts) for each in closed]
-        if edge.shapes != self._shapes or len(values) > known:
-            self._know(edge.shapes, values, is_new=len(values) > known)
+        closed = edge.changed if self._has_closed else edge.closed
+        records = [self._record(each, raw, n, sent, values, texts) for each in closed]
+        is_new = len(values) > known
+        if is_new or edge.known != self._forms:
+            self._know(edge.known, values, is_new=is_new)
         self.waits = (self.waits or n + 1) if step.waits else 0
         if step.tokens is not None:
             prompt, completion = step.tokens
@@ -125,42 +126,47 @@ class StreamTrace:
                 None if prompt is None else int(texts[prompt]),
                 None if completion is None else int(texts[completion]),
             )
-        path.append((raw, n, step, read, values[known:]))
-        self._has_closed = self._has_closed or bool(closed)
+        self._path.append((raw, n, step, read, values[known:]))
         so_far.values = values
-        for text, key in zip(read, step.keys, strict=True):
-            if key is not None:
-                so_far.last[key] = text
+        for at, key in edge.keys:
+            so_far.last[key] = read[at]
         self._node = edge.node
         for record in records:
+            self._has_closed = True
             self._close(record)
         return sent, step
 
     def _know(
-        self, shapes: tuple[TemplateShape, ...], values: list[bytes], *, is_new: bool
+        self, forms: tuple[TemplateForm, ...], values: list[bytes], *, is_new: bool
     ) -> None:
-        """Let the templates of *shapes* hold; those that held are the same ones."""
+        """Let the templates of *forms* hold; those that held are the same ones."""
         if is_new:
             self._made.clear()
-        self._shapes, self._known[:] = shapes, []
-        for shape in shapes:
-            if id(shape) not in self._made:
-                self._made[id(shape)] = shape, shape.template(values)
-            self._known.append(self._made[id(shape)][1])
+        self._forms, self._known[:] = forms, []
+        for form in forms:
+            if form not in self._made:
+                self._made[form] = form.template(values)
+            self._known.append(self._made[form])
 
     def _record(
         self,
-        closed: FinishedRecord,
+        form: RecordForm,
         raw: bytes,
         n: int,
+        sent: bytes,
         values: list[bytes],
         texts: list[bytes],
     ) -> EventRecord:
         """Return a record that is complete with an event: its bytes, and its place."""
+        closed = form.record
         of, before = n + closed.offset, None
         if closed.back is not None:
             before, of, *_ = self._path[-closed.back] if closed.back else (raw, n)
-        after = [fill(each, values, texts) for each in closed.after]
+        after = (
+            [sent]
+            if form.is_sent
+            else [each.fill(values, texts) for each in form.after]
+        )
         return EventRecord(of, before, after, list(closed.fixes), moved=closed.moved)
 
     def leave(self) -> Sequence[Event]:

@@ -91,15 +91,12 @@ class Template:
         if not (raw.startswith(self.head) and raw.endswith(self.tail)):
             return None
         text = raw[self.span]
-        if not text or text.strip(PLAIN):  # of a short text that is the quickest test
-            if not (_IS_TEXT(text) and (text.isascii() or is_unicode(text))):
-                return None
-            if self.out and b"\\" in text:
-                text = respelled(text)
+        if not is_text(text):
+            return None
         if not self.out:
             return raw
         before, behind = self.sides
-        return before + text + behind
+        return before + (respelled(text) if b"\\" in text else text) + behind
 
     def fit(self, raw: bytes) -> list[bytes] | None:
         """Return the texts of the event *raw*; None if it has another shape."""
@@ -145,6 +142,20 @@ def is_unicode(raw: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def is_text(text: bytes) -> bool:
+    """Tell whether *text* is one that is not empty, as JSON spells it between quotes."""
+    if not text:
+        return False
+    if not text.strip(PLAIN):  # of a short text that is the quickest test
+        return True
+    return _IS_TEXT(text) is not None and (text.isascii() or is_unicode(text))
+
+
+def is_count(text: bytes) -> bool:
+    """Tell whether *text* is a number that counts something."""
+    return _IS_COUNT(text) is not None
 
 
 def is_as_written(text: bytes) -> bool:

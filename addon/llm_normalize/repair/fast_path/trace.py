@@ -28,7 +28,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
-from .template import COUNT, TEXT, Template, first_equal_index, is_unicode, read
+from .template import (
+    COUNT,
+    TEXT,
+    Template,
+    first_equal_index,
+    is_count,
+    is_text,
+    is_unicode,
+    read,
+)
 from .template_candidate import HOLE
 
 MAX_TREES = 64
@@ -62,18 +71,26 @@ type Parts = tuple[bytes | int, ...]
 0; of the stream's values, `~number`."""
 
 
-def fill(parts: Parts, values: Sequence[bytes], texts: Sequence[bytes]) -> bytes:
-    """Return *parts* with the *values* of a stream and the *texts* of an event."""
-    return b"".join(
-        [
-            part
-            if isinstance(part, bytes)
-            else values[~part]
-            if part < 0
-            else texts[part]
+class Form:
+    """Parts, made ready to be filled.
+
+    Args:
+        parts: The parts.
+    """
+
+    __slots__ = ("_format", "_gaps")
+
+    def __init__(self, parts: Parts) -> None:
+        self._gaps = [part for part in parts if not isinstance(part, bytes)]
+        self._format = b"".join(
+            part.replace(b"%", b"%%") if isinstance(part, bytes) else b"%b"
             for part in parts
-        ]
-    )
+        )
+
+    def fill(self, values: Sequence[bytes], texts: Sequence[bytes] = ()) -> bytes:
+        """Return the parts with the *values* of a stream and the *texts* of an event."""
+        found = [values[~gap] if gap < 0 else texts[gap] for gap in self._gaps]
+        return self._format % tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +121,37 @@ class TemplateShape:
             template.counts,
         )
 
+
+class TemplateForm:
+    """A template that lacks a stream's own values alone.
+
+    Args:
+        shape: The template without them.
+    """
+
+    def __init__(self, shape: TemplateShape) -> None:
+        self._shape = shape
+        self._head, self._tail = Form(shape.head), Form(shape.tail)
+        self._between = [*map(Form, shape.between)]
+        self._out = [
+            each if isinstance(each, int) else Form(each) for each in shape.out
+        ]
+
     def template(self, values: Sequence[bytes]) -> Template:
         """Return the template of a stream with these *values*."""
+        out = [
+            each if isinstance(each, int) else each.fill(values) for each in self._out
+        ]
+        shape = self._shape
         return Template(
-            head=fill(self.head, values, ()),
-            between=tuple(fill(each, values, ()) for each in self.between),
-            tail=fill(self.tail, values, ()),
-            same=self.same,
-            out=tuple(
-                each if isinstance(each, int) else fill(each, values, ())
-                for each in self.out
-            ),
-            fixes=self.fixes,
-            calls=(),
-            counts=self.counts,
+            self._head.fill(values),
+            tuple([each.fill(values) for each in self._between]),
+            self._tail.fill(values),
+            shape.same,
+            tuple(out),
+            shape.fixes,
+            (),
+            shape.counts,
         )
 
 
@@ -190,23 +224,77 @@ class Step:
         return self.received, self.kinds, self.same
 
 
+class RecordForm:
+    """A record that a step completes, but for what varies.
+
+    Args:
+        record: The record.
+        sent: What is sent for the step's event.
+    """
+
+    def __init__(self, record: FinishedRecord, sent: Parts | None) -> None:
+        self.record = record
+        self.is_sent = record.after == (sent,)
+        """Whether it has just what is sent for the event."""
+        self.after = [*map(Form, record.after)]
+        """What it has that was sent."""
+
+
+class _OneText:
+    """An event in which one text varies, or one count, or none, beside known values.
+
+    Args:
+        step: Its step.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self.needs = max(step.kinds, default=-1) + 1
+        """How many values of the stream have to be known."""
+        around: list[list[bytes | int]] = [[step.received[0]]]
+        for kind, part in zip(step.kinds, step.received[1:], strict=True):
+            if kind < 0:
+                around.append([part])
+            else:
+                around[-1] += [~kind, part]
+        self._before, *behind = (Form(tuple(each)) for each in around)
+        self._behind = behind[0] if behind else None
+        self._is_text = is_count if COUNT_KIND in step.kinds else is_text
+
+    def texts(self, raw: bytes, values: Sequence[bytes]) -> list[bytes] | None:
+        """Return the texts of *raw*, one or none; None if it is another event."""
+        head = self._before.fill(values)
+        if self._behind is None:
+            return [] if raw == head else None
+        tail = self._behind.fill(values)
+        if not (raw.startswith(head) and raw.endswith(tail)):
+            return None
+        text = raw[len(head) : len(raw) - len(tail)]
+        return [text] if self._is_text(text) else None
+
+
 class Edge:
     """A step that two streams have gone.
 
     Args:
         step: The step.
         node: Where it leads.
-        shapes: Those of the step; of equal ones always the same object.
+        known: The templates that hold then; of equal ones always the same object.
     """
 
     def __init__(
-        self, step: Step, node: "Node", shapes: tuple[TemplateShape, ...]
+        self, step: Step, node: "Node", known: tuple[TemplateForm, ...]
     ) -> None:
         self.step = step
         self.node = node
-        self.shapes = shapes
-        self.changed = [each for each in step.closed if each.fixes]
+        self.known = known
+        self.sent = None if step.sent is None else Form(step.sent)
+        """What is sent; None if that is what was received."""
+        self.closed = [RecordForm(each, step.sent) for each in step.closed]
+        """Its records."""
+        self.changed = [each for each in self.closed if each.record.fixes]
         """Its records but those of which nothing was changed."""
+        self.keys = [(at, key) for at, key in enumerate(step.keys) if key is not None]
+        """Which of its texts are not counts, and (choice, key) of each."""
         names = iter(step.names)
         groups = [kind if kind < 0 else next(names) for kind in step.kinds]
         matches = [_GROUPS[each] for each in groups]
@@ -215,6 +303,8 @@ class Edge:
         self._head = step.received[0]
         self._fixed = b"\n".join(step.received)
         self._is_sure = step.sent is None or step.is_anew
+        # Of most events that is quicker than to look at all parts.
+        self._one_text = _OneText(step) if len(step.keys) < 2 else None  # noqa: PLR2004
 
     def fit(
         self, raw: bytes, values: list[bytes]
@@ -225,31 +315,42 @@ class Edge:
             raw: The event.
             values: The values of the stream so far.
         """
-        if len(raw) > MAX_EVENT_BYTES or not raw.startswith(self._head):
+        one_text = self._one_text
+        if one_text is not None and one_text.needs <= len(values):
+            texts = one_text.texts(raw, values)
+        else:
+            values, texts = self._values_and_texts(raw, values)
+        if texts is None or len(raw) > MAX_EVENT_BYTES:
             return None
+        return (values, texts) if self._is_free(values, texts) else None
+
+    def _values_and_texts(
+        self, raw: bytes, values: list[bytes]
+    ) -> tuple[list[bytes], list[bytes] | None]:
+        """Return the stream's values and the event's texts; None if it is another event."""
         at, texts = len(self._head), list[bytes]()
+        if not raw.startswith(self._head):
+            return values, None
         for kind, match, part in self._parts:
             here = match(raw, at)
             if here is None or not raw.startswith(part, here.end()):
-                return None
+                return values, None
             found = here[0]
             at += len(found) + len(part)
             if kind < 0:
                 texts.append(found)
             elif kind < len(values):
                 if values[kind] != found:
-                    return None
+                    return values, None
             elif found in values:
-                return None  # two that were different are the same
+                return values, None  # two that were different are the same
             else:
                 values = [*values, found]
-        is_its = at == len(raw) and self._is_free(raw, values, texts)
-        return (values, texts) if is_its else None
+        is_its = at == len(raw) and (raw.isascii() or is_unicode(raw))
+        return values, texts if is_its else None
 
-    def _is_free(self, raw: bytes, values: list[bytes], texts: list[bytes]) -> bool:
+    def _is_free(self, values: list[bytes], texts: list[bytes]) -> bool:
         """Tell whether nothing that varies is spelled or begins as may matter."""
-        if not (raw.isascii() or is_unicode(raw)):
-            return False
         for value in values:
             if value in self._fixed:
                 return False  # what differed from it in two streams is the same here
@@ -258,9 +359,8 @@ class Edge:
                 return False  # it may be spelled anew
         if len(texts) < 2:  # noqa: PLR2004 - there is nothing to be compared
             return True
-        keyed = zip(texts, self.step.keys, strict=True)
         is_same = first_equal_index(texts) == self.step.same
-        return is_same and not overlap({text for text, key in keyed if key is not None})
+        return is_same and not overlap({texts[at] for at, _ in self.keys})
 
 
 def overlap(texts: set[bytes]) -> bool:
@@ -307,7 +407,7 @@ class TraceTree:
         self.forget = forget
         self._nodes = 0
         self._tries = 0
-        self._shapes: dict[TemplateShape, TemplateShape] = {}
+        self._forms: dict[TemplateShape, TemplateForm] = {}
 
     @property
     def learns(self) -> bool:
@@ -343,10 +443,16 @@ class TraceTree:
             node.tried[step] = then, varied  # the next one may differ from this one
             return then
         del node.tried[step]
-        shapes = tuple([self._shapes.setdefault(each, each) for each in step.shapes])
-        node.edges = [Edge(step, then, shapes), *node.edges][:_MAX_GUARDS]
+        known = tuple([self._known(each) for each in step.shapes])
+        node.edges = [Edge(step, then, known), *node.edges][:_MAX_GUARDS]
         self._tries = 0
         return then
+
+    def _known(self, shape: TemplateShape) -> TemplateForm:
+        found = self._forms.get(shape)
+        if found is None:
+            found = self._forms[shape] = TemplateForm(shape)
+        return found
 
     def _add(self, node: Node, step: Step, varied: tuple[bytes, ...]) -> Node | None:
         self._nodes += 1

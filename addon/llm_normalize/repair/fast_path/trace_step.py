@@ -1,6 +1,6 @@
 """Builds a trace step from one event processed on the slow path."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...chat.chunks.chunk import Tokens, calls, choices, deltas, index_of
@@ -62,17 +62,19 @@ class StreamValues:
     tokens: Tokens = (None, None)
 
     def grows(
-        self, keys: Sequence[tuple[int, str] | None], texts: Sequence[bytes]
+        self, keys: Iterable[tuple[int, tuple[int, str]]], texts: Sequence[bytes]
     ) -> bool:
         """Tell whether any of *texts* begins with the last one of its choice.
 
         Fixes may still read their words then.
+
+        Args:
+            keys: Which of the texts are not counts, and (choice, key) of each.
+            texts: The texts.
         """
-        for text, key in zip(texts, keys, strict=True):
-            if key is None:
-                continue
+        for at, key in keys:
             for (index, _), last in self.last.items():
-                if index == key[0] and begins_with(text, last):
+                if index == key[0] and begins_with(texts[at], last):
                     return True
         return False
 
@@ -107,7 +109,8 @@ def step_of(
         kinds.append(values.index(value))
         names.append(kind)
     _require_free(event.raw, keys, texts, is_same=result.sent == event.raw)
-    if so_far.grows(keys, texts):
+    keyed = [(at, key) for at, key in enumerate(keys) if key is not None]
+    if so_far.grows(keyed, texts):
         raise ValueError("its words decide")
     step = Step(
         tuple(received),
