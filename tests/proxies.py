@@ -101,6 +101,14 @@ def fail(*_: Any, **__: Any) -> NoReturn:
     raise RuntimeError
 
 
+class Listening:
+    """A server of the proxy that listens somewhere."""
+
+    def __init__(self, *places: tuple[Any, ...]) -> None:
+        self.is_running = True
+        self.listen_addrs = places
+
+
 class Proxy:
     """One addon, whose files are in *folder*; ends as mitmproxy does."""
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from mitmproxy import exceptions
 
+from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.routing.hosts import PROVIDERS
 from proxies import HOST, Proxy, chat_flow
 
@@ -92,17 +93,29 @@ def test_bad_gate_is_refused_and_the_old_one_counts(
         assert proxy.addon._routing.gate == gate
 
 
-def test_what_is_selected_is_stored_for_some_hosts_only(tmp_path: Path) -> None:
+def test_settings_are_remembered_of_some_hosts_only(tmp_path: Path) -> None:
     with Proxy(tmp_path) as proxy:
-        selection = proxy.addon.selection
-        first = selection.of(chat_flow().request)
-        assert selection.of(chat_flow().request) is first
+        addon = proxy.addon
+        first = addon._settings(Exchange(chat_flow()))
+        assert addon._settings(Exchange(chat_flow())) is first
         for number in range(300):
             flow = chat_flow()
             flow.request.host = f"h{number}.test"
-            selection.of(flow.request)
-        assert len(selection._of) <= 256
-        assert selection.of(chat_flow().request) == first
+            addon._settings(Exchange(flow))
+        assert len(addon._settings_of) <= 256
+        assert addon._settings(Exchange(chat_flow())) == first
+
+
+def test_settings_have_the_log_of_the_moment(tmp_path: Path) -> None:
+    with Proxy(tmp_path) as proxy:
+        addon = proxy.addon
+        first = addon._settings(Exchange(chat_flow()))
+        assert first.log is addon.logs.current is not None
+        addon.logs.current = None
+        assert addon._settings(Exchange(chat_flow())).log is addon.logs.current
+        assert addon.logs.current is not None
+        proxy.set(normalize_pairs="")
+        assert addon._settings(Exchange(chat_flow())).log is None
 
 
 def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ from .exchange.answer.flow_list import is_shown, is_stored
 from .exchange.answer.response_headers import answers_events
 from .exchange.exchange import Exchange
 from .exchange.open_exchanges import OpenExchanges
-from .exchange.request_facts import place_of
+from .exchange.request_facts import named_host, place_of
 from .exchange.routing_policy import Routing
 from .exchange.settings import Settings
 from .exchange.stream.client_stream import close
 from .exchange.translated.translation import put_in_protocol
-from .fix_selection import FixSelection, Selected
+from .fix_selection import FixSelection
 from .home.home import Home
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
@@ -57,6 +57,8 @@ logger = logging.getLogger(__name__)
 
 _SWITCH = 0.0005
 """Seconds for which a thread (the log, a large body) may hold the event loop up."""
+_HOSTS = 256
+"""Hosts whose settings are remembered: whoever asks chooses the names."""
 
 
 class Normalize:
@@ -74,8 +76,8 @@ class Normalize:
         self._routing = Routing()
         self._home = Home(self.stats)
         self._is_reloaded = False
-        # By what is selected of a host, and the log; until an option changes.
-        self._settings_of: dict[tuple[Selected, PairsLog | None], Settings] = {}
+        # By a host's names and its port, until an option changes.
+        self._settings_of: dict[tuple[str, str, int], Settings] = {}
         self._repairs = True
         self._pauses = PauseLimiter()
 
@@ -395,24 +397,33 @@ class Normalize:
     def _settings(self, exchange: Exchange) -> Settings:
         if exchange.settings is not None and exchange.settings[0] is self._settings_of:
             return exchange.settings[1]
-        selected, log = self.selection.of(exchange.flow.request), self._pairs_log()
-        found = self._settings_of.get((selected, log))
-        if found is None:
-            found = self._settings_of[selected, log] = Settings(
-                fixes=selected.fixes,
-                adaptations=selected.adaptations,
-                observe=not self._repairs,
-                strict=ctx.options.normalize_strict,
-                log=log,
-                shown=is_shown(),
-                stored=is_stored(),
-                adapted=selected.adapted,
-                parse_error_prose=self._routing.gate is None,
-                keepalive=ctx.options.normalize_keepalive,
-                retry=ctx.options.normalize_retry,
-            )
+        request = exchange.flow.request
+        place = request.host, named_host(request), request.port
+        found = self._settings_of.get(place)
+        if found is None or found.log is not self.logs.current:
+            found = self._new_settings(request)
+            if found.log is not None or not ctx.options.normalize_pairs:
+                if len(self._settings_of) >= _HOSTS:
+                    self._settings_of.clear()
+                self._settings_of[place] = found
         exchange.settings = self._settings_of, found
         return found
+
+    def _new_settings(self, request: http.Request) -> Settings:
+        selected = self.selection.of(request)
+        return Settings(
+            fixes=selected.fixes,
+            adaptations=selected.adaptations,
+            observe=not self._repairs,
+            strict=ctx.options.normalize_strict,
+            log=self._pairs_log(),
+            shown=is_shown(),
+            stored=is_stored(),
+            adapted=selected.adapted,
+            parse_error_prose=self._routing.gate is None,
+            keepalive=ctx.options.normalize_keepalive,
+            retry=ctx.options.normalize_retry,
+        )
 
     def _pairs_log(self) -> PairsLog | None:
         """Return the pairs log, begun with the first answer that needs it."""

@@ -13,9 +13,6 @@ from .request.adaptation import Adaptation
 from .request.adaptations import ADAPTATIONS
 from .routing.hosts import HostPattern, is_openai
 
-_HOSTS = 256
-"""Hosts for which the selection is stored."""
-
 
 class Selected(NamedTuple):
     """What counts for the answers and requests of one host.
@@ -44,7 +41,6 @@ class FixSelection:
         self.skips: list[tuple[HostPattern | None, str]] = []
         self.adapted: list[tuple[HostPattern, str]] = []
         self.also: set[str] = set()
-        self._of: dict[tuple[tuple[str, str], int], Selected] = {}
 
     def update(self, updated: set[str]) -> None:
         """Apply the options whose names are *updated*.
@@ -52,7 +48,6 @@ class FixSelection:
         Raises:
             OptionsError: A value is bad.
         """
-        self._of.clear()
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         if "normalize_adapt" in updated:
@@ -66,20 +61,15 @@ class FixSelection:
         """Return what counts for the host of *request*."""
         # Either may be the name that the user knows: behind the `keep_host_header` option, say.
         hosts, port = (request.host, named_host(request)), request.port
-        found = self._of.get((hosts, port))
-        if found is None:
-            if len(self._of) >= _HOSTS:
-                self._of.clear()
-            optional = {fix.name for fix in EVERY_FIX if fix.optional}
-            if is_openai(request.host):
-                optional |= {fix.name for fix in EVERY_FIX if fix.spares_openai}
-            off = optional - self.also | _named(self.skips, hosts, port)
-            found = self._of[hosts, port] = Selected(
-                tuple(fix for fix in EVERY_FIX if fix.name not in off),
-                tuple(each for each in ADAPTATIONS if each.name not in off),
-                frozenset(_named(self.adapted, hosts, port) - off),
-            )
-        return found
+        optional = {fix.name for fix in EVERY_FIX if fix.optional}
+        if is_openai(request.host):
+            optional |= {fix.name for fix in EVERY_FIX if fix.spares_openai}
+        off = optional - self.also | _named(self.skips, hosts, port)
+        return Selected(
+            tuple(fix for fix in EVERY_FIX if fix.name not in off),
+            tuple(each for each in ADAPTATIONS if each.name not in off),
+            frozenset(_named(self.adapted, hosts, port) - off),
+        )
 
 
 def _named(

@@ -23,6 +23,7 @@ from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     GOOD,
     HOST,
+    Listening,
     Proxy,
     broken,
     chat_flow,
@@ -518,7 +519,7 @@ def test_name_that_is_proved_is_the_one_that_the_key_is_for(proxy: Proxy) -> Non
 
 def test_proxy_is_not_connected_to_itself(proxy: Proxy) -> None:
     server = proxy.context.master.addons.get("proxyserver")
-    server.listen_addrs = lambda: [("127.0.0.1", 8080)]
+    server.servers = [Listening(("127.0.0.1", 8080))]
     for host, error in (("127.1", "This name leads"), ("a.test", None)):
         made = Server(address=(host, 8080))
         proxy.addon.server_connect(

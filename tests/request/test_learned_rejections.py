@@ -5,7 +5,7 @@ from llm_normalize.request.learned_rejections import Learned, mark_of
 from llm_normalize.request.rejected_parameters import Change
 
 SEED, STORE = Change(("seed",)), Change(("store",))
-ME = mark_of(["me"])
+ME = mark_of([b"me"])
 KEY = ("a.test", 443, "m", ME)
 
 
@@ -57,11 +57,18 @@ def test_changes_of_one_pair_are_bounded() -> None:
 def test_what_one_client_was_refused_is_of_no_other() -> None:
     learned = Learned()
     learned.add(KEY, [SEED])
-    assert learned.of((*KEY[:3], mark_of(["you"]))) == ()
+    assert learned.of((*KEY[:3], mark_of([b"you"]))) == ()
 
 
 def test_mark_tells_credentials_apart_and_holds_none() -> None:
-    marks = [mark_of(each) for each in (["ab", "c"], ["a", "bc"], ["abc"], [], [""])]
+    credentials: tuple[list[bytes], ...] = (
+        [b"ab", b"c"],
+        [b"a", b"bc"],
+        [b"abc"],
+        [],
+        [b""],
+    )
+    marks = [mark_of(each) for each in credentials]
     assert len({*marks, ME}) == 6
-    assert mark_of(["a\udc80"]) == mark_of(["a\udc80"])
+    assert mark_of([b"a"]) == mark_of([b"a"])
     assert {len(each) for each in marks} == {32}

@@ -20,6 +20,7 @@ from llm_normalize.routing.own_address import (
     remember_hosts,
 )
 from llm_normalize.text.loopback import is_loopback
+from proxies import Listening
 
 
 @pytest.fixture
@@ -120,10 +121,25 @@ def test_connection_to_an_own_port_leads_back(
     leads: bool,
 ) -> None:
     listens = [("127.0.0.1", 8080), ("::", 8888, 0, 0)]
-    monkeypatch.setattr(server, "listen_addrs", lambda: listens)
+    monkeypatch.setattr(server, "servers", [Listening(*listens)])
     made = Server(address=place, transport_protocol=protocol)
     data = ServerConnectionHookData(server=made, client=tflow.tclient_conn())
     assert leads_back(data) is leads
+
+
+def test_where_a_server_listens_is_asked_once_it_does(
+    server: Proxyserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listening = Listening(("127.0.0.1", 8080))
+    listening.is_running = False
+    monkeypatch.setattr(server, "servers", [listening])
+    made = Server(address=("127.0.0.1", 8080))
+    data = ServerConnectionHookData(server=made, client=tflow.tclient_conn())
+    assert not leads_back(data)
+    listening.is_running = True
+    assert leads_back(data)
+    listening.listen_addrs = ()
+    assert leads_back(data)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from ..request.adaptation import LEARNED, Adaptation, Body
 from ..request.learned_rejections import Key, Learned, mark_of
 from ..request.rejected_parameters import apply
 from ..text.printable import brief
-from ..wire.header import header_in
 from ..wire.json_text import Json, dumps, loads
 from .message_body import content_of
 from .request_facts import named_host, place_of
@@ -20,9 +19,9 @@ from .request_facts import named_host, place_of
 logger = logging.getLogger(__name__)
 
 # Where a client says who it is: a header that is new in each request tells nothing.
-_CREDENTIALS = (
+_CREDENTIALS = frozenset((
     b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key", b"proxy-authorization",
-)  # fmt: skip
+))  # fmt: skip
 _IN_QUERY = ("key", "api_key", "api-key", "token", "access_token")
 
 type RequestEdit = tuple[str, str, str]
@@ -164,16 +163,18 @@ def key_of(request: http.Request, body: Body, client: bytes) -> Key:
 def client_of(flow: http.HTTPFlow) -> bytes:
     """Return whose request *flow* is: a mark of its credentials and of its address."""
     request, address = flow.request, flow.client_conn.peername
-    fields, query = request.headers.fields, request.query if "?" in request.path else {}
-    there = {name.lower() for name, _ in fields}
-    found = [
-        *[header_in(fields, name) if name in there else "" for name in _CREDENTIALS],
-        *(
-            [query.get(name, "") for name in _IN_QUERY]
-            if query
-            else [""] * len(_IN_QUERY)
-        ),
-        str(flow.metadata.get("proxyauth", "")),  # mitmproxy's own
+    fields = [(name.lower(), value) for name, value in request.headers.fields]
+    found = [field for field in fields if field[0] in _CREDENTIALS and field[1]]
+    texts: list[tuple[str, str]] = []
+    if "?" in request.path:  # to read what is not there takes long
+        query = request.query
+        texts += [(name, query[name]) for name in _IN_QUERY if query.get(name)]
+    if "proxyauth" in flow.metadata:  # mitmproxy's own
+        texts.append(("proxyauth", str(flow.metadata["proxyauth"])))
+    texts.append(("address", address[0]))
+    if not found and len(texts) == 1:
+        found = [field for field in fields if field[0] == b"cookie"]
+    found += [
+        (name.encode(), text.encode("utf-8", "surrogatepass")) for name, text in texts
     ]
-    cookie = "" if any(found) else header_in(fields, b"cookie")
-    return mark_of([*found, cookie, address[0]])
+    return mark_of([part for field in found for part in field])

@@ -1,7 +1,5 @@
 """Bodies of requests and answers, decoded within a bound."""
 
-from weakref import WeakKeyDictionary
-
 from mitmproxy import ctx, http
 from mitmproxy.utils import human
 
@@ -12,10 +10,9 @@ from ..wire.json_text import is_crowded
 CONTAINERS = 24_000
 """Objects and arrays of what is read where all streams wait; a long talk has thousands."""
 
-_LOOKED_AT: WeakKeyDictionary[http.Message, tuple[bytes, tuple[object, ...], str]] = (
-    WeakKeyDictionary()
-)
-"""Messages whose body was looked at, with what was wrong with it, maybe nothing."""
+_LOOKED_AT = "llm_normalize_looked_at"
+"""Where a message has its body, if that was looked at, within which bounds, and what was
+wrong with it, maybe nothing."""
 
 
 def largest() -> int:
@@ -45,7 +42,7 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
         # A long prompt is no bomb; but it is read where all streams wait.
         most = max(min(largest(), LARGEST), len(raw)) if encoding else len(raw)
     bounds = encoding, most, containers
-    before, known, wrong = _LOOKED_AT.get(message, (b"", (), ""))
+    before, known, wrong = getattr(message, _LOOKED_AT, (b"", (), ""))
     is_known = before is raw and known == bounds
     if is_known and wrong:
         raise LargeBodyError(wrong)
@@ -58,7 +55,7 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     except LargeBodyError as error:
         wrong = str(error)
     if not is_known:
-        _LOOKED_AT[message] = raw, bounds, wrong
+        setattr(message, _LOOKED_AT, (raw, bounds, wrong))
     if wrong:
         raise LargeBodyError(wrong)
     return found

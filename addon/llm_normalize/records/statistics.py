@@ -47,7 +47,9 @@ class Stats:
         Of the prompt and of the completion; None where the provider did not count. And the
         *protocol* that it was translated to, if it was.
         """
-        pair = self._pair(brief(host), brief(model))
+        pair = host, model
+        if pair not in self.responses:  # else it is as brief as it was then
+            pair = self._pair(brief(host), brief(model))
         self.responses[pair] += 1
         if fixes:
             self.repaired[pair] += 1

@@ -22,10 +22,9 @@ type Key = tuple[str, int, str, bytes]
 _SECRET = secrets.token_bytes(32)  # of this process: no mark can be guessed from a key
 
 
-def mark_of(credentials: Iterable[str]) -> bytes:
+def mark_of(credentials: Iterable[bytes]) -> bytes:
     """Return what stands for a client's *credentials*, from which nobody has them back."""
-    parts = [each.encode("utf-8", "surrogatepass") for each in credentials]
-    data = b"".join([b"%d:%b" % (len(each), each) for each in parts])
+    data = b"".join([b"%d:%b" % (len(each), each) for each in credentials])
     return blake2b(data, key=_SECRET, digest_size=32).digest()
 
 

@@ -4,6 +4,7 @@ import functools
 import socket
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
 from mitmproxy.net.http import url
@@ -11,6 +12,7 @@ from mitmproxy.proxy import server_hooks
 from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.layers.http._events import RequestHeaders
+from mitmproxy.proxy.mode_servers import ServerInstance
 
 from ..text.loopback import ip_of, is_loopback, name_of
 
@@ -79,11 +81,24 @@ def leads_back(data: server_hooks.ServerConnectionHookData) -> bool:
     `server_connect`).
     """
     host, port, *_ = data.server.address or ("", 0)
-    proxy = ctx.master.addons.get("proxyserver")
     return data.server.transport_protocol == "tcp" and any(
         own == port and leads_to(host, listens)
-        for listens, own, *_ in proxy.listen_addrs()
+        for server in ctx.master.addons.get("proxyserver").servers
+        for listens, own, *_ in _addresses(server)
     )
+
+
+_ADDRESSES: WeakKeyDictionary[ServerInstance[Any], tuple[Any, ...]] = (
+    WeakKeyDictionary()
+)
+"""Where a server listens, as soon as it does: to ask for it takes as long as to connect."""
+
+
+def _addresses(server: ServerInstance[Any]) -> tuple[Any, ...]:
+    found = _ADDRESSES.get(server, ())
+    if not found and server.is_running:
+        found = _ADDRESSES[server] = server.listen_addrs
+    return found
 
 
 def is_cross_site(headers: Mapping[str, str]) -> bool:

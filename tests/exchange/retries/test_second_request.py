@@ -20,7 +20,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from mitmproxy import http
+from mitmproxy import ctx, http
 from mitmproxy.addons.tlsconfig import TlsConfig
 from mitmproxy.addons.upstream_auth import UpstreamAuth
 from mitmproxy.proxy.mode_specs import ProxyMode
@@ -37,7 +37,15 @@ from llm_normalize.exchange.retries.second_request import (
     request_with,
     send,
 )
-from proxies import Proxy, broken, chat_flow, connected, headers_of, response_of
+from proxies import (
+    Listening,
+    Proxy,
+    broken,
+    chat_flow,
+    connected,
+    headers_of,
+    response_of,
+)
 from support import (
     LOOPBACK,
     Act,
@@ -333,9 +341,9 @@ def test_connection_to_the_proxy_itself_is_not_made(
     async def scene() -> str:
         async with serving(WHOLE) as server:
             made = flow_to(server.url())
-            listens = [(LOOPBACK, server.port)]
-            own = "mitmproxy.addons.proxyserver.Proxyserver.listen_addrs"
-            monkeypatch.setattr(own, lambda _: listens)
+            proxy = ctx.master.addons.get("proxyserver")
+            listening = Listening((LOOPBACK, server.port))
+            monkeypatch.setattr(proxy, "servers", [listening])
             return await failure_of(made)
 
     assert run(scene())

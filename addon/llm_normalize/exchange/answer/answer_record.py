@@ -1,6 +1,7 @@
 """What is known of one answer: for the pairs log, the statistics and the view."""
 
 import copy
+import functools
 import logging
 import time
 from collections.abc import Callable
@@ -312,5 +313,10 @@ class AnswerRecord:
 
 
 def _rfc3339(seconds: float) -> str:
-    date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return f"{date}.{int(seconds % 1 * 1000):03d}Z"
+    return f"{_date(int(seconds))}.{int(seconds % 1 * 1000):03d}Z"
+
+
+@functools.lru_cache(maxsize=4)
+def _date(seconds: int) -> str:
+    """Return the date and time: many streams may end within a second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

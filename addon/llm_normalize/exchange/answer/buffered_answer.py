@@ -46,7 +46,7 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
     flow = exchange.flow
     response = flow.response
     assert response is not None
-    if not (flow.request.is_http2 or flow.request.is_http3):
+    if response.data.trailers and not (flow.request.is_http2 or flow.request.is_http3):
         # mitmproxy cannot send them by HTTP/1, and would fail at them.
         response.trailers = None
     if running.rewriter is None and not response.stream:
