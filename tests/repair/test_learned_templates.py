@@ -337,7 +337,7 @@ def test_event_that_is_only_counted_makes_no_step() -> None:
     play = Play()
     play.settle(nim)
     steps = len(play.steps)
-    play.pipeline._patcher._count = count
+    play.pipeline.patcher._count = count
     before, after = wire([nim(" a")]), wire([text(" a")])
     assert play.feed(before) == after
     assert counted == [(len(WORDS) + 2, before, after, ("role-null", "field-null"))]
@@ -560,7 +560,7 @@ def test_an_event_is_tried_once_on_each_template(
     monkeypatch.setattr(Template, "patch", count)
     event = wire([chunk({"content": " a", "name": "b"})])
     known = len(play.templates.known)
-    assert play.pipeline.known(event) is None
+    assert play.pipeline.patcher.patch_event(event) is None
     assert play.feed(event) == event
     assert tried == [event] * known
     assert play.feed(event[:9], event[9:]) == event  # nor is there more to be tried
@@ -615,7 +615,7 @@ def test_bug_in_what_was_not_read_costs_the_repair_only(
 ) -> None:
     play = Play()
     play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
-    assert play.pipeline._patcher.counted
+    assert play.pipeline.patcher.counted
     monkeypatch.setattr(play.pipeline.slow_path, "event", None)
     said = wire([chunk({}, finish=""), nim(" raw")])
     out = play.feed(said)
@@ -689,8 +689,9 @@ def test_nesting_too_deep_to_be_compared_is_not_learned() -> None:
     def too_deep() -> object:
         raise RecursionError
 
-    templates = Templates(too_deep, set)
-    templates.watch(EventRecord(0, wire([text("Hi")]), [wire([text("Hi")])]))
+    templates = Templates()
+    record = EventRecord(0, wire([text("Hi")]), [wire([text("Hi")])])
+    templates.watch(record, too_deep, set)
     assert (templates.known, templates.long) == ([], 1)
 
 
@@ -698,9 +699,10 @@ def test_a_bug_in_learning_ends_the_learning(caplog: pytest.LogCaptureFixture) -
     def fail() -> object:
         raise RuntimeError
 
-    templates = Templates(fail, set, "label")
+    templates = Templates("label")
     for _ in range(2):
-        templates.watch(EventRecord(0, wire([text("Hi")]), [wire([text("Hi")])]))
+        record = EventRecord(0, wire([text("Hi")]), [wire([text("Hi")])])
+        templates.watch(record, fail, set)
     assert [each.getMessage() for each in caplog.records] == [
         "label: no more is learned"
     ]

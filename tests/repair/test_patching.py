@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.stream_state import Seen
+from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fast_path.patching import EventPatcher
 from llm_normalize.repair.fast_path.stream_trace import StreamTrace
 from llm_normalize.repair.fast_path.template import Template
@@ -42,9 +43,11 @@ class Way:
             self.counted.append(reported)
             return will_do
 
-        trace = StreamTrace(None, [], self.output.close, "label")
+        templates = Templates("label")
+        templates.known[:] = known
+        trace = StreamTrace(None, [], self.output, "label")
         self.patcher = EventPatcher(
-            [*known], self.parser, trace, self.seen, self.output, count, "label"
+            templates, self.parser, trace, self.seen, self.output, count, "label"
         )
 
 

@@ -325,7 +325,11 @@ def test_nothing_is_raised_where_even_the_rescue_fails(
         raise RuntimeError
 
     pipe = Pipeline(TOOLS, FIXES)
-    for name in ("feed", "known", "rescue"):
-        monkeypatch.setattr(pipe, name, fail)
+    for owner, name in (
+        (pipe, "feed"),
+        (pipe.patcher, "patch_event"),
+        (pipe, "rescue"),
+    ):
+        monkeypatch.setattr(owner, name, fail)
     rewriter = Rewriter(pipe, Decoder())
     assert rewriter.read(b"data: x\n\n") + rewriter.read(b"y") == [b"data: x\n\n", b"y"]

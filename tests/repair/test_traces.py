@@ -70,7 +70,7 @@ class Play:
 
     def read(self, data: bytes) -> bytes:
         """Return what is sent for one read; `b""` is the end."""
-        quick = self.pipeline.known(data, may_wait=True) if data else None
+        quick = self.pipeline.patcher.patch_event(data, may_wait=True) if data else None
         if quick is not None:
             return quick
         out = self.pipeline.feed(data) if data else self.pipeline.end()

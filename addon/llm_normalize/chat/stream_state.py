@@ -33,6 +33,7 @@ _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _SHARED = {"id": str, "created": int, "model": str}
 _STORED = 256 * 1024  # characters of arguments of the first call; the second gets half
 _OWN = ("id", "time", "declared")  # fields of `Asked` that belong to one exchange
+_NO_INDEXES = frozenset[int]()
 MAX_TRACKED = 1024
 """Choices and calls of one stream that are tracked, each."""
 
@@ -193,7 +194,7 @@ class Seen:
         self.choices: dict[int, ChoiceSeen] = {}
         self.envelope: Chunk = {}
         """`id`, `created` and `model`, as the first chunk that had them."""
-        self.unnamed: frozenset[int] = frozenset()
+        self.unnamed = _NO_INDEXES
         """Choices with call fragments without a name, which a fix holds."""
         self.error = False
         self.has_choices = False

@@ -134,3 +134,7 @@ class Rows:
             "left_out": self._pairs - sum(1 + row.more for row in rows),
             "left_out_at": len(self._first),
         }
+
+
+NO_ROWS = Rows()
+"""Of all answers of which no pair is shown."""

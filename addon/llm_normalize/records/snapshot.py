@@ -109,6 +109,10 @@ class Snapshot:
             self._blocks.append((sent_part, packed))
 
 
+NO_SNAPSHOT = Snapshot(is_on=False)
+"""Of all answers of which nothing is stored."""
+
+
 def _room(room: int, block: bytes) -> int:
     """Return the room that remains behind *block*: none where it did not fit."""
     return max(0, room - len(block))

@@ -47,11 +47,12 @@ class NonSseStream(Pipeline):
     ) -> None:
         super().__init__(asked, fixes, observe, label, count, make_output, traces)
         self._words = b""
+        self._is_ordinary = False
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return what to send when *data* is received; text is held. Never raises."""
-        if self._parser.count:  # events that other streams have learned
-            return self._let_go(data)
+        if self._is_ordinary or self._parser.count:
+            return super().feed(data)
         words = self._words + data
         if not words.strip(b"\r\n"):  # newlines keep the connection alive
             return super().feed(data)
@@ -67,8 +68,8 @@ class NonSseStream(Pipeline):
     def _let_go(self, words: bytes) -> list[bytes]:
         """Return what to send for *words*, and act as an ordinary pipeline from now on."""
         self._words = b""
-        self.feed = super().feed  # type: ignore[method-assign] # for all later reads
-        return self.feed(words)
+        self._is_ordinary = True
+        return super().feed(words)
 
     @property
     def holds(self) -> bool:

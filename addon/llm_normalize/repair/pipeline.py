@@ -83,19 +83,18 @@ class Pipeline:
         verbatim = "line-end-cr" not in plan.names
         self._drops_comments = COMMENT in plan.names
         self.output = output = make_output(observe, label, verbatim=verbatim)
-        self._templates = Templates(self._state, lambda: self._chain.watched, label)
+        # It does not refer to this: a stream that nobody refers to shall be gone at once,
+        # not when Python's collector halts all streams to find it.
+        self._templates = Templates(label)
         self.templates = known = self._templates.known
         """The templates that hold now."""
-        stop = self._templates.stop
         shared = None if plan.reads_texts else traces
-        self.trace = trace = StreamTrace(shared, known, output.close, label)
+        self.trace = trace = StreamTrace(shared, known, output, label)
         """What the stream has in common with others."""
-        self._patcher = EventPatcher(
-            known, self._parser, trace, self.seen, output, count, label, stop
+        self.patcher = EventPatcher(
+            self._templates, self._parser, trace, self.seen, output, count, label
         )
-        self.known = self._patcher.patch_event
-        """Returns what is sent for a read if that is known, else None."""
-        self.count_sent = self._patcher.count_sent
+        """Sends events that are known."""
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
@@ -133,8 +132,8 @@ class Pipeline:
 
     def count_repeats(self) -> Callable[[], int]:
         """Count no event that is changed as the one before, but return their number."""
-        self._patcher.counts_repeats = True
-        return self._patcher.take_repeats
+        self.patcher.counts_repeats = True
+        return self.patcher.take_repeats
 
     @property
     def events(self) -> int:
@@ -149,7 +148,7 @@ class Pipeline:
     @property
     def expected(self) -> Template | None:
         """What the next event probably fits: see `EventPatcher.expected`."""
-        return self._patcher.expected
+        return self.patcher.expected
 
     def refill(self, budget_left: float) -> None:
         """Set the budget for what follows."""
@@ -162,7 +161,7 @@ class Pipeline:
         parser.budget_left -= len(data) >> _BYTES
         if parser.budget_left >= 0:
             begun = parser.count
-            data = self._patcher.patch_all(data, out)
+            data = self.patcher.patch_all(data, out)
             parser.budget_left -= self.output.cost * (parser.count - begun)
         if not data:
             return out
@@ -172,7 +171,7 @@ class Pipeline:
     def known_end(self) -> bytes | None:
         """Return what is sent at the end if other streams knew it: nothing; else None."""
         trace = self.trace
-        is_over = trace.has_ended and self._patcher.counted is None
+        is_over = trace.has_ended and self.patcher.counted is None
         return b"" if is_over and self._parser.is_between else None
 
     def end(self) -> list[bytes]:
@@ -367,7 +366,7 @@ class Pipeline:
             self.trace.stop()
 
     def _handle(self, event: Event) -> None:
-        patcher = self._patcher
+        patcher = self.patcher
         is_new = event.raw != patcher.unknown
         patched = patcher.patch_event(event.raw, event.n) if is_new else None
         if patched is not None:
@@ -387,7 +386,8 @@ class Pipeline:
         if len(event.raw) > _WATCHED:
             self._templates.forget()
         else:
-            self._templates.watch(self.output.repaired(record))
+            untranslated = self.output.repaired(record)
+            self._templates.watch(untranslated, self._state, self._watched)
         patcher.unknown = None
         closed = self.output.take_closed()
         if self.trace.records:
@@ -445,7 +445,7 @@ class Pipeline:
     def _catch_up(self) -> None:
         """Read what was not, as far as it decides on what follows."""
         self._leave_trace()
-        event, self._patcher.counted = self._patcher.counted, None
+        event, self.patcher.counted = self.patcher.counted, None
         if event is None or self._broken:
             return
         self.trace.stop()  # its figures are those of one event of many
@@ -472,7 +472,7 @@ class Pipeline:
             if self._parser.state:  # since the event at hand: no template knows that
                 self._templates.forget()
             else:
-                self._templates.mark_current()
+                self._templates.mark_current(self._state())
         except Exception:
             logger.exception(_OVER, self.label)
             self._broken = True
@@ -494,6 +494,9 @@ class Pipeline:
         if ending is None:
             return None
         return self._chain.state, ending, self.seen.state, self._parser.state
+
+    def _watched(self) -> set[str]:
+        return self._chain.watched
 
     def _guarded[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
         """Run *act*; on a bug send all that waits as received, and repair no more."""

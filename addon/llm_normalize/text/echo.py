@@ -72,13 +72,15 @@ class Echo:
         secrets: Strings of its headers and its query.
     """
 
+    # Made when they are needed first: most requests are never compared.
+    _short_strings: set[str]  # those that are shorter than a window
+    _starts: set[str]
+    _ends: set[str]
+
     def __init__(self, body: bytes | None, secrets: Iterable[str] = ()) -> None:
         self._body = body
         self._secrets = tuple(secrets)
         self._text: str | None = None  # all strings, folded
-        self._short_strings: set[str] = set()  # those that are shorter than a window
-        self._starts: set[str] = set()
-        self._ends: set[str] = set()
         self._budget = _BUDGET
         self._found: dict[str, list[Span]] = {}
 
@@ -163,6 +165,7 @@ class Echo:
     def _read(self) -> str:
         """Return the strings of the request as letters and digits, each between NULs."""
         if self._text is None:
+            self._short_strings, self._starts, self._ends = set(), set(), set()
             texts = [*_strings(self._body or b""), *self._secrets]
             # What is no text, an image say, is found by its beginning, or as such.
             texts = [

@@ -67,6 +67,9 @@ class Decoder:
         yield data
 
 
+_PLAIN = Decoder()
+
+
 class _Zlib(Decoder):
     """gzip (also several consecutive members) and deflate (with or without a header)."""
 
@@ -322,7 +325,7 @@ def decoder_for(encoding: str) -> Decoder | None:
     Also None if it names a coding twice: some servers do so although they applied it once.
     """
     if not encoding:
-        return Decoder()
+        return _PLAIN
     names = [name.strip().lower() for name in encoding.split(",")]
     makes = [_DECODERS.get(name) for name in names]
     codings = [make for make in makes if make is not Decoder]

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import threading
+import weakref
 import zlib
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
@@ -563,6 +564,29 @@ def test_stream_that_is_over_and_its_flow_forget_one_another(
     assert response_of(made).stream is True  # it has been sent, mitmproxy says so
     assert not any(each is made for each in reachable(stream))
     assert proxy.end() == ("upstream-broke" if breaks else "complete")
+
+
+def test_nothing_of_a_stream_that_is_over_waits_for_the_collector(proxy: Proxy) -> None:
+    for word in ("a", "bb", "ccc"):
+        made = chat_flow()
+        proxy.addon.responseheaders(made)
+        running = proxy.addon._exchanges.of(made).running
+        assert running is not None
+        assert running.rewriter is not None
+        pipeline = weakref.ref(running.rewriter.pipeline)
+        del running
+        gc.collect()
+        gc.disable()
+        try:
+            said = [chunk({"content": f"{n} {word}"}) for n in range(8)]
+            sent: Wire = [HEAD, *said, FINISH, DONE]
+            for each in sent:
+                proxy.feed(made, wire([each]))
+            proxy.feed(made, b"")
+            proxy.addon.response(made)
+            assert pipeline() is None
+        finally:
+            gc.enable()
 
 
 def test_a_lost_finish_reason_is_reported(

@@ -264,7 +264,7 @@ def test_an_observer_that_fails_costs_no_byte() -> None:
     assert b"".join(out) == GOOD
 
 
-@pytest.mark.parametrize("names", [("known",), ("feed", "end")])
+@pytest.mark.parametrize("names", [("patch_event",), ("feed", "end")])
 def test_a_pipeline_that_fails_costs_no_byte(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,7 +276,9 @@ def test_a_pipeline_that_fails_costs_no_byte(
         raise RuntimeError
 
     for name in names:
-        monkeypatch.setattr(client.pipeline, name, fail)
+        for owner in (client.pipeline, client.pipeline.patcher):
+            if hasattr(owner, name):
+                monkeypatch.setattr(owner, name, fail)
     out += client.read(GOOD[half:]) + client.read(b"")
     assert out == GOOD
 
@@ -795,7 +797,7 @@ def test_bug_behind_what_was_expected_costs_no_byte(
     client = Watched(stores=False)
     client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
     assert client.rewriter._sent_alike().events
-    monkeypatch.setattr(client.pipeline, "known", fail)
+    monkeypatch.setattr(client.pipeline.patcher, "patch_event", fail)
     odd = wire([chunk({"content": "x"}, more=1)])
     assert client.play([odd, *map(_spaced, "ij"), b""]) == [
         odd,

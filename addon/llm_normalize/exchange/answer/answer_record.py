@@ -20,6 +20,11 @@ from ...text.echo import Echo
 logger = logging.getLogger(__name__)
 
 
+def no_repeats() -> int:
+    """Return how many events are counted elsewhere: none."""
+    return 0
+
+
 @dataclass
 class AnswerRecord:
     """One answer, from its headers to its end.
@@ -61,7 +66,7 @@ class AnswerRecord:
     tokens: Tokens = (None, None)
     request: list[tuple[str, str, str]] = field(default_factory=list)
     protocol: str | None = None
-    repeats: Callable[[], int] = lambda: 0
+    repeats: Callable[[], int] = no_repeats
     fixes: dict[str, int] = field(default_factory=dict)  # how often each
     changed: int = 0
     first_ms: float | None = None

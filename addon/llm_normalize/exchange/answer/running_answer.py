@@ -13,8 +13,9 @@ from ...chat.growing_text import NO_GROWTH, Growth
 from ...chat.stream_state import Asked
 from ...protocols.answer_stream import AnswerStream
 from ...records.flow_metadata import ENDS
+from ...records.pair_rows import NO_ROWS, Rows
 from ...records.record_line import Record
-from ...records.snapshot import KEY, Snapshot
+from ...records.snapshot import KEY, NO_SNAPSHOT, Snapshot
 from ...records.statistics import Stats
 from ...repair.fast_path.trace import Traces, TraceTree
 from ...repair.non_sse_stream import NonSseStream
@@ -32,7 +33,7 @@ from ..settings import Settings
 from ..stream.keepalive_clock import StreamClock
 from ..stream.stream_rewriter import Rewriter, Turn
 from ..translated.translated_request import Translated
-from .answer_record import AnswerRecord
+from .answer_record import AnswerRecord, no_repeats
 from .flow_list import annotate, show_anew
 from .response_headers import prepare_headers
 
@@ -146,7 +147,7 @@ class RunningAnswer:
             mapped_model=mapped_model,
             growth=growth,
         )
-        snapshot = Snapshot(both=settings.shown, is_on=settings.stored)
+        snapshot = _snapshot(settings)
         if path is None:
             path = flow.request.path.partition("?")[0]
         record = _record(flow, asked, settings, path)
@@ -191,7 +192,7 @@ class RunningAnswer:
             ),
             decoder,
             repair=not settings.observe,
-            give_up=lambda: break_off(flow),
+            give_up=partial(break_off, flow),
             snapshot=self.snapshot,
             turn=turn,
         )
@@ -217,10 +218,11 @@ class RunningAnswer:
 
     def copy(self) -> "RunningAnswer":
         """Return what is known of an answer of which nothing has passed a rewriter."""
-        settings = self.settings
-        snapshot = Snapshot(both=settings.shown, is_on=settings.stored)
         return replace(
-            self, record=self.record.copy(), snapshot=snapshot, rewriter=None
+            self,
+            record=self.record.copy(),
+            snapshot=_snapshot(self.settings),
+            rewriter=None,
         )
 
     def close(
@@ -366,6 +368,7 @@ class RunningAnswer:
         if response is not None and response.stream is rewriter.read:
             response.stream = True
         rewriter.detach()
+        self.record.repeats = no_repeats
 
     def store(self, line: Record) -> None:
         """Store in the flow what was sent and what changed.
@@ -432,6 +435,12 @@ class RunningAnswer:
             show_anew(self.flow)
 
 
+def _snapshot(settings: Settings) -> Snapshot:
+    if not settings.stored:
+        return NO_SNAPSHOT
+    return Snapshot(both=settings.shown)
+
+
 def _record(
     flow: http.HTTPFlow, asked: Asked, settings: Settings, path: str
 ) -> AnswerRecord:
@@ -451,4 +460,5 @@ def _record(
         write=log.write if log is not None else None,
         secrets=secrets,
         shown=settings.shown,
+        rows=Rows() if settings.shown else NO_ROWS,
     )

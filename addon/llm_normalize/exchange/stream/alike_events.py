@@ -6,6 +6,8 @@ without leaving its interpreter, and looks nothing up. An object with attributes
 twice as much.
 """
 
+from __future__ import annotations  # else they are made anew with each function
+
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -32,6 +32,8 @@ class AnswerStreams:
     def __init__(self) -> None:
         self._turn = Turn(_soon)
         self._traces = Traces()
+        # Made once, not with each stream.
+        self._at_end, self._cannot_send = self._turn.at_end, self.cannot_send
         self._can_send = True
 
     def begin(self, running: RunningAnswer) -> None:
@@ -42,8 +44,11 @@ class AnswerStreams:
         decoder = decoder_for(header_in(response.headers.fields, b"content-encoding"))
         assert decoder is not None
         rewriter = running.stream_through(decoder, self._turn, self._traces)
-        rewriter.on_growth = running.show_growth
-        rewriter.on_much = functools.partial(self._slow_down, flow)
+        if settings.stored:
+            rewriter.on_growth = running.show_growth
+        # Others have their turn before more of the answer is read.
+        client = flow.client_conn
+        rewriter.on_much = functools.partial(slow_down, client, self._at_end)
         if not settings.observe:
             running.prepare_headers(response)
         response.stream = rewriter.read
@@ -55,7 +60,7 @@ class AnswerStreams:
         running.status = response.status_code
         keepalive = 0 if settings.observe else settings.keepalive
         try:
-            running.clock = StreamClock(flow, rewriter, keepalive, self.cannot_send)
+            running.clock = StreamClock(flow, rewriter, keepalive, self._cannot_send)
         except RuntimeError:  # there is no event loop: nobody waits
             running.clock = None
 
@@ -85,10 +90,6 @@ class AnswerStreams:
         except Exception:  # noqa: BLE001 - as above
             self.cannot_send()
             return None
-
-    def _slow_down(self, flow: http.HTTPFlow) -> None:
-        """Let others have their turn before more of an answer is read."""
-        slow_down(flow.client_conn, self._turn.at_end)
 
     def rest_of(
         self, exchange: Exchange

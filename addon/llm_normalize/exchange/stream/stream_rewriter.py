@@ -153,8 +153,11 @@ class Rewriter:
         out = None
         try:
             if is_known:
-                known = pipeline.known
-                out = known(data, may_wait=True) if data else pipeline.known_end()
+                out = (
+                    pipeline.patcher.patch_event(data, may_wait=True)
+                    if data
+                    else pipeline.known_end()
+                )
         except Exception:
             logger.exception("%s: repair failed, the rest passes", self._pipeline.label)
             out = self._give_in(data)
@@ -191,7 +194,7 @@ class Rewriter:
             if sent.events:
                 self._bytes_in += sent.bytes_in
                 self._bytes_out += sent.bytes_out
-                self._pipeline.count_sent(self._expected, sent.events)
+                self._pipeline.patcher.count_sent(self._expected, sent.events)
             self._expected = None
             self._expect_alike(None, 0, None)
         return self._pipeline

@@ -25,24 +25,14 @@ class Templates:
     """What one stream has learned.
 
     Args:
-        state: Returns what decides, beside the event itself, on what becomes of the next
-            one; None while nobody can say.
-        watched: Returns the keys whose words decide, too.
         label: Names the stream in log lines.
     """
 
-    def __init__(
-        self,
-        state: Callable[[], object],
-        watched: Callable[[], set[str]],
-        label: str = "stream",
-    ) -> None:
+    def __init__(self, label: str = "stream") -> None:
         self.known: list[Template] = []
         """What holds now, to be tried on an event."""
         self.long = 0
         """Events processed on the slow path."""
-        self._state = state
-        self._watched = watched
         self._before: object = None  # the state before the last event
         self._candidates: list[Candidate] = []  # seen once
         self._tries = 0
@@ -55,9 +45,9 @@ class Templates:
         self.known.clear()
         self._candidates.clear()
 
-    def mark_current(self) -> None:
-        """Mark the known templates as valid in the current state."""
-        self._before = self._state()
+    def mark_current(self, state: object) -> None:
+        """Mark the known templates as valid in the current *state*, see `watch`."""
+        self._before = state
 
     def stop(self, error: Exception) -> None:
         """Learn nothing more of this stream: a bug was met, which may cost no more."""
@@ -65,19 +55,36 @@ class Templates:
         self._over = True
         self.forget()
 
-    def watch(self, record: EventRecord) -> None:
-        """Learn from an event processed on the slow path. Never raises."""
+    def watch(
+        self,
+        record: EventRecord,
+        state: Callable[[], object],
+        watched: Callable[[], set[str]],
+    ) -> None:
+        """Learn from an event processed on the slow path. Never raises.
+
+        Args:
+            record: The event.
+            state: Returns what decides, beside the event itself, on what becomes of the
+                next one; None while nobody can say.
+            watched: Returns the keys whose words decide, too.
+        """
         self.long += 1
         if self._over:
             return
         try:
-            self._watch(record)
+            self._watch(record, state, watched)
         except RecursionError:  # nested too deep to be compared
             self.forget()
         except Exception as error:  # noqa: BLE001 - it costs the templates only
             self.stop(error)
 
-    def _watch(self, record: EventRecord) -> None:
+    def _watch(
+        self,
+        record: EventRecord,
+        state: Callable[[], object],
+        watched: Callable[[], set[str]],
+    ) -> None:
         fitted = record.n + 1 - self.long
         may_try = self._tries < _TRIES + fitted // _FITTED
         tries = may_try and may_fit(record.before or b"")
@@ -85,12 +92,12 @@ class Templates:
             self._before = None
             return
         self._tries += tries
-        before, self._before = self._before, self._state()
+        before, self._before = self._before, state()
         if self._before is None or self._before != before:
             self.known.clear()
             self._candidates.clear()
         elif tries:
-            self._learn(record, self._watched())
+            self._learn(record, watched())
 
     def _learn(self, record: EventRecord, watched: set[str]) -> None:
         for other in self._candidates:

@@ -1,13 +1,14 @@
 """Patches events that match a template, without parsing them."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from ...chat.stream_state import Seen
 from ...chat.tool_calls.repeated_arguments import begins_object
 from ...wire.sse import LIMIT, Event, EventParser
 from ..outcome import EventRecord
 from ..output import Output
+from .learned_templates import Templates
 from .stream_trace import StreamTrace
 from .template import Template
 
@@ -18,7 +19,7 @@ class EventPatcher:
     """Patches the events of one stream that match a template.
 
     Args:
-        known: The templates that hold now.
+        templates: What the stream has learned.
         parser: Whose events they are; it numbers them.
         trace: What it has in common with other streams.
         seen: Records what the client has to have seen.
@@ -26,21 +27,20 @@ class EventPatcher:
         count: Called with an event that was changed: its number, its bytes before and
             after, the template. Tells whether that will do, and no `EventRecord` is wanted.
         label: Names the stream in log lines.
-        stop: Called with a bug in a template: nothing may be known any more.
     """
 
     def __init__(
         self,
-        known: Sequence[Template],
+        templates: Templates,
         parser: EventParser,
         trace: StreamTrace,
         seen: Seen,
         output: Output,
         count: Callable[[int, bytes, bytes, Template], bool],
         label: str,
-        stop: Callable[[Exception], None] = lambda _: None,
     ) -> None:
-        self._known = known
+        self._templates = templates
+        self._known = templates.known
         self._parser = parser
         self._output = output
         self._translate = output.translate
@@ -56,7 +56,6 @@ class EventPatcher:
         self._seen = seen
         self._count = count
         self._label = label
-        self._stop = stop
 
     @property
     def expected(self) -> Template | None:
@@ -105,7 +104,7 @@ class EventPatcher:
                 else:
                     out = self._fit(template, data)
             except Exception as error:  # noqa: BLE001 - the slow path takes it
-                self._stop(error)
+                self._templates.stop(error)
                 return None
             if out is None:
                 continue

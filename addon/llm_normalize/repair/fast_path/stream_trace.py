@@ -8,11 +8,12 @@ have reached on the slow path. From there on the result of each event is recorde
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ...chat.chunks.chunk import Tokens
 from ...wire.sse import Event
 from ..outcome import EventRecord
+from ..output import Output
 from .template import Template, respelled
 from .trace import (
     MAX_STEPS,
@@ -34,7 +35,7 @@ class StreamTrace:
     Args:
         tree: The trace tree; None for a stream that shares nothing.
         known: The templates that hold: those of a step take their place.
-        close: Has a record observed.
+        output: Has records observed.
         label: Names the stream in log lines.
     """
 
@@ -42,7 +43,7 @@ class StreamTrace:
         self,
         tree: TraceTree | None,
         known: list[Template],
-        close: Callable[[EventRecord], None],
+        output: Output,
         label: str,
     ) -> None:
         self.follows = tree is not None
@@ -51,11 +52,11 @@ class StreamTrace:
         """Since which event, from 1, something waits in a stream that follows; 0: nothing."""
         self._tree = tree
         self._node = tree.root if tree is not None else None
-        self._known, self._close, self._label = known, close, label
+        self._known, self._output, self._label = known, output, label
         # Holds events only once the stream has left the trace.
         self._values_so_far = StreamValues([], {}, [])
         # Each event that was followed, its step, its texts, and new values.
-        self._path: list[tuple[bytes, int, Step, list[bytes], list[bytes]]] = []
+        self._path: list[tuple[bytes, int, Step, Sequence[bytes], Sequence[bytes]]] = []
         # Those that hold, as templates of any stream.
         self._forms: tuple[TemplateForm, ...] = ()
         # Their templates, with the values so far.
@@ -126,14 +127,14 @@ class StreamTrace:
                 None if prompt is None else int(texts[prompt]),
                 None if completion is None else int(texts[completion]),
             )
-        self._path.append((raw, n, step, read, values[known:]))
+        self._path.append((raw, n, step, read, values[known:] if is_new else ()))
         so_far.values = values
         for at, key in edge.keys:
             so_far.last[key] = read[at]
         self._node = edge.node
         for record in records:
             self._has_closed = True
-            self._close(record)
+            self._output.close(record)
         return sent, step
 
     def _know(

@@ -24,9 +24,9 @@ _IS_COUNT = re.compile(COUNT).fullmatch
 _IS_AS_WRITTEN = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\["\\bfnrt])++').fullmatch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that would take three times as long to make
 class Template:
-    """One shape of event, and what becomes of it.
+    """One shape of event, and what becomes of it. It does not change.
 
     What varies in it are texts without their quotes, and counts.
 
@@ -64,14 +64,11 @@ class Template:
         alone = ascii_only and not (self.between or self.counts)
         sides = [part for part in self.out if isinstance(part, bytes)]
         once = not self.out or len(sides) == 2  # noqa: PLR2004 - before and behind
-        made = {
-            "has_one_text": alone and once,
-            "is_sole": alone and once and not self.calls,
-            "span": slice(len(self.head), -len(self.tail)),
-            "sides": tuple(sides or (self.head, self.tail)),
-        }
-        for name, value in made.items():
-            object.__setattr__(self, name, value)  # the dataclass is frozen
+        self.has_one_text = alone and once
+        self.is_sole = self.has_one_text and not self.calls
+        self.span = slice(len(self.head), -len(self.tail))
+        before, behind = sides if once and sides else (self.head, self.tail)
+        self.sides = before, behind
 
     @property
     def changes_all(self) -> bool:
