@@ -438,8 +438,8 @@ class Normalize:
 
 def _size_of(flow: http.HTTPFlow) -> int:
     """Return how many bytes the bodies of *flow* hold."""
-    bodies = [each.raw_content for each in (flow.request, flow.response) if each]
-    return sum(map(len, filter(None, bodies)))
+    answer = flow.response.data.content if flow.response is not None else None
+    return len(flow.request.data.content or b"") + len(answer or b"")
 
 
 def _table(rows: Iterable[Sequence[str]]) -> types.Data:

@@ -89,6 +89,17 @@ class Routing:
         """Begin to keep keys out of mitmproxy's log."""
         self._log_filter.logger.addFilter(self._log_filter)
 
+    @property
+    def _is_idle(self) -> bool:
+        """Whether nothing is set that changes where requests go, and with what."""
+        return not (
+            self.routes.routes
+            or self.keys.keys
+            or self.gate
+            or self.origins
+            or self.models.names
+        )
+
     def _secrets(self) -> list[Secret]:
         return [*(each for _, each in self.keys.keys), *filter(None, [self.gate])]
 
@@ -136,6 +147,9 @@ class Routing:
         If this code raises, the request is refused.
         """
         try:
+            if self._is_idle and is_asked(exchange.flow.request):
+                self._keep_scheme(exchange.flow)
+                return False  # most do: what is not called costs nothing
             return self._handle_request(exchange)
         except Exception:
             logger.exception("normalize: a request cannot be let in")
@@ -151,9 +165,8 @@ class Routing:
         by_model = bool(self.routes.routes) and any(
             self.routes.by_model(*place) for place in _places(request)
         )
-        if target is None and getattr(flow.client_conn, _OPENED, False):
-            # Its TLS was opened for a route: the client still expects TLS.
-            request.scheme = "https"
+        if target is None:
+            self._keep_scheme(flow)
         if not (exchange.is_selected or target is not None or by_model):
             return False
         is_routed = target is not None or by_model
@@ -171,6 +184,11 @@ class Routing:
         # A request that mitmproxy streams is sent before its model is known.
         exchange.waits_for_model = by_model and not request.stream
         return False
+
+    def _keep_scheme(self, flow: http.HTTPFlow) -> None:
+        if getattr(flow.client_conn, _OPENED, False):
+            # Its TLS was opened for a route: the client still expects TLS.
+            flow.request.scheme = "https"
 
     def _own_answer(
         self, exchange: Exchange, target: Target | None, *, by_model: bool
@@ -250,6 +268,9 @@ class Routing:
         """Set the model and the key; the request is sent after this."""
         flow = exchange.flow
         if flow.response is not None or not exchange.is_selected:
+            return
+        is_changed = exchange.route or exchange.endpoint or exchange.translated
+        if self._is_idle and not is_changed and is_asked(flow.request):
             return
         try:
             self._send(exchange)
@@ -373,6 +394,8 @@ class Routing:
         The key stays until the end if the request may have to be sent again.
         """
         flow, key = exchange.flow, exchange.key
+        if key is None and not self.origins:
+            return
         is_good = flow.response is not None and flow.response.status_code == _OK
         if key is not None:
             if is_good and not exchange.is_native:
@@ -389,7 +412,8 @@ class Routing:
 
     def end(self, exchange: Exchange) -> None:
         """Make a finished flow show what the client requested."""
-        self.translations.end(exchange)
+        if exchange.endpoint or exchange.translated or exchange.instead:
+            self.translations.end(exchange)
         self.answered(exchange)  # an answer of our own had no headers before
         if exchange.key is not None:
             exchange.key.close()

@@ -239,10 +239,12 @@ class AnswerRecord:
             bytes_out: Bytes sent to the client.
         """
         self._changed_alike()
-        counted = dict[str, int]()
+        counted: Record = {}
         if self.tokens != (None, None):
             found = zip(TOKENS, self.tokens, strict=True)
             counted = {name: count for name, count in found if count is not None}
+        if self.protocol is not None:
+            counted |= {"protocol": self.protocol, "translated": True}
         return self._mode(
             {
                 "type": "flow",
@@ -256,25 +258,19 @@ class AnswerRecord:
                 "stream": self.stream,
                 "events": events,
                 "changed": self.changed,
-                "fixes": dict(self._by_count()),
+                "fixes": dict(self._by_count()) if self.fixes else {},
                 "bytes_in": bytes_in,
                 "bytes_out": bytes_out,
                 "first_ms": self.first_ms,
                 "total_ms": self._since_asked(),
                 "end": end,
                 **counted,
-                **self._translation(),
             }
         )
 
     def _by_count(self) -> list[tuple[str, int]]:
         """Return the fixes and how often each was applied, the most frequent first."""
         return sorted(self.fixes.items(), key=lambda each: -each[1])
-
-    def _translation(self) -> Record:
-        if self.protocol is None:
-            return {}
-        return {"protocol": self.protocol, "translated": True}
 
     def metadata(self, record: Record, snapshot: Snapshot) -> dict[str, Any]:
         """Return what views and commands need, in types that mitmproxy saves with a flow.

@@ -22,7 +22,7 @@ from ...repair.non_sse_stream import NonSseStream
 from ...repair.output import Output
 from ...repair.translated_output import TRANSLATED, TranslatedOutput
 from ...text.echo import MASK, Echo
-from ...text.printable import brief
+from ...text.printable import brief, brief_name
 from ...wire.content_encoding import Decoder
 from ...wire.event_boundary import EVENT
 from ..adapted_request import Adapted
@@ -162,7 +162,7 @@ class RunningAnswer:
     @property
     def label(self) -> str:
         """Its name in log lines."""
-        return f"normalize: {brief(self.record.host)} (flow {self.flow.id})"
+        return f"normalize: {brief_name(self.record.host)} (flow {self.flow.id})"
 
     def stream_through(
         self, decoder: Decoder, turn: Turn | None = None, traces: Traces | None = None
@@ -268,13 +268,16 @@ class RunningAnswer:
         if self.rewriter is not None:
             record.tokens = self.rewriter.pipeline.tokens
         line = record.close(status, end, *figures)
-        names = dict.fromkeys(name for name, _, _ in record.request)
-        fixes = {name: n for name, n in line["fixes"].items() if name != TRANSLATED}
+        fixes, names = line["fixes"], []
+        if record.request:
+            names = [*dict.fromkeys(name for name, _, _ in record.request)]
+        if record.protocol is not None:
+            fixes = {name: n for name, n in fixes.items() if name != TRANSLATED}
         counted = fixes, names, record.tokens, record.protocol
         stats.add(record.host, record.model, *counted)
-        if summary := self._summary(line):
-            host, model = brief(record.host), brief(record.model)
-            logger.info("normalize: %s %s: %s", host, model, summary)
+        if line["fixes"] or record.request or end in ENDS:
+            host, model = brief_name(record.host), brief_name(record.model)
+            logger.info("normalize: %s %s: %s", host, model, self._summary(line))
         return line
 
     def complete(
@@ -291,10 +294,10 @@ class RunningAnswer:
         if rewriter is None:
             self.store(self.write(stats, status, "complete", figures))
             return
+        end, self.why = "complete", ""
         if rewriter.given_up:
             rewriter.pipeline.abandon()
-        end = "upstream-broke" if rewriter.given_up else "complete"
-        self.why = CORRUPT if rewriter.given_up else ""
+            end, self.why = "upstream-broke", CORRUPT
         self.store(self.close(stats, status, end, figures))
         self._let_go()
 
