@@ -48,7 +48,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
     flow = exchange.flow
     response = flow.response
     assert response is not None
-    if running.settings.applies(PENDING) and is_pending(response):
+    if is_pending(response) and running.settings.applies(PENDING):
         return Path.FETCHED
     if not running.asked.stream or not is_good(response):
         return Path.BUFFERED

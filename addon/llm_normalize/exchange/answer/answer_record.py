@@ -96,6 +96,8 @@ class AnswerRecord:
         for name in event.fixes:
             self.fixes[name] = self.fixes.get(name, 0) + 1
         self.changed += event.before is not None
+        if not (self.shown or self.write):
+            return
         ms = self._since_headers()
         if self.shown:
             self._changed_alike()

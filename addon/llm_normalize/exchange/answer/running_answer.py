@@ -35,7 +35,7 @@ from ..stream.stream_rewriter import Rewriter, Turn
 from ..translated.translated_request import Translated
 from .answer_record import AnswerRecord, no_repeats
 from .flow_list import annotate, show_anew
-from .response_headers import prepare_headers
+from .response_headers import answers_events, prepare_headers
 
 logger = logging.getLogger(__name__)
 
@@ -213,7 +213,8 @@ class RunningAnswer:
 
     def prepare_headers(self, response: http.Response) -> None:
         """Make the headers of *response* those of the stream that is sent."""
-        rename = self.settings.applies("content-type-wrong")
+        is_right = answers_events(response)
+        rename = not is_right and self.settings.applies("content-type-wrong")
         prepare_headers(self.flow.request, response, rename=rename)
 
     def copy(self) -> "RunningAnswer":
