@@ -192,6 +192,8 @@ def client(path: str = "/v1/chat/completions", **more: str) -> bytes:
     """Return the mark of a client with these headers, on its address `peer`."""
     made = chat_flow(path=path)
     peer = more.pop("peer", "10.0.0.1")
+    if proxyauth := more.pop("proxyauth", ""):
+        made.metadata["proxyauth"] = (proxyauth, "secret")
     made.client_conn.peername = (peer, 5)
     made.request.headers.clear()
     for name, value in more.items():
@@ -211,8 +213,15 @@ def test_client_is_known_by_its_credentials_and_its_address() -> None:
         client(authorization="Bearer canary-1", peer="10.0.0.2"),
         client(x_api_key="Bearer canary-1"),
         client("/v1/chat/completions?key=canary-1"),
+        client("/v1/chat/completions?api-key=canary-1"),
+        client(api_key="canary-1"),
+        client(authorization="Bearer canary-1", api_key="canary-1"),
+        client(proxyauth="canary-1"),
+        client(proxyauth="canary-2"),
         client(cookie="a=canary-1"),
         client(cookie="a=canary-2"),
     ]
     assert len({mine, *others}) == len(others) + 1
     assert b"canary" not in b"".join(others)
+    some = client(api_key="canary-1", authorization="Bearer canary-1")
+    assert some == client(authorization="Bearer canary-1", api_key="canary-1")

@@ -773,6 +773,44 @@ def step_of(received: bytes, sent: tuple[bytes, ...] | None) -> trace.Step:
     return trace.Step(received=(received,), sent=sent, **known, **end, **more)
 
 
+_AROUND = [b'{"id":"', b'","created":', b',"100%s":"', b'"}\n\n']
+_VALUES = [b"chatcmpl-7", b"1700000000"]
+_TEXTS = [
+    b"", b"a", b"1", b"01", b"9999999999999999", b"99999999999999999", b"1.5", b"-1",
+    b'a"b', rb"a\"b", rb"a\u00e9", rb"a\x", b"a\\", b"\xc3", "\u00e9".encode(), b"\n",
+    b'"}\n\n', b"x" * 2100, b"chatcmpl-7", b"%", b"%b", b'","created":', b"null",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [trace.TEXT_KIND, trace.COUNT_KIND, None])
+@pytest.mark.parametrize("is_sure", [True, False])
+def test_event_with_one_text_fits_whichever_way_it_is_compared(
+    kind: int | None, is_sure: bool
+) -> None:
+    varies = kind is not None
+    received = _AROUND if varies else [*_AROUND[:2], b"".join(_AROUND[2:])]
+    step = replace(
+        step_of(b"", None if is_sure else (b"x",)),
+        received=tuple(received),
+        kinds=(0, 1) if kind is None else (0, 1, kind),
+        names=("id", "created"),
+        same=(0,) if varies else (),
+        keys=((0, "content") if kind == trace.TEXT_KIND else None,) if varies else (),
+    )
+    quick, general = Edge(step, trace.Node(), ()), Edge(step, trace.Node(), ())
+    general._one_text = None
+    fitted = 0
+    for text in _TEXTS if varies else [b""]:
+        around = [_AROUND[0], _VALUES[0], _AROUND[1], _VALUES[1], _AROUND[2]]
+        event = b"".join([*around, text, _AROUND[3]])
+        for raw in (event, event[:-1], event + b"x", event[1:], event[:20], b""):
+            for values in (_VALUES, [_VALUES[0], b"1700000001"], _VALUES[:1], []):
+                found = quick.fit(raw, values)
+                assert found == general.fit(raw, values), (text, raw, values)
+                fitted += found is not None and values == _VALUES
+    assert fitted == {None: 1, trace.COUNT_KIND: 2}.get(kind, 14 if is_sure else 12)
+
+
 def test_events_of_the_same_form_with_another_result_make_no_step() -> None:
     tree = TraceTree()
     step = step_of(b"a", None)

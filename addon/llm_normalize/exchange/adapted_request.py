@@ -4,6 +4,7 @@ import functools
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 from mitmproxy import http
@@ -165,16 +166,21 @@ def client_of(flow: http.HTTPFlow) -> bytes:
     request, address = flow.request, flow.client_conn.peername
     fields = [(name.lower(), value) for name, value in request.headers.fields]
     found = [field for field in fields if field[0] in _CREDENTIALS and field[1]]
-    texts: list[tuple[str, str]] = []
+    found.sort(key=itemgetter(0))  # a client may send them in any order
     if "?" in request.path:  # to read what is not there takes long
         query = request.query
-        texts += [(name, query[name]) for name in _IN_QUERY if query.get(name)]
+        found += [
+            (b"?" + name.encode(), _bytes(query[name]))
+            for name in _IN_QUERY
+            if query.get(name)
+        ]
     if "proxyauth" in flow.metadata:  # mitmproxy's own
-        texts.append(("proxyauth", str(flow.metadata["proxyauth"])))
-    texts.append(("address", address[0]))
-    if not found and len(texts) == 1:
+        found.append((b"proxyauth", _bytes(str(flow.metadata["proxyauth"]))))
+    if not found:
         found = [field for field in fields if field[0] == b"cookie"]
-    found += [
-        (name.encode(), text.encode("utf-8", "surrogatepass")) for name, text in texts
-    ]
-    return mark_of([part for field in found for part in field])
+    parts = [part for field in found for part in field]
+    return mark_of([*parts, _bytes(address[0])])
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

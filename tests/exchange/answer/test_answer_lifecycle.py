@@ -566,6 +566,19 @@ def test_stream_that_is_over_and_its_flow_forget_one_another(
     assert proxy.end() == ("upstream-broke" if breaks else "complete")
 
 
+def test_nothing_is_stored_of_an_answer_that_nobody_can_look_at(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("is_shown", "is_stored"):
+        monkeypatch.setattr(f"llm_normalize.addon.{name}", lambda: False)
+    flows = [chat_flow(), chat_flow()]
+    for made in flows:
+        assert proxy.stream(made, BAD) == GOOD
+        assert KEY not in made.metadata
+        assert not response_of(made).raw_content
+    assert [each["changed"] for each in proxy.records("flow")] == [4, 4]
+
+
 def test_nothing_of_a_stream_that_is_over_waits_for_the_collector(proxy: Proxy) -> None:
     for word in ("a", "bb", "ccc"):
         made = chat_flow()

@@ -762,6 +762,15 @@ def test_bug_in_a_template_that_is_expected_costs_no_byte(
     assert client.play(reads) == reads
 
 
+def test_stream_that_is_done_passes_what_still_comes() -> None:
+    client = Client()
+    read = client.rewriter.read
+    assert b"".join(read(GOOD)) == GOOD
+    client.rewriter.detach()
+    assert client.rewriter.read(b"more") == [b"more"]
+    assert client.rewriter.read(b"") == []
+
+
 def test_turn_ends_for_all_who_wait_for_that() -> None:
     later, ended = list[Callable[[], None]](), list[str]()
     turn = Turn(later.append)
