@@ -517,6 +517,36 @@ def test_name_that_is_proved_is_the_one_that_the_key_is_for(proxy: Proxy) -> Non
         assert server.sni == demanded
 
 
+def test_token_does_not_go_on_though_the_gate_is_opened_meanwhile(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "token-0815")
+    proxy.set(normalize_gate="env:A_TOKEN")
+    made = chat_flow(host=HOST)
+    made.response = None
+    made.request.headers["authorization"] = "Bearer token-0815"
+    proxy.addon.requestheaders(made)
+    proxy.set(normalize_gate="")
+    made.request.trailers = http.Headers(x_token="token-0815")
+    proxy.addon.request(made)
+    assert made.response is None
+    assert made.request.trailers is None
+
+
+def test_request_waits_for_no_model_once_the_routes_are_gone(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[f"plain.test/m-*=https://{HOST}/v1"])
+    made = chat_flow(host="plain.test")
+    made.response = None
+    made.request.headers["accept-encoding"] = "gzip"
+    proxy.addon.requestheaders(made)
+    proxy.set(normalize_routes=[])
+    proxy.addon.request(made)
+    exchange = proxy.addon._exchanges.of(made)
+    assert not exchange.waits_for_model
+    assert not exchange.is_selected
+    assert made.request.headers["accept-encoding"] == "gzip"
+
+
 def test_proxy_is_not_connected_to_itself(proxy: Proxy) -> None:
     server = proxy.context.master.addons.get("proxyserver")
     server.servers = [Listening(("127.0.0.1", 8080))]

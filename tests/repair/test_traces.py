@@ -811,6 +811,50 @@ def test_event_with_one_text_fits_whichever_way_it_is_compared(
     assert fitted == {None: 1, trace.COUNT_KIND: 2}.get(kind, 14 if is_sure else 12)
 
 
+def test_event_that_is_too_long_is_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for owner, name in ((trace._OneText, "texts"), (Edge, "_values_and_texts")):
+        monkeypatch.setattr(owner, name, lambda *_: 1 // 0)
+    edge = Edge(step_of(b"a" * 4096, None), trace.Node(), ())
+    assert edge.fit(b"a" * 4096, []) is None
+    with pytest.raises(ZeroDivisionError):
+        edge.fit(b"a", [])
+
+
+def test_id_that_may_be_a_time_is_not_shared() -> None:
+    tree = TraceTree()
+    for k in range(1, 5):
+        reads = [
+            re.sub(rb'"id":"[^"]*"', b'"id":"170000000%d"' % k, each)
+            for each in stream(k)
+        ]
+        play, alone = Play(tree), Play(None)
+        assert outcome(play, reads) == outcome(alone, reads)
+        assert play.long == alone.long
+
+
+def test_form_has_its_values_and_texts_in_their_places() -> None:
+    form = trace.Form((b"100%s ", 0, b" %b", ~1, b"%", ~0, 1, b"%%"))
+    made = form.fill([b"v%d", b"w"], [b"t", b"%u"])
+    assert made == b"100%s t %bw%v%d%u%%"
+    assert trace.Form(()).fill([]) == b""
+
+
+def test_record_has_just_what_is_sent_or_what_it_has_itself() -> None:
+    records = [
+        trace.FinishedRecord(0, 0, after, ("fix",), moved=False)
+        for after in (((b"a", 0),), ((b"a", 1),), ((b"a", 0), (b"b",)), ())
+    ]
+    assert [trace.RecordForm(each, (b"a", 0)).is_sent for each in records] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert not trace.RecordForm(records[0], None).is_sent
+
+
 def test_events_of_the_same_form_with_another_result_make_no_step() -> None:
     tree = TraceTree()
     step = step_of(b"a", None)

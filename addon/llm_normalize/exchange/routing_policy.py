@@ -91,7 +91,7 @@ class Routing:
 
     @property
     def _is_idle(self) -> bool:
-        """Whether nothing is set that changes where requests go, and with what."""
+        """Whether no route, key, gate, web origin or model name is set."""
         return not (
             self.routes.routes
             or self.keys.keys
@@ -269,8 +269,7 @@ class Routing:
         flow = exchange.flow
         if flow.response is not None or not exchange.is_selected:
             return
-        is_changed = exchange.route or exchange.endpoint or exchange.translated
-        if self._is_idle and not is_changed and is_asked(flow.request):
+        if self._is_idle and is_asked(flow.request) and not _is_prepared(exchange):
             return
         try:
             self._send(exchange)
@@ -471,6 +470,13 @@ def _places(request: http.Request) -> list[tuple[str, int]]:
 def _is_asked(exchange: Exchange) -> bool:
     """Tell whether a provider that serves only chat completions can answer a request."""
     return is_asked(exchange.flow.request) or exchange.endpoint is not None
+
+
+def _is_prepared(exchange: Exchange) -> bool:
+    """Tell whether its headers have changed what its body needs; options may change since."""
+    is_elsewhere = exchange.route is not None or exchange.waits_for_model
+    is_other = exchange.endpoint is not None or exchange.translated is not None
+    return is_elsewhere or is_other or exchange.is_let_in
 
 
 def _may_answer(flow: http.HTTPFlow) -> bool:

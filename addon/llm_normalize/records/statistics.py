@@ -48,7 +48,7 @@ class Stats:
         *protocol* that it was translated to, if it was.
         """
         pair = host, model
-        if pair not in self.responses:  # else it is as brief as it was then
+        if pair not in self.responses:  # a known pair is brief already
             pair = self._pair(brief(host), brief(model))
         self.responses[pair] += 1
         if fixes:

@@ -591,9 +591,9 @@ def test_nothing_of_a_stream_that_is_over_waits_for_the_collector(proxy: Proxy) 
         gc.collect()
         gc.disable()
         try:
-            said = [chunk({"content": f"{n} {word}"}) for n in range(8)]
-            sent: Wire = [HEAD, *said, FINISH, DONE]
-            for each in sent:
+            texts = [chunk({"content": f"{n} {word}"}) for n in range(8)]
+            events: Wire = [HEAD, *texts, FINISH, DONE]
+            for each in events:
                 proxy.feed(made, wire([each]))
             proxy.feed(made, b"")
             proxy.addon.response(made)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...chat.chunks.chunk import Tokens
-from ...records.pair_rows import Row, Rows
+from ...records.pair_rows import NO_ROWS, Row, Rows
 from ...records.record_line import Entry, PatchedPair, PatchedPairTemplate, Record
 from ...records.snapshot import VERSION, Snapshot
 from ...records.statistics import TOKENS
@@ -286,7 +286,7 @@ class AnswerRecord:
         rows = (
             self.rows.stored()
             if self.shown
-            else Rows().stored() | {"left_out": self.changed}
+            else NO_ROWS.stored() | {"left_out": self.changed}
         )
         is_running = record["end"] == "running"
         keys = ("host", "model", "status", "stream", "events", "changed")

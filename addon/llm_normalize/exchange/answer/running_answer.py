@@ -35,7 +35,7 @@ from ..stream.stream_rewriter import Rewriter, Turn
 from ..translated.translated_request import Translated
 from .answer_record import AnswerRecord, no_repeats
 from .flow_list import annotate, show_anew
-from .response_headers import answers_events, prepare_headers
+from .response_headers import prepare_headers
 
 logger = logging.getLogger(__name__)
 
@@ -213,8 +213,7 @@ class RunningAnswer:
 
     def prepare_headers(self, response: http.Response) -> None:
         """Make the headers of *response* those of the stream that is sent."""
-        is_right = answers_events(response)
-        rename = not is_right and self.settings.applies("content-type-wrong")
+        rename = self.settings.applies("content-type-wrong")
         prepare_headers(self.flow.request, response, rename=rename)
 
     def copy(self) -> "RunningAnswer":
@@ -276,9 +275,9 @@ class RunningAnswer:
             fixes = {name: n for name, n in fixes.items() if name != TRANSLATED}
         counted = fixes, names, record.tokens, record.protocol
         stats.add(record.host, record.model, *counted)
-        if line["fixes"] or record.request or end in ENDS:
+        if summary := self._summary(line):
             host, model = brief_name(record.host), brief_name(record.model)
-            logger.info("normalize: %s %s: %s", host, model, self._summary(line))
+            logger.info("normalize: %s %s: %s", host, model, summary)
         return line
 
     def complete(

@@ -66,6 +66,8 @@ _GROUPS: dict[int | str, Callable[[bytes, int], re.Match[bytes] | None]] = {
     "created": re.compile(rb"1[0-9]{9}(?![\w.+-])").match,
 }
 
+_IS_TIME = re.compile(rb"1[0-9]{9}").fullmatch
+
 type Parts = tuple[bytes | int, ...]
 """Bytes, and what stands between them: numbers of an event's own texts and counts, from
 0; of the stream's values, `~number`."""
@@ -315,12 +317,14 @@ class Edge:
             raw: The event.
             values: The values of the stream so far.
         """
+        if len(raw) > MAX_EVENT_BYTES:
+            return None
         one_text = self._one_text
         if one_text is not None and one_text.needs <= len(values):
             texts = one_text.texts(raw, values)
         else:
             values, texts = self._values_and_texts(raw, values)
-        if texts is None or len(raw) > MAX_EVENT_BYTES:
+        if texts is None:
             return None
         return (values, texts) if self._is_free(values, texts) else None
 
@@ -361,6 +365,11 @@ class Edge:
             return True
         is_same = first_equal_index(texts) == self.step.same
         return is_same and not overlap({texts[at] for at, _ in self.keys})
+
+
+def is_time(value: bytes) -> bool:
+    """Tell whether *value* has the form of a creation time."""
+    return _IS_TIME(value) is not None
 
 
 def overlap(texts: set[bytes]) -> bool:
