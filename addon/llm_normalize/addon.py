@@ -101,7 +101,7 @@ class Normalize:
         Raises:
             OptionsError: A value is bad; mitmproxy keeps the old one.
         """
-        self._settings_of = {}  # an exchange knows by it whether its own still count
+        self._settings_of = {}  # another table: those of open exchanges are stale
         if updated >= ctx.options.keys():  # at the start
             take_each(self._take)
         else:

@@ -530,7 +530,28 @@ def test_token_does_not_go_on_though_the_gate_is_opened_meanwhile(
     made.request.trailers = http.Headers(x_token="token-0815")
     proxy.addon.request(made)
     assert made.response is None
-    assert made.request.trailers is None
+    assert not made.request.trailers
+    assert "authorization" not in made.request.headers
+
+
+def test_clients_are_told_apart_though_a_route_by_model_has_a_key(
+    proxy: Proxy,
+) -> None:
+    proxy.set(
+        normalize_routes=[f"plain.test/m*=https://{HOST}/v1"],
+        normalize_keys=[f"{HOST}=env:A_KEY"],
+    )
+    marks = set()
+    for name in ("one", "two"):
+        made = chat_flow(host="plain.test")
+        made.response = None
+        made.request.headers["authorization"] = f"Bearer canary-{name}"
+        proxy.addon.requestheaders(made)
+        proxy.addon.request(made)
+        exchange = proxy.addon._exchanges.of(made)
+        assert exchange.key is not None
+        marks.add(exchange.client)
+    assert len(marks) == 2
 
 
 def test_request_waits_for_no_model_once_the_routes_are_gone(proxy: Proxy) -> None:

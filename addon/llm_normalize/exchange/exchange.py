@@ -45,7 +45,8 @@ class Exchange:
         instead: What its client gets in the place of the provider's answer.
         adapted: What was changed in its request.
         is_expected: Whether it has a record even if no answer comes.
-        settings: What counts for its answer, and until which options change.
+        settings: The addon's table of settings when they were looked up, and what counts
+            for its answer; stale once the addon has another table.
         running: Its answer, from its headers until its record is written.
         is_open: Whether it has not been closed yet.
     """

@@ -176,7 +176,7 @@ class Routing:
             put_in_protocol(exchange, answer)
             flow.response = answer
             return True
-        if exchange.endpoint is not None:
+        if exchange.endpoint is not None or by_model:
             _ = exchange.client  # a key of the proxy may replace the client's key
         exchange.is_let_in = self.gate is not None
         if target is not None:
@@ -473,10 +473,17 @@ def _is_asked(exchange: Exchange) -> bool:
 
 
 def _is_prepared(exchange: Exchange) -> bool:
-    """Tell whether its headers have changed what its body needs; options may change since."""
-    is_elsewhere = exchange.route is not None or exchange.waits_for_model
-    is_other = exchange.endpoint is not None or exchange.translated is not None
-    return is_elsewhere or is_other or exchange.is_let_in
+    """Tell whether handling the headers left work for the body.
+
+    Also if the options that asked for it have changed since.
+    """
+    return (
+        exchange.route is not None
+        or exchange.waits_for_model
+        or exchange.endpoint is not None
+        or exchange.translated is not None
+        or exchange.is_let_in
+    )
 
 
 def _may_answer(flow: http.HTTPFlow) -> bool:

@@ -1,6 +1,6 @@
 """Sends events that are all alike: what most reads of a settled stream pass, and no more.
 
-mitmproxy calls `AlikeEvents.read` for each read, when all that it touches has left the
+mitmproxy calls `AlikeEvents.read` for each read; by then, all that it touches has left the
 processor's caches. So it is a function with variables of its own: CPython calls that
 without leaving its interpreter, and looks nothing up. An object with attributes costs
 twice as much.
@@ -23,7 +23,7 @@ Must not raise."""
 
 
 class Sent(NamedTuple):
-    """What was sent at once since events are expected.
+    """What was sent at once since the last call of `expect`.
 
     Attributes:
         events: How many.
@@ -52,12 +52,12 @@ class AlikeEvents(NamedTuple):
 
 
 def alike_events(  # noqa: C901 - four functions that share their variables
-    otherwise: Callable[[bytes], list[bytes]],
+    slow_path: Callable[[bytes], list[bytes]],
 ) -> AlikeEvents:
     """Return the functions of a stream of which nothing is expected yet.
 
     Args:
-        otherwise: Returns what is sent for a read that is not expected.
+        slow_path: Returns what is sent for a read that is not expected.
     """
     template: Template | None = None
     head = tail = _NEVER
@@ -67,7 +67,8 @@ def alike_events(  # noqa: C901 - four functions that share their variables
     log: Log | None = None
     number = 0  # of the first event
     events = size = 0
-    longer_each = longer = 0  # by so many bytes is what was sent than what was received
+    # Bytes sent minus bytes received: of each event, and beside that.
+    longer_each = longer = 0
 
     def read(data: bytes) -> list[bytes]:
         nonlocal events, size
@@ -88,12 +89,12 @@ def alike_events(  # noqa: C901 - four functions that share their variables
             out = respelled(data)
             if out is not None:
                 return [out]
-        return otherwise(data)
+        return slow_path(data)
 
     def respelled(data: bytes) -> bytes | None:
         """Return what is sent for *data* if it is expected but for its text's spelling."""
         nonlocal events, size, longer
-        if template is None:  # a read may begin as nothing does
+        if template is None:  # a read may begin and end with `_NEVER`
             return None
         try:
             out = template.patch(data)
@@ -109,11 +110,11 @@ def alike_events(  # noqa: C901 - four functions that share their variables
                 log(number + events - 1, data[span], template.text_sent(out))
         return out
 
-    def expect(wanted: Template | None, first: int, logs: Log | None) -> None:
+    def expect(wanted: Template | None, first: int, new_log: Log | None) -> None:
         nonlocal template, head, tail, span, before, behind
         nonlocal log, number, events, size, longer_each, longer
         events = size = longer_each = longer = 0
-        template, number, log = wanted, first, logs
+        template, number, log = wanted, first, new_log
         if wanted is None:
             head, span = _NEVER, _NOTHING
             return

@@ -116,7 +116,7 @@ class Rewriter:
         """Returns what is to be sent for one read; `b""` is the stream's end."""
         self.log_repeat: Log | None = None
         """Logs each changed event that is sent without asking the pipeline."""
-        self._bytes_in = self._bytes_out = 0  # without what was sent as expected
+        self._bytes_in = self._bytes_out = 0  # until the last `_expect_alike`
         self._expected: Template | None = None
         self._pipeline = pipeline
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
@@ -276,8 +276,8 @@ class Rewriter:
         setattr(self.read, _REWRITER, self)
 
     def detach(self) -> None:
-        """Call nobody any more, and let the function that was called go."""
-        self.read = _passed  # the other one refers to this object
+        """Drop all callbacks, and the reference cycle through `read`."""
+        self.read = _passed  # the former one refers to this object
         self.on_end = self.on_growth = self.on_wait = self.on_much = _nobody
         self._give_up, self.on_break = _nobody, None
 

@@ -165,7 +165,7 @@ class StreamTrace:
             before, of, *_ = self._path[-closed.back] if closed.back else (raw, n)
         after = (
             [sent]
-            if form.is_sent
+            if form.equals_sent
             else [each.fill(values, texts) for each in form.after]
         )
         return EventRecord(of, before, after, list(closed.fixes), moved=closed.moved)

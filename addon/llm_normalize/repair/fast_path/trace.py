@@ -7,7 +7,8 @@ tracing compilers: a *guard* tells whether an event matches a step. If no guard 
 stream takes a *side exit* (`stream_trace.py`).
 
 Only these parts of an event may vary: texts and counts, as in a template, and the stream's
-own values: its id and its creation time. All other bytes are compared.
+own values: its id, unless that looks like a time, and its creation time. All other bytes
+are compared.
 
 Why sharing is safe: the output depends only on the stream's bytes and on the trace key. A
 step is used after two streams produced the same result with different texts and values. It
@@ -53,20 +54,20 @@ MAX_EVENT_BYTES = 2048
 """Bytes of an event: a trace of them is shorter than what may wait (`extra_fields.MAX_EXTRA_BYTES`)."""
 
 TEXT_KIND, COUNT_KIND = -1, -2
+_TIME = rb"1[0-9]{9}"
+_ID = rb"(?=[\w-]*[0-9])(?!%b(?![\w-]))[\w-]{6,128}" % _TIME
 _OWN = (
-    rb'"id"[ \t]*:[ \t]*"(?P<id>(?=[\w-]*[0-9])[\w-]{6,128})"'
-    rb'|"created"[ \t]*:[ \t]*(?P<created>1[0-9]{9})(?![\w.+-])'
-)
+    rb'"id"[ \t]*:[ \t]*"(?P<id>%b)"'
+    rb'|"created"[ \t]*:[ \t]*(?P<created>%b)(?![\w.+-])'
+) % (_ID, _TIME)
 _HOLES = re.compile(HOLE.pattern + rb"|" + _OWN)
 _OWN_HOLES = re.compile(_OWN)
 _GROUPS: dict[int | str, Callable[[bytes, int], re.Match[bytes] | None]] = {
     TEXT_KIND: re.compile(TEXT).match,
     COUNT_KIND: re.compile(COUNT + rb"(?![\w.+-])").match,
-    "id": re.compile(rb"(?=[\w-]*[0-9])[\w-]{6,128}").match,
-    "created": re.compile(rb"1[0-9]{9}(?![\w.+-])").match,
+    "id": re.compile(_ID).match,
+    "created": re.compile(_TIME + rb"(?![\w.+-])").match,
 }
-
-_IS_TIME = re.compile(rb"1[0-9]{9}").fullmatch
 
 type Parts = tuple[bytes | int, ...]
 """Bytes, and what stands between them: numbers of an event's own texts and counts, from
@@ -236,14 +237,14 @@ class RecordForm:
 
     def __init__(self, record: FinishedRecord, sent: Parts | None) -> None:
         self.record = record
-        self.is_sent = record.after == (sent,)
-        """Whether it has just what is sent for the event."""
+        self.equals_sent = record.after == (sent,)
+        """Whether its output is what is sent for the event."""
         self.after = [*map(Form, record.after)]
         """What it has that was sent."""
 
 
-class _OneText:
-    """An event in which one text varies, or one count, or none, beside known values.
+class _AtMostOneText:
+    """An event in which at most one text or count varies, beside known values.
 
     Args:
         step: Its step.
@@ -306,7 +307,7 @@ class Edge:
         self._fixed = b"\n".join(step.received)
         self._is_sure = step.sent is None or step.is_anew
         # Of most events that is quicker than to look at all parts.
-        self._one_text = _OneText(step) if len(step.keys) < 2 else None  # noqa: PLR2004
+        self._simple = _AtMostOneText(step) if len(step.keys) < 2 else None  # noqa: PLR2004
 
     def fit(
         self, raw: bytes, values: list[bytes]
@@ -319,9 +320,9 @@ class Edge:
         """
         if len(raw) > MAX_EVENT_BYTES:
             return None
-        one_text = self._one_text
-        if one_text is not None and one_text.needs <= len(values):
-            texts = one_text.texts(raw, values)
+        simple = self._simple
+        if simple is not None and simple.needs <= len(values):
+            texts = simple.texts(raw, values)
         else:
             values, texts = self._values_and_texts(raw, values)
         if texts is None:
@@ -354,7 +355,10 @@ class Edge:
         return values, texts if is_its else None
 
     def _is_free(self, values: list[bytes], texts: list[bytes]) -> bool:
-        """Tell whether nothing that varies is spelled or begins as may matter."""
+        """Tell whether no value or text may change the result.
+
+        No text may be spelled anew or begin another one, no value be among fixed bytes.
+        """
         for value in values:
             if value in self._fixed:
                 return False  # what differed from it in two streams is the same here
@@ -365,11 +369,6 @@ class Edge:
             return True
         is_same = first_equal_index(texts) == self.step.same
         return is_same and not overlap({texts[at] for at, _ in self.keys})
-
-
-def is_time(value: bytes) -> bool:
-    """Tell whether *value* has the form of a creation time."""
-    return _IS_TIME(value) is not None
 
 
 def overlap(texts: set[bytes]) -> bool:

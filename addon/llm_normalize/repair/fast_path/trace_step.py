@@ -18,7 +18,6 @@ from .trace import (
     TemplateShape,
     begins_with,
     holes,
-    is_time,
     overlap,
 )
 
@@ -105,8 +104,6 @@ def step_of(
             keys.append((index, key) if kind == "text" else None)
             texts.append(value)
             continue
-        if kind == "id" and is_time(value):
-            raise ValueError("its id may be taken for a time")
         if value not in values:
             values.append(value)
         kinds.append(values.index(value))
