@@ -22,6 +22,10 @@ LOOP = "This name leads to the proxy itself."
 """The error of a connection that is not made."""
 _HOST = "llm_normalize_host"
 """Where a request holds the `Host` that its client sent."""
+_ADDRESSES: WeakKeyDictionary[ServerInstance[Any], tuple[Any, ...]] = (
+    WeakKeyDictionary()
+)
+"""Where a server listens, as soon as it does: to ask for it takes as long as to connect."""
 
 
 # -- hosts -------------------------------------------------------------------------
@@ -86,12 +90,6 @@ def leads_back(data: server_hooks.ServerConnectionHookData) -> bool:
         for server in ctx.master.addons.get("proxyserver").servers
         for listens, own, *_ in _addresses(server)
     )
-
-
-_ADDRESSES: WeakKeyDictionary[ServerInstance[Any], tuple[Any, ...]] = (
-    WeakKeyDictionary()
-)
-"""Where a server listens, as soon as it does: to ask for it takes as long as to connect."""
 
 
 def _addresses(server: ServerInstance[Any]) -> tuple[Any, ...]:

@@ -240,7 +240,7 @@ class RecordForm:
         self.equals_sent = record.after == (sent,)
         """Whether its output is what is sent for the event."""
         self.after = [*map(Form, record.after)]
-        """What it has that was sent."""
+        """Its output."""
 
 
 class _AtMostOneText:
