@@ -111,10 +111,22 @@ def test_settings_have_the_log_of_the_moment(tmp_path: Path) -> None:
         addon = proxy.addon
         first = addon._settings(Exchange(chat_flow()))
         assert first.log is addon.logs.current is not None
-        addon.logs.current = None  # as when the option is set
-        assert addon._settings(Exchange(chat_flow())).log is first.log
+        proxy.set(normalize_pairs=str(tmp_path / "other.jsonl"))
+        second = addon._settings(Exchange(chat_flow()))
+        assert first.log is not second.log is addon.logs.current is not None
         proxy.set(normalize_pairs="")
         assert addon._settings(Exchange(chat_flow())).log is None
+
+
+def test_log_that_cannot_begin_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Proxy(tmp_path) as proxy:
+        addon = proxy.addon
+        with monkeypatch.context() as patch:
+            patch.setattr(addon.logs, "begin", lambda *_: 1 // 0)
+            assert addon._settings(Exchange(chat_flow())).log is None
+        assert addon._settings(Exchange(chat_flow())).log is not None
 
 
 def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:

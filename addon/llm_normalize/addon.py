@@ -400,8 +400,9 @@ class Normalize:
         request = exchange.flow.request
         place = request.host, named_host(request), request.port
         found = self._settings_of.get(place)
-        if found is None or found.log is not self.logs.current:
+        if found is None:
             found = self._new_settings(request)
+            # A log that could not begin is tried again.
             if found.log is not None or not ctx.options.normalize_pairs:
                 if len(self._settings_of) >= _HOSTS:
                     self._settings_of.clear()
