@@ -1,5 +1,6 @@
 import asyncio
 import collections
+import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from types import SimpleNamespace
@@ -188,6 +189,19 @@ def test_more_of_an_answer_is_sent_while_it_streams() -> None:
     assert not asyncio.run(client_stream.send(lambda: b"too early"))
     assert len(made.client.events) == 1
     assert made.top.command_sources == made.http.command_sources == {}
+
+
+def test_nothing_of_what_was_sent_waits_for_the_collector() -> None:
+    made = Connections(tunnelled=True)
+    client_stream = made.client_stream(made.flows[1])
+
+    async def send() -> int:
+        gc.collect()
+        assert await client_stream.send(lambda: b"\n")
+        return gc.collect()
+
+    assert asyncio.run(send()) == 0
+    assert made.client.events == [ResponseData(3, b"\n")]
 
 
 def failing(version: str = "HTTP/1.1", method: str = "POST") -> Connections:

@@ -185,14 +185,6 @@ def test_rest_is_sent_before_a_break(sent: Sent) -> None:
     assert len(sent.out) == 1
 
 
-def test_newline_waits_for_a_client_that_is_gone(sent: Sent) -> None:
-    async def act(clock: StreamClock, _: Rewriter) -> None:
-        sent.is_there = False
-        assert clock._sign_of_life() == b""
-
-    run(act)
-
-
 def test_what_waits_is_sent_before_a_corrupt_body_is_broken_off() -> None:
 
     decoder = decoder_for("gzip")

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterable, Callable, Sequence
-from typing import Self
+from typing import Self, cast
 
 from mitmproxy import connection, ctx, flow, http
 from mitmproxy.proxy import commands, events, layer, server
@@ -39,15 +39,18 @@ _PATIENCE = 60.0
 type Commands = layer.CommandGenerator[None]
 
 
-class _Woken(layer.Layer):
-    """Does one thing when it is woken."""
+class _Woken:
+    """Does one thing when it is woken. Of a layer it has what `HttpLayer` calls.
 
-    def __init__(self, stream: HttpStream, act: Callable[[], Commands]) -> None:
-        super().__init__(stream.context.fork())
+    A layer and its context would refer to each other: with thousands of silent streams
+    there would be so many that Python's collector halts all streams each second.
+    """
+
+    def __init__(self, act: Callable[[], Commands]) -> None:
         self._act = act
 
-    def _handle_event(self, event: events.Event) -> Commands:
-        yield from self._act()
+    def handle_event(self, _: events.Event) -> Commands:
+        return self._act()
 
 
 class ClientStream:
@@ -305,7 +308,7 @@ class ClientStream:
         wakeup = commands.RequestWakeup(0)
         for outer, tunnel in self._tunnels:
             outer.command_sources[wakeup] = tunnel
-        self._http.command_sources[wakeup] = _Woken(self._stream, act)
+        self._http.command_sources[wakeup] = cast(layer.Layer, _Woken(act))
         await self._handler.server_event(events.Wakeup(wakeup))
 
 

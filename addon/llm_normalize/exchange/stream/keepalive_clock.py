@@ -9,6 +9,7 @@ If nothing is held, the only timer is a periodic check per stream.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from mitmproxy import http
 from mitmproxy.utils import asyncio_utils
@@ -76,7 +77,7 @@ class StreamClock:
         if self._loop.time() < self._since + WAIT:
             self._waking = self._loop.call_at(self._since + WAIT, self._wake)
             return
-        self._send(self._rewriter.release)
+        self._send(lambda _: self._rewriter.release())
 
     def _check_later(self) -> None:
         if self._pause and not self._is_over:
@@ -92,15 +93,14 @@ class StreamClock:
             self._send(self._sign_of_life)
         self._check_later()
 
-    def _sign_of_life(self) -> bytes:
-        client_stream = ClientStream.of(self._flow)
-        if client_stream is None or client_stream.is_behind:
+    def _sign_of_life(self, client_stream: ClientStream) -> bytes:
+        if client_stream.is_behind:
             return b""
         newline = self._rewriter.newline()
         self._sent += len(newline)
         return newline
 
-    def _send(self, make: Callable[[], bytes]) -> None:
+    def _send(self, make: Callable[[ClientStream], bytes]) -> None:
         asyncio_utils.create_task(
             self._try(make),
             name="what a stream sends by the clock",
@@ -108,13 +108,13 @@ class StreamClock:
             client=self._flow.client_conn.peername,
         )
 
-    async def _try(self, make: Callable[[], bytes]) -> None:
+    async def _try(self, make: Callable[[ClientStream], bytes]) -> None:
         try:
             client_stream = ClientStream.of(self._flow)
             if client_stream is None:
                 self.stop()  # the client has left, or the stream is over
             else:
-                await client_stream.send(make)
+                await client_stream.send(partial(make, client_stream))
         except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
             self.stop()
             self._failed()
