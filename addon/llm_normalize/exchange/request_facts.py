@@ -101,16 +101,17 @@ def asked_of(
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:
     """Return what in the request's headers and query must not be in a log."""
-    values = [
-        value.decode("utf-8", "surrogateescape")
+    telling = [
+        (name, value)
         for name, value in request.headers.fields
         if (_is_telling(name) if len(name) <= _LONGEST else _TELLING_NAME.search(name))
     ]
+    values = [value.decode("utf-8", "surrogateescape") for _, value in telling]
     if "?" in request.path:  # to read what is not there takes long
         query = request.query.items(multi=True)
         values += [value for name, value in query if _TELLING.search(name)]
     values += [value.partition(" ")[2].strip() for value in values]  # after its scheme
-    if any(name.lower() == b"cookie" for name, _ in request.headers.fields):
+    if header_in(telling, b"cookie"):
         values += [value for _, value in request.cookies.items(multi=True)]
     secrets = {value for value in values if len(value) >= _SECRET}
     return tuple(sorted(secrets, key=len, reverse=True))

@@ -144,11 +144,12 @@ def test_events_that_are_changed_alike_are_counted_each(shown: bool) -> None:
         assert rewriter.newline() == b"\n"
     rewriter.read(wire([DONE]))
     rewriter.read(b"")
-    record = running.close(stats, 200, "complete")
-    assert (record["events"], record["changed"]) == (23, 20)
-    assert record["fixes"]["role-null"] == 20
-    running.store(record)
-    assert (KEY in made.metadata) is shown
+    line = running.close(stats, 200, "complete")
+    assert running.figures()[0] == 23
+    assert running.record.changed == 20
+    assert running.record.fixes["role-null"] == 20
+    running.store(line)
+    assert (line is not None) is (KEY in made.metadata) is shown
 
 
 def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(

@@ -100,7 +100,7 @@ class AnswerRecord:
             return
         ms = self._since_headers()
         if self.shown:
-            self._changed_alike()
+            self.count_alike()
             self._template = None
             self._alike.clear()  # what is changed alike from now on has a row of its own
             self.rows.add_or_count(event.n, ms, event.fixes, event.before, event.after)
@@ -150,7 +150,7 @@ class AnswerRecord:
         self, n: int, before: bytes, after: list[bytes], template: Template
     ) -> None:
         """Count what the template before knew, and let *template* be the next."""
-        self._changed_alike()
+        self.count_alike()
         self._template = template
         self._form = None
         if self.shown and id(template) not in self._alike:
@@ -168,8 +168,8 @@ class AnswerRecord:
                 self.observe,
             )
 
-    def _changed_alike(self) -> None:
-        """Count the events that one template knew."""
+    def count_alike(self) -> None:
+        """Count the events that one template knew, and that were not counted yet."""
         template, patched = self._template, self._patched + self.repeats()
         if template is None or not patched:
             return
@@ -240,7 +240,7 @@ class AnswerRecord:
             bytes_in: Bytes received over the wire.
             bytes_out: Bytes sent to the client.
         """
-        self._changed_alike()
+        self.count_alike()
         counted: Record = {}
         if self.tokens != (None, None):
             found = zip(TOKENS, self.tokens, strict=True)
@@ -260,7 +260,7 @@ class AnswerRecord:
                 "stream": self.stream,
                 "events": events,
                 "changed": self.changed,
-                "fixes": dict(self._by_count()) if self.fixes else {},
+                "fixes": dict(self.by_count()) if self.fixes else {},
                 "bytes_in": bytes_in,
                 "bytes_out": bytes_out,
                 "first_ms": self.first_ms,
@@ -270,7 +270,7 @@ class AnswerRecord:
             }
         )
 
-    def _by_count(self) -> list[tuple[str, int]]:
+    def by_count(self) -> list[tuple[str, int]]:
         """Return the fixes and how often each was applied, the most frequent first."""
         return sorted(self.fixes.items(), key=lambda each: -each[1])
 
@@ -294,7 +294,7 @@ class AnswerRecord:
             "v": VERSION,
             "observe": self.observe,
             **{key: record[key] for key in (*keys, "first_ms", "total_ms", "end")},
-            "fixes": [list(each) for each in self._by_count()],
+            "fixes": [list(each) for each in self.by_count()],
             "request": [list(each) for each in self.request],
             **rows,
             "is_cut": snapshot.is_cut,

@@ -231,8 +231,8 @@ class RunningAnswer:
         status: int | None,
         end: str,
         figures: tuple[int, int, int] | None = None,
-    ) -> Record:
-        """Write the record of a stream, or of an answer that never arrived.
+    ) -> Record | None:
+        """Write the record of a stream, or of an answer that never arrived, see `write`.
 
         Args:
             stats: Counts it.
@@ -262,23 +262,29 @@ class RunningAnswer:
 
     def write(
         self, stats: Stats, status: int | None, end: str, figures: tuple[int, int, int]
-    ) -> Record:
-        """Write the record, with its *figures*: events, bytes in, bytes out."""
+    ) -> Record | None:
+        """Write the record, with its *figures*: events, bytes in, bytes out.
+
+        Returns:
+            The record; None if nobody can read it.
+        """
         record = self.record
         if self.rewriter is not None:
             record.tokens = self.rewriter.pipeline.tokens
-        line = record.close(status, end, *figures)
-        fixes, names = line["fixes"], []
+        record.count_alike()
+        fixes, names = record.fixes, []
         if record.request:
             names = [*dict.fromkeys(name for name, _, _ in record.request)]
         if record.protocol is not None:
             fixes = {name: n for name, n in fixes.items() if name != TRANSLATED}
         counted = fixes, names, record.tokens, record.protocol
         stats.add(record.host, record.model, *counted)
-        if summary := self._summary(line):
+        if summary := self._summary(end, figures[0]):
             host, model = brief_name(record.host), brief_name(record.model)
             logger.info("normalize: %s %s: %s", host, model, summary)
-        return line
+        if record.write is None and not self.settings.stored:
+            return None
+        return record.close(status, end, *figures)
 
     def complete(
         self, stats: Stats, status: int, figures: tuple[int, int, int]
@@ -373,7 +379,7 @@ class RunningAnswer:
         rewriter.detach()
         self.record.repeats = no_repeats
 
-    def store(self, line: Record) -> None:
+    def store(self, line: Record | None) -> None:
         """Store in the flow what was sent and what changed.
 
         mitmweb, the console and `-w` files show it.
@@ -381,29 +387,29 @@ class RunningAnswer:
         Args:
             line: The record that `close` or `write` has returned.
         """
+        if line is None:
+            return
         self._show(line)
         if self.settings.shown:
             mark = _OBSERVED if self.record.observe else _REPAIRED
             is_changed = line["fixes"] or self.record.request
             marks = _OBSERVED, _REPAIRED
-            annotate(self.flow, self._summary(line), mark if is_changed else "", marks)
+            summary = self._summary(line["end"], line["events"])
+            annotate(self.flow, summary, mark if is_changed else "", marks)
 
-    def _summary(self, line: Record) -> str:
+    def _summary(self, end: str, events: int) -> str:
         """Return what became of an answer, for a log line or a list of flows."""
-        parts = []
-        if line["fixes"]:
-            verb = "would be repaired" if self.record.observe else "repaired"
-            fixes = ", ".join(
-                f"{name} {count}" for name, count in line["fixes"].items()
-            )
-            events = f"{line['changed']} of {line['events']} events {verb}"
-            parts.append(f"{events} ({fixes})")
-        if self.record.request:
-            would = "would be " if self.record.observe else ""
-            edits = (f"{path} {would}{verb}" for _, verb, path in self.record.request)
+        parts, record = [], self.record
+        if record.fixes:
+            verb = "would be repaired" if record.observe else "repaired"
+            fixes = ", ".join(f"{name} {count}" for name, count in record.by_count())
+            parts.append(f"{record.changed} of {events} events {verb} ({fixes})")
+        if record.request:
+            would = "would be " if record.observe else ""
+            edits = (f"{path} {would}{verb}" for _, verb, path in record.request)
             parts.append(f"request: {', '.join(map(brief, edits))}")
-        if line["end"] in ENDS:
-            parts.append(self.why or ENDS[line["end"]])
+        if end in ENDS:
+            parts.append(self.why or ENDS[end])
         return "; ".join(parts)
 
     def show(self) -> None:
