@@ -60,7 +60,7 @@ def test_template_that_changes_nothing_or_did_so_before_is_expected() -> None:
     assert Way(GOOD).patcher.expected is GOOD
     way = Way(NIM)
     assert way.patcher.expected is None
-    way.patcher.counts_repeats = True
+    way.patcher.count_repeats()
     assert way.patcher.patch_event(nim(" so")) == good(" so")
     assert way.patcher.expected is NIM
 

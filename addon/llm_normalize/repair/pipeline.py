@@ -126,16 +126,6 @@ class Pipeline:
         return self.slow_path.raw_events if "slow_path" in self.__dict__ else _NONE
 
     @property
-    def begins_known(self) -> bool:
-        """Whether streams that begin like two before it need not be read here."""
-        return self.trace.begins_known
-
-    def count_repeats(self) -> Callable[[], int]:
-        """Count no event that is changed as the one before, but return their number."""
-        self.patcher.counts_repeats = True
-        return self.patcher.take_repeats
-
-    @property
     def events(self) -> int:
         """Blocks begun so far."""
         return self._parser.count
@@ -144,11 +134,6 @@ class Pipeline:
     def budget_left(self) -> float:
         """The budget left for what follows: see `SHARED_BUDGET`."""
         return self._parser.budget_left
-
-    @property
-    def expected(self) -> Template | None:
-        """What the next event probably fits: see `EventPatcher.expected`."""
-        return self.patcher.expected
 
     def refill(self, budget_left: float) -> None:
         """Set the budget for what follows."""

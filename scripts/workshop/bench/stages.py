@@ -163,7 +163,7 @@ def rewriter(
         output = partial(TranslatedOutput, translate=stream)
     pipeline = Pipeline(ASKED, FIXES, answer.add_event, "bench", answer.count, output)
     made = Rewriter(pipeline, decoder, snapshot=Snapshot(is_on=False))
-    answer.repeats = pipeline.count_repeats()
+    answer.repeats = pipeline.patcher.count_repeats()
     made.log_repeat = answer.log_repeat if write is not None else None
     return made
 

@@ -98,6 +98,7 @@ def test_record_is_written_counted_and_kept() -> None:
     running.record.add_event(EventRecord(0, b"before", [b"after"], ["role-missing"]))
     stats = Stats()
     record = running.write(stats, 200, "complete", (1, 6, 5))
+    assert record is not None
     assert (record["events"], record["bytes_in"], record["bytes_out"]) == (1, 6, 5)
     assert record["fixes"] == {"role-missing": 1}
     assert ["role-missing", "1"] in [row[-2:] for row in stats.rows()]
@@ -290,6 +291,7 @@ def test_nothing_is_said_of_an_answer_that_was_right() -> None:
 
 def test_figures_of_an_answer_that_never_arrived_are_zero() -> None:
     record = RunningAnswer.of(chat_flow(), ALL).close(Stats(), None, "error")
+    assert record is not None
     figures = (record["events"], record["bytes_in"], record["bytes_out"])
     assert (figures, record["end"], record["status"]) == ((0, 0, 0), "error", None)
 

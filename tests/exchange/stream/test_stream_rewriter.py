@@ -629,7 +629,7 @@ class Watched(Client):
         self.rewriter = Rewriter(
             self.pipeline, Decoder(), snapshot=Snapshot(is_on=stores)
         )
-        self.repeats = self.pipeline.count_repeats()
+        self.repeats = self.pipeline.patcher.count_repeats()
         self.rewriter.log_repeat = self._log
         self.pairs: list[tuple[int, bytes, bytes]] = []
         self.counted: Counter[tuple[str, ...]] = Counter()

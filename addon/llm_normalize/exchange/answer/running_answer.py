@@ -180,16 +180,17 @@ class RunningAnswer:
         if self.translated is not None:
             stream = AnswerStream(self.translated.answer, label)
             output = partial(TranslatedOutput, translate=stream)
+        pipeline = NonSseStream(
+            self.asked,
+            settings.plan,
+            record.add_event,
+            label,
+            record.count,
+            output,
+            self._traces_in(traces) if traces is not None else None,
+        )
         self.rewriter = Rewriter(
-            NonSseStream(
-                self.asked,
-                settings.plan,
-                record.add_event,
-                label,
-                record.count,
-                output,
-                self._traces_in(traces) if traces is not None else None,
-            ),
+            pipeline,
             decoder,
             repair=not settings.observe,
             give_up=partial(break_off, flow),
@@ -197,7 +198,7 @@ class RunningAnswer:
             turn=turn,
         )
         if not settings.shown:
-            record.repeats = self.rewriter.pipeline.count_repeats()
+            record.repeats = pipeline.patcher.count_repeats()
             if settings.log is not None:
                 self.rewriter.log_repeat = record.log_repeat
         self.rewriter.beyond = _BEYOND if self.translated is not None else 0

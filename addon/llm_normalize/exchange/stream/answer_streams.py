@@ -52,7 +52,9 @@ class AnswerStreams:
         if not settings.observe:
             running.prepare_headers(response)
         response.stream = rewriter.read
-        if rewriter.pipeline.begins_known:  # so hardly anything of it is looked at
+        if (
+            rewriter.pipeline.trace.begins_known
+        ):  # so hardly anything of it is looked at
             rewriter.begin_unslowed()
         else:
             # What is read while the hook is awaited would all be handed over at once.

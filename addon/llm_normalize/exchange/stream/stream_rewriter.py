@@ -163,7 +163,7 @@ class Rewriter:
             out = self._give_in(data)
         if out is None:
             out = self._bounded(data)
-        elif pipeline.trace.follows and (self.waits or pipeline.trace.waits):
+        elif pipeline.trace.follows and (self._waiting or pipeline.trace.waits):
             self._try("what waits has no time limit", self._look_at_waiting)
         if not self._repair:
             out = data
@@ -171,7 +171,7 @@ class Rewriter:
         if self.snapshot.is_on:
             self._store(data, out)
         elif pipeline.templates and is_known and self._repair:
-            self._expect(pipeline.expected)
+            self._expect(pipeline.patcher.expected)
         if not data:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []

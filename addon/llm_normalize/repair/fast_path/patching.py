@@ -46,8 +46,7 @@ class EventPatcher:
         self._translate = output.translate
         self._repeated: Template | None = None  # of which only the number is wanted
         self._repeats = 0
-        self.counts_repeats = False
-        """Whether of events that were changed alike only the number is wanted."""
+        self._counts_repeats = False
         self.counted: Event | None = None
         """The last one, if it has usage: that is taken in when it has to be."""
         self.unknown: bytes | None = None
@@ -76,7 +75,12 @@ class EventPatcher:
         self._output.verbatim = not template.fixes
         self._repeats += count if template.out else 0
 
-    def take_repeats(self) -> int:
+    def count_repeats(self) -> Callable[[], int]:
+        """Count no event that is changed as the one before, but return their number."""
+        self._counts_repeats = True
+        return self._take_repeats
+
+    def _take_repeats(self) -> int:
         """Return how many more events were changed as the last one that was counted."""
         repeats, self._repeats = self._repeats, 0
         return repeats
@@ -97,6 +101,28 @@ class EventPatcher:
         parser = self._parser
         if n is None and not (parser.is_between and len(data) <= LIMIT):
             return None
+        if self._known and (out := self._patched(data, n)) is not None:
+            return out
+        trace = self._trace
+        if not trace.follows:
+            self.unknown = data
+            return None
+        at, found = parser.count if n is None else n, None
+        try:
+            if self.counted is None:  # else its figures are part of what waits
+                found = trace.next(data, at, may_wait=may_wait)
+        except Exception as error:  # noqa: BLE001 - the slow path takes it
+            trace.fail(error)
+            return None
+        if found is None:
+            return None
+        parser.count += n is None
+        sent, step = found
+        self._output.verbatim = step.verbatim
+        return sent
+
+    def _patched(self, data: bytes, n: int | None) -> bytes | None:
+        """Return what is sent for *data* if it fits a template."""
         for template in self._known:
             try:
                 if template.is_sole:
@@ -109,8 +135,8 @@ class EventPatcher:
             if out is None:
                 continue
             if n is None:
-                n = parser.count
-                parser.count += 1
+                n = self._parser.count
+                self._parser.count += 1
             self._output.verbatim = not template.fixes
             if template.counts:
                 self.counted = Event(data, n)
@@ -119,28 +145,7 @@ class EventPatcher:
             if out is not data and out != data:
                 self._changed(n, data, out, template)
             return out
-        return self._followed(data, n, may_wait=may_wait)
-
-    def _followed(self, data: bytes, n: int | None, *, may_wait: bool) -> bytes | None:
-        """Return what is sent for *data* if it is the next event of a trace."""
-        if not self._trace.follows:
-            self.unknown = data
-            return None
-        if self.counted is not None:
-            return None  # its figures are part of what waits
-        parser, is_new = self._parser, n is None
-        n = parser.count if n is None else n
-        try:
-            found = self._trace.next(data, n, may_wait=may_wait)
-        except Exception as error:  # noqa: BLE001 - the slow path takes it
-            self._trace.fail(error)
-            return None
-        if found is None:
-            return None
-        parser.count += is_new
-        sent, step = found
-        self._output.verbatim = step.verbatim
-        return sent
+        return None
 
     def _changed(self, n: int, data: bytes, out: bytes, template: Template) -> None:
         try:
@@ -148,7 +153,7 @@ class EventPatcher:
         except Exception:  # whoever counts cannot change bytes, nor cost any
             logger.exception("%s: event %d is not recorded", self._label, n)
         else:
-            is_alike = will_do and self.counts_repeats and template.changes_all
+            is_alike = will_do and self._counts_repeats and template.changes_all
             self._repeated = template if is_alike else None
             if not will_do:
                 after = [out] if out else []

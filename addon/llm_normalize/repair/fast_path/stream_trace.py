@@ -17,7 +17,6 @@ from ..output import Output
 from .template import Template, respelled
 from .trace import (
     MAX_STEPS,
-    Edge,
     Node,
     RecordForm,
     Step,
@@ -101,15 +100,11 @@ class StreamTrace:
             if edge.step.waits and not may_wait:
                 continue
             found = edge.fit(raw, so_far.values)
-            if found is None or (edge.keys and so_far.grows(edge.keys, found[1])):
-                continue
-            return self._take(edge, raw, n, *found)
-        return None
-
-    def _take(
-        self, edge: Edge, raw: bytes, n: int, values: list[bytes], texts: list[bytes]
-    ) -> tuple[bytes, Step]:
-        step, so_far = edge.step, self._values_so_far
+            if found and not (edge.keys and so_far.grows(edge.keys, found[1])):
+                break
+        else:
+            return None
+        step, (values, texts) = edge.step, found
         known, read = len(so_far.values), texts
         if step.is_anew:
             texts = [respelled(each) if b"\\" in each else each for each in texts]
