@@ -35,6 +35,7 @@ from llm_normalize.repair.fix import DONE, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.non_sse_stream import NonSseStream
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.output import Output
 from llm_normalize.repair.slow_path import SlowPath
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.json_text import dumps
@@ -798,7 +799,7 @@ def test_event_with_one_text_fits_whichever_way_it_is_compared(
         keys=((0, "content") if kind == trace.TEXT_KIND else None,) if varies else (),
     )
     quick, general = Edge(step, trace.Node(), ()), Edge(step, trace.Node(), ())
-    general._simple = None
+    general.simple = None
     fitted = 0
     for text in _TEXTS if varies else [b""]:
         around = [_AROUND[0], _VALUES[0], _AROUND[1], _VALUES[1], _AROUND[2]]
@@ -807,21 +808,60 @@ def test_event_with_one_text_fits_whichever_way_it_is_compared(
             for values in (_VALUES, [_VALUES[0], b"1700000001"], _VALUES[:1], []):
                 found = quick.fit(raw, values)
                 assert found == general.fit(raw, values), (text, raw, values)
+                if len(raw) <= trace.MAX_EVENT_BYTES:
+                    assert found == ahead(quick, values)._fit(quick, raw)
                 fitted += found is not None and values == _VALUES
     assert fitted == {None: 1, trace.COUNT_KIND: 2}.get(kind, 14 if is_sure else 12)
+
+
+def ahead(edge: Edge, values: list[bytes]) -> StreamTrace:
+    """Return the trace of a stream that has looked ahead at *edge*."""
+    tree = TraceTree()
+    tree.root.edges = [edge]
+    made = StreamTrace(tree, [], Output(lambda _: None, "", verbatim=True), "")
+    made._values_so_far.values = [*values]
+    made._look_ahead(tree.root, values)
+    return made
+
+
+def test_text_that_grows_does_not_fit_whatever_is_known_ahead() -> None:
+    step = replace(
+        step_of(b"", None),
+        received=(b'"', b'"\n\n'),
+        kinds=(trace.TEXT_KIND,),
+        same=(0,),
+        keys=((0, "content"),),
+    )
+    edge = Edge(step, trace.Node(), ())
+    made = ahead(edge, [])
+    assert made._sides == {edge.simple: (b'"', b'"\n\n')}
+    for last, is_same_choice in ((b"so", True), (rb"\u0073o", True), (b"so", False)):
+        made._values_so_far.last = {(1 - is_same_choice, "content"): last}
+        for text in (b"so", b"so far", b"s"):
+            grows = is_same_choice and text.startswith(b"so")
+            found = made._fit(edge, b'"%b"\n\n' % text)
+            assert found == (None if grows else ([], [text])), (last, text)
+
+
+def test_what_differs_in_others_is_nothing_that_is_known_ahead() -> None:
+    values = [b"chatcmpl-7", b"1700000000"]
+    step = replace(step_of(b"data: 1700000000\n\n", None), kinds=())
+    edge = Edge(step, trace.Node(), ())
+    assert ahead(edge, values)._sides == {}
+    assert ahead(edge, values[:1])._sides == {edge.simple: (step.received[0], None)}
 
 
 def test_event_that_is_too_long_is_not_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for owner, name in ((trace._AtMostOneText, "texts"), (Edge, "_values_and_texts")):
+    for owner, name in ((trace.OneText, "texts"), (Edge, "_values_and_texts")):
         monkeypatch.setattr(owner, name, lambda *_: 1 // 0)
     edge = Edge(step_of(b"a" * 4096, None), trace.Node(), ())
     for _ in range(2):
         assert edge.fit(b"a" * 4096, []) is None
         with pytest.raises(ZeroDivisionError):
             edge.fit(b"a", [])
-        edge._simple = None
+        edge.simple = None
 
 
 def test_id_that_may_be_a_time_is_not_shared() -> None:
@@ -1014,7 +1054,7 @@ PARTS = (
     TraceTree,
     StreamValues,
     StreamTrace,
-    trace._AtMostOneText,
+    trace.OneText,
 )
 PLACES = [
     (owner, name)
@@ -1085,7 +1125,7 @@ def test_bug_costs_no_byte(owner: Any, name: str, lasting: bool) -> None:
 
 @pytest.mark.parametrize(
     ("owner", "name", "at"),
-    [(Edge, "fit", 2), (SlowPath, "event", 2), (stream_trace, "step_of", 2)],
+    [(StreamTrace, "_fit", 2), (SlowPath, "event", 2), (stream_trace, "step_of", 2)],
 )
 def test_bug_is_logged_and_the_place_forgotten(
     owner: Any, name: str, at: int, caplog: pytest.LogCaptureFixture

@@ -23,6 +23,7 @@ Traces are evicted least recently used first. They are also dropped when they gr
 or when a bug occurs. Learning stops if streams never agree.
 """
 
+import functools
 import itertools
 import re
 from collections import OrderedDict
@@ -243,36 +244,48 @@ class RecordForm:
         """Its output."""
 
 
-class _AtMostOneText:
+class OneText:
     """An event in which at most one text or count varies, beside known values.
 
     Args:
-        step: Its step.
+        received: See `Step`.
+        kinds: See `Step`.
     """
 
-    def __init__(self, step: Step) -> None:
-        self.needs = max(step.kinds, default=-1) + 1
+    def __init__(self, received: tuple[bytes, ...], kinds: tuple[int, ...]) -> None:
+        self.needs = max(kinds, default=-1) + 1
         """How many values of the stream have to be known."""
-        around: list[list[bytes | int]] = [[step.received[0]]]
-        for kind, part in zip(step.kinds, step.received[1:], strict=True):
+        around: list[list[bytes | int]] = [[received[0]]]
+        for kind, part in zip(kinds, received[1:], strict=True):
             if kind < 0:
                 around.append([part])
             else:
                 around[-1] += [~kind, part]
         self._before, *behind = (Form(tuple(each)) for each in around)
         self._behind = behind[0] if behind else None
-        self._is_text = is_count if COUNT_KIND in step.kinds else is_text
+        self.counts = COUNT_KIND in kinds
+        """Whether that is a count."""
+        self._is_text = is_count if self.counts else is_text
+
+    def sides(self, values: Sequence[bytes]) -> tuple[bytes, bytes | None]:
+        """Return what precedes the text, and what is behind it: None without a text."""
+        behind = None if self._behind is None else self._behind.fill(values)
+        return self._before.fill(values), behind
 
     def texts(self, raw: bytes, values: Sequence[bytes]) -> list[bytes] | None:
         """Return the texts of *raw*, one or none; None if it is another event."""
-        head = self._before.fill(values)
-        if self._behind is None:
+        head, tail = self.sides(values)
+        if tail is None:
             return [] if raw == head else None
-        tail = self._behind.fill(values)
         if not (raw.startswith(head) and raw.endswith(tail)):
             return None
         text = raw[len(head) : len(raw) - len(tail)]
         return [text] if self._is_text(text) else None
+
+
+@functools.lru_cache(maxsize=MAX_NODES)
+def _one_text(received: tuple[bytes, ...], kinds: tuple[int, ...]) -> OneText:
+    return OneText(received, kinds)
 
 
 class Edge:
@@ -307,7 +320,10 @@ class Edge:
         self._fixed = b"\n".join(step.received)
         self._is_sure = step.sent is None or step.is_anew
         # Of most events that is quicker than to look at all parts.
-        self._simple = _AtMostOneText(step) if len(step.keys) < 2 else None  # noqa: PLR2004
+        self.simple = (
+            _one_text(step.received, step.kinds) if len(step.keys) < 2 else None  # noqa: PLR2004
+        )
+        """Its event, if at most one text varies in it; of equal ones the same object."""
 
     def fit(
         self, raw: bytes, values: list[bytes]
@@ -320,7 +336,7 @@ class Edge:
         """
         if len(raw) > MAX_EVENT_BYTES:
             return None
-        simple = self._simple
+        simple = self.simple
         if simple is not None and simple.needs <= len(values):
             texts = simple.texts(raw, values)
         else:
@@ -328,6 +344,20 @@ class Edge:
         if texts is None:
             return None
         return (values, texts) if self._is_free(values, texts) else None
+
+    def sides(self, values: Sequence[bytes]) -> tuple[bytes, bytes | None] | None:
+        """Return what is around the text of each event that fits, if no more varies.
+
+        Such an event `fit`s if its text is not empty, and `PLAIN`. None behind an event in
+        which nothing varies.
+
+        Args:
+            values: The values of the stream, of which no event that fits has more.
+        """
+        simple = self.simple
+        if simple is None or simple.counts or simple.needs > len(values):
+            return None
+        return simple.sides(values) if self._is_free(values, ()) else None
 
     def _values_and_texts(
         self, raw: bytes, values: list[bytes]
@@ -354,7 +384,7 @@ class Edge:
         is_its = at == len(raw) and (raw.isascii() or is_unicode(raw))
         return values, texts if is_its else None
 
-    def _is_free(self, values: list[bytes], texts: list[bytes]) -> bool:
+    def _is_free(self, values: Sequence[bytes], texts: Sequence[bytes]) -> bool:
         """Tell whether no value or text may change the result.
 
         No text may be spelled anew or begin another one, no value be among fixed bytes.
