@@ -96,7 +96,7 @@ def _adapt(
         )
         return None
     # To look for a key is quicker than to read a long prompt.
-    fitting = [each for each in here.adaptations if each.key.encode() in text]
+    fitting = [each for key, each in here.adaptations if text.find(key) >= 0]
     knows = here.learns and learned.knows(request.host, request.port)
     body = _read(text) if fitting or knows else None
     if body is None:
@@ -116,9 +116,9 @@ def _adapt(
 
 
 class _Here(NamedTuple):
-    """The adaptations that may concern a host, and whether what it refuses is omitted."""
+    """The adaptations that may concern a host, by key; whether what it refuses is omitted."""
 
-    adaptations: tuple[type[Adaptation], ...]
+    adaptations: tuple[tuple[bytes, type[Adaptation]], ...]
     learns: bool
 
 
@@ -130,7 +130,7 @@ def _for_host(
     wanted: frozenset[str],
 ) -> _Here:
     found = [
-        each
+        (each.key.encode(), each)
         for each in adaptations
         if each.name in wanted or any(each.is_for(name, port) for name in names)
     ]

@@ -76,12 +76,13 @@ class FixPlan:
 
     def keys_in(self, payload: bytes) -> tuple[bool, ...]:
         """Return which of the keys are in a chunk's JSON; nothing where that is not sure."""
-        if len(payload) > _LONG or b"\\u" in payload:
+        if len(payload) > _LONG or payload.find(b"\\u") >= 0:
             return ()  # a key may be spelled in any way
         empty = b" ".join(_EMPTY.findall(payload))
         return tuple(
             [
-                key in payload and (on_null or payload.count(key) > empty.count(key))
+                payload.find(key) >= 0  # quicker than `in`, which tries numbers first
+                and (on_null or payload.count(key) > empty.count(key))
                 for key, on_null in self._keys
             ]
         )

@@ -78,7 +78,7 @@ class ValueScan:
             char = mark[1]
             if char == b'"':
                 self._quoted = not self._quoted
-            elif char in b"\r\n":
+            elif char in (b"\r", b"\n"):
                 self.broken = self._ends_badly(data, start, mark.start(1))
             elif change := _DEPTH_CHANGES.get(char):
                 self._depth += change

@@ -89,7 +89,7 @@ class Event:
         if self.n == 0 and text.startswith(BOM):
             self.bom = True
             text = text.removeprefix(BOM)
-        if b"\r" in text:
+        if text.count(b"\r"):
             lines = []
             start = 0
             for match in _LINE_END.finditer(text):
@@ -114,9 +114,9 @@ class Event:
             and raw.find(b"\n") == size - 2
             and raw.endswith(b"\n")
             and self.closed
-            and b"\r" not in raw
+            and not raw.count(b"\r")
             and raw[6:7] in (b"{", b"[")
-            and raw[-3:-2] not in b" \t"
+            and not raw.endswith((b" \n\n", b"\t\n\n"))
             and size > len(b"data: {}\n\n")
         ):
             return raw[6:-2]
@@ -276,7 +276,7 @@ class EventParser:
         items: list[Item | Comments] = []
         if self._oversized is not None:
             data = self._pass_oversized(data, items)
-        if not self._boundary.has_cr and b"\r" in data:
+        if not self._boundary.has_cr and data.count(b"\r"):
             self._boundary.has_cr = True
         buffer = self._buffer
         buffer += data

@@ -115,7 +115,7 @@ class StreamTrace:
         step, (values, texts) = edge.step, found
         known, read = len(so_far.values), texts
         if step.is_anew:
-            texts = [respelled(each) if b"\\" in each else each for each in texts]
+            texts = [respelled(each) if each.count(b"\\") else each for each in texts]
         sent = raw if edge.sent is None else edge.sent.fill(values, texts)
         # Of the first one the time counts, too.
         closed = edge.changed if self._has_closed else edge.closed
@@ -156,7 +156,7 @@ class StreamTrace:
             last = tuple(so_far.last.values())
             is_plain = text and not text.strip(PLAIN)
             # What is escaped says more than its spelling.
-            if is_plain and not (text.startswith(last) or b"\\" in b"".join(last)):
+            if is_plain and not (text.startswith(last) or b"".join(last).count(b"\\")):
                 return so_far.values, [text]
         found = edge.fit(raw, so_far.values)
         if found is None or (edge.keys and so_far.grows(edge.keys, found[1])):

@@ -93,7 +93,7 @@ class Template:
         if not self.out:
             return raw
         before, behind = self.sides
-        return before + (respelled(text) if b"\\" in text else text) + behind
+        return before + (respelled(text) if text.count(b"\\") else text) + behind
 
     def fit(self, raw: bytes) -> list[bytes] | None:
         """Return the texts of the event *raw*; None if it has another shape."""
@@ -106,7 +106,7 @@ class Template:
 
     def after(self, texts: list[bytes]) -> list[bytes]:
         """Return the parts of what is sent for it, if that is not what was received."""
-        texts = [respelled(text) if b"\\" in text else text for text in texts]
+        texts = [respelled(text) if text.count(b"\\") else text for text in texts]
         return [texts[part] if isinstance(part, int) else part for part in self.out]
 
     def added(self, texts: list[bytes]) -> Iterator[tuple[int, int, str]]:

@@ -148,7 +148,7 @@ def _parted(raw: bytes) -> tuple[list[bytes], list[bytes], list[str | int]]:
 
 def may_fit(raw: bytes) -> bool:
     """Tell whether *raw* is framed as one event, and has a text that may vary."""
-    return raw.endswith(b"\n\n") and b"\r" not in raw and bool(HOLE.search(raw))
+    return raw.endswith(b"\n\n") and not raw.count(b"\r") and bool(HOLE.search(raw))
 
 
 def free_values(raw: bytes) -> list[tuple[str, str | int]]:

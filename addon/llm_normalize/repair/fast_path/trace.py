@@ -390,10 +390,12 @@ class Edge:
         No text may be spelled anew or begin another one, no value be among fixed bytes.
         """
         for value in values:
-            if value in self._fixed:
+            if (
+                self._fixed.find(value) >= 0
+            ):  # quicker than `in`, which tries numbers first
                 return False  # what differed from it in two streams is the same here
         for text in texts:
-            if b"\\" in text and not self._is_sure:
+            if text.find(b"\\") >= 0 and not self._is_sure:
                 return False  # it may be spelled anew
         if len(texts) < 2:  # noqa: PLR2004 - there is nothing to be compared
             return True
@@ -411,7 +413,7 @@ def overlap(texts: set[bytes]) -> bool:
 
 def begins_with(text: bytes, last: bytes) -> bool:
     """Tell whether *text*, as it is spelled in JSON, begins with *last*."""
-    if b"\\" in text or b"\\" in last:
+    if text.find(b"\\") >= 0 or last.find(b"\\") >= 0:
         return read(text).startswith(read(last))
     return text.startswith(last)
 
