@@ -851,6 +851,15 @@ def test_what_differs_in_others_is_nothing_that_is_known_ahead() -> None:
     assert ahead(edge, values[:1])._sides == {edge.simple: (step.received[0], None)}
 
 
+def test_what_is_known_ahead_is_forgotten_with_the_trace() -> None:
+    play, reads = Play(taught()), stream(3)
+    for each in reads[:2]:
+        play.read(each)
+    assert play.pipeline.trace._sides
+    play.read(wire([chunk({"content": "x"}, odd=1, **own(3))]))
+    assert not play.pipeline.trace._sides
+
+
 def test_event_that_is_too_long_is_not_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

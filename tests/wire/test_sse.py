@@ -423,6 +423,8 @@ def test_a_line_that_the_standard_does_not_know_is_foreign(
         b"data:  x\n\n",
         b"data: x \n\n",
         b"data: x\t\n\n",
+        b'data: {"a": 1} \n\n',
+        b'data: {"a": 1}\t\n\n',
         b"data: \n\n",
         b"data: x\r\n\r\n",
         b"data: x\ry\n\n",
