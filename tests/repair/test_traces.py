@@ -41,6 +41,7 @@ from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 from properties import test_recorded as recorded
+from proxies import fail
 
 STREAM = Asked(stream=True)
 CAPTURES = sorted(Path(__file__).parents[1].glob("captures/*/*/response.sse"))
@@ -798,8 +799,7 @@ def test_event_with_one_text_fits_whichever_way_it_is_compared(
         same=(0,) if varies else (),
         keys=((0, "content") if kind == trace.TEXT_KIND else None,) if varies else (),
     )
-    quick, general = Edge(step, trace.Node(), ()), Edge(step, trace.Node(), ())
-    general.simple = None
+    quick, general = edge_of(step), Edge(step, trace.Node(), ())
     fitted = 0
     for text in _TEXTS if varies else [b""]:
         around = [_AROUND[0], _VALUES[0], _AROUND[1], _VALUES[1], _AROUND[2]]
@@ -808,10 +808,14 @@ def test_event_with_one_text_fits_whichever_way_it_is_compared(
             for values in (_VALUES, [_VALUES[0], b"1700000001"], _VALUES[:1], []):
                 found = quick.fit(raw, values)
                 assert found == general.fit(raw, values), (text, raw, values)
-                if len(raw) <= trace.MAX_EVENT_BYTES:
-                    assert found == ahead(quick, values)._fit(quick, raw)
+                assert found == ahead(quick, values)._fit(quick, raw)
                 fitted += found is not None and values == _VALUES
-    assert fitted == {None: 1, trace.COUNT_KIND: 2}.get(kind, 14 if is_sure else 12)
+    assert fitted == {None: 1, trace.COUNT_KIND: 2}.get(kind, 15 if is_sure else 13)
+
+
+def edge_of(step: trace.Step) -> Edge:
+    """Return an edge in which at most one text varies."""
+    return Edge(step, trace.Node(), (), trace.OneText(step.received, step.kinds))
 
 
 def ahead(edge: Edge, values: list[bytes]) -> StreamTrace:
@@ -832,9 +836,9 @@ def test_text_that_grows_does_not_fit_whatever_is_known_ahead() -> None:
         same=(0,),
         keys=((0, "content"),),
     )
-    edge = Edge(step, trace.Node(), ())
+    edge = edge_of(step)
     made = ahead(edge, [])
-    assert made._sides == {edge.simple: (b'"', b'"\n\n')}
+    assert made._around == {edge.one_text: (b'"', b'"\n\n')}
     for last, is_same_choice in ((b"so", True), (rb"\u0073o", True), (b"so", False)):
         made._values_so_far.last = {(1 - is_same_choice, "content"): last}
         for text in (b"so", b"so far", b"s"):
@@ -846,31 +850,45 @@ def test_text_that_grows_does_not_fit_whatever_is_known_ahead() -> None:
 def test_what_differs_in_others_is_nothing_that_is_known_ahead() -> None:
     values = [b"chatcmpl-7", b"1700000000"]
     step = replace(step_of(b"data: 1700000000\n\n", None), kinds=())
-    edge = Edge(step, trace.Node(), ())
-    assert ahead(edge, values)._sides == {}
-    assert ahead(edge, values[:1])._sides == {edge.simple: (step.received[0], None)}
+    edge = edge_of(step)
+    assert ahead(edge, values)._around == {}
+    assert ahead(edge, values[:1])._around == {edge.one_text: (step.received[0], None)}
 
 
 def test_what_is_known_ahead_is_forgotten_with_the_trace() -> None:
     play, reads = Play(taught()), stream(3)
     for each in reads[:2]:
         play.read(each)
-    assert play.pipeline.trace._sides
+    assert play.pipeline.trace._around
     play.read(wire([chunk({"content": "x"}, odd=1, **own(3))]))
-    assert not play.pipeline.trace._sides
+    assert not play.pipeline.trace._around
 
 
 def test_event_that_is_too_long_is_not_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for owner, name in ((trace.OneText, "texts"), (Edge, "_values_and_texts")):
-        monkeypatch.setattr(owner, name, lambda *_: 1 // 0)
-    edge = Edge(step_of(b"a" * 4096, None), trace.Node(), ())
-    for _ in range(2):
-        assert edge.fit(b"a" * 4096, []) is None
-        with pytest.raises(ZeroDivisionError):
-            edge.fit(b"a", [])
-        edge.simple = None
+    monkeypatch.setattr(StreamTrace, "_fit", fail)
+    made = ahead(edge_of(step_of(b"a" * 4096, None)), [])
+    assert made._around == {}
+    assert made.next(b"a" * 4096, 0, may_wait=True) is None
+    with pytest.raises(RuntimeError):
+        made.next(b"a", 0, may_wait=True)
+
+
+def test_value_that_comes_later_is_not_among_what_is_known_ahead() -> None:
+    def reads(k: int, tier: str) -> list[bytes]:
+        first = good(f" w{k}", **own(k), service_tier={"id": tier})
+        said = [
+            good(f" {word}{k}", model="model-4o1234", **own(k))
+            for word in ("tea", "no", "all")
+        ]
+        opening = chunk({"role": "assistant", "content": ""}, **own(k))
+        return [*(wire([each]) for each in (opening, first, *said)), DONE, b""]
+
+    tree = TraceTree()
+    for k in range(1, 5):
+        assert_alike(tree, reads(k, f"req-{k:06d}"))
+    assert assert_alike(tree, reads(9, "model-4o1234")) > 0
 
 
 def test_id_that_may_be_a_time_is_not_shared() -> None:

@@ -38,10 +38,10 @@ MAX_TRACKED = 1024
 """Choices and calls of one stream that are tracked, each."""
 
 
-# Not frozen: that takes five times as long to make.
+# Not frozen: that takes five times as long to make. Its hash lets it be a field's default.
 @dataclass(unsafe_hash=True, slots=True)
 class Asked:
-    """What the chat request asked for.
+    """What the chat request asked for. It does not change.
 
     Attributes:
         stream: `stream: true`.

@@ -89,7 +89,7 @@ class Event:
         if self.n == 0 and text.startswith(BOM):
             self.bom = True
             text = text.removeprefix(BOM)
-        if text.count(b"\r"):
+        if text.find(b"\r") >= 0:  # quicker than `in`, which tries numbers first
             lines = []
             start = 0
             for match in _LINE_END.finditer(text):
@@ -114,7 +114,7 @@ class Event:
             and raw.find(b"\n") == size - 2
             and raw.endswith(b"\n")
             and self.closed
-            and not raw.count(b"\r")
+            and raw.find(b"\r") < 0
             and raw[6:7] in (b"{", b"[")
             and not raw.endswith((b" \n\n", b"\t\n\n"))
             and size > len(b"data: {}\n\n")
@@ -276,7 +276,7 @@ class EventParser:
         items: list[Item | Comments] = []
         if self._oversized is not None:
             data = self._pass_oversized(data, items)
-        if not self._boundary.has_cr and data.count(b"\r"):
+        if not self._boundary.has_cr and data.find(b"\r") >= 0:
             self._boundary.has_cr = True
         buffer = self._buffer
         buffer += data

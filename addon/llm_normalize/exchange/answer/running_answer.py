@@ -386,7 +386,7 @@ class RunningAnswer:
         mitmweb, the console and `-w` files show it.
 
         Args:
-            line: The record that `close` or `write` has returned.
+            line: The record that `close` or `write` has returned; None if nobody can read it.
         """
         if line is None:
             return

@@ -52,9 +52,8 @@ class AnswerStreams:
         if not settings.observe:
             running.prepare_headers(response)
         response.stream = rewriter.read
-        if (
-            rewriter.pipeline.trace.begins_known
-        ):  # so hardly anything of it is looked at
+        if rewriter.pipeline.trace.begins_known:
+            # So hardly anything of it is looked at.
             rewriter.begin_unslowed()
         else:
             # What is read while the hook is awaited would all be handed over at once.

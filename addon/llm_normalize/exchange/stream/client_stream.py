@@ -2,7 +2,7 @@
 
 mitmproxy has no command for it. But its layers can ask to be woken, and an HTTP layer
 knows by `command_sources` which of its layers did (mitmproxy/proxy/layers/http/__init__.py,
-the same in 12.0 and 12.2). So a layer of our own is woken, and what it yields goes where
+the same in 12.0 and 12.2). So what stands in for a layer is woken, and what it yields goes where
 the commands of the stream go, also while the stream itself waits for a hook. A later
 mitmproxy may lack any of these parts: whoever calls must expect any exception.
 """

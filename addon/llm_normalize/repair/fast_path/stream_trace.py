@@ -15,7 +15,7 @@ from ...wire.json_text import PLAIN
 from ...wire.sse import Event
 from ..outcome import EventRecord
 from ..output import Output
-from .template import Template, respelled
+from .template import Template, as_sent
 from .trace import (
     MAX_EVENT_BYTES,
     MAX_STEPS,
@@ -32,7 +32,7 @@ from .trace_step import Result, StreamValues, step_of
 logger = logging.getLogger(__name__)
 
 _AHEAD = 6
-"""Places in the tree whose steps are looked at ahead."""
+"""Places in the tree whose steps are looked at ahead: most streams pass no more."""
 
 
 class StreamTrace:
@@ -68,7 +68,7 @@ class StreamTrace:
         # Their templates, with the values so far.
         self._made: dict[TemplateForm, Template] = {}
         # What is around the text of events to come.
-        self._sides: dict[OneText | None, tuple[bytes, bytes | None]] = {}
+        self._around: dict[OneText, tuple[bytes, bytes | None]] = {}
         self._has_closed = False  # a record, while it follows
         self._varied: list[bytes] = []  # so far, once it has left
 
@@ -115,7 +115,7 @@ class StreamTrace:
         step, (values, texts) = edge.step, found
         known, read = len(so_far.values), texts
         if step.is_anew:
-            texts = [respelled(each) if each.count(b"\\") else each for each in texts]
+            texts = [*map(as_sent, texts)]
         sent = raw if edge.sent is None else edge.sent.fill(values, texts)
         # Of the first one the time counts, too.
         closed = edge.changed if self._has_closed else edge.closed
@@ -145,18 +145,18 @@ class StreamTrace:
     def _fit(self, edge: Edge, raw: bytes) -> tuple[list[bytes], list[bytes]] | None:
         """Return the stream's values and the event's texts if *raw* is of a step."""
         so_far = self._values_so_far
-        sides = self._sides.get(edge.simple)
-        if sides is not None:
-            head, tail = sides
+        around = self._around.get(edge.one_text) if edge.one_text else None
+        if around is not None:
+            head, tail = around
             if tail is None:
                 return (so_far.values, []) if raw == head else None
             if not (raw.startswith(head) and raw.endswith(tail)):
                 return None
             text = raw[len(head) : len(raw) - len(tail)]
             last = tuple(so_far.last.values())
-            is_plain = text and not text.strip(PLAIN)
-            # What is escaped says more than its spelling.
-            if is_plain and not (text.startswith(last) or b"".join(last).count(b"\\")):
+            # Behind an escape, `grows` has to read them; it leaves other choices out.
+            may_grow = text.startswith(last) or b"".join(last).find(b"\\") >= 0
+            if text and not text.strip(PLAIN) and not may_grow:
                 return so_far.values, [text]
         found = edge.fit(raw, so_far.values)
         if found is None or (edge.keys and so_far.grows(edge.keys, found[1])):
@@ -164,13 +164,17 @@ class StreamTrace:
         return found
 
     def _look_ahead(self, node: Node, values: Sequence[bytes]) -> None:
-        """Note what the next events have to be: it takes less time now than one by one."""
-        self._sides, nodes = {}, [node]
+        """Note what the next events have to be: it takes less time now than one by one.
+
+        Those beyond `_AHEAD` places are compared as any others.
+        """
+        self._around, nodes = {}, [node]
         for here in nodes:
             for edge in here.edges:
-                sides = edge.sides(values) if edge.simple not in self._sides else None
-                if sides is not None:
-                    self._sides[edge.simple] = sides
+                if edge.one_text is not None and edge.one_text not in self._around:
+                    around = edge.around(values)
+                    if around is not None:
+                        self._around[edge.one_text] = around
                 if len(nodes) < _AHEAD:
                     nodes.append(edge.node)
 
@@ -211,7 +215,7 @@ class StreamTrace:
         """Follow no more; return the events that have to be read now."""
         if not self.follows:
             return ()
-        self.follows, self.waits, self._sides = False, 0, {}
+        self.follows, self.waits, self._around = False, 0, {}
         so_far = self._values_so_far
         for raw, n, step, texts, values in self._path:
             so_far.events.append(Event(raw, n))

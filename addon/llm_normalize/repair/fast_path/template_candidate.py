@@ -148,7 +148,8 @@ def _parted(raw: bytes) -> tuple[list[bytes], list[bytes], list[str | int]]:
 
 def may_fit(raw: bytes) -> bool:
     """Tell whether *raw* is framed as one event, and has a text that may vary."""
-    return raw.endswith(b"\n\n") and not raw.count(b"\r") and bool(HOLE.search(raw))
+    is_framed = raw.endswith(b"\n\n") and raw.find(b"\r") < 0
+    return is_framed and bool(HOLE.search(raw))
 
 
 def free_values(raw: bytes) -> list[tuple[str, str | int]]:

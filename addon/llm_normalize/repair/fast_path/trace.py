@@ -23,7 +23,6 @@ Traces are evicted least recently used first. They are also dropped when they gr
 or when a bug occurs. Learning stops if streams never agree.
 """
 
-import functools
 import itertools
 import re
 from collections import OrderedDict
@@ -267,25 +266,20 @@ class OneText:
         """Whether that is a count."""
         self._is_text = is_count if self.counts else is_text
 
-    def sides(self, values: Sequence[bytes]) -> tuple[bytes, bytes | None]:
+    def around(self, values: Sequence[bytes]) -> tuple[bytes, bytes | None]:
         """Return what precedes the text, and what is behind it: None without a text."""
         behind = None if self._behind is None else self._behind.fill(values)
         return self._before.fill(values), behind
 
     def texts(self, raw: bytes, values: Sequence[bytes]) -> list[bytes] | None:
         """Return the texts of *raw*, one or none; None if it is another event."""
-        head, tail = self.sides(values)
+        head, tail = self.around(values)
         if tail is None:
             return [] if raw == head else None
         if not (raw.startswith(head) and raw.endswith(tail)):
             return None
         text = raw[len(head) : len(raw) - len(tail)]
         return [text] if self._is_text(text) else None
-
-
-@functools.lru_cache(maxsize=MAX_NODES)
-def _one_text(received: tuple[bytes, ...], kinds: tuple[int, ...]) -> OneText:
-    return OneText(received, kinds)
 
 
 class Edge:
@@ -295,10 +289,16 @@ class Edge:
         step: The step.
         node: Where it leads.
         known: The templates that hold then; of equal ones always the same object.
+        one_text: Its event, if at most one text varies there: to compare that is
+            quicker than to look at all parts. Of equal ones always the same object.
     """
 
     def __init__(
-        self, step: Step, node: "Node", known: tuple[TemplateForm, ...]
+        self,
+        step: Step,
+        node: "Node",
+        known: tuple[TemplateForm, ...],
+        one_text: OneText | None = None,
     ) -> None:
         self.step = step
         self.node = node
@@ -319,11 +319,7 @@ class Edge:
         self._head = step.received[0]
         self._fixed = b"\n".join(step.received)
         self._is_sure = step.sent is None or step.is_anew
-        # Of most events that is quicker than to look at all parts.
-        self.simple = (
-            _one_text(step.received, step.kinds) if len(step.keys) < 2 else None  # noqa: PLR2004
-        )
-        """Its event, if at most one text varies in it; of equal ones the same object."""
+        self.one_text = one_text
 
     def fit(
         self, raw: bytes, values: list[bytes]
@@ -331,12 +327,10 @@ class Edge:
         """Return the stream's values and the event's texts if *raw* matches the step.
 
         Args:
-            raw: The event.
+            raw: The event, of at most `MAX_EVENT_BYTES`.
             values: The values of the stream so far.
         """
-        if len(raw) > MAX_EVENT_BYTES:
-            return None
-        simple = self.simple
+        simple = self.one_text
         if simple is not None and simple.needs <= len(values):
             texts = simple.texts(raw, values)
         else:
@@ -345,19 +339,23 @@ class Edge:
             return None
         return (values, texts) if self._is_free(values, texts) else None
 
-    def sides(self, values: Sequence[bytes]) -> tuple[bytes, bytes | None] | None:
-        """Return what is around the text of each event that fits, if no more varies.
+    def around(self, values: Sequence[bytes]) -> tuple[bytes, bytes | None] | None:
+        """Return what precedes and what follows the text of each event that fits.
 
-        Such an event `fit`s if its text is not empty, and `PLAIN`. None behind an event in
-        which nothing varies.
+        Such an event `fit`s if its text is not empty, and `PLAIN`.
 
         Args:
-            values: The values of the stream, of which no event that fits has more.
+            values: The values of the stream; an event that fits has no others.
+
+        Returns:
+            None if more may vary than a text; nothing follows where nothing varies.
         """
-        simple = self.simple
+        simple = self.one_text
         if simple is None or simple.counts or simple.needs > len(values):
             return None
-        return simple.sides(values) if self._is_free(values, ()) else None
+        head, tail = simple.around(values)
+        is_short = len(head) + len(tail or b"") <= MAX_EVENT_BYTES
+        return (head, tail) if is_short and self._is_free(values, ()) else None
 
     def _values_and_texts(
         self, raw: bytes, values: list[bytes]
@@ -448,6 +446,7 @@ class TraceTree:
         self._nodes = 0
         self._tries = 0
         self._forms: dict[TemplateShape, TemplateForm] = {}
+        self._one_texts: dict[tuple[tuple[bytes, ...], tuple[int, ...]], OneText] = {}
 
     @property
     def learns(self) -> bool:
@@ -484,9 +483,19 @@ class TraceTree:
             return then
         del node.tried[step]
         known = tuple([self._known(each) for each in step.shapes])
-        node.edges = [Edge(step, then, known), *node.edges][:_MAX_GUARDS]
+        edge = Edge(step, then, known, self._one_text(step))
+        node.edges = [edge, *node.edges][:_MAX_GUARDS]
         self._tries = 0
         return then
+
+    def _one_text(self, step: Step) -> OneText | None:
+        if len(step.keys) > 1:
+            return None
+        form = step.received, step.kinds
+        found = self._one_texts.get(form)
+        if found is None:
+            found = self._one_texts[form] = OneText(*form)
+        return found
 
     def _known(self, shape: TemplateShape) -> TemplateForm:
         found = self._forms.get(shape)
