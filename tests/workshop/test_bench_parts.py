@@ -2,13 +2,16 @@
 
 import argparse
 import ast
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -570,6 +573,30 @@ def test_duel_takes_turns_and_waits_for_a_log(
     assert first == second[::-1] == [name, "floor"]
     assert {made["gap_us"] for made in asked} == {10_000 if part == "paced" else 0}
     assert {made["settle"] for made in asked} == {name == "nim-pairs"}
+
+
+def test_each_round_has_proxies_of_its_own() -> None:
+    begun, ended, checked = list[object](), list[object](), list[object]()
+
+    class Mitmdumps:
+        @contextlib.contextmanager
+        def running(self, names: list[str]) -> Iterator[dict[str, Any]]:
+            assert names == ["", "floor", "flask"]
+            child = SimpleNamespace(check=lambda: checked.append(child))
+            begun.append(child)
+            yield {"floor": SimpleNamespace(child=child)}
+            ended.append(child)
+
+    peer = SimpleNamespace()
+    bench = load("workshop.bench.rounds").Bench(None, 1, {"flask": peer}, Mitmdumps())
+    for number in (1, 2):
+        with bench.started(["", "floor", "flask"]):
+            assert bench._proxies["floor"].child is begun[-1]
+            assert bench._proxies["flask"] is peer
+            assert len(ended) == number - 1
+        assert bench._proxies == {"flask": peer}
+    assert begun == ended == checked
+    assert begun[0] is not begun[1]
 
 
 def test_long_stream_is_long() -> None:

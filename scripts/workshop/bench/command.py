@@ -136,9 +136,6 @@ def _measure(
             wanted += peered
             notes += [_slow(side) for side in peered if side.slow > 1]
         mitmdumps = Mitmdumps(folder, port, cpus, flags.other)
-        _bootstrap.say("llm_normalize: starting the proxies")
-        needed = list(dict.fromkeys(side.proxy for side in wanted))
-        found |= stack.enter_context(mitmdumps.running(needed))
         bench = Bench(client, port, found, mitmdumps)
         _run(bench, flags, parts, wanted)
         for proxy in found.values():
@@ -168,16 +165,18 @@ def _run(
         ]
 
     memory = [part for part in parts if part not in in_rounds]
-    total = len(sides) + flags.rounds * len(jobs(in_rounds, counted))
+    needed = list(dict.fromkeys(side.proxy for side in sides))
+    rounds = flags.rounds if in_rounds else 0
+    total = rounds * (len(sides) + len(jobs(in_rounds, counted)))
     total += len(jobs(memory, counted))
     progress = Progress(total, sys.stderr.write, live=sys.stderr.isatty())
     bench.announce = progress.job
     try:
-        progress.begin("warming up")
-        bench.warm_up(sides, flags.scale)
-        for number in range(flags.rounds):
-            progress.begin(f"round {number + 1} of {flags.rounds}")
-            bench.run(jobs(in_rounds, bench.pace), number)
+        for number in range(rounds):
+            progress.begin(f"round {number + 1} of {rounds}")
+            with bench.started(needed):
+                bench.warm_up(sides, flags.scale)
+                bench.run(jobs(in_rounds, bench.pace), number)
         if memory:
             progress.begin("memory")
             bench.run(jobs(memory, bench.pace), 0)

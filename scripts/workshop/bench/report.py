@@ -35,7 +35,7 @@ def _machine(result: Mapping[str, Any]) -> str:
 
 def _key(result: Mapping[str, Any]) -> str:
     rounds = result["rounds"]
-    figure = f"is the median of {rounds} rounds (lowest…highest)"
+    figure = f"is the median of {rounds} rounds, each with new proxies (lowest…highest)"
     if rounds == 1:
         figure = "is of one round, and has no spread"
     return (

@@ -24,7 +24,7 @@ class Bench:
         client: The client's process.
         provider: The provider's port.
         proxies: Those that run all the time, by name.
-        mitmdumps: Starts fresh ones, for the memory of each.
+        mitmdumps: Starts the others: for each round, and for the memory of each.
     """
 
     def __init__(
@@ -43,6 +43,25 @@ class Bench:
         self._provider = provider
         self._proxies = proxies
         self._mitmdumps = mitmdumps
+
+    @contextlib.contextmanager
+    def started(self, names: Sequence[str]) -> Iterator[None]:
+        """Have those proxies of *names* that are mitmdumps started, and ended after this.
+
+        What a process costs depends on how its memory happens to be laid out: the ratio of
+        two by some 0.03. So each round has others.
+
+        Raises:
+            ChildError: One of them did not start, or met a bug.
+        """
+        with self._mitmdumps.running(names) as proxies:
+            before, self._proxies = self._proxies, {**self._proxies, **proxies}
+            try:
+                yield
+            finally:
+                self._proxies = before
+            for proxy in proxies.values():
+                proxy.child.check()  # its last words may have come late
 
     def warm_up(self, sides: Sequence[Side], scale: float) -> None:
         """Send each side traffic that does not count, and take its pace."""
