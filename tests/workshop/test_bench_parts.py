@@ -3,6 +3,7 @@
 import argparse
 import ast
 import contextlib
+import functools
 import json
 import os
 import socket
@@ -576,13 +577,14 @@ def test_duel_takes_turns_and_waits_for_a_log(
 
 
 def test_each_round_has_proxies_of_its_own() -> None:
-    begun, ended, checked = list[object](), list[object](), list[object]()
+    begun, ended, checked = list[Any](), list[Any](), list[Any]()
 
     class Mitmdumps:
         @contextlib.contextmanager
         def running(self, names: list[str]) -> Iterator[dict[str, Any]]:
             assert names == ["", "floor", "flask"]
-            child = SimpleNamespace(check=lambda: checked.append(child))
+            child = SimpleNamespace()
+            child.check = functools.partial(checked.append, child)
             begun.append(child)
             yield {"floor": SimpleNamespace(child=child)}
             ended.append(child)
@@ -595,7 +597,7 @@ def test_each_round_has_proxies_of_its_own() -> None:
             assert bench._proxies["flask"] is peer
             assert len(ended) == number - 1
         assert bench._proxies == {"flask": peer}
-    assert begun == ended == checked
+    assert [*map(id, begun)] == [*map(id, ended)] == [*map(id, checked)]
     assert begun[0] is not begun[1]
 
 
