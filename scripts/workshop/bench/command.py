@@ -136,6 +136,7 @@ def _measure(
             wanted += peered
             notes += [_slow(side) for side in peered if side.slow > 1]
         mitmdumps = Mitmdumps(folder, port, cpus, flags.other)
+        _bootstrap.say("llm_normalize: starting the proxies")
         bench = Bench(client, port, found, mitmdumps)
         _run(bench, flags, parts, wanted)
         for proxy in found.values():
@@ -173,8 +174,8 @@ def _run(
     bench.announce = progress.job
     try:
         for number in range(rounds):
-            progress.begin(f"round {number + 1} of {rounds}")
             with bench.started(needed):
+                progress.begin(f"round {number + 1} of {rounds}")
                 bench.warm_up(sides, flags.scale)
                 bench.run(jobs(in_rounds, bench.pace), number)
         if memory:

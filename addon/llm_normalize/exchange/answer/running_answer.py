@@ -273,6 +273,8 @@ class RunningAnswer:
         if self.rewriter is not None:
             record.tokens = self.rewriter.pipeline.tokens
         record.count_alike()
+        is_read = record.write is not None or self.settings.stored
+        line = record.close(status, end, *figures) if is_read else None
         fixes, names = record.fixes, []
         if record.request:
             names = [*dict.fromkeys(name for name, _, _ in record.request)]
@@ -283,9 +285,7 @@ class RunningAnswer:
         if summary := self._summary(end, figures[0]):
             host, model = brief_name(record.host), brief_name(record.model)
             logger.info("normalize: %s %s: %s", host, model, summary)
-        if record.write is None and not self.settings.stored:
-            return None
-        return record.close(status, end, *figures)
+        return line
 
     def complete(
         self, stats: Stats, status: int, figures: tuple[int, int, int]
