@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.growing_text import (
-    NO_GROWTH,
     GrowingTexts,
     Growth,
     ProvedGrowth,
@@ -178,12 +177,6 @@ def test_places_that_are_remembered_are_bounded() -> None:
     assert made.kinds(0) == {"content"}  # it was asked for
     assert made.kinds(1) == set()
     made.forget((1, "content"))
-
-
-def test_what_all_answers_share_comes_from_nowhere() -> None:
-    with pytest.raises(AssertionError):
-        NO_GROWTH.come_from("here")
-    assert NO_GROWTH.source is None
 
 
 SHORT = st.lists(

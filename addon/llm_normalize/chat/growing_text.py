@@ -83,11 +83,6 @@ class Growth:
         """The kinds of text that have been proved cumulative."""
         self._proved = proved
 
-    def come_from(self, source: Hashable) -> None:
-        """Know where the answer comes from, before any of it is read."""
-        assert self is not NO_GROWTH, "all answers would share the source"
-        self.source, self.known = source, self._proved.kinds(source)
-
     def add(self, kind: str) -> None:
         """Remember that texts of a *kind* are cumulative here."""
         if self.source is not None:

@@ -41,7 +41,7 @@ MAX_TRACKED = 1024
 # Not frozen: that takes five times as long to make. Its hash lets it be a field's default.
 @dataclass(unsafe_hash=True, slots=True)
 class Asked:
-    """What the chat request asked for. It does not change.
+    """What the chat request asked for. It does not change once its answer is read.
 
     Attributes:
         stream: `stream: true`.
@@ -81,7 +81,6 @@ class Asked:
         exchange: str = "",
         time: int = 1,
         strict: bool = False,
-        growth: Growth = NO_GROWTH,
     ) -> Self:
         """Return what the request's *body* asks for.
 
@@ -92,14 +91,13 @@ class Asked:
             exchange: Its `id`; this and the following are not in the body.
             time: When it took place.
             strict: Whether only fields that OpenAI defines are sent.
-            growth: What is known of where the answer comes from.
         """
         try:
             request = _read(body or b"")
         except (ValueError, RecursionError):
             request = None
         if not isinstance(request, dict):
-            return cls(id=exchange, time=time, strict=strict, growth=growth)
+            return cls(id=exchange, time=time, strict=strict)
         options = request.get("stream_options")
         forced = request.get("tool_choice") or request.get("function_call")
         model = request.get("model")
@@ -117,7 +115,6 @@ class Asked:
             strict=strict,
             declared=Tools.of(request) if has_tools else NONE,
             legacy=has_tools and bool(request.get("functions")),
-            growth=growth,
         )
 
     @property

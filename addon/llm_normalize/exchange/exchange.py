@@ -12,7 +12,6 @@ from typing import Any, Self
 
 from mitmproxy import http
 
-from ..chat.growing_text import NO_GROWTH, Growth
 from ..protocols import Endpoint
 from ..routing.gate import is_asked
 from ..routing.routes import Routed
@@ -105,15 +104,8 @@ class Exchange:
         self.is_expected = True
         _ = self.client  # a key of the proxy's may take the place of the client's
 
-    def new_answer(
-        self, settings: Settings, growth: Growth = NO_GROWTH
-    ) -> RunningAnswer:
-        """Return its answer, which begins, or the record of one that never arrived.
-
-        Args:
-            settings: What counts for it.
-            growth: What is known of where it comes from.
-        """
+    def new_answer(self, settings: Settings) -> RunningAnswer:
+        """Return its answer, which begins, or the record of one that never arrived."""
         self.is_expected = False
         if self.translated is not None:  # it cannot pass as it is any more
             settings = replace(settings, observe=False)
@@ -124,7 +116,6 @@ class Exchange:
             mapped_model=self.mapped_model,
             path=self.path,
             translated=self.translated,
-            growth=growth,
         )
 
     def hand_over(self) -> None:

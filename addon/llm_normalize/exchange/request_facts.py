@@ -7,7 +7,6 @@ from dataclasses import replace
 from mitmproxy import http
 from mitmproxy.net.http import url
 
-from ..chat.growing_text import NO_GROWTH, Growth
 from ..chat.stream_state import Asked
 from ..text.echo import Echo
 from ..text.printable import brief
@@ -70,7 +69,6 @@ def asked_of(
     strict: bool,
     body: bytes | None = None,
     mapped_model: str | None = None,
-    growth: Growth = NO_GROWTH,
 ) -> Asked:
     """Return what the request of *flow* asked.
 
@@ -79,7 +77,6 @@ def asked_of(
         strict: Whether only fields that OpenAI defines are wanted.
         body: The body of the request before it was changed, if it was.
         mapped_model: The model asked for, where another one was sent.
-        growth: What is known of where the answer comes from.
     """
     request, response = flow.request, flow.response
     body = request_body(request) if body is None else body
@@ -87,13 +84,9 @@ def asked_of(
     if body is None and response is not None:
         # Sent on unread (stream_large_bodies, say): the answer tells what was asked.
         is_stream = answers_events(response)
-        asked = Asked(
-            stream=is_stream, id=flow.id, time=begun, strict=strict, growth=growth
-        )
+        asked = Asked(stream=is_stream, id=flow.id, time=begun, strict=strict)
     else:
-        asked = Asked.from_body(
-            body, exchange=flow.id, time=begun, strict=strict, growth=growth
-        )
+        asked = Asked.from_body(body, exchange=flow.id, time=begun, strict=strict)
     if mapped_model is not None:
         asked = replace(asked, model=mapped_model, is_mapped=True)
     return asked

@@ -42,6 +42,11 @@ class Settings:
     retry: float = 0
 
     @property
+    def is_read(self) -> bool:
+        """Whether anybody can read the record of an answer."""
+        return self.log is not None or self.stored
+
+    @property
     def learns(self) -> bool:
         """Whether what a provider refuses may be omitted."""
         return any(each.name == LEARNED for each in self.adaptations)

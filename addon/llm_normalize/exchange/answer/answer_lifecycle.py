@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from mitmproxy import http
 
-from ...chat.growing_text import Growth, ProvedGrowth
+from ...chat.growing_text import ProvedGrowth
 from ...records.record_line import Entry, PatchedPair
 from ...records.statistics import Stats
 from ...repair.outcome import EventRecord
@@ -92,9 +92,8 @@ class Answers:
             self.streams.begin(running)
 
     def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
-        growth = Growth(self._proved)
-        running = exchange.running = exchange.new_answer(settings, growth)
-        running.know(exchange.client)
+        running = exchange.running = exchange.new_answer(settings)
+        running.know(self._proved, exchange.client)
         return running
 
     def retry_as_chat(

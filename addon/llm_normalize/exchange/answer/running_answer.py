@@ -9,7 +9,7 @@ from typing import Protocol
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from ...chat.growing_text import NO_GROWTH, Growth
+from ...chat.growing_text import Growth, ProvedGrowth
 from ...chat.stream_state import Asked
 from ...protocols.answer_stream import AnswerStream
 from ...records.flow_metadata import ENDS
@@ -35,7 +35,7 @@ from ..stream.stream_rewriter import Rewriter, Turn
 from ..translated.translated_request import Translated
 from .answer_record import AnswerRecord, no_repeats
 from .flow_list import annotate, show_anew
-from .response_headers import prepare_headers
+from .response_headers import is_good, prepare_headers
 
 logger = logging.getLogger(__name__)
 
@@ -109,11 +109,11 @@ class RunningAnswer:
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
-    def know(self, client: bytes) -> None:
-        """Know what earlier answers to *client* from its host and model have proved."""
-        request = self.flow.request
+    def know(self, proved: ProvedGrowth, client: bytes) -> None:
+        """Know what earlier answers to *client* from its host and model have *proved*."""
+        request = self.flow.request.data
         source = request.host, request.port, self.asked.model[:_NAME], client
-        self.asked.growth.come_from(source)
+        self.asked.growth = Growth(proved, source)
 
     @classmethod
     def of(
@@ -125,7 +125,6 @@ class RunningAnswer:
         mapped_model: str | None = None,
         path: str | None = None,
         translated: Translated | None = None,
-        growth: Growth = NO_GROWTH,
     ) -> "RunningAnswer":
         """Return the answer of *flow*, whose headers may have arrived.
 
@@ -136,24 +135,23 @@ class RunningAnswer:
             mapped_model: The model asked for, where another one was sent.
             path: The path asked for, if not the one that was sent.
             translated: What was asked in another protocol, if it was.
-            growth: What is known of where it comes from.
         """
         body = adapted.original if adapted else None
         body = request_body(flow.request) if body is None else body
-        asked = asked_of(
-            flow,
-            strict=settings.strict,
-            body=body,
-            mapped_model=mapped_model,
-            growth=growth,
-        )
+        strict = settings.strict
+        asked = asked_of(flow, strict=strict, body=body, mapped_model=mapped_model)
         snapshot = _snapshot(settings)
         if path is None:
             path = flow.request.path.partition("?")[0]
-        record = _record(flow, asked, settings, path)
-        record.echo = Echo(body, record.secrets)
+        response, secrets, echo = flow.response, (), None
+        # What nobody reads need not be masked; but a refusal is read, to learn from it.
+        if settings.is_read or not (response is None or is_good(response)):
+            secrets = secrets_of(flow.request)
+            echo = Echo(body, secrets)
+        record = _record(flow, asked, settings, path, secrets)
+        record.echo = echo
         running = cls(flow, record, asked, settings, snapshot)
-        running.received_status = flow.response.status_code if flow.response else None
+        running.received_status = response.status_code if response else None
         running.record.request.extend(adapted.edits if adapted else ())
         running.translated = translated
         record.protocol = translated.protocol.name if translated else None
@@ -197,6 +195,8 @@ class RunningAnswer:
             snapshot=self.snapshot,
             turn=turn,
         )
+        if not settings.is_read:
+            pipeline.trace.records_unchanged = False
         if not settings.shown:
             record.repeats = pipeline.patcher.count_repeats()
             if settings.log is not None:
@@ -273,7 +273,7 @@ class RunningAnswer:
         if self.rewriter is not None:
             record.tokens = self.rewriter.pipeline.tokens
         record.count_alike()
-        is_read = record.write is not None or self.settings.stored
+        is_read = self.settings.is_read
         line = record.close(status, end, *figures) if is_read else None
         fixes, names = record.fixes, []
         if record.request:
@@ -452,11 +452,14 @@ def _snapshot(settings: Settings) -> Snapshot:
 
 
 def _record(
-    flow: http.HTTPFlow, asked: Asked, settings: Settings, path: str
+    flow: http.HTTPFlow,
+    asked: Asked,
+    settings: Settings,
+    path: str,
+    secrets: tuple[str, ...],
 ) -> AnswerRecord:
     request = flow.request
     log = settings.log
-    secrets = secrets_of(request)
     for secret in secrets:
         path = path.replace(secret, MASK)
     return AnswerRecord(

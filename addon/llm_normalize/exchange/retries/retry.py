@@ -18,7 +18,7 @@ from ..adapted_request import RequestEdit, body_of, key_of
 from ..answer.running_answer import ArrivingBody, RunningAnswer
 from ..exchange import Exchange
 from ..message_body import request_body
-from ..request_facts import quoted
+from ..request_facts import quoted, secrets_of
 from .polling import LIMIT, unless_gone
 from .second_request import (
     Reply,
@@ -113,7 +113,9 @@ class RefusedRequest:
         body = body_of(request)
         if body is None:
             return None
-        made = cls(body, [], echo or Echo(request_body(request)), words)
+        if echo is None:
+            echo = Echo(request_body(request), secrets_of(request))
+        made = cls(body, [], echo, words)
         made.changes = made._changes_for(response)
         return made if made.changes else None
 

@@ -69,7 +69,8 @@ class StreamTrace:
         self._made: dict[TemplateForm, Template] = {}
         # What is around the text of events to come.
         self._around: dict[OneText, tuple[bytes, bytes | None]] = {}
-        self._has_closed = False  # a record, while it follows
+        self.records_unchanged = True
+        """Whether a record is wanted although nothing is changed: of the first one, its time."""
         self._varied: list[bytes] = []  # so far, once it has left
 
     @property
@@ -117,8 +118,7 @@ class StreamTrace:
         if step.is_anew:
             texts = [*map(as_sent, texts)]
         sent = raw if edge.sent is None else edge.sent.fill(values, texts)
-        # Of the first one the time counts, too.
-        closed = edge.changed if self._has_closed else edge.closed
+        closed = edge.closed if self.records_unchanged else edge.changed
         records = [self._record(each, raw, n, sent, values, texts) for each in closed]
         is_new = len(values) > known
         if is_new or edge.known != self._forms:
@@ -138,7 +138,7 @@ class StreamTrace:
             so_far.last[key] = read[at]
         self._node = edge.node
         for record in records:
-            self._has_closed = True
+            self.records_unchanged = False
             self._output.close(record)
         return sent, step
 

@@ -19,9 +19,21 @@ from ...wire.json_text import PLAIN, dumps
 
 TEXT = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+'
 COUNT = rb"[1-9][0-9]{0,15}"  # zeros may mean that nothing has been counted
-_IS_TEXT = re.compile(TEXT).fullmatch
+# As valid UTF-8 is, by table 3-7 of the Unicode standard; to decode it takes longer.
+_UNICODE = (
+    rb"[ !#-\[\]-\x7f]++|[\xc2-\xdf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
+    rb"|\xe0[\xa0-\xbf][\x80-\xbf]|\xed[\x80-\x9f][\x80-\xbf]|[\xf1-\xf3][\x80-\xbf]{3}"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
+_IS_TEXT = re.compile(
+    rb'(?:%b|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))++' % _UNICODE
+).fullmatch
 _IS_COUNT = re.compile(COUNT).fullmatch
-_IS_AS_WRITTEN = re.compile(rb'(?:[^"\\\x00-\x1f]++|\\["\\bfnrt])++').fullmatch
+is_as_written = re.compile(rb'(?:%b|\\["\\bfnrt])++' % _UNICODE).fullmatch
+"""Matches a text that surely is spelled as in an event that is written anew.
+
+Most texts are that are not `PLAIN`: they have letters beyond ASCII, or usual escapes.
+"""
 
 
 @dataclass(slots=True)  # not frozen: that would take three times as long to make
@@ -99,10 +111,7 @@ class Template:
         """Return the texts of the event *raw*; None if it has another shape."""
         if not (raw.startswith(self.head) and raw.endswith(self.tail)):
             return None
-        texts = self._texts(raw)
-        if not raw.isascii() and not is_unicode(raw):
-            return None
-        return texts or None
+        return self._texts(raw) or None
 
     def after(self, texts: list[bytes]) -> list[bytes]:
         """Return the parts of what is sent for it, if that is not what was received."""
@@ -145,22 +154,13 @@ def is_text(text: bytes) -> bool:
     """Tell whether *text* is one that is not empty, as JSON spells it between quotes."""
     if not text:
         return False
-    if not text.strip(PLAIN):  # of a short text that is the quickest test
-        return True
-    return _IS_TEXT(text) is not None and (text.isascii() or is_unicode(text))
+    # Of a short text that is the quickest test.
+    return not text.strip(PLAIN) or _IS_TEXT(text) is not None
 
 
 def is_count(text: bytes) -> bool:
     """Tell whether *text* is a number that counts something."""
     return _IS_COUNT(text) is not None
-
-
-def is_as_written(text: bytes) -> bool:
-    """Tell whether *text* surely is spelled as in an event that is written anew.
-
-    Most texts are that are not `PLAIN`: they have letters beyond ASCII, or usual escapes.
-    """
-    return _IS_AS_WRITTEN(text) is not None and (text.isascii() or is_unicode(text))
 
 
 def read(text: bytes) -> str:
