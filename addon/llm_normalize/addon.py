@@ -90,7 +90,7 @@ class Normalize:
         self._is_reloaded = server is not None and server.is_running
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH))
         remember_hosts()
-        self._routing.load()
+        outage.let_clients_ask(lambda: self._repairs)
         take_deferred()
         for view in (BeforeAfter, Transcript):
             contentviews.add(view(self._refresh))
@@ -113,7 +113,10 @@ class Normalize:
             self._repairs = ctx.options.normalize_mode == "repair"
         if "normalize_hosts" in updated:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
-        options.set_routing(self._routing, updated)
+        try:
+            options.set_routing(self._routing, updated)
+        finally:
+            self._routing.guard_log()
         if updated & {"normalize_routes", "mode"}:
             options.connect_late(self._routing.routes)
         self._home.hosts, self._home.routes = self.hosts, self._routing.routes
@@ -160,6 +163,7 @@ class Normalize:
     def _forget(self) -> None:
         self._routing.done(self._exchanges)
         self._exchanges.clear()
+        outage.let_clients_down()
 
     # -- commands ----------------------------------------------------------------
 
@@ -238,11 +242,6 @@ class Normalize:
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Let mitmproxy connect once more, as for the certificate of the server."""
         close(data.client, data.server)
-
-    def client_connected(self, client: connection.Client) -> None:
-        """Let a client ask although its provider is down."""
-        if self._repairs:
-            outage.let_ask(client)
 
     def client_disconnected(self, client: connection.Client) -> None:
         """Close the client's side if mitmproxy has not."""

@@ -18,6 +18,7 @@ from llm_normalize.exchange.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.outage import end, error_of, reason_of, wait
 from llm_normalize.exchange.stream import keepalive_clock
 from llm_normalize.repair.fix import DONE
+from llm_normalize.routing.extended_methods import is_extended
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.routes import Routed, Target
 from proxies import GOOD, HOST, Proxy, broken, chat_flow, fail, messages
@@ -353,7 +354,6 @@ class Start:
 
     def play(self, error: str | None) -> bool:
         """Connect with *error*, or none; tell whether the client is hung up on."""
-        self.addon.client_connected(self.client)
         (open_,) = self.top.handle_event(events.Start())
         done = events.OpenConnectionCompleted(open_, error)
         out = list(self.top.handle_event(done))
@@ -380,13 +380,20 @@ def test_observed_client_is_hung_up_on(proxy: Proxy) -> None:
     assert Start(proxy, mode, normalize_mode="observe").play("refused")
 
 
+def test_mitmproxy_hangs_up_again_without_the_addon(proxy: Proxy) -> None:
+    assert is_extended(modes.ReverseProxy, "finish_start")
+    outage.let_clients_down()
+    assert "finish_start" not in vars(modes.ReverseProxy)
+    assert Start(proxy, "reverse:https://there.test").play("refused")
+
+
 def test_start_that_is_another_is_left_to_mitmproxy(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    start = Start(proxy, "reverse:https://there.test")
+    outage.let_clients_down()
     monkeypatch.delattr(modes.DestinationKnown, "finish_start")
-    proxy.addon.client_connected(start.client)
-    assert not hasattr(start.top, "finish_start")
+    outage.let_clients_ask(lambda: True)
+    assert not hasattr(modes.ReverseProxy, "finish_start")
 
 
 @pytest.mark.usefixtures("proxy")

@@ -164,9 +164,14 @@ def key_of(request: http.Request, body: Body, client: bytes) -> Key:
 def client_of(flow: http.HTTPFlow) -> bytes:
     """Return whose request *flow* is: a mark of its credentials and of its address."""
     request, address = flow.request, flow.client_conn.peername
-    fields = [(name.lower(), value) for name, value in request.headers.fields]
-    found = [field for field in fields if field[0] in _CREDENTIALS and field[1]]
-    found.sort(key=itemgetter(0))  # a client may send them in any order
+    fields = request.headers.fields
+    found = [
+        (name.lower(), value)
+        for name, value in fields
+        if value and name.lower() in _CREDENTIALS
+    ]
+    if len(found) > 1:
+        found.sort(key=itemgetter(0))  # a client may send them in any order
     if "?" in request.path:  # to read what is not there takes long
         query = request.query
         found += [
@@ -177,7 +182,9 @@ def client_of(flow: http.HTTPFlow) -> bytes:
     if "proxyauth" in flow.metadata:  # mitmproxy's own
         found.append((b"proxyauth", _bytes(str(flow.metadata["proxyauth"]))))
     if not found:
-        found = [field for field in fields if field[0] == b"cookie"]
+        found = [
+            (b"cookie", value) for name, value in fields if name.lower() == b"cookie"
+        ]
     parts = [part for field in found for part in field]
     return mark_of([*parts, _bytes(address[0])])
 

@@ -6,15 +6,15 @@ from mitmproxy import http
 
 from ..routing.hosts import Hosts
 from ..routing.routes import is_reverse
+from ..wire.header import Fields, header_in
 from .exchange import HANDED_OVER, Exchange
-from .request_facts import host_header, named_host
+from .request_facts import named_host
 
 MAX_OPEN = 100_000
 """Exchanges that are open at a time; more are flows that mitmproxy has never ended."""
 
-type _Place = tuple[str, int, str]
-type _Head = tuple[str, int, bytes, tuple[tuple[bytes, bytes], ...]]
-"""What a place is read from, as mitmproxy stores it: as long as it is the same, the place is."""
+type _Head = tuple[str, int, bytes, Fields]
+"""Where a request goes, as mitmproxy stores it: see `_place`."""
 
 
 class OpenExchanges:
@@ -33,11 +33,11 @@ class OpenExchanges:
     def __init__(self, abandon: Callable[[Exchange], None]) -> None:
         self.hosts = Hosts([])
         self._abandon = abandon
-        self._open: dict[http.HTTPFlow, tuple[Exchange, _Head, _Place]] = {}
+        self._open: dict[http.HTTPFlow, tuple[Exchange, _Head]] = {}
 
     def __iter__(self) -> Iterator[Exchange]:
         """Yield those that are open; they may be closed meanwhile."""
-        return (exchange for exchange, *_ in [*self._open.values()])
+        return (exchange for exchange, _ in [*self._open.values()])
 
     def begin(self, flow: http.HTTPFlow) -> Exchange:
         """Return a new exchange, of a request whose headers have arrived."""
@@ -57,17 +57,16 @@ class OpenExchanges:
         found = self._open.get(flow)
         if found is None:
             return self._add(Exchange.resume(flow))
-        exchange, head, place = found
-        request = flow.request
-        now = _head(request)
-        if now != head:
-            here = _place(request)
-            if place != here:
+        exchange, before = found
+        now = _head(flow.request)
+        if now != before:
+            is_elsewhere = _place(now) != _place(before)
+            if is_elsewhere:
                 exchange.settings = None
-            if place != here and exchange.route is None:
+            if is_elsewhere and exchange.route is None:
                 self._add(exchange)
             else:
-                self._open[flow] = exchange, now, here
+                self._open[flow] = exchange, now
         return exchange
 
     def get(self, flow: http.HTTPFlow) -> Exchange | None:
@@ -92,8 +91,7 @@ class OpenExchanges:
         flow = exchange.flow
         exchange.is_on_selected_host = is_on_selected_host(flow, self.hosts)
         if flow.live:  # else it was loaded from a file, and no hook will end it
-            request = flow.request
-            self._open[flow] = exchange, _head(request), _place(request)
+            self._open[flow] = exchange, _head(flow.request)
         return exchange
 
 
@@ -102,8 +100,10 @@ def _head(request: http.Request) -> _Head:
     return data.host, data.port, data.authority, data.headers.fields
 
 
-def _place(request: http.Request) -> _Place:
-    return request.host, request.port, host_header(request)
+def _place(head: _Head) -> tuple[str, int, bytes, str]:
+    """Return the host and the port of a request, and what its client calls the host."""
+    host, port, authority, fields = head
+    return host, port, authority, header_in(fields, b"host")
 
 
 def is_on_selected_host(flow: http.HTTPFlow, hosts: Hosts) -> bool:

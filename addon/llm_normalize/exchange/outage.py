@@ -4,16 +4,16 @@ mitmproxy would send a web page of its own, or hang up.
 """
 
 import errno
-import functools
 import logging
 import re
 from collections.abc import Awaitable, Callable
 
-from mitmproxy import connection, http
+from mitmproxy import http
 from mitmproxy.flow import Error
 from mitmproxy.proxy import events, layer
 from mitmproxy.proxy.layers import modes
 
+from ..routing.extended_methods import extend, restore
 from ..routing.gate import refusal
 from ..routing.own_address import LOOP
 from ..routing.routes import is_reverse
@@ -21,13 +21,15 @@ from ..text.printable import brief
 from .disconnect import gateway_status
 from .exchange import Exchange
 from .request_facts import place_of
-from .stream.client_stream import ClientStream, handler_of
+from .stream.client_stream import ClientStream
 
 logger = logging.getLogger(__name__)
 
 _BAD_GATEWAY = 502
 _LOOP = 508
 _SCHEMES = ("http", "https")
+_FINISH_START = "finish_start"
+type _FinishStart = Callable[[modes.ReverseProxy], layer.CommandGenerator[str | None]]
 
 # How mitmproxy reports an error after which it always reports one to the client.
 _REPORTED = ("exceeds mitmproxy's body_size_limit", "refusing to prevent")
@@ -176,28 +178,31 @@ async def _answer(
         close_record(status)
 
 
-def let_ask(client: connection.Client) -> None:
-    """Let the client of a reverse proxy ask, also if its provider is down.
+def let_clients_ask(is_due: Callable[[], bool]) -> None:
+    """Let the clients of a reverse proxy ask, also if its provider is down.
 
     mitmproxy connects to it first, and hangs up if that fails (`connection_strategy`).
+
+    Args:
+        is_due: Tells whether they are to be let, asked when that has failed.
     """
-    handler = handler_of(client)
-    top = handler and handler.layer
-    if (
-        isinstance(top, modes.ReverseProxy)
-        and getattr(client.proxy_mode, "scheme", "") in _SCHEMES
-        and hasattr(top, "finish_start")  # a later mitmproxy may not have it
-    ):
-        start = functools.partial(_finish_start, top, top.finish_start)
-        top.finish_start = start  # type: ignore[method-assign]
+
+    def extended(finish_start: _FinishStart) -> _FinishStart:
+        def go_on(top: modes.ReverseProxy) -> layer.CommandGenerator[str | None]:
+            """Go on after an error: the connection keeps it, and it answers requests."""
+            error = yield from finish_start(top)
+            scheme = getattr(top.context.client.proxy_mode, "scheme", "")
+            if not error or scheme not in _SCHEMES or not is_due():
+                return error
+            top._handle_event = top.child_layer.handle_event  # noqa: SLF001
+            yield from top.child_layer.handle_event(events.Start())
+            return None
+
+        return go_on
+
+    extend(modes.ReverseProxy, _FINISH_START, extended)
 
 
-def _finish_start(
-    top: modes.ReverseProxy,
-    finish_start: Callable[[], layer.CommandGenerator[str | None]],
-) -> layer.CommandGenerator[str | None]:
-    """Go on after an error, which the connection keeps: requests are answered with it."""
-    if (yield from finish_start()):
-        top._handle_event = top.child_layer.handle_event  # noqa: SLF001
-        yield from top.child_layer.handle_event(events.Start())
-    return None
+def let_clients_down() -> None:
+    """Let mitmproxy hang up again."""
+    restore(modes.ReverseProxy, _FINISH_START)

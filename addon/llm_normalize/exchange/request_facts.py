@@ -10,7 +10,7 @@ from mitmproxy.net.http import url
 from ..chat.stream_state import Asked
 from ..text.echo import Echo
 from ..text.printable import brief
-from ..wire.header import header_in
+from ..wire.header import header_in, host_in
 from .answer.response_headers import answers_events
 from .message_body import request_body
 
@@ -22,8 +22,6 @@ _TELLING = re.compile(r"auth|key|token|secret|cookie|sig", re.IGNORECASE)
 _TELLING_NAME = re.compile(_TELLING.pattern.encode(), re.IGNORECASE)
 _LONGEST = 64  # bytes of a name that is remembered
 
-_WITH_AUTHORITY = (b"HTTP/2.0", b"HTTP/3")
-
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -34,11 +32,9 @@ def named_host(request: http.Request) -> str:
 
 
 def host_header(request: http.Request) -> str:
-    """Return what the client calls the host, as mitmproxy does, which takes long."""
-    is_newer = request.data.http_version in _WITH_AUTHORITY
-    return (is_newer and request.authority) or header_in(
-        request.headers.fields, b"host"
-    )
+    """Return what the client calls the host, maybe nothing."""
+    data = request.data
+    return host_in(data.http_version, data.authority, data.headers.fields)
 
 
 @functools.lru_cache(maxsize=256)

@@ -85,9 +85,11 @@ class Routing:
     def translates(self, is_on: bool) -> None:
         self.translations.is_on = is_on
 
-    def load(self) -> None:
-        """Begin to keep keys out of mitmproxy's log."""
-        self._log_filter.logger.addFilter(self._log_filter)
+    def guard_log(self) -> None:
+        """Keep keys out of mitmproxy's log, if there are any: each line costs time."""
+        guard = self._log_filter
+        put = guard.logger.addFilter if self._secrets() else guard.logger.removeFilter
+        put(guard)
 
     @property
     def _is_idle(self) -> bool:

@@ -1,8 +1,7 @@
 """Which hosts are this machine, which connections lead back to the proxy, which Host was named."""
 
-import functools
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,13 +14,17 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.mode_servers import ServerInstance
 
 from ..text.loopback import ip_of, is_loopback, name_of
+from ..wire.header import Fields, host_in
+from .extended_methods import extend, restore
 
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""
 LOOP = "This name leads to the proxy itself."
 """The error of a connection that is not made."""
-_HOST = "llm_normalize_host"
-"""Where a request holds the `Host` that its client sent."""
+_HEAD = "llm_normalize_head"
+"""Where a request holds what has the `Host` that its client sent."""
+_WAIT = "state_wait_for_request_headers"
+type _Wait = Callable[[HttpStream, RequestHeaders], CommandGenerator[None]]
 _ADDRESSES: WeakKeyDictionary[ServerInstance[Any], tuple[Any, ...]] = (
     WeakKeyDictionary()
 )
@@ -110,27 +113,31 @@ def remember_hosts() -> None:
     A reverse proxy's requests have it no more when the first hook runs: mitmproxy puts
     the upstream's there (proxy/layers/http/__init__.py, `state_wait_for_request_headers`).
     """
-    forget_hosts()  # the addon may be loaded anew
-    wait = HttpStream.state_wait_for_request_headers
 
-    @functools.wraps(wait)
-    def remember(stream: HttpStream, event: RequestHeaders) -> CommandGenerator[None]:
-        setattr(event.request, _HOST, event.request.host_header)
-        commands: CommandGenerator[None] = wait(stream, event)
-        return commands
+    def extended(wait: _Wait) -> _Wait:
+        def remember(
+            stream: HttpStream, event: RequestHeaders
+        ) -> CommandGenerator[None]:
+            setattr(event.request, _HEAD, _head(event.request))
+            return wait(stream, event)
 
-    setattr(remember, _HOST, True)
-    HttpStream.state_wait_for_request_headers = remember  # type: ignore[method-assign]
+        return remember
+
+    extend(HttpStream, _WAIT, extended)
 
 
 def forget_hosts() -> None:
-    """Let mitmproxy's streams be as they were, also those of the package before a reload."""
-    wait: Any = HttpStream.state_wait_for_request_headers
-    if hasattr(wait, _HOST):
-        HttpStream.state_wait_for_request_headers = wait.__wrapped__  # type: ignore[method-assign]
+    """Let mitmproxy's streams be as they were."""
+    restore(HttpStream, _WAIT)
 
 
 def asked_host(request: http.Request) -> str:
     """Return the host that the client of *request* named in its `Host`; maybe none."""
-    given = getattr(request, _HOST, request.host_header) or ""
-    return url.parse_authority(given, check=False)[0]
+    head = getattr(request, _HEAD, None) or _head(request)
+    return url.parse_authority(host_in(*head), check=False)[0]
+
+
+def _head(request: http.Request) -> tuple[bytes, bytes, Fields]:
+    """Return what `host_in` reads: nearly all requests are never asked for their host."""
+    data = request.data
+    return data.http_version, data.authority, data.headers.fields

@@ -9,7 +9,6 @@ mitmproxy saves, copies and shows flows at any time, also while a request is on 
   echoed is taken out of answer, error and record (`key_echo`): `GuardedKey`.
 """
 
-import functools
 import logging
 from collections.abc import Callable
 from copy import copy
@@ -20,15 +19,13 @@ from mitmproxy import http
 from ..text.echo import MASK
 from ..text.printable import brief
 from .certificate_proof import is_proven
+from .extended_methods import extend, is_extended, restore
 from .gate import refusal
 from .key_echo import Field, hide, hide_in_head
 from .key_headers import strip_for_key
 from .keys import HEADER, Secret
 
 logger = logging.getLogger(__name__)
-
-_IS_GUARD = "llm_normalize_is_guard"
-"""Marks the functions that stand in the place of mitmproxy's."""
 
 type _Fields = tuple[tuple[bytes, bytes], ...]
 
@@ -150,32 +147,30 @@ def _guard_flows() -> None:
     `HTTPFlow` (mitmproxy/http.py, the same in 12.0 and 12.2) are wrapped, when a key is
     put on for the first time: flows without a key notice nothing of it.
     """
-    if hasattr(http.HTTPFlow.get_state, _IS_GUARD):
+    if is_extended(http.HTTPFlow, "copy"):
         return
-    state: Callable[[http.HTTPFlow], Any] = http.HTTPFlow.get_state
-    copied: Callable[[http.HTTPFlow], http.HTTPFlow] = http.HTTPFlow.copy
 
-    @functools.wraps(state)
-    def state_without_key(flow: http.HTTPFlow) -> Any:
-        flow_state = state(flow)
-        flow_state["request"]["headers"] = _saved(flow.request.headers).fields
-        return flow_state
+    def guarded_state(state: Callable[[http.HTTPFlow], Any]) -> Any:
+        def state_without_key(flow: http.HTTPFlow) -> Any:
+            flow_state = state(flow)
+            flow_state["request"]["headers"] = _saved(flow.request.headers).fields
+            return flow_state
 
-    @functools.wraps(copied)
-    def copy_without_key(flow: http.HTTPFlow) -> http.HTTPFlow:
-        made = copied(flow)
-        made.request.headers = _saved(flow.request.headers)
-        return made
+        return state_without_key
 
-    for each in (state_without_key, copy_without_key):
-        setattr(each, _IS_GUARD, True)
-    http.HTTPFlow.get_state = state_without_key  # type: ignore[method-assign, assignment]
-    http.HTTPFlow.copy = copy_without_key  # type: ignore[method-assign]
+    def guarded_copy(copied: Callable[[http.HTTPFlow], http.HTTPFlow]) -> Any:
+        def copy_without_key(flow: http.HTTPFlow) -> http.HTTPFlow:
+            made = copied(flow)
+            made.request.headers = _saved(flow.request.headers)
+            return made
+
+        return copy_without_key
+
+    extend(http.HTTPFlow, "get_state", guarded_state)
+    extend(http.HTTPFlow, "copy", guarded_copy)
 
 
 def unguard_flows() -> None:
     """Let mitmproxy's flows be as they were, when no request has a key any more."""
-    for name in ("get_state", "copy"):
-        method = getattr(http.HTTPFlow, name)
-        if hasattr(method, _IS_GUARD):
-            setattr(http.HTTPFlow, name, method.__wrapped__)
+    restore(http.HTTPFlow, "get_state")
+    restore(http.HTTPFlow, "copy")

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 type Fields = tuple[tuple[bytes, bytes], ...]
 """The name and the value of each, as `http.Headers.fields` has them."""
 
+_WITH_AUTHORITY = (b"HTTP/2.0", b"HTTP/3")
+
 
 def header_in(fields: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
     """Return the value of a header, of several joined by commas; empty without any.
@@ -15,6 +17,22 @@ def header_in(fields: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
     """
     found = [value for each, value in fields if each.lower() == name]
     return b", ".join(found).decode("utf-8", "surrogateescape") if found else ""
+
+
+def host_in(http_version: bytes, authority: bytes, fields: Fields) -> str:
+    """Return what a client calls the host, as mitmproxy does, which takes long.
+
+    Args:
+        http_version: Of the request, as `http.RequestData` has it, and so the others.
+        authority: What names the host by HTTP/2 and 3, if it is there.
+        fields: Its headers, of which `Host` does otherwise.
+    """
+    if not (authority and http_version in _WITH_AUTHORITY):
+        return header_in(fields, b"host")
+    try:
+        return authority.decode("idna")
+    except UnicodeError:
+        return authority.decode("utf-8", "surrogateescape")
 
 
 def with_header(fields: Fields, name: bytes, value: bytes) -> Fields:

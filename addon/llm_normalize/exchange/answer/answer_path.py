@@ -7,8 +7,6 @@ the body is not known yet.
 import logging
 from enum import Enum, auto
 
-from mitmproxy import http
-
 from ...text.printable import brief
 from ...wire.content_encoding import decoder_for
 from ...wire.header import header_in

@@ -143,7 +143,8 @@ class RunningAnswer:
         snapshot = _snapshot(settings)
         if path is None:
             path = flow.request.path.partition("?")[0]
-        response, secrets, echo = flow.response, (), None
+        response, echo = flow.response, None
+        secrets: tuple[str, ...] = ()
         # What nobody reads need not be masked; but a refusal is read, to learn from it.
         if settings.is_read or not (response is None or is_good(response)):
             secrets = secrets_of(flow.request)

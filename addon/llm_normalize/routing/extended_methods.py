@@ -1,0 +1,37 @@
+"""Methods of mitmproxy's classes that do more while the addon is loaded: there is no hook.
+
+They are known by a mark, not by their module: one may be of the package before a reload.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+_MARK = "llm_normalize_extended"
+
+
+def extend(owner: type, name: str, make: Callable[[Any], Any]) -> None:
+    """Put what *make* returns for a method in its place, if this mitmproxy has it.
+
+    What was put there before goes.
+    """
+    restore(owner, name)
+    method = getattr(owner, name, None)
+    if method is not None:
+        extended = functools.wraps(method)(make(method))
+        setattr(extended, _MARK, True)
+        setattr(owner, name, extended)
+
+
+def is_extended(owner: type, name: str) -> bool:
+    """Tell whether something is in the place of a method."""
+    return hasattr(vars(owner).get(name), _MARK)
+
+
+def restore(owner: type, name: str) -> None:
+    """Let a method be as it was, also if the package before a reload has extended it."""
+    if is_extended(owner, name):
+        method = getattr(owner, name).__wrapped__
+        delattr(owner, name)
+        if getattr(owner, name, None) is not method:  # it was not inherited
+            setattr(owner, name, method)
