@@ -389,6 +389,7 @@ class Normalize:
             headers.fields = with_header(
                 headers.fields, b"accept-encoding", b"identity"
             )
+            self._exchanges.note_head(exchange)
 
     def _fixes_for(self, flow: http.HTTPFlow) -> Sequence[type[Fix]]:
         return self.selection.of(flow.request).fixes
@@ -419,7 +420,6 @@ class Normalize:
             log=self._pairs_log(),
             shown=is_shown(),
             stored=is_stored(),
-            adapted=selected.adapted,
             parse_error_prose=self._routing.gate is None,
             keepalive=ctx.options.normalize_keepalive,
             retry=ctx.options.normalize_retry,

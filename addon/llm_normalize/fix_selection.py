@@ -9,7 +9,7 @@ from . import options
 from .exchange.request_facts import named_host
 from .fixes import EVERY_FIX
 from .repair.fix import Fix
-from .request.adaptation import Adaptation
+from .request.adaptation import HostAdaptations
 from .request.adaptations import ADAPTATIONS
 from .routing.hosts import HostPattern, is_openai
 
@@ -19,13 +19,11 @@ class Selected(NamedTuple):
 
     Attributes:
         fixes: The fixes of its answers, in order.
-        adaptations: What to change in its requests, in order.
-        adapted: Names of the adaptations that it gets, whatever the model.
+        adaptations: What to change in its requests.
     """
 
     fixes: tuple[type[Fix], ...]
-    adaptations: tuple[type[Adaptation], ...]
-    adapted: frozenset[str]
+    adaptations: HostAdaptations
 
 
 class FixSelection:
@@ -65,10 +63,11 @@ class FixSelection:
         if is_openai(request.host):
             optional |= {fix.name for fix in EVERY_FIX if fix.spares_openai}
         off = optional - self.also | _named(self.skips, hosts, port)
+        on = [each for each in ADAPTATIONS if each.name not in off]
+        wanted = _named(self.adapted, hosts, port) - off
         return Selected(
             tuple(fix for fix in EVERY_FIX if fix.name not in off),
-            tuple(each for each in ADAPTATIONS if each.name not in off),
-            frozenset(_named(self.adapted, hosts, port) - off),
+            HostAdaptations.of(on, hosts, port, wanted),
         )
 
 

@@ -13,7 +13,8 @@ from llm_normalize.exchange.adapted_request import (
     client_of,
     key_of,
 )
-from llm_normalize.request.adaptation import LEARNED, Adaptation
+from llm_normalize.exchange.request_facts import named_host
+from llm_normalize.request.adaptation import LEARNED, Adaptation, HostAdaptations
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.request.learned_rejections import Learned
 from llm_normalize.request.rejected_parameters import Change
@@ -30,7 +31,9 @@ def adapted(
     observe: bool = False,
 ) -> Adapted | None:
     every = [each for each in ADAPTATIONS if each.name not in but]
-    return adapt(made, every, learned or Learned(), b"", observe=observe)
+    hosts = made.request.host, named_host(made.request)
+    here = HostAdaptations.of(every, hosts, made.request.port)
+    return adapt(made, here, learned or Learned(), b"", observe=observe)
 
 
 def test_what_a_host_is_known_to_refuse_is_changed() -> None:
@@ -66,7 +69,8 @@ def test_what_is_wanted_for_a_host_is_changed_for_any_model() -> None:
     asked = {"model": "llama", "stream_options": {"include_usage": True}}
     made = chat_flow(host="127.0.0.1:8000", request=asked)
     wanted = {"stream-options-refused"}
-    found = adapt(made, ADAPTATIONS, Learned(), b"", wanted=wanted, observe=False)
+    here = HostAdaptations.of(ADAPTATIONS, (made.request.host,), 8000, wanted)
+    found = adapt(made, here, Learned(), b"", observe=False)
     assert found
     assert found.edits == [("stream-options-refused", "dropped", "stream_options")]
 

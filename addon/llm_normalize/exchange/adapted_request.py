@@ -1,15 +1,12 @@
 """Requests on their way: changed to what their provider accepts."""
 
-import functools
 import logging
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import NamedTuple
 
 from mitmproxy import http
 
-from ..request.adaptation import LEARNED, Adaptation, Body
+from ..request.adaptation import LEARNED, Body, HostAdaptations
 from ..request.learned_rejections import Key, Learned, mark_of
 from ..request.rejected_parameters import apply
 from ..text.printable import brief
@@ -44,28 +41,26 @@ class Adapted:
 
 def adapt(
     flow: http.HTTPFlow,
-    adaptations: Sequence[type[Adaptation]],
+    here: HostAdaptations,
     learned: Learned,
     client: bytes,
     *,
-    wanted: Collection[str] = (),
     observe: bool,
 ) -> Adapted | None:
     """Change the request of *flow* to what its provider accepts. Never raises.
 
     Args:
         flow: The flow; none of its request has been sent.
-        adaptations: Those that are not skipped, in order.
+        here: What may be changed in requests to its host.
         learned: What providers have refused.
         client: Whose request it is, see `client_of`.
-        wanted: Names of those that are for this host, whatever they are for otherwise.
         observe: Change nothing, return what would be changed.
 
     Returns:
         What was changed; None where nothing was.
     """
     try:
-        return _adapt(flow, adaptations, learned, client, wanted, observe=observe)
+        return _adapt(flow, here, learned, client, observe=observe)
     except Exception:
         host = brief(place_of(flow.request))
         logger.exception("normalize: a request to %s passes as it is", host)
@@ -74,36 +69,32 @@ def adapt(
 
 def _adapt(
     flow: http.HTTPFlow,
-    adaptations: Sequence[type[Adaptation]],
+    here: HostAdaptations,
     learned: Learned,
     client: bytes,
-    wanted: Collection[str],
     *,
     observe: bool,
 ) -> Adapted | None:
     request = flow.request
-    # Either may be the name that is known: behind a preserved host header, say.
-    names = request.host, named_host(request)
-    here = _for_host(tuple(adaptations), names, request.port, frozenset(wanted))
     try:
         text = content_of(request)
     except ValueError as error:
         logger.warning(
             "normalize: a request to %s is not read (%s): nothing in it is adapted or "
             "mapped",
-            brief(names[1]),
+            brief(named_host(request)),
             brief(str(error)),
         )
         return None
     # To look for a key is quicker than to read a long prompt.
-    fitting = [each for key, each in here.adaptations if text.find(key) >= 0]
-    knows = here.learns and learned.knows(request.host, request.port)
+    fitting = [each for key, each in here.by_key if text.find(key) >= 0]
+    knows = here.learns and learned.knows(request.data.host, request.data.port)
     body = _read(text) if fitting or knows else None
     if body is None:
         return None
     edits: list[RequestEdit] = []
     for each in fitting:
-        if each.name in wanted or each.is_for_model(body.get("model")):
+        if each.name in here.wanted or each.is_for_model(body.get("model")):
             edits += [(each.name, *edit) for edit in each().edit(body)]
     for change in learned.of(key_of(request, body, client)) if knows else ():
         edits += [(LEARNED, *edit) for edit in apply(change, body)]
@@ -113,29 +104,6 @@ def _adapt(
     if not observe:
         request.content = dumps(body)
     return adapted
-
-
-class _Here(NamedTuple):
-    """The adaptations that may concern a host, by key; whether what it refuses is omitted."""
-
-    adaptations: tuple[tuple[bytes, type[Adaptation]], ...]
-    learns: bool
-
-
-@functools.lru_cache(maxsize=256)
-def _for_host(
-    adaptations: tuple[type[Adaptation], ...],
-    names: tuple[str, str],
-    port: int,
-    wanted: frozenset[str],
-) -> _Here:
-    found = [
-        (each.key.encode(), each)
-        for each in adaptations
-        if each.name in wanted or any(each.is_for(name, port) for name in names)
-    ]
-    learns = any(each.name == LEARNED for each in adaptations)
-    return _Here(tuple(found), learns)
 
 
 def body_of(request: http.Request) -> Body | None:

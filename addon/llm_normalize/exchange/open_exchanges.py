@@ -69,6 +69,11 @@ class OpenExchanges:
                 self._open[flow] = exchange, now
         return exchange
 
+    def note_head(self, exchange: Exchange) -> None:
+        """Know that a change of the request's headers leaves it where it goes."""
+        if exchange.flow in self._open:
+            self._open[exchange.flow] = exchange, _head(exchange.flow.request)
+
     def get(self, flow: http.HTTPFlow) -> Exchange | None:
         """Return the exchange of *flow* if it is open."""
         found = self._open.get(flow)

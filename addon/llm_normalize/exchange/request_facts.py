@@ -76,7 +76,7 @@ def asked_of(
     """
     request, response = flow.request, flow.response
     body = request_body(request) if body is None else body
-    begun = int(response.timestamp_start if response else request.timestamp_start)
+    begun = int((response or request).data.timestamp_start)
     if body is None and response is not None:
         # Sent on unread (stream_large_bodies, say): the answer tells what was asked.
         is_stream = answers_events(response)

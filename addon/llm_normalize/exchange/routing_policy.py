@@ -49,7 +49,7 @@ _OPENED = "llm_normalize_opened"
 """Marks a client's connection whose TLS was opened for a route; it outlasts a reload."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Routing:
     """What is changed in requests, and undone.
 

@@ -1,16 +1,15 @@
 """The settings in force for one answer: the user's options as they are when it begins."""
 
-import functools
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from ..records.pairs_log import PairsLog
 from ..repair.fix import Fix
 from ..repair.fix_chain import FixPlan, plan_of
-from ..request.adaptation import LEARNED, Adaptation
+from ..request.adaptation import HostAdaptations
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings in force for one answer, from its beginning to its end.
 
@@ -21,8 +20,7 @@ class Settings:
         log: The pairs log, if there is one.
         shown: Whether anybody can look at a flow's metadata once it is over.
         stored: Whether anybody can look at its body then, or at the size of that.
-        adaptations: What to change in requests, in order.
-        adapted: The names of those that the user wants for this host, whatever the model.
+        adaptations: What to change in requests.
         parse_error_prose: Whether a refusal's prose is parsed, and not only its fields for
             names. False behind a gate, where clients share what is learned.
         keepalive: Seconds of silence after which a client gets a newline; 0 is never.
@@ -35,27 +33,22 @@ class Settings:
     log: PairsLog | None
     shown: bool = True
     stored: bool = True
-    adaptations: Sequence[type[Adaptation]] = ()
-    adapted: Collection[str] = ()
+    adaptations: HostAdaptations = field(default_factory=HostAdaptations)
     parse_error_prose: bool = True
     keepalive: float = 0
     retry: float = 0
+    plan: FixPlan = field(init=False, compare=False)
+    """The plan of the fixes: of equal ones the same, and quicker to look up."""
+
+    def __post_init__(self) -> None:
+        """Look up the plan."""
+        object.__setattr__(self, "plan", plan_of(self.fixes))
 
     @property
     def is_read(self) -> bool:
         """Whether anybody can read the record of an answer."""
         return self.log is not None or self.stored
 
-    @property
-    def learns(self) -> bool:
-        """Whether what a provider refuses may be omitted."""
-        return any(each.name == LEARNED for each in self.adaptations)
-
     def applies(self, name: str) -> bool:
         """Tell whether the fix *name* is to be applied, not only observed."""
         return not self.observe and name in self.plan.names
-
-    @functools.cached_property
-    def plan(self) -> FixPlan:
-        """The plan of the fixes: of equal ones the same, and quicker to look up."""
-        return plan_of(self.fixes)

@@ -6,7 +6,7 @@ nothing away that the answer depends on, such as messages, tools or a format.
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
@@ -85,6 +85,45 @@ class Adaptation:
     def edit(self, body: Body) -> list[Edit]:
         """Change *body* in place; return what changed, nothing where it is as it was."""
         return []
+
+
+@dataclass(frozen=True)
+class HostAdaptations:
+    """The adaptations of the requests to one host.
+
+    Attributes:
+        by_key: Those that may concern it, in order, each with its key as JSON has it.
+        wanted: The names of those that it gets whatever the model.
+        learns: Whether what it refuses may be omitted.
+    """
+
+    by_key: tuple[tuple[bytes, type[Adaptation]], ...] = ()
+    wanted: frozenset[str] = frozenset()
+    learns: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        adaptations: Collection[type[Adaptation]],
+        hosts: Iterable[str],
+        port: int,
+        wanted: Collection[str] = (),
+    ) -> Self:
+        """Return those of *adaptations* that are for a host.
+
+        Args:
+            adaptations: Those that are not skipped, in order.
+            hosts: Its names: either may be the one that is known.
+            port: Its port.
+            wanted: The names of those that are for it, whatever they are for otherwise.
+        """
+        found = [
+            (each.key.encode(), each)
+            for each in adaptations
+            if each.name in wanted or any(each.is_for(name, port) for name in hosts)
+        ]
+        learns = any(each.name == LEARNED for each in adaptations)
+        return cls(tuple(found), frozenset(wanted), learns)
 
 
 @functools.cache

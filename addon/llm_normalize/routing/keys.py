@@ -74,7 +74,7 @@ class Secret:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Keys:
     """The key for each host, the first that fits counts."""
 

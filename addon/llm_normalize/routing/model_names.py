@@ -15,7 +15,7 @@ def fits(pattern: str, name: str) -> bool:
     return bool(re.fullmatch(".*".join(parts), name, re.DOTALL))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Models:
     """The model that is sent for each that is asked for; the first that fits counts."""
 

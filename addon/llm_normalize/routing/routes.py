@@ -198,7 +198,7 @@ class Route(NamedTuple):
         return f"{self.asked}={self.target}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Routes:
     """All routes, the first that fits counts."""
 

@@ -107,7 +107,7 @@ _decode_leniently = json.JSONDecoder(
 ).decode
 _decode_request = json.JSONDecoder(
     parse_float=Number, parse_constant=_no_constant
-).decode
+).raw_decode
 _first = json.JSONDecoder(parse_constant=_no_constant).raw_decode
 _look = json.JSONDecoder(object_pairs_hook=lambda _: {}).decode
 _encode = json.JSONEncoder(
@@ -147,10 +147,13 @@ def loads_request(data: bytes) -> Json:
         ValueError: *data* is no JSON, or has an integer that is too long for Python.
         RecursionError: It is nested too deeply for Python.
     """
-    text = data.decode()
+    text = data.decode().strip(" \t\n\r")  # `decode` searches twice for that
     if text.count("{") + text.count("[") > _DEEP:
         _refuse_deep(text)
-    return _decode_request(text)
+    value, end = _decode_request(text)
+    if end < len(text):
+        raise json.JSONDecodeError("Extra data", text, end)
+    return value
 
 
 def loads_leniently(data: bytes) -> Json:

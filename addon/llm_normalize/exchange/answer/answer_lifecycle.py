@@ -68,7 +68,6 @@ class Answers:
                 settings.adaptations,
                 self._learned,
                 exchange.client,
-                wanted=settings.adapted,
                 observe=settings.observe,
             )
         if made is not None and found is not None:

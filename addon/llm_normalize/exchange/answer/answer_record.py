@@ -25,7 +25,7 @@ def no_repeats() -> int:
     return 0
 
 
-@dataclass
+@dataclass(slots=True)
 class AnswerRecord:
     """One answer, from its headers to its end.
 

@@ -54,13 +54,14 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
     rewriter = running.rewriter
     if rewriter is None:
         return repair_response(response, running, running.label)
-    if not rewriter.bytes_in and response.raw_content:
+    content = response.data.content
+    if content and not rewriter.bytes_in:
         # Made by another addon, or a server replay: it never passed the rewriter.
         # A large one is in a thread, where no stream waits.
         rewriter.turn = Turn(most=_BODY_BUDGET)
         rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
         rewriter.pipeline.slow_path.largest_body = LIMIT
-        made = rewriter.read(response.raw_content) + rewriter.read(b"")
+        made = rewriter.read(content) + rewriter.read(b"")
         response.data.content = b"".join(made)
     return running.figures()
 

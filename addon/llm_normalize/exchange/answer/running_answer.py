@@ -62,7 +62,7 @@ class ArrivingBody(Protocol):
         """Close the connection that it arrives by."""
 
 
-@dataclass
+@dataclass(slots=True)
 class RunningAnswer:
     """One answer on its way.
 
@@ -257,10 +257,7 @@ class RunningAnswer:
 
     def figures(self) -> tuple[int, int, int]:
         """Return how many events and bytes were received so far, and how many bytes sent."""
-        rewriter = self.rewriter
-        if rewriter is None:
-            return 0, 0, 0
-        return rewriter.pipeline.events, rewriter.bytes_in, rewriter.bytes_out
+        return (0, 0, 0) if self.rewriter is None else self.rewriter.figures()
 
     def write(
         self, stats: Stats, status: int | None, end: str, figures: tuple[int, int, int]
@@ -470,7 +467,7 @@ def _record(
         model=asked.model[:_NAME],
         stream=asked.stream,
         observe=settings.observe,
-        asked_at=request.timestamp_end or request.timestamp_start,
+        asked_at=request.data.timestamp_end or request.data.timestamp_start,
         write=log.write if log is not None else None,
         secrets=secrets,
         shown=settings.shown,

@@ -57,7 +57,7 @@ def retry_after_refusal(
     flow, client = exchange.flow, exchange.client
     refused = (
         RefusedRequest.of(flow, echo, words=settings.parse_error_prose)
-        if settings.learns
+        if settings.adaptations.learns
         else None
     )
     if refused is None:

@@ -214,6 +214,10 @@ class Rewriter:
         """How many bytes were sent."""
         return self._bytes_out + self._sent_alike().bytes_out
 
+    def figures(self) -> tuple[int, int, int]:
+        """Return how many events and bytes were received so far, and how many bytes sent."""
+        return self.pipeline.events, self._bytes_in, self._bytes_out
+
     def _store(self, received: bytes, sent: bytes) -> None:
         """Store one read, and what was sent for it."""
         snapshot = self.snapshot

@@ -48,7 +48,7 @@ def parse(text: str) -> bool:
     return text == MODES[0]
 
 
-@dataclass
+@dataclass(slots=True)
 class Translations:
     """What is known of who serves which protocols.
 
