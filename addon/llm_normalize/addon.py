@@ -76,8 +76,8 @@ class Normalize:
         self._routing = Routing()
         self._home = Home(self.stats)
         self._is_reloaded = False
-        # By a host's names and its port, until an option changes.
-        self._settings_of: dict[tuple[str, str, int], Settings] = {}
+        # By a host's names, its port and its scheme, until an option changes.
+        self._settings_of: dict[tuple[str, str, int, str], Settings] = {}
         self._repairs = True
         self._pauses = PauseLimiter()
 
@@ -398,7 +398,7 @@ class Normalize:
         if exchange.settings is not None and exchange.settings[0] is self._settings_of:
             return exchange.settings[1]
         request = exchange.flow.request
-        place = request.host, named_host(request), request.port
+        place = request.host, named_host(request), request.port, request.scheme
         found = self._settings_of.get(place)
         if found is None:
             found = self._new_settings(request)
@@ -423,6 +423,7 @@ class Normalize:
             parse_error_prose=self._routing.gate is None,
             keepalive=ctx.options.normalize_keepalive,
             retry=ctx.options.normalize_retry,
+            place=place_of(request),
         )
 
     def _pairs_log(self) -> PairsLog | None:

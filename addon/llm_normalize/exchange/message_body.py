@@ -34,8 +34,8 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     Raises:
         ValueError: It cannot be decoded, or is too large, or has too many values.
     """
-    raw = message.raw_content or b""
-    encoding = header_in(message.headers.fields, b"content-encoding")
+    raw = message.data.content or b""
+    encoding = header_in(message.data.headers.fields, b"content-encoding")
     if not isinstance(message, http.Request):
         most = largest()
     else:
@@ -46,6 +46,8 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     is_known = before is raw and known == bounds
     if is_known and wrong:
         raise LargeBodyError(wrong)
+    if is_known and not encoding:
+        return raw
     wrong = ""
     found = b""
     try:
@@ -64,6 +66,6 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
 def request_body(request: http.Request) -> bytes | None:
     """Return the decoded body of *request*; None if it was sent on unread."""
     try:
-        return None if request.raw_content is None else content_of(request)
+        return None if request.data.content is None else content_of(request)
     except ValueError:
         return None

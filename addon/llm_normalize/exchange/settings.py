@@ -25,6 +25,7 @@ class Settings:
             names. False behind a gate, where clients share what is learned.
         keepalive: Seconds of silence after which a client gets a newline; 0 is never.
         retry: Seconds for which a request to a busy provider is retried.
+        place: The host and its port, as records have it; empty if it was not looked up.
     """
 
     fixes: Sequence[type[Fix]]
@@ -37,6 +38,7 @@ class Settings:
     parse_error_prose: bool = True
     keepalive: float = 0
     retry: float = 0
+    place: str = ""
     plan: FixPlan = field(init=False, compare=False)
     """The plan of the fixes: of equal ones the same, and quicker to look up."""
 

@@ -1,7 +1,8 @@
 """Counters: what was repaired, by host, model and fix."""
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
 
 from ..text.printable import brief
 
@@ -15,6 +16,18 @@ OTHER_MODELS = "other models"
 OTHER_HOSTS = "other hosts"
 
 
+@dataclass(slots=True)
+class _Counts:
+    """What was counted of one host and model."""
+
+    responses: int = 0
+    repaired: int = 0
+    fixes: dict[str, int] = field(default_factory=dict)
+    requests: dict[str, int] = field(default_factory=dict)
+    protocols: dict[str, int] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+
+
 class Stats:
     """Counts since mitmproxy started; counts only, no content.
 
@@ -24,14 +37,7 @@ class Stats:
     """
 
     def __init__(self) -> None:
-        self.responses: Counter[tuple[str, str]] = Counter()
-        self.repaired: Counter[tuple[str, str]] = Counter()
-        self.fixes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self.requests: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self.tokens: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        self.protocols: defaultdict[tuple[str, str], Counter[str]] = defaultdict(
-            Counter
-        )
+        self._of: dict[tuple[str, str], _Counts] = {}
 
     def add(
         self,
@@ -47,27 +53,25 @@ class Stats:
         Of the prompt and of the completion; None where the provider did not count. And the
         *protocol* that it was translated to, if it was.
         """
-        pair = host, model
-        if pair not in self.responses:  # a known pair is brief already
+        counts = self._of.get((host, model))  # a known pair is brief already
+        if counts is None:
             pair = self._pair(brief(host), brief(model))
-        self.responses[pair] += 1
-        if fixes:
-            self.repaired[pair] += 1
-            self.fixes[pair].update(fixes)
-        if names := list(adaptations):
-            self.requests[pair].update(names)
-        for kind, count in zip(TOKENS, tokens, strict=False):
-            if count is not None:
-                self.tokens[pair][kind] += count
+            counts = self._of.setdefault(pair, _Counts())
+        counts.responses += 1
+        counts.repaired += bool(fixes)
+        for name, count in fixes.items():
+            counts.fixes[name] = counts.fixes.get(name, 0) + count
+        for name in adaptations:
+            counts.requests[name] = counts.requests.get(name, 0) + 1
+        for name, number in zip(TOKENS, tokens, strict=False):
+            if number is not None:
+                counts.tokens[name] = counts.tokens.get(name, 0) + number
         if protocol is not None:
-            self.protocols[pair][protocol] += 1
-
-    def _tokens(self, pair: tuple[str, str]) -> Iterable[tuple[str, int]]:
-        return self.tokens[pair].items() if pair in self.tokens else ()
+            counts.protocols[protocol] = counts.protocols.get(protocol, 0) + 1
 
     def _pair(self, host: str, model: str) -> tuple[str, str]:
         for pair, room in (((host, model), PAIRS), ((host, OTHER_MODELS), 2 * PAIRS)):
-            if pair in self.responses or len(self.responses) < room:
+            if pair in self._of or len(self._of) < room:
                 return pair
         return OTHER_HOSTS, OTHER_MODELS
 
@@ -78,21 +82,21 @@ class Stats:
         responses `protocol: NAME`; tokens are rows named as in OpenAI's usage.
         """
         yield ["host", "model", "responses", "repaired", "fix", "events"]
-        for pair, count in sorted(self.responses.items()):
-            line = [*pair, str(count), str(self.repaired[pair])]
+        for pair, counts in sorted(self._of.items(), key=itemgetter(0)):
+            line = [*pair, str(counts.responses), str(counts.repaired)]
             repairs = [
-                *_sorted(self.fixes.get(pair), ""),
-                *_sorted(self.requests.get(pair), "request: "),
-                *_sorted(self.protocols.get(pair), "protocol: "),
+                *_sorted(counts.fixes, ""),
+                *_sorted(counts.requests, "request: "),
+                *_sorted(counts.protocols, "protocol: "),
                 *(
                     [name, str(n)]
-                    for name, n in sorted(self._tokens(pair), reverse=True)
+                    for name, n in sorted(counts.tokens.items(), reverse=True)
                 ),
             ]
             yield from ([*line, *each] for each in repairs or [["", ""]])
 
 
-def _sorted(found: Counter[str] | None, kind: str) -> list[list[str]]:
+def _sorted(found: dict[str, int], kind: str) -> list[list[str]]:
     """Return names and counts, the highest first."""
-    by_count = sorted((found or {}).items(), key=lambda each: (-each[1], each))
+    by_count = sorted(found.items(), key=lambda each: (-each[1], each))
     return [[kind + name, str(count)] for name, count in by_count]

@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .event_boundary import Boundary, is_complete_value
 
@@ -217,11 +218,14 @@ class EventParser:
         self.budget_left = math.inf
         """The budget left: see `EVENT`. Events beyond it pass unrepaired."""
         self._buffer = bytearray()
-        self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
         self._after_cut = False  # the last block was ended before its blank line
         self._oversized: bytes | None = None  # last bytes of the block being passed on
         self._by_lines = False  # it ends at a line end
+
+    @cached_property
+    def _boundary(self) -> Boundary:
+        return Boundary()  # most streams are never parsed
 
     @property
     def in_oversized(self) -> bool:

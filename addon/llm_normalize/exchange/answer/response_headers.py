@@ -5,6 +5,8 @@ from mitmproxy import http
 from ...chat.endpoint import is_event_stream
 from ...wire.header import header_in, without_header
 
+_WITHOUT_CHUNKS = (b"HTTP/2.0", b"HTTP/3")
+
 
 def answers_events(response: http.Response) -> bool:
     """Tell whether *response* says that it is an event stream."""
@@ -26,7 +28,7 @@ def prepare_headers(
         response: The response, whose headers change.
         rename: Whether to call it an event stream where it says something else.
     """
-    headers = response.headers
+    headers = response.data.headers
     headers.fields = without_header(headers.fields, b"content-encoding")
     if rename and not answers_events(response):
         headers["content-type"] = "text/event-stream"
@@ -35,11 +37,13 @@ def prepare_headers(
 
 def frame(request: http.Request, response: http.Response) -> None:
     """Make the headers say where a body ends whose length is not known."""
-    headers = response.headers
+    headers = response.data.headers
     before = headers.fields
     headers.fields = without_header(before, b"content-length")
-    sized = headers.fields is not before
-    if b"HTTP/1.0" in (request.data.http_version, response.data.http_version):
+    asked, answered = request.data.http_version, response.data.http_version
+    if b"HTTP/1.0" in (asked, answered):
         headers.pop("transfer-encoding", None)  # it ends when the connection does
-    elif request.is_http11 and (sized or response.is_http2 or response.is_http3):
+    elif asked == b"HTTP/1.1" and (
+        headers.fields is not before or answered in _WITHOUT_CHUNKS
+    ):
         headers["transfer-encoding"] = "chunked"

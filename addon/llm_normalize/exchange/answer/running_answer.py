@@ -1,7 +1,7 @@
 """One answer on its way: what was asked, what counts for it, and its record."""
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
@@ -273,13 +273,13 @@ class RunningAnswer:
         record.count_alike()
         is_read = self.settings.is_read
         line = record.close(status, end, *figures) if is_read else None
-        fixes, names = record.fixes, []
+        fixes, protocol = record.fixes, record.protocol
+        names: Iterable[str] = ()
         if record.request:
-            names = [*dict.fromkeys(name for name, _, _ in record.request)]
-        if record.protocol is not None:
+            names = dict.fromkeys(name for name, _, _ in record.request)
+        if protocol is not None:
             fixes = {name: n for name, n in fixes.items() if name != TRANSLATED}
-        counted = fixes, names, record.tokens, record.protocol
-        stats.add(record.host, record.model, *counted)
+        stats.add(record.host, record.model, fixes, names, record.tokens, protocol)
         if summary := self._summary(end, figures[0]):
             host, model = brief_name(record.host), brief_name(record.model)
             logger.info("normalize: %s %s: %s", host, model, summary)
@@ -462,7 +462,7 @@ def _record(
         path = path.replace(secret, MASK)
     return AnswerRecord(
         flow=flow.id,
-        host=place_of(request)[:_NAME],
+        host=(settings.place or place_of(request))[:_NAME],
         path=path[:_NAME],
         model=asked.model[:_NAME],
         stream=asked.stream,

@@ -1,6 +1,6 @@
 """Sends events that are all alike: what most reads of a settled stream pass, and no more.
 
-mitmproxy calls `AlikeEvents.read` for each read; by then, all that it touches has left the
+mitmproxy calls a `Read` for each read; by then, all that it touches has left the
 processor's caches. So it is a function with variables of its own: CPython calls that
 within its own loop, and looks nothing up. An object with attributes costs twice as much.
 """
@@ -8,7 +8,6 @@ within its own loop, and looks nothing up. An object with attributes costs twice
 from __future__ import annotations  # else they are made anew with each function
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from ...repair.fast_path.template import Template, is_as_written
 from ...wire.json_text import PLAIN
@@ -21,38 +20,19 @@ type Log = Callable[[int, bytes, bytes], None]
 Must not raise."""
 
 
-class Sent(NamedTuple):
-    """What was sent at once since the last call of `expect`.
-
-    Attributes:
-        events: How many.
-        bytes_in: How many bytes were received for them.
-        bytes_out: How many were sent.
-    """
-
-    events: int
-    bytes_in: int
-    bytes_out: int
-
-
-class AlikeEvents(NamedTuple):
-    """The functions of one stream.
-
-    Attributes:
-        read: Returns what is sent for one read.
-        expect: Sends events at once from now on that fit a template: the number of the
-            first one, and what logs them, if they are logged. None sends nothing at once.
-        sent: Returns what was sent at once since the last call of `expect`.
-    """
-
-    read: Callable[[bytes], list[bytes]]
-    expect: Callable[[Template | None, int, Log | None], None]
-    sent: Callable[[], Sent]
+type Read = Callable[[bytes], list[bytes]]
+"""Returns what is sent for one read."""
+type Expect = Callable[[Template | None, int, Log | None], None]
+"""Sends events at once from now on that fit a template: the number of the first one, and
+what logs them, if they are logged. None sends nothing at once."""
+type Sent = tuple[int, int, int]
+"""How many events were sent at once since the last call of `Expect`, how many bytes were
+received for them, and how many were sent."""
 
 
 def alike_events(  # noqa: C901 - four functions that share their variables
-    slow_path: Callable[[bytes], list[bytes]],
-) -> AlikeEvents:
+    slow_path: Read,
+) -> tuple[Read, Expect, Callable[[], Sent]]:
     """Return the functions of a stream of which nothing is expected yet.
 
     Args:
@@ -123,6 +103,6 @@ def alike_events(  # noqa: C901 - four functions that share their variables
             longer_each = len(before) + len(behind) - len(head) - len(tail)
 
     def sent() -> Sent:
-        return Sent(events, size, size + longer + events * longer_each)
+        return events, size, size + longer + events * longer_each
 
-    return AlikeEvents(read, expect, sent)
+    return read, expect, sent

@@ -190,11 +190,11 @@ class Rewriter:
         It may change now, so nothing is expected until the next read has gone through it.
         """
         if self._expected is not None:
-            sent = self._sent_alike()
-            if sent.events:
-                self._bytes_in += sent.bytes_in
-                self._bytes_out += sent.bytes_out
-                self._pipeline.patcher.count_sent(self._expected, sent.events)
+            events, bytes_in, bytes_out = self._sent_alike()
+            if events:
+                self._bytes_in += bytes_in
+                self._bytes_out += bytes_out
+                self._pipeline.patcher.count_sent(self._expected, events)
             self._expected = None
             self._expect_alike(None, 0, None)
         return self._pipeline
@@ -207,12 +207,12 @@ class Rewriter:
     @property
     def bytes_in(self) -> int:
         """How many bytes were received."""
-        return self._bytes_in + self._sent_alike().bytes_in
+        return self._bytes_in + self._sent_alike()[1]
 
     @property
     def bytes_out(self) -> int:
         """How many bytes were sent."""
-        return self._bytes_out + self._sent_alike().bytes_out
+        return self._bytes_out + self._sent_alike()[2]
 
     def figures(self) -> tuple[int, int, int]:
         """Return how many events and bytes were received so far, and how many bytes sent."""
