@@ -3,7 +3,6 @@
 import socket
 from collections.abc import Callable, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
 from mitmproxy.net.http import url
@@ -25,10 +24,8 @@ _HEAD = "llm_normalize_head"
 """Where a request holds what has the `Host` that its client sent."""
 _WAIT = "state_wait_for_request_headers"
 type _Wait = Callable[[HttpStream, RequestHeaders], CommandGenerator[None]]
-_ADDRESSES: WeakKeyDictionary[ServerInstance[Any], tuple[Any, ...]] = (
-    WeakKeyDictionary()
-)
-"""Where a server listens, as soon as it does: to ask for it takes as long as to connect."""
+_ADDRESSES = "llm_normalize_addresses"
+"""Where a server has where it listens, once it does: to ask takes as long as to connect."""
 
 
 # -- hosts -------------------------------------------------------------------------
@@ -87,18 +84,21 @@ def leads_back(data: server_hooks.ServerConnectionHookData) -> bool:
     mitmproxy looks for that, too, but by four names (addons/proxyserver.py,
     `server_connect`).
     """
+    if data.server.transport_protocol != "tcp":
+        return False
     host, port, *_ = data.server.address or ("", 0)
-    return data.server.transport_protocol == "tcp" and any(
-        own == port and leads_to(host, listens)
-        for server in ctx.master.addons.get("proxyserver").servers
-        for listens, own, *_ in _addresses(server)
-    )
+    for server in ctx.master.addons.get("proxyserver").servers:
+        for listens, own, *_ in _addresses(server):
+            if own == port and leads_to(host, listens):
+                return True
+    return False
 
 
 def _addresses(server: ServerInstance[Any]) -> tuple[Any, ...]:
-    found = _ADDRESSES.get(server, ())
+    found: tuple[Any, ...] = getattr(server, _ADDRESSES, ())
     if not found and server.is_running:
-        found = _ADDRESSES[server] = server.listen_addrs
+        found = server.listen_addrs
+        setattr(server, _ADDRESSES, found)
     return found
 
 
