@@ -87,7 +87,7 @@ class Adaptation:
         return []
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HostAdaptations:
     """The adaptations of the requests to one host.
 

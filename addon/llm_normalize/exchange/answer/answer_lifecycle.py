@@ -84,11 +84,12 @@ class Answers:
         assert response is not None
         running = self._new(exchange, settings)
         path = path_of(exchange, running)
-        running.pending = path is Path.FETCHED
-        if path is Path.PASSED:
-            response.stream = response.stream or True
-        elif path is Path.STREAMED:
+        if path is Path.STREAMED:
             self.streams.begin(running)
+        elif path is Path.PASSED:
+            response.stream = response.stream or True
+        else:
+            running.pending = path is Path.FETCHED
 
     def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
         running = exchange.running = exchange.new_answer(settings)
