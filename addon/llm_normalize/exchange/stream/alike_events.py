@@ -50,7 +50,7 @@ def alike_events(  # noqa: C901 - four functions that share their variables
     longer_each = longer = 0
 
     def read(data: bytes) -> list[bytes]:
-        nonlocal events, size
+        nonlocal events, size, longer
         if (
             data.startswith(head)
             and data.endswith(tail)
@@ -65,29 +65,21 @@ def alike_events(  # noqa: C901 - four functions that share their variables
                 if log is not None:
                     log(number + events - 1, text, text)
                 return [before + text + behind]
-            out = respelled(data)
+            if template is None:  # a read may begin and end with `_NEVER`
+                return slow_path(data)
+            try:
+                out = template.patch(data)  # its text may be spelled in another way
+            except Exception:  # noqa: BLE001 - whoever asks it next reports it
+                out = None
             if out is not None:
+                events += 1
+                size += length
+                if before is not None:
+                    longer += len(out) - length - longer_each
+                    if log is not None:
+                        log(number + events - 1, text, template.text_sent(out))
                 return [out]
         return slow_path(data)
-
-    def respelled(data: bytes) -> bytes | None:
-        """Return what is sent for *data* if it is expected but for its text's spelling."""
-        nonlocal events, size, longer
-        if template is None:  # a read may begin and end with `_NEVER`
-            return None
-        try:
-            out = template.patch(data)
-        except Exception:  # noqa: BLE001 - whoever asks it next reports it
-            return None
-        if out is None:
-            return None
-        events += 1
-        size += len(data)
-        if before is not None:
-            longer += len(out) - len(data) - longer_each
-            if log is not None:
-                log(number + events - 1, data[span], template.text_sent(out))
-        return out
 
     def expect(wanted: Template | None, first: int, new_log: Log | None) -> None:
         nonlocal template, head, tail, span, before, behind

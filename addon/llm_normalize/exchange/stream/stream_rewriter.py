@@ -148,6 +148,7 @@ class Rewriter:
 
     def _rewritten(self, data: bytes) -> list[bytes]:
         pipeline = self._pipeline if self._expected is None else self.pipeline
+        trace = pipeline.trace
         self._bytes_in += len(data)
         is_known = self._is_plain and not self._raw
         out = None
@@ -163,7 +164,7 @@ class Rewriter:
             out = self._give_in(data)
         if out is None:
             out = self._bounded(data)
-        elif pipeline.trace.follows and (self._waiting or pipeline.trace.waits):
+        elif trace.follows and (self._waiting or trace.waits):
             self._try("what waits has no time limit", self._look_at_waiting)
         if not self._repair:
             out = data

@@ -104,19 +104,20 @@ class EventPatcher:
         if self._known and (out := self._patched(data, n)) is not None:
             return out
         trace = self._trace
-        if not trace.follows:
+        # The figures of one that is counted are part of what waits.
+        if self.counted is not None or not trace.follows:
             self.unknown = data
             return None
-        at, found = parser.count if n is None else n, None
+        at = parser.count if n is None else n
         try:
-            if self.counted is None:  # else its figures are part of what waits
-                found = trace.next(data, at, may_wait=may_wait)
+            found = trace.next(data, at, may_wait=may_wait)
         except Exception as error:  # noqa: BLE001 - the slow path takes it
             trace.fail(error)
             return None
         if found is None:
             return None
-        parser.count += n is None
+        if n is None:
+            parser.count = at + 1
         sent, step = found
         self._output.verbatim = step.verbatim
         return sent

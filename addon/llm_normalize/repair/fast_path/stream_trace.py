@@ -68,7 +68,7 @@ class StreamTrace:
         # Their templates, with the values so far.
         self._made: dict[TemplateForm, Template] = {}
         # What is around the text of events to come.
-        self._around: dict[OneText, tuple[bytes, bytes | None]] = {}
+        self._around: dict[OneText | None, tuple[bytes, bytes | None]] = {}
         self.records_unchanged = True
         """Whether a record is wanted although nothing is changed: of the first one, its time."""
         self._varied: list[bytes] = []  # so far, once it has left
@@ -112,18 +112,17 @@ class StreamTrace:
                 break
         else:
             return None
-        so_far = self._values_so_far
-        step, (values, texts) = edge.step, found
-        known, read = len(so_far.values), texts
+        so_far, step = self._values_so_far, edge.step
+        values, texts = found
+        read, new = texts, values[len(so_far.values) :]
         if step.is_anew:
             texts = [*map(as_sent, texts)]
         sent = raw if edge.sent is None else edge.sent.fill(values, texts)
         closed = edge.closed if self.records_unchanged else edge.changed
         records = [self._record(each, raw, n, sent, values, texts) for each in closed]
-        is_new = len(values) > known
-        if is_new or edge.known != self._forms:
-            self._know(edge.known, values, is_new=is_new)
-        if is_new:
+        if new or edge.known != self._forms:
+            self._know(edge.known, values, is_new=bool(new))
+        if new:
             self._look_ahead(edge.node, values)
         self.waits = (self.waits or n + 1) if step.waits else 0
         if step.tokens is not None:
@@ -132,7 +131,7 @@ class StreamTrace:
                 None if prompt is None else int(texts[prompt]),
                 None if completion is None else int(texts[completion]),
             )
-        self._path.append((raw, n, step, read, values[known:] if is_new else ()))
+        self._path.append((raw, n, step, read, new))
         so_far.values = values
         for at, key in edge.keys:
             so_far.last[key] = read[at]
@@ -145,19 +144,21 @@ class StreamTrace:
     def _fit(self, edge: Edge, raw: bytes) -> tuple[list[bytes], list[bytes]] | None:
         """Return the stream's values and the event's texts if *raw* is of a step."""
         so_far = self._values_so_far
-        around = self._around.get(edge.one_text) if edge.one_text else None
+        around = self._around.get(edge.one_text)
         if around is not None:
             head, tail = around
             if tail is None:
                 return (so_far.values, []) if raw == head else None
             if not (raw.startswith(head) and raw.endswith(tail)):
                 return None
-            text = raw[len(head) : len(raw) - len(tail)]
-            last = tuple(so_far.last.values())
-            # Behind an escape, `grows` has to read them; it leaves other choices out.
-            may_grow = text.startswith(last) or b"".join(last).find(b"\\") >= 0
-            if text and not text.strip(PLAIN) and not may_grow:
-                return so_far.values, [text]
+            text, last = raw[len(head) : len(raw) - len(tail)], so_far.last
+            if text and not text.strip(PLAIN):
+                if not last:
+                    return so_far.values, [text]
+                before = tuple(last.values())
+                # Behind an escape, `grows` has to read them; it leaves other choices out.
+                if not text.startswith(before) and b"".join(before).find(b"\\") < 0:
+                    return so_far.values, [text]
         found = edge.fit(raw, so_far.values)
         if found is None or (edge.keys and so_far.grows(edge.keys, found[1])):
             return None
