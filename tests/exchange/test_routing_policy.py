@@ -1,4 +1,5 @@
 import asyncio
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from llm_normalize import conformance
 from llm_normalize.exchange.retries.second_request import Reply
 from llm_normalize.exchange.routing_policy import Routing
 from llm_normalize.records.snapshot import KEY as NOTED
+from llm_normalize.routing.key_echo import LogFilter
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     GOOD,
@@ -484,6 +486,23 @@ def test_name_that_may_have_been_made_to_lead_here_gets_no_key(
     proxy.set(normalize_gate="env:A_TOKEN")
     made = asking("token-0815")
     assert made.request.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_log_is_searched_for_keys_only_where_there_are_any(proxy: Proxy) -> None:
+    logger = logging.getLogger("mitmproxy.proxy.server")
+
+    def is_searched() -> bool:
+        return any(isinstance(each, LogFilter) for each in logger.filters)
+
+    assert not is_searched()
+    for more in (
+        {"normalize_keys": [f"{HOST}=env:A_KEY"]},
+        {"normalize_gate": "env:A_TOKEN"},
+    ):
+        proxy.set(**more)
+        assert is_searched()
+        proxy.set(normalize_keys=[], normalize_gate="")
+        assert not is_searched()
 
 
 def test_server_whose_name_nobody_looked_at_gets_no_key(proxy: Proxy) -> None:

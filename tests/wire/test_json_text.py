@@ -13,6 +13,7 @@ from llm_normalize.wire.json_text import (
     is_broken,
     is_crowded,
     loads,
+    loads_request,
 )
 
 LITERALS = (
@@ -39,6 +40,13 @@ LITERALS = (
 def test_a_number_keeps_its_spelling(form: str, literal: str) -> None:
     text = (form % literal).encode()
     assert dumps(loads(text)) == text
+
+
+def test_request_is_one_value_with_blanks_around_it() -> None:
+    assert loads_request(b' \t\r\n{"a":1,"a":2}\n') == {"a": 2}
+    for text in (b"", b" ", b"{} {}", b"{}x", b"[1]]", "{}\u00a0".encode(), b"NaN"):
+        with pytest.raises(ValueError, match=r"\w"):
+            loads_request(text)
 
 
 def test_whole_numbers_are_ints_even_beside_a_spelled_one() -> None:

@@ -134,6 +134,17 @@ def test_silence_is_bridged_but_not_in_an_event(sent: Sent) -> None:
     assert sent.out == [b""]
 
 
+def test_newline_is_no_sign_that_the_provider_says_anything(sent: Sent) -> None:
+    async def act(clock: StreamClock, made: Rewriter) -> None:
+        made.read(wire([TEXT]))
+        for _ in range(21):  # the first one sees the event, each ten more are a silence
+            clock._check_now()
+            await asyncio.sleep(0)
+
+    assert run(act, 100) == 0
+    assert sent.out == [b"\n", b"\n"]
+
+
 def test_there_is_no_newline_where_no_block_has_ended() -> None:
     made = rewriter()
     assert made.newline() == b"\n"
