@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from mitmproxy import contentviews, exceptions, tls
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
@@ -18,12 +19,14 @@ from mitmproxy.test import tflow
 from llm_normalize import addon
 from llm_normalize.commands import EVERY
 from llm_normalize.exchange.answer import running_answer
+from llm_normalize.exchange.routing_policy import Routing
 from llm_normalize.exchange.stream import keepalive_clock
 from llm_normalize.fixes import FIXES
 from llm_normalize.pause_limiter import EACH
 from llm_normalize.records import pairs_logs
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, wire
+from llm_normalize.routing.extended_methods import is_extended
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     BAD,
@@ -692,9 +695,13 @@ def test_mode_that_was_set_before_the_addon_was_known_counts(proxy: Proxy) -> No
 
 
 def test_mitmproxy_is_as_it_was_once_the_addon_goes(proxy: Proxy) -> None:
-    changed = HttpStream.state_wait_for_request_headers
+    changed = [
+        (HttpStream, "state_wait_for_request_headers"),
+        (modes.ReverseProxy, "finish_start"),
+    ]
+    assert all(is_extended(*each) for each in changed)
     proxy.addon.done()
-    assert HttpStream.state_wait_for_request_headers is not changed
+    assert not any(is_extended(*each) for each in changed)
 
 
 def test_exchanges_and_connections_that_end_are_counted(proxy: Proxy) -> None:
@@ -748,7 +755,7 @@ def test_an_exchange_is_closed_once(
     proxy.addon.requestheaders(made)
     exchange = proxy.addon._exchanges.of(made)
     ended: list[object] = []
-    monkeypatch.setattr(proxy.addon._routing, "end", ended.append)
+    monkeypatch.setattr(Routing, "end", lambda _, each: ended.append(each))
     proxy.addon._close(exchange)
     proxy.addon._close(exchange)
     assert ended == [exchange]

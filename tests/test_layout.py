@@ -262,7 +262,7 @@ def test_one_module_finds_what_is_known_of_a_flow() -> None:
 
 def test_one_module_changes_how_flows_are_saved() -> None:
     changes = re.compile(
-        r"\b(HTTPFlow|flow)\.(get_state|copy) = |setattr\(http\.HTTPFlow"
+        r"\b(HTTPFlow|flow)\.(get_state|copy) = |(?:setattr|extend)\(http\.HTTPFlow"
     )
     found = [name(path) for path in MODULES if changes.search(path.read_text("utf-8"))]
     assert found == ["routing/saved_flow_guard"]

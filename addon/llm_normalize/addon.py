@@ -113,10 +113,8 @@ class Normalize:
             self._repairs = ctx.options.normalize_mode == "repair"
         if "normalize_hosts" in updated:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
-        try:
-            options.set_routing(self._routing, updated)
-        finally:
-            self._routing.guard_log()
+        options.set_routing(self._routing, updated)
+        self._routing.guard_log()
         if updated & {"normalize_routes", "mode"}:
             options.connect_late(self._routing.routes)
         self._home.hosts, self._home.routes = self.hosts, self._routing.routes
@@ -163,7 +161,7 @@ class Normalize:
     def _forget(self) -> None:
         self._routing.done(self._exchanges)
         self._exchanges.clear()
-        outage.let_clients_down()
+        outage.stop_letting_clients_ask()
 
     # -- commands ----------------------------------------------------------------
 

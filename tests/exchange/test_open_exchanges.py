@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from mitmproxy import http
@@ -91,6 +91,37 @@ def test_only_a_selected_chat_completion_is_ours(
 ) -> None:
     made = chat_flow(host=host, path=path, method=method)
     assert Opened().begin(made).is_chat is expected
+
+
+@pytest.mark.parametrize("where", ["authority", "header", "scheme"])
+def test_what_counts_is_looked_up_again_where_a_request_goes_elsewhere(
+    where: str,
+) -> None:
+    opened, made = Opened(), chat_flow(host="192.0.2.1")
+    made.request.http_version = "HTTP/2.0" if where == "authority" else "HTTP/1.1"
+    made.request.authority = made.request.headers["host"] = "192.0.2.1"
+    exchange = opened.begin(made)
+    exchange.settings = cast(Any, object())
+    if where == "authority":
+        made.request.data.authority = HOST.encode()
+    elif where == "header":
+        made.request.headers["host"] = HOST
+    else:
+        made.request.scheme = "http"
+    assert opened.of(made).settings is None
+    assert exchange.is_selected is (where != "scheme")
+
+
+def test_own_change_of_headers_is_taken_as_it_is() -> None:
+    opened, made = Opened(), chat_flow()
+    exchange = opened.begin(made)
+    made.request.headers["accept-encoding"] = "identity"
+    opened.note_head(exchange)
+    assert [*opened] == [exchange]
+    opened.close(exchange)
+    made.live = False
+    opened.note_head(opened.begin(made))
+    assert [*opened] == []
 
 
 # -- one exchange for a flow -------------------------------------------------------

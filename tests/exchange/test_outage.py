@@ -382,7 +382,7 @@ def test_observed_client_is_hung_up_on(proxy: Proxy) -> None:
 
 def test_mitmproxy_hangs_up_again_without_the_addon(proxy: Proxy) -> None:
     assert is_extended(modes.ReverseProxy, "finish_start")
-    outage.let_clients_down()
+    outage.stop_letting_clients_ask()
     assert "finish_start" not in vars(modes.ReverseProxy)
     assert Start(proxy, "reverse:https://there.test").play("refused")
 
@@ -390,7 +390,7 @@ def test_mitmproxy_hangs_up_again_without_the_addon(proxy: Proxy) -> None:
 def test_start_that_is_another_is_left_to_mitmproxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    outage.let_clients_down()
+    outage.stop_letting_clients_ask()
     monkeypatch.delattr(modes.DestinationKnown, "finish_start")
     outage.let_clients_ask(lambda: True)
     assert not hasattr(modes.ReverseProxy, "finish_start")

@@ -474,8 +474,7 @@ def test_name_that_may_have_been_made_to_lead_here_gets_no_key(
         made.client_conn.proxy_mode = REVERSE
         made.client_conn.sockname = ("192.0.2.250", 8080)
         made.request.headers["authorization"] = f"Bearer {token}"
-        head = b"HTTP/1.1", b"", ((b"Host", host.encode()),)
-        vars(made.request)["llm_normalize_head"] = head  # as `remember_hosts` does
+        vars(made.request)["llm_normalize_host"] = host  # as `remember_hosts` does
         send(proxy, made)
         return made
 

@@ -1,3 +1,4 @@
+import itertools
 import json
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.repair.fast_path.template import Template, is_as_written
+from llm_normalize.repair.fast_path.template import Template, is_as_written, is_text
 from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire
 from llm_normalize.repair.outcome import EventRecord
@@ -142,6 +143,26 @@ def test_text_that_is_spelled_as_written_stays_and_any_other_is_respelled(
         return
     assert sent == known.sides[0] + wanted + known.sides[1]
     assert wanted == drawn or not is_as_written(drawn)
+
+
+# Before and behind each border of table 3-7 of the Unicode standard.
+_FIRST = b"\x7f\x80\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xff"
+_NEXT = b"\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0"
+
+
+def test_text_is_one_where_it_is_utf_8() -> None:
+    rests: list[tuple[int, ...]] = [(), *((each,) for each in _NEXT)]
+    rests += itertools.product(_NEXT, repeat=2)
+    rests += itertools.product(_NEXT, b"\x7f\x80\xbf", b"\x80\xc0")
+    for first, behind in itertools.product(_FIRST, rests):
+        text = bytes((first, *behind))
+        for each in (text, text + text, b"a" + text + b"z"):
+            try:
+                is_one = bool(each.decode())
+            except UnicodeDecodeError:
+                is_one = False
+            assert is_text(each) is is_one, each
+            assert (is_as_written(each) is not None) is is_one, each
 
 
 @pytest.mark.parametrize("known", SOLE, ids=["unchanged", "changed"])

@@ -87,7 +87,7 @@ def _adapt(
         )
         return None
     # To look for a key is quicker than to read a long prompt.
-    fitting = [each for key, each in here.by_key if text.find(key) >= 0]
+    fitting = [each for key, each in here.keyed if text.find(key) >= 0]
     knows = here.learns and learned.knows(request.data.host, request.data.port)
     body = _read(text) if fitting or knows else None
     if body is None:

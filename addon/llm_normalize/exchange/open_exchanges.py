@@ -13,7 +13,7 @@ from .request_facts import named_host
 MAX_OPEN = 100_000
 """Exchanges that are open at a time; more are flows that mitmproxy has never ended."""
 
-type _Head = tuple[str, int, bytes, Fields]
+type _Head = tuple[str, int, bytes, bytes, Fields]
 """Where a request goes, as mitmproxy stores it: see `_place`."""
 
 
@@ -70,7 +70,10 @@ class OpenExchanges:
         return exchange
 
     def note_head(self, exchange: Exchange) -> None:
-        """Know that a change of the request's headers leaves it where it goes."""
+        """Take the request's headers as they are now: the addon's own change of them.
+
+        It leads nowhere else.
+        """
         if exchange.flow in self._open:
             self._open[exchange.flow] = exchange, _head(exchange.flow.request)
 
@@ -102,13 +105,13 @@ class OpenExchanges:
 
 def _head(request: http.Request) -> _Head:
     data = request.data
-    return data.host, data.port, data.authority, data.headers.fields
+    return data.host, data.port, data.scheme, data.authority, data.headers.fields
 
 
-def _place(head: _Head) -> tuple[str, int, bytes, str]:
-    """Return the host and the port of a request, and what its client calls the host."""
-    host, port, authority, fields = head
-    return host, port, authority, header_in(fields, b"host")
+def _place(head: _Head) -> tuple[str, int, bytes, bytes, str]:
+    """Return host, port and scheme of a request, and what its client calls the host."""
+    host, port, scheme, authority, fields = head
+    return host, port, scheme, authority, header_in(fields, b"host")
 
 
 def is_on_selected_host(flow: http.HTTPFlow, hosts: Hosts) -> bool:

@@ -200,9 +200,10 @@ def let_clients_ask(is_due: Callable[[], bool]) -> None:
 
         return go_on
 
-    extend(modes.ReverseProxy, _FINISH_START, extended)
+    if hasattr(modes.ReverseProxy, _FINISH_START):  # a later mitmproxy may not have it
+        extend(modes.ReverseProxy, _FINISH_START, extended)
 
 
-def let_clients_down() -> None:
+def stop_letting_clients_ask() -> None:
     """Let mitmproxy hang up again."""
     restore(modes.ReverseProxy, _FINISH_START)

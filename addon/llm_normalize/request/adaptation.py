@@ -6,7 +6,7 @@ nothing away that the answer depends on, such as messages, tools or a format.
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
@@ -92,12 +92,12 @@ class HostAdaptations:
     """The adaptations of the requests to one host.
 
     Attributes:
-        by_key: Those that may concern it, in order, each with its key as JSON has it.
+        keyed: Those that may concern it, in order, each with its key as JSON has it.
         wanted: The names of those that it gets whatever the model.
         learns: Whether what it refuses may be omitted.
     """
 
-    by_key: tuple[tuple[bytes, type[Adaptation]], ...] = ()
+    keyed: tuple[tuple[bytes, type[Adaptation]], ...] = ()
     wanted: frozenset[str] = frozenset()
     learns: bool = False
 
@@ -105,7 +105,7 @@ class HostAdaptations:
     def of(
         cls,
         adaptations: Collection[type[Adaptation]],
-        hosts: Iterable[str],
+        hosts: Collection[str],
         port: int,
         wanted: Collection[str] = (),
     ) -> Self:

@@ -11,21 +11,22 @@ _MARK = "llm_normalize_extended"
 
 
 def extend(owner: type, name: str, make: Callable[[Any], Any]) -> None:
-    """Put what *make* returns for a method in its place, if this mitmproxy has it.
+    """Put what *make* returns for a method in its place; what was put there before goes.
 
-    What was put there before goes.
+    Raises:
+        AttributeError: This mitmproxy has no such method.
     """
     restore(owner, name)
-    method = getattr(owner, name, None)
-    if method is not None:
-        extended = functools.wraps(method)(make(method))
-        setattr(extended, _MARK, True)
-        setattr(owner, name, extended)
+    method = getattr(owner, name)
+    extended = functools.wraps(method)(make(method))
+    setattr(extended, _MARK, extended)
+    setattr(owner, name, extended)
 
 
 def is_extended(owner: type, name: str) -> bool:
-    """Tell whether something is in the place of a method."""
-    return hasattr(vars(owner).get(name), _MARK)
+    """Tell whether something is in the place of a method, and nobody has wrapped that."""
+    found = vars(owner).get(name)
+    return found is not None and getattr(found, _MARK, None) is found
 
 
 def restore(owner: type, name: str) -> None:

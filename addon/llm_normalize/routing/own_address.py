@@ -13,15 +13,15 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.mode_servers import ServerInstance
 
 from ..text.loopback import ip_of, is_loopback, name_of
-from ..wire.header import Fields, host_in
+from ..wire.header import host_in
 from .extended_methods import extend, restore
 
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""
 LOOP = "This name leads to the proxy itself."
 """The error of a connection that is not made."""
-_HEAD = "llm_normalize_head"
-"""Where a request holds what has the `Host` that its client sent."""
+_HOST = "llm_normalize_host"
+"""Where a request holds the `Host` that its client sent."""
 _WAIT = "state_wait_for_request_headers"
 type _Wait = Callable[[HttpStream, RequestHeaders], CommandGenerator[None]]
 _ADDRESSES = "llm_normalize_addresses"
@@ -118,7 +118,7 @@ def remember_hosts() -> None:
         def remember(
             stream: HttpStream, event: RequestHeaders
         ) -> CommandGenerator[None]:
-            setattr(event.request, _HEAD, _head(event.request))
+            setattr(event.request, _HOST, _host(event.request))
             return wait(stream, event)
 
         return remember
@@ -133,11 +133,12 @@ def forget_hosts() -> None:
 
 def asked_host(request: http.Request) -> str:
     """Return the host that the client of *request* named in its `Host`; maybe none."""
-    head = getattr(request, _HEAD, None) or _head(request)
-    return url.parse_authority(host_in(*head), check=False)[0]
+    given = getattr(request, _HOST, None)
+    return url.parse_authority(_host(request) if given is None else given, check=False)[
+        0
+    ]
 
 
-def _head(request: http.Request) -> tuple[bytes, bytes, Fields]:
-    """Return what `host_in` reads: nearly all requests are never asked for their host."""
+def _host(request: http.Request) -> str:
     data = request.data
-    return data.http_version, data.authority, data.headers.fields
+    return host_in(data.http_version, data.authority, data.headers.fields)

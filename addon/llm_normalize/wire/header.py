@@ -5,7 +5,8 @@ from collections.abc import Iterable
 type Fields = tuple[tuple[bytes, bytes], ...]
 """The name and the value of each, as `http.Headers.fields` has them."""
 
-_WITH_AUTHORITY = (b"HTTP/2.0", b"HTTP/3")
+NEWER = (b"HTTP/2.0", b"HTTP/3")
+"""Versions, as mitmproxy spells them, that have `:authority`, and no chunked coding."""
 
 
 def header_in(fields: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
@@ -27,7 +28,7 @@ def host_in(http_version: bytes, authority: bytes, fields: Fields) -> str:
         authority: What names the host by HTTP/2 and 3, if it is there.
         fields: Its headers, of which `Host` does otherwise.
     """
-    if not (authority and http_version in _WITH_AUTHORITY):
+    if not (authority and http_version in NEWER):
         return header_in(fields, b"host")
     try:
         return authority.decode("idna")

@@ -242,6 +242,13 @@ def test_refusal_that_cannot_be_read_is_none(encoding: str, body: bytes) -> None
     assert RefusedRequest.of(made) is None
 
 
+@pytest.mark.parametrize("key", ["", "seedling"])
+def test_refusal_that_repeats_a_key_names_no_parameter(key: str) -> None:
+    made = refused(SEED.replace(b"seed", b"seedling"), {"model": "m", "seedling": 1})
+    made.request.headers["x-api-key"] = key
+    assert bool(RefusedRequest.of(made)) is not bool(key)
+
+
 def test_request_is_not_shown_by_its_representation() -> None:
     found = RefusedRequest.of(refused(request={**ASKED, "messages": ["canary"]}))
     assert found

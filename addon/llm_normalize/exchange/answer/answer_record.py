@@ -38,8 +38,8 @@ class AnswerRecord:
         observe: Nothing is changed, only watched.
         asked_at: When the request was complete (`time.time`).
         write: Takes each entry of the pairs log, if there is one.
-        secrets: Strings of the request that must not be there.
-        echo: Finds what an error repeats of the request.
+        secrets: Strings of the request that must not be there; none if nobody reads it.
+        echo: Finds what an error repeats of the request, if anybody reads that.
         is_error: Whether the status says that the answer is one.
         shown: Whether anybody can look at the pairs once the answer is over.
         rows: Those pairs.

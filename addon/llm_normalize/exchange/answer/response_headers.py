@@ -3,9 +3,7 @@
 from mitmproxy import http
 
 from ...chat.endpoint import is_event_stream
-from ...wire.header import header_in, without_header
-
-_WITHOUT_CHUNKS = (b"HTTP/2.0", b"HTTP/3")
+from ...wire.header import NEWER, header_in, without_header
 
 
 def answers_events(response: http.Response) -> bool:
@@ -43,7 +41,5 @@ def frame(request: http.Request, response: http.Response) -> None:
     asked, answered = request.data.http_version, response.data.http_version
     if b"HTTP/1.0" in (asked, answered):
         headers.pop("transfer-encoding", None)  # it ends when the connection does
-    elif asked == b"HTTP/1.1" and (
-        headers.fields is not before or answered in _WITHOUT_CHUNKS
-    ):
+    elif asked == b"HTTP/1.1" and (headers.fields is not before or answered in NEWER):
         headers["transfer-encoding"] = "chunked"

@@ -35,7 +35,7 @@ from ..stream.stream_rewriter import Rewriter, Turn
 from ..translated.translated_request import Translated
 from .answer_record import AnswerRecord, no_repeats
 from .flow_list import annotate, show_anew
-from .response_headers import is_good, prepare_headers
+from .response_headers import prepare_headers
 
 logger = logging.getLogger(__name__)
 
@@ -145,8 +145,7 @@ class RunningAnswer:
             path = flow.request.path.partition("?")[0]
         response, echo = flow.response, None
         secrets: tuple[str, ...] = ()
-        # What nobody reads need not be masked; but a refusal is read, to learn from it.
-        if settings.is_read or not (response is None or is_good(response)):
+        if settings.is_read:  # else nothing has to be masked
             secrets = secrets_of(flow.request)
             echo = Echo(body, secrets)
         record = _record(flow, asked, settings, path, secrets)

@@ -53,10 +53,10 @@ def retry_after_refusal(
         running: The answer; if it is only observed, it records what would be changed.
         learned: Records the changes that helped.
     """
-    settings, echo = running.settings, running.record.echo
+    settings = running.settings
     flow, client = exchange.flow, exchange.client
     refused = (
-        RefusedRequest.of(flow, echo, words=settings.parse_error_prose)
+        RefusedRequest.of(flow, words=settings.parse_error_prose)
         if settings.adaptations.learns
         else None
     )
@@ -98,9 +98,7 @@ class RefusedRequest:
     live_body: ArrivingBody | None = None
 
     @classmethod
-    def of(
-        cls, flow: http.HTTPFlow, echo: Echo | None = None, *, words: bool = True
-    ) -> "RefusedRequest | None":
+    def of(cls, flow: http.HTTPFlow, *, words: bool = True) -> "RefusedRequest | None":
         """Return the refused request of *flow*; None if there is nothing to change.
 
         Also None if mitmproxy sent no request: a replayed answer stays.
@@ -113,8 +111,7 @@ class RefusedRequest:
         body = body_of(request)
         if body is None:
             return None
-        if echo is None:
-            echo = Echo(request_body(request), secrets_of(request))
+        echo = Echo(request_body(request), secrets_of(request))
         made = cls(body, [], echo, words)
         made.changes = made._changes_for(response)
         return made if made.changes else None

@@ -30,7 +30,7 @@ type Sent = tuple[int, int, int]
 received for them, and how many were sent."""
 
 
-def alike_events(  # noqa: C901 - four functions that share their variables
+def alike_events(  # noqa: C901 - three functions that share their variables
     slow_path: Read,
 ) -> tuple[Read, Expect, Callable[[], Sent]]:
     """Return the functions of a stream of which nothing is expected yet.
