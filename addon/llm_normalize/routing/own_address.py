@@ -134,9 +134,8 @@ def forget_hosts() -> None:
 def asked_host(request: http.Request) -> str:
     """Return the host that the client of *request* named in its `Host`; maybe none."""
     given = getattr(request, _HOST, None)
-    return url.parse_authority(_host(request) if given is None else given, check=False)[
-        0
-    ]
+    named = _host(request) if given is None else given
+    return url.parse_authority(named, check=False)[0]
 
 
 def _host(request: http.Request) -> str:

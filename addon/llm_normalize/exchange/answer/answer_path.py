@@ -7,6 +7,8 @@ the body is not known yet.
 import logging
 from enum import Enum, auto
 
+from mitmproxy import http
+
 from ...text.printable import brief
 from ...wire.content_encoding import decoder_for
 from ...wire.header import header_in
@@ -14,7 +16,7 @@ from ..exchange import Exchange
 from ..request_facts import quoted
 from ..retries.pending_result import PENDING, is_pending
 from .length_known import may_wait
-from .response_headers import answers_events, is_good
+from .response_headers import answers_events
 from .running_answer import RunningAnswer
 
 logger = logging.getLogger(__name__)
@@ -67,3 +69,8 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
         return Path.PASSED
     waits = may_wait(response, observe=running.settings.observe)
     return Path.BUFFERED if waits else Path.STREAMED
+
+
+def is_good(response: http.Response) -> bool:
+    """Tell whether the status of *response* is one of success."""
+    return 200 <= response.status_code < 300  # noqa: PLR2004

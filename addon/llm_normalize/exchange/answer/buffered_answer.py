@@ -20,7 +20,7 @@ from ..request_facts import quoted
 from ..retries.native_provider import is_answer
 from ..stream.stream_rewriter import Turn
 from ..translated.translated_answer import translate_body
-from .response_headers import is_good
+from .answer_path import is_good
 from .running_answer import RunningAnswer
 
 logger = logging.getLogger(__name__)

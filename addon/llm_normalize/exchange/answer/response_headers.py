@@ -11,11 +11,6 @@ def answers_events(response: http.Response) -> bool:
     return is_event_stream(header_in(response.headers.fields, b"content-type"))
 
 
-def is_good(response: http.Response) -> bool:
-    """Tell whether the status of *response* is one of success."""
-    return 200 <= response.status_code < 300  # noqa: PLR2004
-
-
 def prepare_headers(
     request: http.Request, response: http.Response, *, rename: bool = True
 ) -> None:
