@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ..records.pairs_log import PairsLog
 from ..repair.fix import Fix
-from ..repair.fix_chain import FixPlan, plan_of
+from ..repair.fix_plan import FixPlan, plan_of
 from ..request.adaptation import HostAdaptations
 
 

@@ -13,7 +13,7 @@ from ..wire.sse import BOM, encode
 from .fast_path.template import Template
 from .fast_path.trace import TraceTree
 from .fix import Fix
-from .fix_chain import FixPlan
+from .fix_plan import FixPlan
 from .outcome import EventRecord
 from .output import Output
 from .pipeline import Pipeline

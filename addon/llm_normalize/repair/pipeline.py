@@ -22,7 +22,8 @@ from .fast_path.template import Template
 from .fast_path.trace import TraceTree
 from .fast_path.trace_step import Result
 from .fix import Fix
-from .fix_chain import Chain, FixPlan, plan_of
+from .fix_chain import Chain
+from .fix_plan import FixPlan, plan_of
 from .outcome import EventRecord, Outcome
 from .output import Output
 from .slow_path import COMMENT, SlowPath
