@@ -149,16 +149,6 @@ def test_arguments_are_told_and_usage_is_kept() -> None:
     assert (way.patcher.counted.raw, way.patcher.counted.n) == (event, 1)
 
 
-def test_the_events_of_a_read_are_patched_as_far_as_they_are_known() -> None:
-    way = Way(NIM)
-    out: list[bytes] = []
-    assert way.patcher.patch_all(nim("a") + nim("b") + b"data: ", out) == b"data: "
-    assert out == [good("a"), good("b")]
-    assert way.patcher.patch_all(good("c") + nim("d"), out) == good("c") + nim("d")
-    assert way.patcher.patch_all(nim("e"), out) == b""
-    assert out == [good("a"), good("b"), good("e")]
-
-
 def test_who_cannot_count_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     def fail(*_: object) -> bool:
         raise RuntimeError
@@ -169,9 +159,3 @@ def test_who_cannot_count_costs_nothing(caplog: pytest.LogCaptureFixture) -> Non
     assert way.patcher.patch_event(nim("b")) == good("b")
     assert way.steps == []
     assert caplog.messages == [f"label: event {n} is not recorded" for n in (0, 1)]
-
-
-def test_who_knows_nothing_does_not_look() -> None:
-    out: list[bytes] = []
-    assert Way().patcher.patch_all(nim("a"), out) == nim("a")
-    assert out == []

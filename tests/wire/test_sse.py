@@ -522,3 +522,51 @@ def test_a_comment_that_is_too_large_passes_however_it_is_cut(
         ]
         large = [each.raw for each in items if isinstance(each, Oversized)]
         assert b"".join(large) == data[:-8]
+
+
+FRAMED = (
+    b'data: {"a":1}\n\n',
+    b"data: [DONE]\n\n",
+    b'data: {"a":1} \n\n',
+    b'data:{"a":1}\n\n',
+    b'data: {"a":\n1}\n\n',
+    b'data: {"a":1}\r\n\n',
+    b'data: {"a":1}\n',
+    b"data: {}\n\n",
+    b"data: x\n\n",
+    b'id: 1\ndata: {"a":1}\n\n',
+    b": c\n\n",
+    b"\n\n",
+)
+
+
+@pytest.mark.parametrize("raw", FRAMED)
+def test_event_in_usual_framing_is_what_the_parser_finds(raw: bytes) -> None:
+    parser, other = EventParser(), EventParser()
+    for n in range(2):
+        event = parser.framed(raw)
+        if event is None:
+            assert parser.count == 0
+            return
+        assert [event] == other.feed(raw)
+        assert event.n == n
+    assert (parser.count, parser.is_between) == (other.count, other.is_between)
+
+
+def test_event_in_usual_framing_is_that_only_between_blocks() -> None:
+    raw = FRAMED[0]
+    begun = EventParser()
+    begun.feed(b"data: {")
+    assert begun.framed(raw) is None
+    single = EventParser()
+    single.feed(b'data: {"a":1}\ndata: {"a":2}\n\n')
+    single.is_between = True
+    assert single.state
+    assert single.framed(raw) is None
+
+
+def test_event_beyond_the_limit_is_left_to_the_parser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", len(FRAMED[0]) - 1)
+    assert EventParser().framed(FRAMED[0]) is None

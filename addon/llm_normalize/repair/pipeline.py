@@ -143,15 +143,37 @@ class Pipeline:
     def feed(self, data: bytes) -> list[bytes]:
         """Return what is sent when *data* is received, maybe nothing. Never raises."""
         out: list[bytes] = []
-        parser = self._parser
+        parser, patcher = self._parser, self.patcher
         parser.budget_left -= len(data) >> _BYTES
-        if parser.budget_left >= 0:
-            begun = parser.count
-            data = self.patcher.patch_all(data, out)
-            parser.budget_left -= self.output.cost * (parser.count - begun)
-        if not data:
-            return out
-        self._run(data)
+        may_read = parser.budget_left >= 0
+        try:
+            while may_read and (end := data.find(b"\n\n") + 2) > 2:  # noqa: PLR2004
+                raw = data[:end]
+                may_know = patcher.knows_any and raw != patcher.unknown
+                patched = patcher.patch_event(raw, may_wait=True) if may_know else None
+                if patched is not None:
+                    parser.budget_left -= self.output.cost
+                    out += [patched] if patched else []
+                else:
+                    may_repair = parser.budget_left >= 0 and not self._unread
+                    event = parser.framed(raw) if may_repair else None
+                    if event is None:
+                        break
+                    self._due = raw
+                    try:
+                        self._repair(event)
+                    except Exception:
+                        logger.exception(_OVER, self.label)
+                        self._fail()
+                    out += self.output.drain()
+                data = data[end:]
+            if not data:
+                return out
+        except Exception:
+            logger.exception(_OVER, self.label)
+            self._pass_unread(parser.give_up() + data)
+        else:
+            self._run(data)
         return out + self.output.drain()
 
     def known_end(self) -> bytes | None:
@@ -297,12 +319,10 @@ class Pipeline:
                 item = next(items, None)
             except Exception:
                 logger.exception(_OVER, self.label)
-                self._unread = True
                 unread = self._parser.give_up()
                 # What it gave up may have begun to hold *data*, too.
                 before, behind = max(held - done, 0), max(done - held, 0)
-                self._due = unread[:before] + data[behind:]
-                self._fail()
+                self._pass_unread(unread[:before] + data[behind:])
                 return
             if item is None:
                 return
@@ -358,15 +378,25 @@ class Pipeline:
         if patched is not None:
             self._parser.budget_left -= self.output.cost
             self.output.add(patched)
-            return
-        self._catch_up()
+        else:
+            self._repair(event)
+
+    def _repair(self, event: Event) -> None:
+        """Send what becomes of *event*, which nothing knows."""
+        self.output.settle()
+        if self.trace.follows or self.patcher.counted is not None:
+            self._catch_up()
         self._parser.budget_left -= EVENT + self.seen.size // 2
         record = EventRecord(event.n, event.raw)
         self.output.open_record(record)
         if self._broken:
             self.output.emit(record, event.raw)
         else:
-            self._guarded(self.slow_path.event, record, event)
+            try:
+                self.slow_path.event(record, event)
+            except Exception:
+                logger.exception(_OVER, self.label)
+                self._fail()
         self._due = b""
         self.output.close_record(record)
         if len(event.raw) > _WATCHED:
@@ -374,7 +404,7 @@ class Pipeline:
         else:
             untranslated = self.output.repaired(record)
             self._templates.watch(untranslated, self._state, self._watched)
-        patcher.unknown = None
+        self.patcher.unknown = None
         closed = self.output.take_closed()
         if self.trace.records:
             self._record(event, record, closed)
@@ -491,6 +521,12 @@ class Pipeline:
         except Exception:
             logger.exception(_OVER, self.label)
             self._fail()
+
+    def _pass_unread(self, data: bytes) -> None:
+        """Pass *data*, and all that follows, without looking for events."""
+        self._unread = True
+        self._due = data
+        self._fail()
 
     def _fail(self) -> None:
         """Send what waits, and what is due of the block at hand, each as received."""

@@ -77,6 +77,7 @@ class Event:
     bom: bool = False
     blank: bytes = b""
     _lines: list[Line] | None = field(default=None, repr=False)
+    _payload: bytes | None = field(default=None, repr=False, compare=False)
 
     @property
     def lines(self) -> list[Line]:
@@ -108,6 +109,8 @@ class Event:
 
     def payload(self) -> bytes | None:
         """Return the data of a block in OpenAI's own framing, else None."""
+        if self._payload is not None:
+            return self._payload
         raw = self.raw
         size = len(raw)
         if (
@@ -120,8 +123,8 @@ class Event:
             and not raw.endswith((b" \n\n", b"\t\n\n"))
             and size > len(b"data: {}\n\n")
         ):
-            return raw[6:-2]
-        return None
+            self._payload = raw[6:-2]
+        return self._payload
 
     @property
     def data(self) -> bytes | None:
@@ -256,6 +259,21 @@ class EventParser:
     def held(self) -> int:
         """How many bytes are buffered."""
         return len(self._buffer)
+
+    def framed(self, raw: bytes) -> Event | None:
+        """Return *raw* as an event if it has OpenAI's own framing, else None.
+
+        It is what `read` would find, where nothing of a block has come; it is taken then.
+        """
+        if not self.is_between or len(raw) > LIMIT:
+            return None
+        if "_boundary" in self.__dict__ and self._boundary.one_by_one:
+            return None
+        event = Event(raw, self.count)
+        if event.payload() is None:
+            return None
+        self.count += 1
+        return event
 
     def feed(self, data: bytes) -> list[Item]:
         """Return what *data* completes, maybe nothing."""

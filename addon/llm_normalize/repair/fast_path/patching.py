@@ -69,6 +69,11 @@ class EventPatcher:
         is_quick = template.is_sole and is_counted and self._parser.is_between
         return template if is_quick else None
 
+    @property
+    def knows_any(self) -> bool:
+        """Whether any event may be known."""
+        return bool(self._known) or self._trace.follows
+
     def count_sent(self, template: Template, count: int) -> None:
         """Count *count* events that were sent as the *template* that was expected says."""
         self._parser.count += count
@@ -159,19 +164,6 @@ class EventPatcher:
             if not will_do:
                 after = [out] if out else []
                 self._output.close(EventRecord(n, data, after, list(template.fixes)))
-
-    def patch_all(self, data: bytes, out: list[bytes]) -> bytes:
-        """Add what is sent for the events of *data* that fit to *out*; return the rest."""
-        if data == self.unknown and data.find(b"\n\n") == len(data) - 2:
-            return data  # `patch_event` was called, and there is no other event in it
-        while (self._known or self._trace.follows) and (end := data.find(b"\n\n") + 1):
-            patched = self.patch_event(data[: end + 1], may_wait=True)
-            if patched is None:
-                break
-            if patched:
-                out.append(patched)
-            data = data[end + 1 :]
-        return data
 
     def _fit(self, template: Template, raw: bytes) -> bytes | None:
         """Return what is sent for *raw*, and record what its calls say."""
