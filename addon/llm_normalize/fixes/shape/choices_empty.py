@@ -59,6 +59,8 @@ class ChoicesEmpty(Fix):
 
     def state(self) -> object:
         """Return the held extra fields, and the chunk they are from."""
+        if not self._frame:
+            return None  # nearly always
         return self._size, frozen([self._extra, self._frame])
 
     def edit(self, chunk: Chunk) -> bool:

@@ -9,6 +9,9 @@ class EndHook(Enum):
     Each says what a `True` return means.
     """
 
+    # There is one of each: the hash of its name would be computed for each lookup.
+    __hash__ = object.__hash__
+
     OPENING = auto()
     """A chunk starts a choice. True: the fix holds the chunk (`hold_opening`)."""
     OPENING_SENT = auto()

@@ -22,6 +22,7 @@ from ...chat.chunks.chunk import (
     choices,
     drop_other_usage,
     envelope_of,
+    frame_of,
     index_of,
     usage_of,
 )
@@ -31,7 +32,7 @@ from ...chat.errors.chunk_errors import errors_in
 from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ...chat.finish_words import finished_of, rest_of
 from ...chat.stream_state import Asked, Seen
-from ...wire.json_text import Json, frozen
+from ...wire.json_text import Json
 from ..outcome import ChunkSender, EventRecord, Outgoing
 from .choice_progress import ChoiceProgress
 from .end_hook import EndHook
@@ -177,7 +178,13 @@ class EndState(ChoiceProgress):
         began = tuple(self.begun.items()), tuple(self.thought.items())
         flags = self.doubtful, self.doubted, self.usage_sent, self.done, self.cut
         usage = bool(self.held_usage), self.held_usage_fix
-        return known, began, flags, usage, frozen(self.envelope() | {"choices": None})
+        return (
+            known,
+            began,
+            flags,
+            usage,
+            frame_of(self.last.chunk if self.last else {}),
+        )
 
     def envelope(self) -> Chunk:
         """Return the envelope of the last chunk, for one that is added."""

@@ -87,7 +87,9 @@ class Templates:
     ) -> None:
         fitted = record.n + 1 - self.long
         may_try = self._tries < _TRIES + fitted // _FITTED
-        tries = may_try and may_fit(record.before or b"")
+        # What fits a candidate is worth a try: it need not be searched.
+        is_like = bool(self._candidates) or may_fit(record.before or b"")
+        tries = may_try and is_like
         if not tries and not self.known:
             self._before = None
             return

@@ -62,13 +62,15 @@ def learn(record: EventRecord) -> Candidate | None:
     if (
         len(record.after) != 1
         or record.moved
-        or not may_fit(raw)
+        or not _is_framed(raw)
         or not is_unicode(raw)
     ):
         return None
     parts, texts, values = _parted(raw)
+    if not texts:
+        return None
     same = first_equal_index(texts)
-    free = free_values(raw)
+    free = free_values(chunk_in(raw))
     if not are_same(values, [value for _, value in free]) or same != first_equal_index(
         values
     ):
@@ -124,7 +126,7 @@ def _continued(out: bytes, values: list[str | int]) -> tuple[tuple[int, int, int
 def chunk_in(raw: bytes) -> Chunk:
     """Return the chunk in the one data line of an event; without one, nothing."""
     try:
-        (payload,) = [line[5:] for line in raw.splitlines() if line[:5] == b"data:"]
+        (payload,) = [line[5:] for line in raw.split(b"\n") if line[:5] == b"data:"]
         chunk = loads(payload.strip())
     except (ValueError, RecursionError):
         return {}
@@ -148,13 +150,15 @@ def _parted(raw: bytes) -> tuple[list[bytes], list[bytes], list[str | int]]:
 
 def may_fit(raw: bytes) -> bool:
     """Tell whether *raw* is framed as one event, and has a text that may vary."""
-    is_framed = raw.endswith(b"\n\n") and raw.find(b"\r") < 0
-    return is_framed and bool(HOLE.search(raw))
+    return _is_framed(raw) and bool(HOLE.search(raw))
 
 
-def free_values(raw: bytes) -> list[tuple[str, str | int]]:
+def _is_framed(raw: bytes) -> bool:
+    return raw.endswith(b"\n\n") and raw.find(b"\r") < 0
+
+
+def free_values(chunk: Chunk) -> list[tuple[str, str | int]]:
     """Return (key, value) where it means no more to any fix than that there is one."""
-    chunk = chunk_in(raw)
     found = [*_texts_in(chunk, *_TOP_KEYS), *_counts_in(chunk.get("usage"))]
     if usage_of(chunk) and "completion_tokens" not in dict(found):
         return []  # figures that have not counted the answer replace no others

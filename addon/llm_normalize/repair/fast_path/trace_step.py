@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...chat.chunks.chunk import Tokens, calls, choices, deltas, index_of
+from ...chat.chunks.chunk import Chunk, Tokens, calls, choices, deltas, index_of
 from ...wire.sse import Event
 from ..outcome import EventRecord
 from .template import Template, first_equal_index, read
@@ -95,7 +95,8 @@ def step_of(
     if len(event.raw) > MAX_EVENT_BYTES:
         raise ValueError("it is too long")
     received, found = holes(event.raw)
-    index = _choice_in(event.raw)
+    chunk = chunk_in(event.raw)
+    index = _choice_in(chunk)
     values, texts = list(so_far.values), list[bytes]()
     kinds, names, keys = list[int](), list[str](), list[tuple[int, str] | None]()
     for kind, key, value in found:
@@ -108,7 +109,7 @@ def step_of(
             values.append(value)
         kinds.append(values.index(value))
         names.append(kind)
-    _require_free(event.raw, keys, texts, is_same=result.sent == event.raw)
+    _require_free(chunk, keys, texts, is_same=result.sent == event.raw)
     keyed = [(at, key) for at, key in enumerate(keys) if key is not None]
     if so_far.grows(keyed, texts):
         raise ValueError("its words decide")
@@ -131,9 +132,8 @@ def step_of(
     return step, values, texts
 
 
-def _choice_in(raw: bytes) -> int:
-    """Return the index of the choice in *raw*, which must be the only one."""
-    chunk = chunk_in(raw)
+def _choice_in(chunk: Chunk) -> int:
+    """Return the index of the choice of *chunk*, which must be the only one."""
     found = choices(chunk)
     if len(found) > 1 or any(calls(delta) for _, _, delta in deltas(chunk)):
         raise ValueError("what it says is looked up later")
@@ -141,7 +141,7 @@ def _choice_in(raw: bytes) -> int:
 
 
 def _require_free(
-    raw: bytes,
+    chunk: Chunk,
     keys: Sequence[tuple[int, str] | None],
     texts: Sequence[bytes],
     *,
@@ -152,7 +152,7 @@ def _require_free(
         read(text) if key is not None else int(text)
         for key, text in zip(keys, texts, strict=True)
     ]
-    free = [value for _, value in free_values(raw)]
+    free = [value for _, value in free_values(chunk)]
     if not are_same(read_texts, free) or first_equal_index(
         read_texts
     ) != first_equal_index(texts):
