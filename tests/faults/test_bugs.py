@@ -9,7 +9,7 @@ import pytest
 
 from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
 from faults.table import faults
-from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.repair.fix import chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
 from support import BrokenEndError, Json, Mitmdump, Provider
 
@@ -125,12 +125,7 @@ def buggy(
             **{f"edit {e}": Bug("edit", [SENT[0], *DUE[1:]], e) for e in ERRORS},
             "replace": Bug(
                 "replace",
-                [
-                    SENT[0],
-                    *DUE[1:3],
-                    wire([chunk({"content": ""}, finish="stop")]),
-                    DONE,
-                ],
+                [*DUE[:3], *SENT[3:]],
             ),
             "event": Bug("event", [b"id: 7\n\n", *DUE], sent=[b"id: 7\n\n", *SENT]),
             "flush": Bug("flush", DUE),
@@ -148,7 +143,7 @@ def buggy(
         },
         "fix-returns-nonsense": {
             "edit": Bug("edit", [SENT[0], *DUE[1:]], "nonsense", logged=0),
-            "replace": Bug("replace", SENT, "nonsense"),
+            "replace": Bug("replace", [*DUE[:3], *SENT[3:]], "nonsense"),
             "event": Bug(
                 "event",
                 [b"id: 7\n\n", *SENT],

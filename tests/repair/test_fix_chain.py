@@ -8,8 +8,10 @@ import pytest
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
+from llm_normalize.repair import fix_chain
 from llm_normalize.repair.fix import Fix, chunk
 from llm_normalize.repair.fix_chain import Chain
+from llm_normalize.repair.fix_plan import FixPlan, Steps
 from llm_normalize.repair.outcome import EventRecord, Outgoing
 from llm_normalize.wire.sse import Event
 from streams import alone, run_example
@@ -43,6 +45,10 @@ class Twice(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         return [{**chunk, "part": 1}, {**chunk, "part": 2}]
+
+
+class Again(Twice):
+    name = "chunk-again"
 
 
 class Rider(Mark):
@@ -98,7 +104,7 @@ def test_fixes_act_in_order() -> None:
 
 def test_what_a_fix_adds_runs_through_the_fixes_after_it_only() -> None:
     assert marks(run(A, Twice, B)[0]) == [(1, "ab"), (2, "ab")]
-    assert marks(run(Twice, Twice)[0]) == [(1, None), (2, None)] * 2
+    assert marks(run(Twice, Again)[0]) == [(1, None), (2, None)] * 2
 
 
 def test_rider_acts_only_behind_another_change() -> None:
@@ -213,9 +219,8 @@ ASKED_OF = {
     b'{"tool_calls":null}': False,
     b'{"tool_calls" : [ ] }': False,
     b'{"tool_calls":[{}]}': True,
-    b'{"tool_calls":nul}': True,
-    b'{"a":"tool_calls","b":null}': True,
-    b'{"a":"\\"tool_calls\\":null"}': True,
+    b'{"a":"tool_calls","b":null}': False,
+    b'{"a":"\\"tool_calls\\":null"}': False,
     b'{"tool_calls":null,"a":{"tool_calls":1}}': True,
     b'{"old_tool_calls":null}': False,
     b'{"old_tool_calls":[]}': True,
@@ -239,10 +244,16 @@ def test_a_fix_is_not_asked_where_its_key_is_not_there_or_empty(
             asked.append(chunk)
             return False
 
-    chain, value = chain_of(Keyed), dict(TEXT)
+    chain, value = chain_of(Keyed), json.loads(payload)
     assert len([*chain.run(EventRecord(0, b""), value, payload, b"")]) == 1
-    is_there = ASKED_OF[payload] or (on_null and b"tool_calls" in payload)
+    is_there = ASKED_OF[payload] or (
+        on_null and b'tool_calls":' in payload.replace(b" ", b"")
+    )
     assert asked == [value] * is_there
+
+
+def keys_of(fix: type[Fix]) -> tuple[str, ...]:
+    return (fix.key,) if isinstance(fix.key, str) else fix.key
 
 
 _KEYS = (
@@ -267,7 +278,7 @@ def test_a_fix_has_nothing_to_do_where_its_key_is_empty(fix: type[Fix]) -> None:
                 value = chunk({"content": "Hi"})
                 choice = value["choices"][0]
                 parts = {"chunk": value, "choice": choice, "delta": choice["delta"]}
-                if fix.key not in next(iter(empty)):
+                if not any(key in next(iter(empty)) for key in keys_of(fix)):
                     continue
                 parts[place].update(empty)
                 before = copy.deepcopy(value)
@@ -304,7 +315,7 @@ def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
 
     chain = chain_of(Holds, B)
     assert marks(list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW)))
-    monkeypatch.setattr(Chain, "_edits_with", fail)
+    monkeypatch.setattr(Chain, "_edits_of", fail)
     assert marks(list(chain.flush(EventRecord(0, None)))) == [(None, None)]
     assert "a stream: what was held passes as it is" in caplog.text
 
@@ -322,3 +333,120 @@ def test_fix_that_fails_to_undo_is_off(caplog: pytest.LogCaptureFixture) -> None
     assert "fix stuck failed and is off" in caplog.text
     (outgoing,) = chain.run(EventRecord(1, RAW), dict(TEXT), b"{}", RAW)
     assert marks([outgoing]) == [(None, "b")]
+
+
+class Counting(Fix):
+    """Counts the chunks that it is asked about."""
+
+    name = "counting"
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self.count = 0
+
+    def edit(self, chunk: Chunk) -> bool:
+        self.count += 1
+        return False
+
+
+def counted(chain: Chain, *chunks: Chunk) -> int:
+    """Return about how many of *chunks* the `Counting` fix of *chain* has been asked."""
+    (fix,) = (each for each in chain._plan.edits if issubclass(each, Counting))
+    before = made.count if isinstance(made := chain._made.get(fix), fix) else 0
+    for value in chunks:
+        payload = json.dumps(value).encode()
+        given = json.loads(payload)
+        steps = chain.known_steps(given, payload)
+        for outgoing in chain.run(EventRecord(0, RAW), given, payload, RAW, steps):
+            chain._seen.note(outgoing.chunk)
+    made = chain._made[fix]
+    assert isinstance(made, fix)
+    return made.count - before
+
+
+def test_fix_that_reads_the_envelope_is_asked_when_another_one_comes() -> None:
+    class Reads(Counting):
+        reads_envelope = True
+
+    chain, other = chain_of(Reads), chunk({"content": "Hi"}, id="chatcmpl-2")
+    assert counted(chain, TEXT) == 1
+    assert counted(chain, TEXT, chunk({"content": "ho"}), chunk({}, finish="stop")) == 0
+    assert counted(chain, other) == 1  # and it differs from what was sent first
+    assert counted(chain, other) == 1
+    assert counted(chain, TEXT) == 1
+    assert counted(chain, TEXT, TEXT) == 0
+
+
+def test_one_is_not_true_in_an_envelope() -> None:
+    class Reads(Counting):
+        reads_envelope = True
+
+    chain = chain_of(Reads)
+    assert counted(chain, TEXT | {"created": 1}, TEXT | {"created": 1}) == 1
+    assert counted(chain, TEXT | {"created": True}) == 1
+
+
+def test_fix_that_notes_shapes_is_asked_once_about_each() -> None:
+    class Notes(Counting):
+        key = "noted"
+        notes_shape = True
+
+    chain, stop = chain_of(Notes), chunk({}, finish="stop")
+    assert counted(chain, TEXT, TEXT, stop, stop, chunk({"content": "ho"})) == 2
+    assert counted(chain, *[TEXT | {"noted": 1}] * 2) == 2
+
+
+def test_what_a_later_fix_changes_has_been_noted_all_the_same() -> None:
+    class Notes(Counting):
+        key = "noted"
+        notes_shape = True
+
+    assert counted(chain_of(Notes, A), TEXT, TEXT) == 1
+    assert counted(chain_of(A, Notes), TEXT, TEXT) == 2
+
+
+def test_fix_that_does_not_serve_a_request_is_not_made() -> None:
+    class Wanted(A):
+        @classmethod
+        def serves(cls, asked: Asked) -> bool:
+            return asked.strict
+
+    assert marks(run(Wanted, B)[0]) == [(None, "b")]
+    strict = Chain([Wanted], Asked(strict=True), Seen(), "a stream")
+    payload = json.dumps(TEXT).encode()
+    made = strict.run(EventRecord(0, RAW), json.loads(payload), payload, RAW)
+    assert marks([*made]) == [(None, "a")]
+
+
+def test_steps_of_what_a_fix_makes_of_a_shape_are_found_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Makes(A):
+        makes_one_shape = True
+
+    sought: list[Chunk] = []
+    find = FixPlan.steps_for
+
+    def steps_for(plan: FixPlan, value: Chunk) -> Steps:
+        sought.append(value)
+        return find(plan, value)
+
+    monkeypatch.setattr(FixPlan, "steps_for", steps_for)
+    chain = chain_of(Makes, Counting)
+    assert counted(chain, TEXT) == 1
+    assert len(sought) == 2
+    assert counted(chain, TEXT, chunk({"content": "ho"})) == 2
+    assert len(sought) == 2
+    assert counted(chain, chunk({}, finish="stop")) == 1
+    assert len(sought) == 4
+
+
+def test_shapes_of_a_stream_are_remembered_up_to_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fix_chain, "_SHAPES", 3)
+    chain = chain_of(Counting)
+    several = [{**TEXT, f"x{at}": at} for at in range(7)]
+    assert counted(chain, *several, *several) == 14
+    assert 0 < len(chain._edits) <= 3
+    assert len(chain._noted) <= 3

@@ -22,10 +22,10 @@ from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import ClientProtocol
+from llm_normalize.repair import fix_chain
 from llm_normalize.repair.fast_path.learned_templates import MAX_TEMPLATES, Templates
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
-from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
@@ -120,19 +120,25 @@ def outcome(reads: Iterable[bytes], *of: Any) -> Outcome:
 
 
 @contextmanager
-def the_slow_path() -> Iterator[None]:
-    """Let no stream learn, and every fix be asked about every chunk."""
+def the_slow_path(*, by_shape: bool = False) -> Iterator[None]:
+    """Let no stream learn, and every fix be asked about every chunk.
+
+    Args:
+        by_shape: Whether only those are asked that its shape calls for.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Templates, "watch", lambda *_: None)
-        patch.setattr(Chain, "_edits_for", lambda chain, _: chain._edits_with())
+        if not by_shape:
+            patch.setattr(fix_chain, "has_shape", lambda _: False)
         yield
 
 
 def assert_same(reads: list[bytes], *of: Any) -> None:
-    """Compare both ways of *reads*, in a `Play` of these arguments."""
+    """Compare all ways of *reads*, in a `Play` of these arguments."""
     known = outcome(reads, *of)
-    with the_slow_path():
-        assert outcome(reads, *of) == known
+    for by_shape in (False, True):
+        with the_slow_path(by_shape=by_shape):
+            assert outcome(reads, *of) == known
 
 
 def pieces(data: bytes, size: int) -> list[bytes]:

@@ -1,11 +1,13 @@
 """The contract of a fix: one fix repairs one quirk, and declares itself.
 
 Each stream has its own instance of a fix, which knows what the request asked and what has
-been sent so far. A fix overrides what it needs of `event`, `unread`, `edit`, `replace`,
-`flush` (streams), `body` (a body) and `error` (an error body); the defaults do nothing. To
-hold a chunk, or to add one at the end, it implements `at_end` and lists its hooks in
-`end_hooks`: the state of a stream's end is in one place, `repair/ending/end_state.py`.
-(Some fixes hold data themselves, such as fragments of a call without a name.)
+been sent so far. Its class says where it may have something to do, by `key` and `may_act`
+in chunks, by `serves` for requests; elsewhere it is not asked. A fix overrides what it
+needs of `event`, `unread`, `edit`, `replace`, `flush` (streams), `body` (a body) and
+`error` (an error body); the defaults do nothing. To hold a chunk, or to add one at the
+end, it implements `at_end` and lists its hooks in `end_hooks`: the state of a stream's end
+is in one place, `repair/ending/end_state.py`. (Some fixes hold data themselves, such as
+fragments of a call without a name.)
 """
 
 from collections.abc import Sequence
@@ -95,16 +97,21 @@ class Fix:
     """Where it was reported: issues, specifications, vendors' pages."""
     # Not evaluated: typing would keep it, and with it all of the package at each reload.
     examples: "ClassVar[tuple[Example, ...]]"
-    key: ClassVar[str] = ""
-    """The key that a chunk's JSON must contain for this fix to run.
+    key: ClassVar[str | tuple[str, ...]] = ""
+    """The key, or one of those, that a chunk must have for this fix to run, at any depth.
 
-    If the chunk lacks this key, or the key is null, or is an empty list of `tool_calls`,
-    `edit` and `replace` are not called. A prefix of a key also works. Leave it empty for
-    a fix that counts chunks, adds missing fields, or repairs what an earlier fix made
-    from other keys.
+    If the chunk lacks it, or it is null, or is an empty list of `tool_calls`, `edit` and
+    `replace` are not called. A part of a key also works. Leave it empty for a fix that
+    counts chunks or adds missing fields.
     """
     acts_on_null: ClassVar[bool] = False
     """Whether it also runs if its `key` is null, or an empty list of calls."""
+    notes_shape: ClassVar[bool] = False
+    """Whether it takes note of other chunks, too: once in a stream of each shape."""
+    makes_one_shape: ClassVar[bool] = False
+    """Whether `edit` makes chunks of one shape of all those of one shape that it changes."""
+    reads_envelope: ClassVar[bool] = False
+    """Whether what it does depends on nothing but the envelope and what was sent of it."""
     edits_bodies: ClassVar[bool] = False
     """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
     only_on_changed: ClassVar[bool] = False
@@ -132,6 +139,20 @@ class Fix:
     def __init__(self, asked: Asked, seen: Seen) -> None:
         self.asked = asked
         self.seen = seen
+
+    @classmethod
+    def serves(cls, asked: Asked) -> bool:  # noqa: ARG003 - for those that override it
+        """Tell whether it edits any chunk of an answer to such a request."""
+        return True
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:  # noqa: ARG003 - the same
+        """Tell whether it may have something to do with a chunk of the shape of *chunk*.
+
+        It must be the same for all chunks of that shape (chat/chunks/chunk_shape.py), for
+        only the first is asked. Where it is false, neither `edit` nor `replace` is called.
+        """
+        return True
 
     def state(self) -> object:
         """Return the state that, with the next chunk, determines what the fix does to it.

@@ -5,33 +5,49 @@ at hand is sent as received, unless a part of it has been sent already.
 """
 
 import logging
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from http import HTTPStatus
 
-from ..chat.chunks.chunk import Chunk
+from ..chat.chunks.chunk import ENVELOPE, Chunk
+from ..chat.chunks.chunk_shape import has_shape, shape_of
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
 from .ending.end_hook import EndHook
 from .fix import Fix
-from .fix_plan import FixPlan, plan_of
+from .fix_plan import FixPlan, Steps, plan_of
 from .outcome import EventRecord, Outgoing
 
 logger = logging.getLogger(__name__)
 
+_NONE = -1  # the place of a chunk that no fix has changed
+_OVER = sys.maxsize  # the place of a chunk that no fix gets any more
 _OFF = "%s: fix %s failed and is off for this stream"
 
 
 type _Edit = tuple[
+    int,
     Fix,
     Callable[[Chunk], bool] | None,
     Callable[[Chunk], list[Chunk] | None] | None,
     bool,
 ]
-"""A fix, its `edit` and its `replace`, None where it has none, and its `only_on_changed`."""
+"""The place of a fix, the fix, its `edit` and its `replace`, None where it has none, and
+its `makes_one_shape`."""
 
 type _Todo = list[tuple[Chunk, int, bytes | None]]
-"""Chunks, the number of the next fix for each, and its bytes if that is unchanged."""
+"""Chunks, the place of the last fix of each, and its bytes if that is unchanged."""
+
+_ENVELOPE = tuple(ENVELOPE)
+_SHAPES = 32  # what is remembered at once of the shapes of a stream
+
+
+def _made(parts: Sequence[Chunk], place: int) -> _Todo:
+    """Return what is to do of *parts*, which the fix at a *place* has made."""
+    return [
+        (each, place if "choices" in each else _OVER, None) for each in reversed(parts)
+    ]
 
 
 class Chain:
@@ -55,8 +71,13 @@ class Chain:
         self._plan = plan_of(fixes)
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self._failed = 0  # how many are
+        self._stateful: list[Fix] = []  # of those that have been made
         self._edit_of: dict[type[Fix], _Edit] = {}  # of those that are on
-        self._edits: dict[tuple[bool, ...], list[_Edit]] = {}  # by the keys there
+        self._edits: dict[tuple[Steps, int, bool, bool], list[_Edit]] = {}
+        # Of chunks that those left alone which note them: their steps, the last envelope.
+        self._noted = set[Steps]()
+        self._noted_envelope: tuple[Json, ...] = ()
+        self._envelope: tuple[Json, ...] = ()  # of the last chunk, as received
         self._at_end: dict[EndHook, list[Fix]] = {}
         self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
 
@@ -89,12 +110,16 @@ class Chain:
         return [fix for fix in found if fix is not None]
 
     def _make(self, kind: type[Fix]) -> Fix | None:
-        """Make the fix of this *kind*; return None if it is off at once."""
+        """Make the fix of this *kind*; return None if it is off at once, or not needed."""
         try:
-            fix = self._made[kind] = kind(self._asked, self._seen)
+            is_needed = kind.serves(self._asked)
+            fix = kind(self._asked, self._seen) if is_needed else None
         except Exception as error:  # noqa: BLE001 - a fix may fail in any way
             self._turn_off(kind, error)
             return None
+        self._made[kind] = fix
+        if fix is not None and kind.state is not Fix.state:
+            self._stateful.append(fix)
         return fix
 
     def _begun(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
@@ -104,8 +129,7 @@ class Chain:
     @property
     def state(self) -> object:
         """What decides, beside the next chunk, on what the fixes make of it."""
-        begun = self._begun(self._plan.stateful)
-        return self._failed, [(fix.name, fix.state()) for fix in begun]
+        return self._failed, [(fix.name, fix.state()) for fix in self._stateful]
 
     @property
     def waiting(self) -> list[object]:
@@ -116,14 +140,13 @@ class Chain:
     @property
     def watched(self) -> set[str]:
         """Keys of a delta whose words decide, too."""
-        begun = self._begun(self._plan.stateful)
-        return {key for fix in begun for key in fix.watched}
+        return {key for fix in self._stateful for key in fix.watched}
 
     @property
     def is_traceable(self) -> bool:
         """Whether it holds nothing, and words count only in texts that grow."""
-        begun = self._begun(self._plan.stateful)
-        reads = any(fix.watched and not fix.watches_growth for fix in begun)
+        stateful = self._stateful
+        reads = any(fix.watched and not fix.watches_growth for fix in stateful)
         return not (self._failed or reads or self.waiting)
 
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
@@ -158,8 +181,24 @@ class Chain:
                 return made
         return None
 
+    def known_steps(self, value: Json, payload: bytes) -> Steps | None:
+        """Return the steps of a chunk if those of another of its shape are known.
+
+        Args:
+            value: The chunk, or any other value.
+            payload: The JSON it was read from.
+        """
+        if value.__class__ is not dict or not has_shape(payload):
+            return None
+        return self._plan.known_steps(shape_of(value))
+
     def run(
-        self, record: EventRecord, chunk: Chunk, payload: bytes, raw: bytes
+        self,
+        record: EventRecord,
+        chunk: Chunk,
+        payload: bytes,
+        raw: bytes,
+        steps: Steps | None = None,
     ) -> Iterator[Outgoing]:
         """Yield what the fixes make of *chunk*, depth first.
 
@@ -171,38 +210,51 @@ class Chain:
             chunk: The chunk, changed in place.
             payload: The JSON it was read from.
             raw: The bytes that are sent if nothing changes it.
+            steps: Its `known_steps`.
         """
-        edits = self._edits_for(payload)
-        todo: _Todo = [(chunk, 0, raw)]
-        yield from self._draw(edits, record, todo, lambda: loads(payload), raw)
+        return self._draw(record, [(chunk, _NONE, raw)], payload, raw, steps)
 
-    def _edits_for(self, payload: bytes) -> list[_Edit]:
-        """Return those that may have something to do, by the bytes of a chunk."""
-        return self._edits_with(self._plan.keys_in(payload))
+    def _edits_of(self, steps: Steps, part: Chunk, behind: int) -> list[_Edit]:
+        """Return what the fixes behind a place do to *part*, of those that are on.
 
-    def _edits_with(self, there: tuple[bool, ...] = ()) -> list[_Edit]:
-        """Return those that may have something to do where these keys are, else all."""
-        found = self._edits.get(there)
+        Args:
+            steps: The steps of *part*.
+            part: The chunk.
+            behind: The place; if there is none, no fix has changed it.
+        """
+        is_received = behind == _NONE
+        is_noted = is_received and steps in self._noted
+        is_known = is_received and self._knows_envelope(part)
+        key = steps, behind, is_noted, is_known
+        found = self._edits.get(key)
         if found is None:
+            if len(self._edits) >= _SHAPES:
+                self._forget_shapes()
+            kinds = steps.kinds(behind, is_noted=is_noted, is_known=is_known)
             known = self._edit_of
-            found = self._edits[there] = [
-                each
-                for kind in self._plan.edits_for(there)
-                if (each := known[kind] if kind in known else self._edit(kind))
-            ]
+            edits = [known.get(kind) or self._edit(kind) for kind in kinds]
+            found = self._edits[key] = [each for each in edits if each is not None]
         return found
+
+    def _knows_envelope(self, chunk: Chunk) -> bool:
+        """Tell whether those that read the envelope left alone one like that of *chunk*."""
+        self._envelope = found = (
+            *map(chunk.get, _ENVELOPE),
+            type(chunk.get("created")),
+        )
+        if found != self._noted_envelope:  # with the type, for 1 equals true
+            return False
+        self._envelope = self._noted_envelope
+        return self._seen.envelope.items() <= chunk.items()
 
     def _edit(self, kind: type[Fix]) -> _Edit | None:
         """Return what the fix of this *kind* does to a chunk; None if it is off."""
         fix = self._made[kind] if kind in self._made else self._make(kind)
         if fix is None:
             return None
-        found = self._edit_of[kind] = (
-            fix,
-            fix.edit if kind.edit is not Fix.edit else None,
-            fix.replace if kind.replace is not Fix.replace else None,
-            kind.only_on_changed,
-        )
+        place, edits, replaces, makes_one = self._plan.traits_of[kind]
+        edit, replace = fix.edit if edits else None, fix.replace if replaces else None
+        found = self._edit_of[kind] = place, fix, edit, replace, makes_one
         return found
 
     def flush(self, record: EventRecord) -> Iterator[Outgoing]:
@@ -224,21 +276,17 @@ class Chain:
             yield from self._draw_due(record)
 
     def _draw_due(self, record: EventRecord) -> Iterator[Outgoing]:
-        if not self._due:
-            return
-        try:
-            edits = self._edits_with()
-        except Exception:
-            logger.exception("%s: what was held passes as it is", self._label)
-            edits = []
-        places = {fix: at + 1 for at, (fix, *_) in enumerate(edits)}
         while self._due:
             part, fix = self._due[0]
             record.fixed(fix.name)
-            todo: _Todo = [(part, places.get(fix, len(edits)), None)]
-            rest = self._draw(edits, record, todo, None, b"")
-            drawn = next(rest, None)
-            del self._due[0]  # what fails before is due once more
+            todo: _Todo = [(part, self._plan.place_of[type(fix)], None)]
+            rest = self._draw(record, todo, None, b"")
+            try:
+                drawn = next(rest, None)
+            except Exception:
+                logger.exception("%s: what was held passes as it is", self._label)
+                drawn = Outgoing(record, part, None)
+            del self._due[0]
             yield from [] if drawn is None else [drawn]
             yield from rest
 
@@ -263,49 +311,81 @@ class Chain:
 
     def _draw(
         self,
-        edits: list[_Edit],
         record: EventRecord,
         todo: _Todo,
-        reread: Callable[[], Chunk] | None,
+        payload: bytes | None,
         raw: bytes,
+        known: Steps | None = None,
     ) -> Iterator[Outgoing]:
-        """Take each of *todo* through *edits*."""
+        """Take each of *todo* through the fixes; those still to come by what it is then.
+
+        Args:
+            record: The block of the chunks.
+            todo: The chunks.
+            payload: The JSON that they were read from, if they were.
+            raw: The bytes of that chunk.
+            known: The steps of the last chunk, if they are known.
+        """
+        is_long = known is None and not has_shape(payload or b"")
+        then: dict[int, Steps] = {}  # where the steps of the next chunk are remembered
         while todo:
-            part, first, unchanged = todo.pop()
-            for at in range(first, len(edits)):
-                fix, edit, replace, rides = edits[at]
-                if rides and unchanged is not None:
-                    continue
+            part, behind, unchanged = todo.pop()
+            steps = known or self._steps_of(part, is_long=is_long)
+            then[behind] = steps
+            then, known = {}, None
+            for place, fix, edit, replace, makes_one in self._edits_of(
+                steps, part, behind
+            ):
                 try:
-                    if edit is not None and edit(part):
-                        unchanged = None
-                        record.fixed(fix.name)
+                    changed = edit is not None and edit(part)
                     parts = None if replace is None else replace(part)
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                     self._turn_off(type(fix), error)
-                    # Where a part has been sent already, the rest must follow.
-                    reread_chunk = None if record.after or record.waiting else reread
-                    if reread_chunk is not None:
-                        self.undo(record.n, fix)
-                        record.fixes.clear()
-                    rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
-                    held: _Todo = [(each, at + 1, None) for each in rest]
-                    if held:
-                        record.fixed(fix.name)
-                        yield from self._draw(edits, record, held[::-1], None, b"")
-                    if reread_chunk is None:
-                        continue
-                    yield Outgoing(record, reread_chunk(), raw)
-                    return
+                    if (yield from self._draw_without(fix, record, payload, raw)):
+                        return
+                    continue
                 if parts is not None:
-                    record.fixed(fix.name)
-                    todo.extend(
-                        (each, at + 1 if "choices" in each else len(edits), None)
-                        for each in reversed(parts)
-                    )
-                    break
+                    todo += _made(parts, place)
+                elif changed:
+                    todo.append((part, place, None))
+                    if makes_one and not is_long:
+                        then, known = steps.then, steps.then.get(place)
+                else:
+                    continue
+                record.fixed(fix.name)
+                break
             else:
-                yield Outgoing(record, part, unchanged, is_through=unchanged is None)
+                place = _OVER
+                is_through = unchanged is None
+                yield Outgoing(record, part, unchanged, is_through, steps.brings)
+            if unchanged is not None and place > self._plan.last_noting:
+                self._noted.add(steps)
+                self._noted_envelope = self._envelope
+
+    def _steps_of(self, part: Chunk, *, is_long: bool) -> Steps:
+        return self._plan.all_steps if is_long else self._plan.steps_for(part)
+
+    def _draw_without(
+        self, fix: Fix, record: EventRecord, payload: bytes | None, raw: bytes
+    ) -> Generator[Outgoing, None, bool]:
+        """Yield what *fix*, which has failed, held, and the chunk at hand as received.
+
+        Returns:
+            Whether that is all: where a part has been sent already, the rest must follow.
+        """
+        reread = None if record.after or record.waiting else payload
+        if reread is not None:
+            self.undo(record.n, fix)
+            record.fixes.clear()
+        rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
+        if rest:
+            record.fixed(fix.name)
+            place = self._plan.place_of[type(fix)]
+            todo: _Todo = [(each, place, None) for each in reversed(rest)]
+            yield from self._draw(record, todo, None, b"")
+        if reread is not None:
+            yield Outgoing(record, loads(reread), raw)
+        return reread is not None
 
     def ride(self, outgoing: Outgoing) -> None:
         """Apply the fixes that ride on others to a chunk that was changed after all."""
@@ -335,8 +415,13 @@ class Chain:
         if kind in self._made and self._made[kind] is None:
             return
         self._made[kind] = None
+        self._stateful = [each for each in self._stateful if type(each) is not kind]
         self._failed += 1
         logger.error(_OFF, self._label, kind.name, exc_info=error)
         self._edit_of.pop(kind, None)
-        self._edits.clear()
+        self._forget_shapes()
         self._at_end.clear()
+
+    def _forget_shapes(self) -> None:
+        self._edits.clear()
+        self._noted.clear()

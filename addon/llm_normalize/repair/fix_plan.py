@@ -1,17 +1,65 @@
 """Which fixes do what, by their classes alone: found once for all streams."""
 
 import functools
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ..chat.chunks.chunk import Chunk
+from ..chat.chunks.chunk_shape import Shape, keys_of, shape_of
+from ..chat.continuation import Continuation, continuation_of
 from .ending.end_hook import EndHook
 from .fix import Fix
 
-_LONG = 64 * 1024  # bytes of a chunk in which no key is sought
-# Keys with nothing in them, which many providers send all along; texts have no bare quote.
-_EMPTY = re.compile(rb'"(tool_calls(?="\s*+:\s*+\[\s*+\])|\w++(?="\s*+:\s*+null))')
+_SHAPES = 256  # that are known at once: of more, those known so far are forgotten
 
 type _Kinds = list[type[Fix]]
+
+
+class Steps:
+    """The fixes that have something to do with a chunk of some shape.
+
+    Attributes:
+        brings: What the chunk brings if it goes on with a choice.
+        then: The steps of what the fix at a place makes of the chunk, if that is sure.
+
+    Args:
+        acting: Those that may act, by their places.
+        noting: Those that take note of the chunk, by their places.
+        brings: What the chunk brings if it goes on with a choice.
+    """
+
+    __slots__ = ("_acting", "_all", "_kinds", "brings", "then")
+
+    def __init__(
+        self,
+        acting: Mapping[int, type[Fix]],
+        noting: Mapping[int, type[Fix]],
+        brings: Continuation | None = None,
+    ) -> None:
+        self.brings = brings
+        self.then: dict[int, Steps] = {}
+        self._acting, self._all = acting, {**acting, **noting}
+        self._kinds: dict[tuple[int, bool, bool], _Kinds] = {}
+
+    def kinds(self, behind: int, *, is_noted: bool, is_known: bool) -> _Kinds:
+        """Return the fixes to be asked, in order.
+
+        Args:
+            behind: Those behind this place; negative for a chunk that none has changed.
+            is_noted: Without those that only take note of it.
+            is_known: Without those that read the envelope.
+        """
+        key = behind, is_noted, is_known
+        found = self._kinds.get(key)
+        if found is None:
+            steps = self._acting if is_noted else self._all
+            found = self._kinds[key] = [
+                kind
+                for place, kind in sorted(steps.items())
+                if place > behind
+                and not (is_known and kind.reads_envelope)
+                and not (behind < 0 and kind.only_on_changed)
+            ]
+        return found
 
 
 class FixPlan:
@@ -36,46 +84,69 @@ class FixPlan:
         self.framing = those("event")
         self.unread = those("unread")
         self.edits = those("edit", "replace")
+        self.place_of = {each: at for at, each in enumerate(self.edits)}
+        """The places of those that edit chunks among them."""
+        self.traits_of = {
+            each: (
+                at,
+                each.edit is not Fix.edit,
+                each.replace is not Fix.replace,
+                each.makes_one_shape,
+            )
+            for at, each in enumerate(self.edits)
+        }
+        """Of each of them its place, whether it has an `edit` and a `replace`, and more."""
+        noting = [
+            place
+            for each, place in self.place_of.items()
+            if each.notes_shape or each.reads_envelope
+        ]
+        self.last_noting = max(noting, default=-1)
+        """The last place of those that need not see the like of a chunk again."""
         self.riders = [each for each in self.edits if each.only_on_changed]
         self.errors = those("error")
-        self.stateful = those("state")
         self.waiting = those("waiting")
         self.holding = [each for each in those("flush", "end") if each in self.edits]
         self.at_end: dict[EndHook, _Kinds] = {}
         for each in fixes:
             for hook in each.end_hooks:
                 self.at_end.setdefault(hook, []).append(each)
-        self._keys = sorted({_key_of(each) for each in self.edits})
-        self._keyed: dict[tuple[bool, ...], _Kinds] = {}
+        self.all_steps = Steps(dict(enumerate(self.edits)), {})
+        """All that edit chunks."""
+        self._steps: dict[Shape, Steps] = {}
 
-    def keys_in(self, payload: bytes) -> tuple[bool, ...]:
-        """Return which of the keys are in a chunk's JSON; nothing where that is not sure."""
-        if len(payload) > _LONG or payload.find(b"\\u") >= 0:
-            return ()  # a key may be spelled in any way
-        empty = b" ".join(_EMPTY.findall(payload))
-        return tuple(
-            [
-                payload.find(key) >= 0  # quicker than `in`, which tries numbers first
-                and (on_null or payload.count(key) > empty.count(key))
-                for key, on_null in self._keys
-            ]
-        )
+    def known_steps(self, shape: Shape) -> Steps | None:
+        """Return the fixes for chunks of this *shape* if one has been asked for them."""
+        return self._steps.get(shape)
 
-    def edits_for(self, there: tuple[bool, ...]) -> _Kinds:
-        """Return those that may have something to do where these keys are *there*."""
-        if not there:
-            return self.edits
-        found = self._keyed.get(there)
+    def steps_for(self, chunk: Chunk) -> Steps:
+        """Return the fixes that may have something to do with *chunk*."""
+        shape = shape_of(chunk)
+        found = self._steps.get(shape)
         if found is None:
-            keys = {key for key, is_in in zip(self._keys, there, strict=True) if is_in}
-            found = [each for each in self.edits if _key_of(each) in keys]
-            self._keyed[there] = found
+            if len(self._steps) >= _SHAPES:
+                self._steps.clear()
+            found = self._steps[shape] = self._steps_for(chunk)
         return found
 
+    def _steps_for(self, chunk: Chunk) -> Steps:
+        keys, filled = map("\n".join, keys_of(chunk))
+        acting, noting = dict[int, type[Fix]](), dict[int, type[Fix]]()
+        for place, each in enumerate(self.edits):
+            there = keys if each.acts_on_null else filled
+            sought = (each.key,) if isinstance(each.key, str) else each.key
+            if any(key in there for key in sought) and _may_act(each, chunk):
+                acting[place] = each
+            elif each.notes_shape:
+                noting[place] = each
+        return Steps(acting, noting, continuation_of(chunk))
 
-def _key_of(kind: type[Fix]) -> tuple[bytes, bool]:
-    """Return the key of a fix, and whether there need not be anything in it."""
-    return kind.key.encode(), kind.acts_on_null or not kind.key
+
+def _may_act(kind: type[Fix], chunk: Chunk) -> bool:
+    try:
+        return kind.may_act(chunk)
+    except Exception:  # noqa: BLE001 - a fix may fail in any way: it is asked itself then
+        return True
 
 
 def plan_of(fixes: Sequence[type[Fix]] | FixPlan) -> FixPlan:

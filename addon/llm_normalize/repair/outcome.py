@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ..chat.chunks.chunk import Chunk, Tokens
+from ..chat.continuation import Continuation
 from ..wire.json_text import dumps
 from ..wire.sse import encode
 
@@ -80,6 +81,8 @@ class Outgoing:
     raw: bytes | None
     is_through: bool = False
     """Whether the fixes that ride on others have had their turn."""
+    brings: Continuation | None = None
+    """What it brings if it is known to go on with a choice."""
 
     def fixed(self, name: str) -> None:
         """Record that the fix *name* changed this chunk."""
@@ -113,7 +116,7 @@ class ChunkSender:
 
     def send(self, outgoing: Outgoing) -> None:
         """Send *outgoing* now."""
-        held = self._all_but(outgoing)
+        held = self._all_but(outgoing) if self._held else []
         if outgoing.raw is None and not outgoing.is_through:
             self._ride(outgoing)
         self._emit(outgoing.record, outgoing.encode())

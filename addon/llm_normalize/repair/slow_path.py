@@ -66,7 +66,8 @@ class SlowPath:
         closed = event.closed  # a fix may close it
         self._seen.n, self._seen.is_value = event.n, event.is_value
         self._decoded = None
-        if self._is_sent(record, event):
+        payload = event.payload()
+        if payload is not None and self._is_sent(record, event, payload):
             return
         framed = self._frame(record, event)
         for each in framed:
@@ -105,16 +106,14 @@ class SlowPath:
         self.raw_events[reason] += 1
         self._output.emit(record, data)
 
-    def _is_sent(self, record: EventRecord, event: Event) -> bool:
-        """Send *event* if it has OpenAI's framing; tell whether that is all of it."""
-        payload = event.payload()
-        if payload is None:
-            return False
+    def _is_sent(self, record: EventRecord, event: Event, payload: bytes) -> bool:
+        """Send *event*, which has OpenAI's framing; tell whether that is all of it."""
         outcome = self._payload(record, payload, event.raw)
+        if outcome is Outcome.UNDERSTOOD:
+            return True
         if outcome.may_be_framing:
             return False
-        if outcome is not Outcome.UNDERSTOOD:
-            self._pass(record, event.raw, outcome, payload)
+        self._pass(record, event.raw, outcome, payload)
         return True
 
     def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
@@ -175,21 +174,38 @@ class SlowPath:
         value, outcome = self._value(payload)
         if outcome is not Outcome.UNDERSTOOD:
             return outcome
+        steps = self._chain.known_steps(value, payload)
+        if steps is not None and steps.brings is not None:
+            self._seen.has_choices = (
+                True  # as all of its shape: an answer, and in one part
+            )
+        elif (other := self._other(record, value, raw)) is not None:
+            return other
+        for outgoing in self._chain.run(record, value, payload, raw, steps):
+            brings = outgoing.brings
+            if brings is not None and self.ending.go_on(outgoing, brings):
+                continue
+            if "choices" not in outgoing.chunk and is_error(outgoing.chunk):
+                self.flush(record.n - 1)
+                self._error(outgoing)
+            else:
+                self._seen.note(outgoing.chunk)
+                self.ending.chunk(outgoing)
+        self._decoded = None  # fixes have changed it
+        return Outcome.UNDERSTOOD
+
+    def _other(self, record: EventRecord, value: Json, raw: bytes) -> Outcome | None:
+        """Return what has become of a *value* that is no chunk; None if it is one."""
+        parts = payloads.parts(value)
+        self._parser.budget_left -= parts * EVENT // 2
+        if parts > payloads.CALL * _PARTS:
+            return Outcome.TOO_MANY
         if payloads.is_failure(value, self._seen):
             self.flush(record.n - 1)
             self._error(Outgoing(record, value, raw))
-        elif payloads.is_answer(value, self._seen):
-            for outgoing in self._chain.run(record, value, payload, raw):
-                if "choices" not in outgoing.chunk and is_error(outgoing.chunk):
-                    self.flush(record.n - 1)
-                    self._error(outgoing)
-                else:
-                    self._seen.note(outgoing.chunk)
-                    self.ending.chunk(outgoing)
-        else:
-            return Outcome.NOT_A_CHUNK
-        self._decoded = None  # fixes have changed it
-        return Outcome.UNDERSTOOD
+            self._decoded = None  # fixes have changed it
+            return Outcome.UNDERSTOOD
+        return None if payloads.is_answer(value, self._seen) else Outcome.NOT_A_CHUNK
 
     def _value(self, payload: bytes) -> tuple[Json, Outcome]:
         """Return the value in *payload*, unless it costs too much or is none."""
@@ -198,16 +214,9 @@ class SlowPath:
             self._parser.budget_left -= cost
             if cost > MARKS // 2:
                 return None, Outcome.TOO_MANY
-        if self._decoded is not None and self._decoded[0] == payload:
-            _, value, outcome = self._decoded
-        else:
-            value, outcome = payloads.decode(payload)
-            self._decoded = payload, value, outcome
-        if outcome is Outcome.UNDERSTOOD:
-            parts = payloads.parts(value)
-            self._parser.budget_left -= parts * EVENT // 2
-            if parts > payloads.CALL * _PARTS:
-                outcome = Outcome.TOO_MANY
+        if self._decoded is None or self._decoded[0] != payload:
+            self._decoded = payload, *payloads.decode(payload)
+        _, value, outcome = self._decoded
         return value, outcome
 
     def _error(self, outgoing: Outgoing) -> None:

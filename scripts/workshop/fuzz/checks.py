@@ -32,6 +32,7 @@ from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix
+from llm_normalize.repair.fix_plan import FixPlan, Steps
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.payload import may_tell_failure
 from llm_normalize.repair.pipeline import Pipeline
@@ -437,14 +438,15 @@ _KEPT_A_BYTE = 200  # a few chunks of nothing but empty objects, 64 bytes each
 
 
 def held(root: object, *, apart: Sequence[object] = ()) -> int:
-    """Return the size of *root* with all it leads to, code and what is *apart* excepted."""
+    """Return the size of *root* with all it leads to, but what all streams share.
+
+    That is code, plans of fixes, and what is *apart*.
+    """
     code = (
         type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
-        types.CodeType, logging.Logger, re.Pattern,
+        types.CodeType, logging.Logger, re.Pattern, FixPlan, Steps,
     )  # fmt: skip
     seen = set(map(id, apart))
-    if isinstance(root, Pipeline):
-        seen.add(id(root._chain._plan))  # noqa: SLF001 - it is shared by all streams
     todo: list[object] = [root]
     size = 0
     while todo:

@@ -53,13 +53,18 @@ def merge_choice(first: Chunk, more: Chunk) -> None:
             first[key] = (text_of(old) or "") + (text_of(value) or "")
 
 
+def listed_parts(choice: Chunk) -> list[str]:
+    """Return the keys of *choice* under which a delta or message is a list."""
+    return [key for key in _PARTS if isinstance(choice.get(key), list)]
+
+
 def join_parts(choice: Chunk) -> bool:
     """Let a delta or message that is a list be all that its objects say, in place.
 
     Returns:
         Whether there is one.
     """
-    listed = [key for key in _PARTS if isinstance(choice.get(key), list)]
+    listed = listed_parts(choice)
     for key in listed:
         joined: Chunk = {key: {}}
         for part in choice[key]:

@@ -76,7 +76,7 @@ def _says(value: Json) -> bool:
 
 def errors_in(chunk: Chunk) -> list[Json]:
     """Return the errors that *chunk* brings beside its choices or in them, each once."""
-    if not _may_fail(chunk) or not is_chunk(chunk):
+    if not may_fail(chunk) or not is_chunk(chunk):
         return []
     found = [each["error"] for each in reporting_parts(chunk) if each.get("error")]
     several = chunk.get("errors")
@@ -92,7 +92,7 @@ def errors_in(chunk: Chunk) -> list[Json]:
     return [each for at, each in enumerate(found) if each and each not in found[:at]]
 
 
-def _may_fail(chunk: Chunk) -> bool:
+def may_fail(chunk: Chunk) -> bool:
     """Tell whether any key of *chunk* may hold an error: nearly never."""
     if not _TELLING.isdisjoint(chunk) or "x_" in " ".join(chunk):
         return True

@@ -24,6 +24,7 @@ class ContentCumulative(Fix):
     changes = "`delta.content` with all text so far, three times -> what is new"
     why = "The answer is shown again with each chunk."
     providers = ("DashScope without incremental output", "Gemini bridges")
+    key = "content"
     sources = (
         "https://github.com/QwenLM/qwen-code/issues/3896",
         "https://github.com/tashfeenahmed/freellmapi/issues/1007",

@@ -13,6 +13,8 @@ class ContentMissing(Fix):
     changes = '`{"role": "assistant"}` -> `{"role": "assistant", "content": ""}`'
     why = "Loops that index `delta['content']` of the first chunk raise a KeyError."
     providers = ("Cerebras", "Avian", "xAI", "Vercel AI Gateway", "Novita")
+    key = "role"
+    acts_on_null = True
     sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
     spares_openai = True
     examples = (

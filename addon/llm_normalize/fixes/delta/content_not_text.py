@@ -1,6 +1,6 @@
 """`content` as an object or a number where OpenAI sends its text."""
 
-from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, deltas, in_deltas, in_messages
 from ...repair.fix import Example, Fix, chunk, completion
 from ...wire.json_text import dumps
 
@@ -12,6 +12,7 @@ class ContentNotText(Fix):
     changes = "`content: {…}`, a number or a boolean -> its JSON as a string"
     why = "Typed clients expect a string, and structured output is parsed from one."
     providers = ("Cloudflare Workers AI (JSON mode)",)
+    key = "content"
     sources = (
         "https://developers.cloudflare.com/workers-ai/features/json-mode/",
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
@@ -29,6 +30,11 @@ class ContentNotText(Fix):
         Example.untouched("null", [chunk({"content": None})]),
     )
 
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether any content is no text."""
+        return any(map(_is_no_text, [delta for _, _, delta in deltas(chunk)]))
+
     def edit(self, chunk: Chunk) -> bool:
         """Write the deltas' content as text."""
         return in_deltas(chunk, _write)
@@ -39,8 +45,11 @@ class ContentNotText(Fix):
 
 
 def _write(part: Chunk) -> bool:
-    content = part.get("content")
-    if content is None or isinstance(content, str | list):
-        return False
-    part["content"] = dumps(content).decode()
-    return True
+    is_other = _is_no_text(part)
+    if is_other:
+        part["content"] = dumps(part["content"]).decode()
+    return is_other
+
+
+def _is_no_text(part: Chunk) -> bool:
+    return not isinstance(part.get("content"), str | list | None)

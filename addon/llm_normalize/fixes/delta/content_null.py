@@ -27,6 +27,8 @@ class ContentNull(Fix):
     changes = '`content: null` -> `""` in an opening, removed later, `""` in a body'
     why = 'Chatbox shows "null" before the answer; adding it to a string raises.'
     providers = ("NVIDIA NIM", "SGLang", "GitHub Copilot", "DeepSeek", "llama.cpp")
+    key = "content"
+    acts_on_null = True
     sources = (
         "https://github.com/BerriAI/litellm/issues/2010",
         "https://github.com/aaamoon/copilot-gpt4-service/issues/121",
@@ -57,6 +59,11 @@ class ContentNull(Fix):
         Example.untouched("refusal", [chunk({"content": None, "refusal": ""})]),
         Example.untouched("string", [_EMPTY, _HI]),
     )
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether any content is null."""
+        return any(d.get("content", "") is None for _, _, d in deltas(chunk))
 
     def edit(self, chunk: Chunk) -> bool:
         """Repair the deltas."""

@@ -24,6 +24,8 @@ class FieldHollow(Fix):
     )
     why = "Clients that look whether it is there call a function without a name."
     providers = ("Snowflake", "Xiaomi MiMo")
+    key = ("function_call", "audio")
+    makes_one_shape = True
     sources = (
         "https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
         "https://platform.openai.com/docs/api-reference/chat/object",

@@ -17,6 +17,8 @@ class ReasoningNull(Fix):
     changes = "`reasoning_content: null` after reasoning -> removed"
     why = "openai-node's helper puts the null in the place of all reasoning so far."
     providers = ("DeepSeek", "DashScope", "SGLang", "vLLM")
+    key = "reasoning"
+    acts_on_null = True
     sources = (
         "https://api-docs.deepseek.com/guides/reasoning_model",
         "https://github.com/sgl-project/sglang/issues/9657",

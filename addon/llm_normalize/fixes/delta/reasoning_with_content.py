@@ -15,6 +15,7 @@ class ReasoningWithContent(Fix):
     changes = "reasoning beside text or a tool call -> a chunk of its own before it"
     why = "Continue takes one of them from a delta, and loses the reasoning."
     providers = ("vLLM", "Mistral (Magistral)", "gateways that join chunks")
+    key = "reasoning"
     sources = (
         "https://github.com/continuedev/continue/tree/main/packages/openai-adapters",
         "https://api-docs.deepseek.com/guides/reasoning_model",

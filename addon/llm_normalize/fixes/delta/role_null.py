@@ -16,6 +16,7 @@ class RoleNull(Fix):
         'naive ones show "null".'
     )
     providers = ("NVIDIA NIM", "SGLang", "MiniMax", "Groq and Mistral gateways")
+    makes_one_shape = True
     sources = (
         "https://github.com/sgl-project/sglang/issues/9657",
         "https://github.com/BerriAI/litellm/issues/2010",
@@ -38,6 +39,11 @@ class RoleNull(Fix):
         ),
         Example.untouched("real role", [_FIRST], ended=False),
     )
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether any role says nothing."""
+        return any(not delta.get("role", "a") for _, _, delta in deltas(chunk))
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop the key."""

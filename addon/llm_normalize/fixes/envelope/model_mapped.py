@@ -17,6 +17,7 @@ class ModelMapped(Fix):
     )
     why = "Clients that check it refuse an answer of a model that they have not asked for."
     providers = ("any, behind `normalize_models`",)
+    reads_envelope = True
     sources = ("https://github.com/router-for-me/CLIProxyAPI/issues/1548",)
     edits_bodies = True
     examples = (
@@ -31,9 +32,14 @@ class ModelMapped(Fix):
         Example.untouched("not mapped", [_TEXT], asked=Asked(stream=True, model="m")),
     )
 
+    @classmethod
+    def serves(cls, asked: Asked) -> bool:
+        """Tell whether the provider got another name."""
+        return asked.is_mapped
+
     def edit(self, chunk: Chunk) -> bool:
         """Name the model."""
-        if not self.asked.is_mapped or chunk.get("model") == self.asked.model:
+        if not self.serves(self.asked) or chunk.get("model") == self.asked.model:
             return False
         chunk["model"] = self.asked.model
         return True

@@ -2,7 +2,7 @@
 
 from ...chat.chunks.chunk import ENVELOPE, Chunk, choices
 from ...chat.chunks.chunk_content import chunk_has_content
-from ...chat.errors.chunk_errors import errors_in, take_errors
+from ...chat.errors.chunk_errors import errors_in, may_fail, take_errors
 from ...chat.errors.errors import failures_in
 from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import Example, Fix, chunk
@@ -50,6 +50,11 @@ class ErrorWithChoices(Fix):
         Example.untouched("alone", [_OPEN, {"error": _ERROR}], ended=False),
         Example.untouched("null", [chunk({"content": "Hi"}, error=None)]),
     )
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether any key may hold an error."""
+        return may_fail(chunk)
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Part the error from the rest."""

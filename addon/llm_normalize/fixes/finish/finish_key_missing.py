@@ -15,6 +15,7 @@ class FinishKeyMissing(Fix):
     changes = "choice without `finish_reason` -> `null`"
     why = "Typed clients miss the field; a launcher's plugin never shows the stream."
     providers = ("Perplexity", "Z.AI", "Workers AI", "Baidu", "GitHub Copilot")
+    makes_one_shape = True
     sources = (
         "https://github.com/alfredapp/openai-workflow/issues/52",
         "https://github.com/tryAGI/LangChain.Providers/issues/208",
@@ -23,6 +24,11 @@ class FinishKeyMissing(Fix):
         Example("missing", [{**_TEXT, "choices": [_BARE]}], [_TEXT], ended=False),
         Example.untouched("there", [_TEXT, chunk({}, finish="stop"), DONE]),
     )
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether any choice lacks the key."""
+        return any("finish_reason" not in each for each in choices(chunk))
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the key."""

@@ -16,6 +16,7 @@ class BodyInStream(Fix):
     changes = "`chat.completion` in place of a stream -> chunks"
     why = "Clients look for deltas and show nothing."
     providers = ("Workers AI (GPT-OSS)", "Lemonade", "servers that ignore `stream`")
+    key = "message"
     sources = (
         "https://github.com/neomjs/neo/issues/12428",
         "https://github.com/nashsu/llm_wiki/issues/619",

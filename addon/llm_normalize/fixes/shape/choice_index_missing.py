@@ -33,6 +33,11 @@ class ChoiceIndexMissing(Fix):
         Example.untouched("there", [_TEXT]),
     )
 
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether any choice has no index."""
+        return any(type(each.get("index")) is not int for each in choices(chunk))
+
     def edit(self, chunk: Chunk) -> bool:
         """Add the index."""
         found = choices(chunk)

@@ -30,6 +30,7 @@ class ChoiceSplit(Fix):
     changes = "several `choices[]` with one `index`, or with none -> one choice"
     why = "Clients read the first choice, and never see the calls in the second."
     providers = ("GitHub Copilot with Claude",)
+    notes_shape = True
     sources = ("https://github.com/ericc-ch/copilot-api",)
     edits_bodies = True
     also_covered_by = ("choice-index-missing", "choice-text")
@@ -57,6 +58,12 @@ class ChoiceSplit(Fix):
     def state(self) -> object:
         """Return which choices have had a text in their deltas."""
         return frozenset(self._by_deltas)
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether it has several choices; the shape has no index that is a text."""
+        found = choices(chunk)
+        return len(found) > 1 or any(isinstance(x.get("index"), str) for x in found)
 
     def edit(self, chunk: Chunk) -> bool:
         """Merge the choices of a chunk."""

@@ -90,6 +90,11 @@ class ChoicesFlat(Fix):
         ),
     )
 
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether it lacks its choices."""
+        return chunk.get("choices") is None
+
     def edit(self, chunk: Chunk) -> bool:
         """Make the delta; the message of a whole answer, which has ended."""
         if self.seen.has_choices or not is_flat(chunk):

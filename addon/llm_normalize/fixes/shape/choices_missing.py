@@ -27,6 +27,11 @@ class ChoicesMissing(Fix):
         Example.untouched("list", [_USAGE], asked=_ASKED),
     )
 
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether it lacks the list."""
+        return chunk.get("choices") is None
+
     def edit(self, chunk: Chunk) -> bool:
         """Add the list."""
         if chunk.get("choices") is not None or is_flat(chunk):

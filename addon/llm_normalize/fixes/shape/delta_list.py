@@ -1,7 +1,7 @@
 """A `delta` or `message` in a list: `[{…}]`."""
 
 from ...chat.chunks.chunk import Chunk, change_all, choices
-from ...chat.chunks.merged_choices import join_parts
+from ...chat.chunks.merged_choices import join_parts, listed_parts
 from ...repair.fix import Example, Fix, chunk, completion
 
 _HI = {"role": "assistant", "content": "Hi"}
@@ -36,6 +36,11 @@ class DeltaList(Fix):
         ),
         Example.untouched("an object", [chunk(_HI)]),
     )
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether any choice has such a list."""
+        return any(map(listed_parts, choices(chunk)))
 
     def edit(self, chunk: Chunk) -> bool:
         """Join the lists."""

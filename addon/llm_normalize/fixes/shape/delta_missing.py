@@ -39,13 +39,14 @@ class DeltaMissing(Fix):
         Example.untouched("there", [_STOP], ended=False),
     )
 
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether any choice lacks its delta."""
+        return any(map(_lacks_delta, choices(chunk)))
+
     def edit(self, chunk: Chunk) -> bool:
         """Add the delta."""
-        found = [  # a list is another quirk
-            each
-            for each in choices(chunk)
-            if not isinstance(each.get("delta"), dict | list)
-        ]
+        found = [each for each in choices(chunk) if _lacks_delta(each)]
         if not found or is_body(chunk, self.asked, self.seen):
             return False
         for choice in found:
@@ -53,3 +54,7 @@ class DeltaMissing(Fix):
             is_text = isinstance(delta, str) and delta
             choice["delta"] = {"content": delta} if is_text else {}
         return True
+
+
+def _lacks_delta(choice: Chunk) -> bool:
+    return not isinstance(choice.get("delta"), dict | list)  # a list is another quirk

@@ -2,7 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, choices, index_of
 from ...chat.chunks.chunk_content import is_empty_chunk
-from ...chat.errors.chunk_errors import take_errors
+from ...chat.errors.chunk_errors import may_fail, take_errors
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, chunk
@@ -31,6 +31,11 @@ class EventEmpty(Fix):
         Example.untouched("text", [_OPEN, chunk({"content": ""})]),
         Example.untouched("something unknown", [_OPEN, chunk({}, timings=[1])]),
     )
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether nothing is in it, or any key may hold an error."""
+        return is_empty_chunk(chunk) or may_fail(chunk)
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Drop the chunk if nothing in it says anything; words alone are an error."""

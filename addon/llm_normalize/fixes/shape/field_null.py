@@ -48,6 +48,12 @@ class FieldNull(Fix):
         Example.untouched("value", [chunk({"content": "", "name": "x"})], ended=False),
     )
 
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether any such key, or usage, is null."""
+        nulls = any(_nulls(part, known) for part, known in parts(chunk))
+        return nulls or chunk.get("usage", 0) is None
+
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
         changed = not self.asked.usage and chunk.get("usage", 0) is None
@@ -58,10 +64,7 @@ class FieldNull(Fix):
     def _drop(self, chunk: Chunk) -> bool:
         changed = False
         for part, known in parts(chunk):
-            empty = [
-                key for key, value in part.items() if value is None and key not in known
-            ]
-            for key in empty:
+            for key in _nulls(part, known):
                 del part[key]
                 changed = True
         return changed
@@ -69,3 +72,7 @@ class FieldNull(Fix):
     def body(self, body: Chunk) -> bool:
         """Drop the keys."""
         return self._drop(body)
+
+
+def _nulls(part: Chunk, known: frozenset[str]) -> list[str]:
+    return [key for key, value in part.items() if value is None and key not in known]

@@ -57,9 +57,14 @@ class FieldUnknown(Fix):
         ),
     )
 
+    @classmethod
+    def serves(cls, asked: Asked) -> bool:
+        """Tell whether the user wants no other fields."""
+        return asked.strict
+
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
-        if not self.asked.strict:
+        if not self.serves(self.asked):
             return False
         changed = False
         for part, known in parts(chunk):

@@ -36,6 +36,9 @@ class MessageInStream(Fix):
     changes = "`message` in a stream -> what it adds as a delta, but nothing deltas say"
     why = "Clients read the delta, and show nothing or the whole text again."
     providers = ("Perplexity", "servers that ignore `stream`")
+    key = "message"
+    acts_on_null = True
+    notes_shape = True
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/317",
         "https://docs.perplexity.ai/guides/streaming-responses",
@@ -58,13 +61,19 @@ class MessageInStream(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Replace the messages by deltas, but those of an answer that is one body."""
         changed = False
-        full = is_body(chunk, self.asked, self.seen)  # it stays, but more may follow
-        for choice in choices(chunk):
+        found = choices(chunk)
+        # It stays, but more may follow.
+        full = any("message" in each for each in found) and is_body(
+            chunk, self.asked, self.seen
+        )
+        for choice in found:
             index, delta = index_of(choice), choice.get("delta")
             part = delta if isinstance(delta, dict) else {}
             kinds = set(_kinds(part).values())
             if len(self._deltas) < MAX_TRACKED:
                 self._deltas |= {(index, kind) for kind in kinds}
+            if "message" not in choice:
+                continue
             message = choice.get("message") if full else choice.pop("message", None)
             changed |= message is not None and not full
             if isinstance(message, str) and message:

@@ -21,7 +21,7 @@ class FunctionCallUnasked(Fix):
     changes = "`function_call` for a request with `tools` -> `tool_calls`"
     why = "Most clients of today know nothing of `function_call`, and lose the call."
     providers = ("llama-cpp-python", "gateways that speak the API of 2023")
-    key = "_call"
+    key = ("_call", "finish_reason")
     sources = (
         "https://platform.openai.com/docs/api-reference/chat/object",
         "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
@@ -52,16 +52,20 @@ class FunctionCallUnasked(Fix):
         super().__init__(asked, seen)
         self._indexes: dict[int, int] = {}  # of the call that it became, by choice
         self._others: set[int] = set()  # choices that have tool calls of their own
-        self._is_due = asked.tools and not asked.legacy
 
     def state(self) -> object:
         """Return which call of a choice it has become."""
         return tuple(self._indexes.items()), frozenset(self._others)
 
+    @classmethod
+    def serves(cls, asked: Asked) -> bool:
+        """Tell whether calls have the form of today."""
+        return asked.tools and not asked.legacy
+
     def edit(self, chunk: Chunk) -> bool:
         """Convert the fragments; one that repeats a call beside it stays."""
         changed = False
-        for index, choice, delta in deltas(chunk) if self._is_due else ():
+        for index, choice, delta in deltas(chunk) if self.serves(self.asked) else ():
             legacy, others = delta.get("function_call"), calls(delta)
             if others and len(self._others) < MAX_TRACKED:
                 self._others.add(index)
@@ -83,7 +87,7 @@ class FunctionCallUnasked(Fix):
     def body(self, body: Chunk) -> bool:
         """Convert the calls of messages without tool calls."""
         changed = False
-        for choice, message in messages(body) if self._is_due else ():
+        for choice, message in messages(body) if self.serves(self.asked) else ():
             legacy = message.get("function_call")
             if isinstance(legacy, dict) and legacy.get("name") and not calls(message):
                 del message["function_call"]

@@ -49,6 +49,11 @@ class ToolCallArgumentsBlank(Fix):
         """Return whose `{}` waits, and whether more has come."""
         return self._blank, self._is_replaced
 
+    @classmethod
+    def serves(cls, asked: Asked) -> bool:
+        """Tell whether any call is declared."""
+        return bool(asked.declared.names)
+
     def edit(self, chunk: Chunk) -> bool:
         """Let the real arguments be the first; what says nothing before them goes."""
         if self._blank is None:

@@ -13,6 +13,7 @@ class ToolCallsNull(Fix):
     providers = ("SGLang", "exo", "Bedrock gateways", "LiteLLM", "vLLM 0.6 (`[]`)")
     key = "call"
     acts_on_null = True
+    makes_one_shape = True
     sources = (
         "https://github.com/sgl-project/sglang/issues/9657",
         "https://github.com/exo-explore/exo/issues/2092",

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function
+from ...chat.continuation import ANSWER, THOUGHT
 from ...chat.finish_words import finished_of
 from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...chat.tool_calls.sent_call import Call
 from ..outcome import EventRecord, Outgoing
-
-ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
-_THOUGHT = ("reasoning_content", "reasoning")
 
 
 class ChoiceProgress:
@@ -46,7 +44,7 @@ class ChoiceProgress:
             says = index not in self.begun and any(delta.get(key) for key in ANSWER)
             if opens or says:
                 self.begun[index] = outgoing.record
-            if index not in self.thought and any(delta.get(key) for key in _THOUGHT):
+            if index not in self.thought and any(delta.get(key) for key in THOUGHT):
                 self.thought[index] = outgoing.record
 
     @property

@@ -8,6 +8,7 @@ provider sent, a `[DONE]` only after a finish and a clean end, neither after an 
 """
 
 from ...chat.chunks.chunk import ENVELOPE, choices, index_of, usage_of
+from ...chat.continuation import Continuation
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import is_error
 from ...chat.finish_words import finished_of, is_bare_finish
@@ -30,6 +31,26 @@ class Ending:
         self._asked, self._seen, self._sender = state.asked, state.seen, state.sender
 
     # -- what is received ------------------------------------------------------
+
+    def go_on(self, outgoing: Outgoing, brings: Continuation) -> bool:
+        """Send a chunk that goes on with a choice that has begun; tell whether it does.
+
+        That is what `Seen.note` and `chunk` would do with it where nothing waits.
+        """
+        state = self.state
+        index = outgoing.chunk["choices"][0]["index"]
+        waits = state.opening or state.finish or state.extra_fields or state.done
+        if waits or index not in state.opened or index in state.finished:
+            return False
+        if not self._seen.knows(index):
+            return False
+        if brings.answers and index not in state.begun:
+            return False
+        if brings.thinks and index not in state.thought:
+            return False
+        state.last = outgoing
+        self._sender.send(outgoing)
+        return True
 
     def chunk(self, outgoing: Outgoing) -> None:
         """Handle a repaired chunk: send it, hold it, or move its fields to another."""
