@@ -92,3 +92,7 @@ def test_shape_of_a_large_chunk_is_kept_if_it_has_few_keys() -> None:
     assert not has_shape(many)
     assert not has_shape(dumps(listed(*[[]] * 600)))
     assert has_shape(dumps(listed(*range(600))))
+
+
+def test_a_number_that_a_fix_has_made_has_a_kind() -> None:
+    assert shape_of({"logprob": 0.0}) == shape_of({"logprob": -9999.0})

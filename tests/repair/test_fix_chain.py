@@ -450,3 +450,21 @@ def test_shapes_of_a_stream_are_remembered_up_to_a_limit(
     assert counted(chain, *several, *several) == 14
     assert 0 < len(chain._edits) <= 3
     assert len(chain._noted) <= 3
+
+
+def test_shape_of_what_was_held_is_not_kept_for_it_may_be_large() -> None:
+    class Holds(Fix):
+        name = "holds"
+
+        def edit(self, chunk: Chunk) -> bool:
+            return False
+
+        def flush(self) -> list[Chunk]:
+            return [{**TEXT, **{f"x{at}": at for at in range(1000)}}]
+
+    chain = chain_of(Holds, B)
+    payload = json.dumps(TEXT).encode()
+    assert list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
+    known = len(chain._plan._steps)
+    assert marks(list(chain.flush(EventRecord(0, None)))) == [(None, "b")]
+    assert len(chain._plan._steps) == known > 0

@@ -326,7 +326,7 @@ class Chain:
             raw: The bytes of that chunk.
             known: The steps of the last chunk, if they are known.
         """
-        is_long = known is None and not has_shape(payload or b"")
+        is_long = known is None and (payload is None or not has_shape(payload))
         then: dict[int, Steps] = {}  # where the steps of the next chunk are remembered
         while todo:
             part, behind, unchanged = todo.pop()

@@ -24,8 +24,6 @@ _EMPTY: dict[type, str] = {
     list: "no elements",
 }
 _SEVERAL = "several"  # elements in a list
-
-
 _SMALL, _LARGE = 1024, 16 * 1024  # bytes
 _PARTS = 256  # keys, and brackets, of a large chunk whose shape is asked for
 
@@ -50,7 +48,7 @@ def shape_of(value: Chunk) -> Shape:
     for key, each in value.items():
         kind = each.__class__
         if not each:
-            found.append(_EMPTY[kind])
+            found.append(_EMPTY.get(kind, kind))
         elif kind is str:  # nearly always
             found.append(kind)
         elif kind is dict:
