@@ -26,7 +26,7 @@ ALIKE = {
     "spelled numbers": (choice(at=Number("1.50")), choice(at=Number("2e9"))),
     "words of a call": (calling(rest(0, "{")), calling(rest(0, '"a":1'))),
     "more of the same": (listed("a", "b"), listed("c", "d", "e")),
-    "empty texts in a list": (listed("", "a"), listed("a", "")),
+    "more numbers": (listed(1, 2), listed(3, 4, 5)),
     "more objects": (listed({"a": 1}, {"a": 2}), listed(*[{"a": 3}] * 9)),
 }
 DIFFERENT = {
@@ -45,6 +45,10 @@ DIFFERENT = {
     "index that is true": (choice(index=True), choice(index=1)),
     "index that is a text": (choice(index="1"), choice(index=1)),
     "index of a call": (calling(rest(1)), calling(rest(2))),
+    "empty text in a list": (delta([""]), delta(["x"])),
+    "null in a list": (listed(None, "x"), listed("", "x")),
+    "zero in a list": (listed(0), listed(1)),
+    "no keys in a list": (listed({}), listed({"a": ""})),
     "one and several": (listed("a"), listed("a", "b")),
     "several kinds": (listed("a", 1), listed("a", "b")),
     "one object and several": (listed({"a": 1}), listed({"a": 1}, {"a": 1})),

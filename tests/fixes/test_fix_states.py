@@ -7,7 +7,9 @@ import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.fixes import FIXES
+from llm_normalize.fixes.shape.choice_split import ChoiceSplit
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
@@ -696,3 +698,30 @@ def test_text_beside_a_message_that_was_told_does_not_stay_alone() -> None:
     again = {"index": 0, "message": {"content": "Hi"}, "text": "Hi"}
     out = repaired(wire([TEXT, chunk(None, choices=[again]), STOP, DONE]))
     assert out.count(b"Hi") == 1
+
+
+@pytest.mark.parametrize("key", ["content", "refusal", "annotations"])
+def test_message_that_repeats_a_list_adds_nothing(key: str) -> None:
+    """A delta with an empty text in a list says nothing yet; the next one does."""
+    said = [chunk({key: [""]}), chunk({key: ["x"]})]
+    whole = chunk(None, choices=[{"index": 0, "delta": {}, "message": {key: "x"}}])
+    out = repaired(wire([TEXTS[0], *said, whole]), ended=False)
+    assert out.count(b'"x"') == 1
+
+
+def test_choices_whose_index_is_a_text_are_noted_apart() -> None:
+    assert ChoiceSplit.may_act(chunk({"content": "Hi"}, index="1"))
+    assert not ChoiceSplit.may_act(chunk({"content": "Hi"}, index=1))
+
+
+def test_call_beside_a_choice_without_delta_costs_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    asked = Asked(stream=True, tools=True, declared=Tools(frozenset("f")))
+    fixes = [each for each in FIXES if each.name != "delta-missing"]
+    opened = wire([calling(head(0))])
+    bare = {"index": 1, "finish_reason": None}
+    called = calling(rest(0))
+    called["choices"].insert(0, bare)
+    feed([opened, wire([called])], asked, fixes)
+    assert not caplog.records

@@ -9,9 +9,10 @@ from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair import fix_chain
+from llm_normalize.repair.ending.end_hook import EndHook
 from llm_normalize.repair.fix import Fix, chunk
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.fix_plan import FixPlan, Steps
+from llm_normalize.repair.fix_plan import Steps
 from llm_normalize.repair.outcome import EventRecord, Outgoing
 from llm_normalize.wire.sse import Event
 from streams import alone, run_example
@@ -359,9 +360,7 @@ def counted(chain: Chain, *chunks: Chunk) -> int:
         steps = chain.known_steps(given, payload)
         for outgoing in chain.run(EventRecord(0, RAW), given, payload, RAW, steps):
             chain._seen.note(outgoing.chunk)
-    made = chain._made[fix]
-    assert isinstance(made, fix)
-    return made.count - before
+    return (made.count if isinstance(made := chain._made.get(fix), fix) else 0) - before
 
 
 def test_fix_that_reads_the_envelope_is_asked_when_another_one_comes() -> None:
@@ -425,13 +424,13 @@ def test_steps_of_what_a_fix_makes_of_a_shape_are_found_once(
         makes_one_shape = True
 
     sought: list[Chunk] = []
-    find = FixPlan.steps_for
+    find = Chain._steps_of
 
-    def steps_for(plan: FixPlan, value: Chunk) -> Steps:
-        sought.append(value)
-        return find(plan, value)
+    def steps_of(chain: Chain, part: Chunk, *, is_long: bool) -> Steps:
+        sought.append(part)
+        return find(chain, part, is_long=is_long)
 
-    monkeypatch.setattr(FixPlan, "steps_for", steps_for)
+    monkeypatch.setattr(Chain, "_steps_of", steps_of)
     chain = chain_of(Makes, Counting)
     assert counted(chain, TEXT) == 1
     assert len(sought) == 2
@@ -468,3 +467,101 @@ def test_shape_of_what_was_held_is_not_kept_for_it_may_be_large() -> None:
     known = len(chain._plan._steps)
     assert marks(list(chain.flush(EventRecord(0, None)))) == [(None, "b")]
     assert len(chain._plan._steps) == known > 0
+
+
+class Once(A):
+    """Changes the first chunk that it is asked about."""
+
+    name = "once"
+
+    def edit(self, chunk: Chunk) -> bool:
+        is_first, self.is_over = not getattr(self, "is_over", False), True
+        return is_first and super().edit(chunk)
+
+
+def test_what_an_earlier_fix_changes_has_not_been_noted() -> None:
+    class Notes(Counting):
+        key = "noted"
+        notes_shape = True
+
+    chain = chain_of(Once, Notes)
+    assert counted(chain, TEXT) == 1  # as it was changed
+    assert counted(chain, TEXT, TEXT) == 1
+
+
+def test_stream_adds_shapes_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fix_chain, "_SHAPES", 3)
+
+    class Keyed(Counting):
+        key = "x0"
+
+    chain = chain_of(Keyed)
+    several = [{**TEXT, f"x{at}": at} for at in range(7)]
+    assert counted(chain, *several[1:4]) == 0
+    assert counted(chain, *several[4:]) == 3  # all fixes are asked about others
+    assert counted(chain, *several[1:4]) == 0
+    assert len(chain._plan._steps) == 3
+    other = Chain(chain._plan, Asked(), Seen(), "another stream")
+    assert counted(other, *several[4:]) == 0
+
+
+def test_fix_that_makes_one_shape_does_so_of_shapes_that_are_known_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fix_chain, "_SHAPES", 0)
+
+    class Makes(A):
+        makes_one_shape = True
+
+    chain = chain_of(Makes, Counting)
+    assert counted(chain, TEXT, {**TEXT, "x": 1}) == 2
+    assert chain._plan.all_steps.then == {}
+
+
+def held_back(chain: Chain, value: Chunk) -> tuple[list[Outgoing], list[str]]:
+    """Return what *chain* makes of a chunk of which a part has been sent already."""
+    record = EventRecord(0, RAW, after=[b"part"])
+    payload = json.dumps(value).encode()
+    return list(chain.run(record, json.loads(payload), payload, RAW)), record.fixes
+
+
+def test_what_was_changed_before_a_fix_failed_is_sent_as_it_is_then() -> None:
+    class Begins(Fix):
+        name = "begins"
+
+        def edit(self, chunk: Chunk) -> bool:
+            chunk["begun"] = True
+            raise RuntimeError
+
+    class Asks(A):
+        key = "begun"
+
+    made, fixes = held_back(chain_of(B, Begins, Asks), TEXT)
+    assert marks(made) == [(None, "ba")]  # there was no such key before
+    assert fixes == ["mark-b", "mark-a"]
+
+
+def test_what_a_fix_changed_before_it_failed_to_part_it_is_recorded() -> None:
+    class Half(A):
+        def replace(self, chunk: Chunk) -> list[Chunk] | None:
+            raise RuntimeError
+
+    made, fixes = held_back(chain_of(Half, Rider), TEXT)
+    assert marks(made) == [(None, "ar")]
+    assert (made[0].raw, fixes) == (None, ["mark-a", "mark-rider"])
+
+
+def test_fix_that_failed_acts_at_no_hook_and_has_no_state() -> None:
+    class Ends(Broken):
+        end_hooks = (EndHook.FINISH,)
+
+        def state(self) -> object:
+            return "state"
+
+    chain = chain_of(Ends)
+    payload = json.dumps(TEXT).encode()
+    assert [type(each) for each in chain.at(EndHook.FINISH)] == [Ends]
+    assert chain.state == (0, [("always-broken", "state")])
+    assert list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
+    assert chain.at(EndHook.FINISH) == []
+    assert chain.state == (1, [])

@@ -16,7 +16,7 @@ from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair import fix_plan
 from llm_normalize.repair.fix import Fix, calling, chunk, head, rest
-from llm_normalize.repair.fix_plan import FixPlan, plan_of
+from llm_normalize.repair.fix_plan import FixPlan, Steps, plan_of
 from llm_normalize.repair.outcome import Outcome
 from llm_normalize.repair.payload import decode, is_answer, is_failure, parts
 from llm_normalize.wire.json_text import Json, Number
@@ -104,7 +104,7 @@ def test_whether_a_fix_may_act_depends_on_the_shape_alone(fix: type[Fix]) -> Non
 def test_a_fix_that_is_not_asked_would_do_nothing(fix: type[Fix]) -> None:
     plan = FixPlan([fix])
     for value in chunks():
-        if plan.steps_for(value).kinds(-1, is_noted=False, is_known=False):
+        if steps_of(plan, value).kinds(-1, is_noted=False, is_known=False):
             continue
         for other in alike(value) if not fix.only_on_changed else ():
             for asked in ASKS:
@@ -167,7 +167,7 @@ def test_a_fix_that_reads_the_envelope_reads_nothing_else(fix: type[Fix]) -> Non
 def test_a_fix_that_notes_shapes_notes_each_once(fix: type[Fix]) -> None:
     plan = FixPlan([fix])
     for value in chunks():
-        if plan.steps_for(value).kinds(-1, is_noted=True, is_known=False):
+        if steps_of(plan, value).kinds(-1, is_noted=True, is_known=False):
             continue
         for asked in ASKS:
             made = fix(asked, Seen())
@@ -228,9 +228,14 @@ class Doubtful(Told):
         raise RuntimeError(chunk)
 
 
+def steps_of(plan: FixPlan, value: Chunk) -> Steps:
+    shape = shape_of(value)
+    return plan.known_steps(shape) or plan.add_steps(shape, value)
+
+
 def names(plan: FixPlan, value: Chunk, behind: int = -1, **known: bool) -> list[str]:
     asked = {"is_noted": False, "is_known": False, **known}
-    return [each.name for each in plan.steps_for(value).kinds(behind, **asked)]
+    return [each.name for each in steps_of(plan, value).kinds(behind, **asked)]
 
 
 def test_fixes_are_asked_by_keys_and_by_what_is_known_of_the_stream() -> None:
@@ -245,13 +250,10 @@ def test_fixes_are_asked_by_keys_and_by_what_is_known_of_the_stream() -> None:
     assert names(plan, text | {"told": None}) == names(plan, text)
 
 
-def test_shapes_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_shapes_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fix_plan, "_SHAPES", 2)
     plan = FixPlan([Told])
     one, two, three = ({"choices": [], key: 1} for key in "abc")
-    first = plan.steps_for(one)
-    assert plan.known_steps(shape_of(one)) is plan.steps_for(one) is first
-    plan.steps_for(two)
-    plan.steps_for(three)
+    found = [steps_of(plan, each) for each in (one, two, three)]
     assert plan.known_steps(shape_of(one)) is None
-    assert plan.known_steps(shape_of(three)) is plan.steps_for(three)
+    assert [steps_of(plan, each) for each in (two, three)] == found[1:]

@@ -28,6 +28,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.repair.outcome import EventRecord, Outcome
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire import sse
+from llm_normalize.wire.event_boundary import EVENT
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import Event
 from streams import STREAM, feed, repaired
@@ -996,3 +997,42 @@ def test_bug_in_what_waits_costs_the_repair_and_no_byte(
     assert pipe.waiting is None
     assert "repair failed, the rest passes as it is" in caplog.text
     assert b"".join(pipe.feed(b"data: x\n\n")) == opening + b"data: x\n\n"
+
+
+def test_unknown_event_beyond_the_budget_passes_unrepaired() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(wire([OPENING]))
+    pipe.refill(EVENT)
+    other = chunk({"role": None, "reasoning": "Hm"})
+    both = b"".join(pipe.feed(wire([NULL_ROLE, other])))
+    assert both == wire([chunk({"content": "Hi"}), other])
+    pipe.refill(10 * EVENT)
+    assert b"".join(pipe.feed(wire([NULL_ROLE]))) == wire([chunk({"content": "Hi"})])
+
+
+def test_nothing_is_repaired_once_events_cannot_be_found(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    pipe = Pipeline(STREAM, FIXES)
+    nim = wire([NULL_ROLE])
+    with monkeypatch.context() as patch:
+        patch.setattr(sse.EventParser, "framed", fail)
+        assert b"".join(pipe.feed(nim)) == nim
+    assert b"".join(pipe.feed(nim)) == nim
+    assert len(caplog.records) == 1
+
+
+def test_bug_behind_an_event_that_has_been_sent_sends_it_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    pipe = Pipeline(STREAM, FIXES)
+    with monkeypatch.context() as patch:
+        patch.setattr(pipe._templates, "watch", fail)
+        sent = b"".join(pipe.feed(wire([OPENING, NULL_ROLE])))
+    assert sent == wire([chunk({"role": "assistant", "content": ""}), NULL_ROLE])

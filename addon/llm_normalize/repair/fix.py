@@ -142,7 +142,7 @@ class Fix:
 
     @classmethod
     def serves(cls, asked: Asked) -> bool:  # noqa: ARG003 - for those that override it
-        """Tell whether it edits any chunk of an answer to such a request."""
+        """Tell whether it does anything in a stream that answers such a request."""
         return True
 
     @classmethod

@@ -40,7 +40,7 @@ type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the place of the last fix of each, and its bytes if that is unchanged."""
 
 _ENVELOPE = tuple(ENVELOPE)
-_SHAPES = 32  # what is remembered at once of the shapes of a stream
+_SHAPES = 32  # that a stream may add, and what is remembered at once of its own
 
 
 def _made(parts: Sequence[Chunk], place: int) -> _Todo:
@@ -77,6 +77,7 @@ class Chain:
         # Of chunks that those left alone which note them: their steps, the last envelope.
         self._noted = set[Steps]()
         self._noted_envelope: tuple[Json, ...] = ()
+        self._new_shapes = 0  # that no stream had met before
         self._envelope: tuple[Json, ...] = ()  # of the last chunk, as received
         self._at_end: dict[EndHook, list[Fix]] = {}
         self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
@@ -336,6 +337,7 @@ class Chain:
             for place, fix, edit, replace, makes_one in self._edits_of(
                 steps, part, behind
             ):
+                parts, changed = None, False
                 try:
                     changed = edit is not None and edit(part)
                     parts = None if replace is None else replace(part)
@@ -343,27 +345,35 @@ class Chain:
                     self._turn_off(type(fix), error)
                     if (yield from self._draw_without(fix, record, payload, raw)):
                         return
-                    continue
-                if parts is not None:
-                    todo += _made(parts, place)
-                elif changed:
-                    todo.append((part, place, None))
-                    if makes_one and not is_long:
-                        then, known = steps.then, steps.then.get(place)
-                else:
+                    if unchanged is None and not changed:
+                        todo.append((part, place, None))  # as it is by now
+                        break
+                if parts is None and not changed:
                     continue
                 record.fixed(fix.name)
+                todo += [(part, place, None)] if parts is None else _made(parts, place)
+                if makes_one and parts is None and steps is not self._plan.all_steps:
+                    then, known = steps.then, steps.then.get(place)
                 break
             else:
                 place = _OVER
                 is_through = unchanged is None
                 yield Outgoing(record, part, unchanged, is_through, steps.brings)
-            if unchanged is not None and place > self._plan.last_noting:
+            if behind == _NONE and place > self._plan.last_noting:
                 self._noted.add(steps)
                 self._noted_envelope = self._envelope
 
     def _steps_of(self, part: Chunk, *, is_long: bool) -> Steps:
-        return self._plan.all_steps if is_long else self._plan.steps_for(part)
+        """Return the steps of *part*: all if it is long, or the stream has met too many.
+
+        It shares them with other streams, which it must not cost theirs.
+        """
+        shape = () if is_long else shape_of(part)
+        found = self._plan.known_steps(shape)
+        if found is None and not is_long and self._new_shapes < _SHAPES:
+            self._new_shapes += 1
+            found = self._plan.add_steps(shape, part)
+        return found or self._plan.all_steps
 
     def _draw_without(
         self, fix: Fix, record: EventRecord, payload: bytes | None, raw: bytes

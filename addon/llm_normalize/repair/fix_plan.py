@@ -4,12 +4,12 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from ..chat.chunks.chunk import Chunk
-from ..chat.chunks.chunk_shape import Shape, keys_of, shape_of
+from ..chat.chunks.chunk_shape import Shape, keys_of
 from ..chat.continuation import Continuation, continuation_of
 from .ending.end_hook import EndHook
 from .fix import Fix
 
-_SHAPES = 256  # that are known at once: of more, those known so far are forgotten
+_SHAPES = 256  # that are known at once: for another one, the oldest is forgotten
 
 type _Kinds = list[type[Fix]]
 
@@ -116,17 +116,14 @@ class FixPlan:
         self._steps: dict[Shape, Steps] = {}
 
     def known_steps(self, shape: Shape) -> Steps | None:
-        """Return the fixes for chunks of this *shape* if one has been asked for them."""
+        """Return the fixes for chunks of this *shape* if that has been met before."""
         return self._steps.get(shape)
 
-    def steps_for(self, chunk: Chunk) -> Steps:
-        """Return the fixes that may have something to do with *chunk*."""
-        shape = shape_of(chunk)
-        found = self._steps.get(shape)
-        if found is None:
-            if len(self._steps) >= _SHAPES:
-                self._steps.clear()
-            found = self._steps[shape] = self._steps_for(chunk)
+    def add_steps(self, shape: Shape, chunk: Chunk) -> Steps:
+        """Return the fixes that may have something to do with *chunk*, of a new *shape*."""
+        if len(self._steps) >= _SHAPES:
+            del self._steps[next(iter(self._steps))]
+        found = self._steps[shape] = self._steps_for(chunk)
         return found
 
     def _steps_for(self, chunk: Chunk) -> Steps:

@@ -176,9 +176,8 @@ class SlowPath:
             return outcome
         steps = self._chain.known_steps(value, payload)
         if steps is not None and steps.brings is not None:
-            self._seen.has_choices = (
-                True  # as all of its shape: an answer, and in one part
-            )
+            # As all chunks of its shape it is an answer, no failure, and in one part.
+            self._seen.has_choices = True
         elif (other := self._other(record, value, raw)) is not None:
             return other
         for outgoing in self._chain.run(record, value, payload, raw, steps):

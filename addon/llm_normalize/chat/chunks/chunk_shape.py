@@ -11,8 +11,7 @@ type Shape = tuple[object, ...]
 """The keys of an object in order, and then the kind of each value.
 
 That is its class; for an object or a list its own shape; for what is empty, zero or
-false a word; for an index its value. A list has each of its kinds once, without regard to
-what is empty in it.
+false a word; for an index its value. A list has each of its kinds once.
 """
 
 _EMPTY: dict[type, str] = {
@@ -63,16 +62,8 @@ def shape_of(value: Chunk) -> Shape:
 def _shape_of_list(values: list[Json]) -> Shape:
     if len(values) == 1 and values[0].__class__ is dict:
         return list, shape_of(values[0])  # nearly always
-    kinds = [
-        shape_of(each)
-        if each.__class__ is dict
-        else _shape_of_list(each)
-        if each.__class__ is list
-        else each.__class__
-        for each in values
-    ]
-    several = (_SEVERAL,) if len(values) > 1 else ()
-    return list, *several, *dict.fromkeys(kinds)
+    kinds = dict.fromkeys(shape_of({"": each})[1] for each in values)
+    return list, *([_SEVERAL] if len(values) > 1 else ()), *kinds
 
 
 def keys_of(value: Json) -> tuple[set[str], set[str]]:
