@@ -217,3 +217,13 @@ def test_text_that_is_sent_again_changes_nothing_that_is_known() -> None:
     before = texts.state
     assert texts.read(0, "content", GROWING[-1], 9) == ""
     assert texts.state == before
+
+
+def test_what_waited_leaves_in_a_chunk_of_its_stream() -> None:
+    texts = GrowingTexts(Growth(proof(), "here"), "content")
+    for n, text in enumerate(("-", "--")):
+        texts.cut(chunk({"content": text}, id="chatcmpl-7"), ["content"], n)
+    assert texts.waiting
+    choice = {"index": 0, "delta": {"content": "-"}, "finish_reason": None}
+    (released,) = texts.release(None)
+    assert released == chunk(None, id="chatcmpl-7", choices=[choice])

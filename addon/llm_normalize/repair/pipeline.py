@@ -155,8 +155,7 @@ class Pipeline:
                     parser.budget_left -= self.output.cost
                     out += [patched] if patched else []
                 else:
-                    may_repair = parser.budget_left >= 0 and not self._unread
-                    event = parser.framed(raw) if may_repair else None
+                    event = parser.framed(raw) if parser.budget_left >= 0 else None
                     if event is None:
                         break
                     self._due = raw
