@@ -89,14 +89,12 @@ class ToolCallArgumentsBlank(Fix):
     def _blank_of(self, chunk: Chunk) -> tuple[int, int] | None:
         """Return the call of which *chunk* brings a first `{}`, and nothing else."""
         found = [
-            (index, call, each)
-            for index, _, each in deltas(chunk)
-            for call in calls(each)
+            (index, call) for index, _, each in deltas(chunk) for call in calls(each)
         ]
         if len(found) != 1 or "arguments" not in (inner := function(found[0][1])):
             return None
-        index, call, delta = found[0]
-        more = delta.keys() != {"tool_calls"}
+        (index, call), first = found[0], chunk["choices"][0].get("delta") or {}
+        more = first.keys() != {"tool_calls"}
         known = self.seen.choice(index).calls.get(index_of(call))
         tools = self.asked.declared
         if known is None or known.full_name not in tools.names - tools.bare:
