@@ -120,8 +120,6 @@ class _Text:
     sent: int = 0
 
 
-_UNSEEN = _Text()
-
 type _At = tuple[int, str]
 """A choice, and a key of its deltas."""
 
@@ -174,8 +172,7 @@ class GrowingTexts:
         for index, _, delta in deltas(chunk):
             for key in keys:
                 text = delta.get(key)
-                is_clear = self._texts.get((index, key), _UNSEEN) is None
-                if text and not is_clear and isinstance(text, str):
+                if isinstance(text, str) and text:
                     sent = self.read(index, key, text, n)
                     if sent != text:
                         delta[key] = sent

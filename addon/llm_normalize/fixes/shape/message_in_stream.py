@@ -72,8 +72,6 @@ class MessageInStream(Fix):
             kinds = set(_kinds(part).values())
             if len(self._deltas) < MAX_TRACKED:
                 self._deltas |= {(index, kind) for kind in kinds}
-            if "message" not in choice:
-                continue
             message = choice.get("message") if full else choice.pop("message", None)
             changed |= message is not None and not full
             if isinstance(message, str) and message:

@@ -127,8 +127,8 @@ class EndState(ChoiceProgress):
         """Run this *hook* on *outgoing*; return the name of the fix that handled it."""
         if hook not in self._fixes.end_hooks:
             return ""
-        fixes = self._fixes.at(hook)
-        return next((f.name for f in fixes if f.at_end(hook, self, outgoing)), "")
+        acted = (f.name for f in self._fixes.at(hook) if f.at_end(hook, self, outgoing))
+        return next(acted, "")
 
     def has_handler(self, hook: EndHook) -> bool:
         """Tell whether any fix acts at this *hook*."""
@@ -160,11 +160,10 @@ class EndState(ChoiceProgress):
     @property
     def mark(self) -> object:
         """What is held for a limited time, to be compared; None if nothing is."""
-        opening, finish, due = self.opening, self.finish, self.can_send_usage
-        if not (opening or finish or due):
+        kept, due = (self.opening, self.finish), self.can_send_usage
+        if not (any(kept) or due):
             return None
-        held = [each.record.n if each else None for each in (opening, finish)]
-        return (*held, self._overtaken, due)
+        return (*[each and each.record.n for each in kept], self._overtaken, due)
 
     @property
     def snapshot(self) -> object:
@@ -177,14 +176,8 @@ class EndState(ChoiceProgress):
         known = frozenset(self.opened), frozenset(self.finished)
         began = tuple(self.begun.items()), tuple(self.thought.items())
         flags = self.doubtful, self.doubted, self.usage_sent, self.done, self.cut
-        usage = bool(self.held_usage), self.held_usage_fix
-        return (
-            known,
-            began,
-            flags,
-            usage,
-            frame_of(self.last.chunk if self.last else {}),
-        )
+        frame = frame_of(self.last.chunk if self.last else {})
+        return known, began, flags, bool(self.held_usage), self.held_usage_fix, frame
 
     def envelope(self) -> Chunk:
         """Return the envelope of the last chunk, for one that is added."""
