@@ -12,7 +12,7 @@ from llm_normalize.repair import fix_chain
 from llm_normalize.repair.ending.end_hook import EndHook
 from llm_normalize.repair.fix import Fix, chunk
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.fix_plan import Steps
+from llm_normalize.repair.fix_plan import Dispatch
 from llm_normalize.repair.outcome import EventRecord, Outgoing
 from llm_normalize.wire.sse import Event
 from streams import alone, run_example
@@ -357,7 +357,7 @@ def counted(chain: Chain, *chunks: Chunk) -> int:
     for value in chunks:
         payload = json.dumps(value).encode()
         given = json.loads(payload)
-        steps = chain.known_steps(given, payload)
+        steps = chain.known_dispatch(given, payload)
         for outgoing in chain.run(EventRecord(0, RAW), given, payload, RAW, steps):
             chain._seen.note(outgoing.chunk)
     return (made.count if isinstance(made := chain._made.get(fix), fix) else 0) - before
@@ -387,18 +387,18 @@ def test_one_is_not_true_in_an_envelope() -> None:
 
 def test_fix_that_notes_shapes_is_asked_once_about_each() -> None:
     class Notes(Counting):
-        key = "noted"
-        notes_shape = True
+        key = "recorded"
+        records_shape = True
 
     chain, stop = chain_of(Notes), chunk({}, finish="stop")
     assert counted(chain, TEXT, TEXT, stop, stop, chunk({"content": "ho"})) == 2
-    assert counted(chain, *[TEXT | {"noted": 1}] * 2) == 2
+    assert counted(chain, *[TEXT | {"recorded": 1}] * 2) == 2
 
 
 def test_what_a_later_fix_changes_has_been_noted_all_the_same() -> None:
     class Notes(Counting):
-        key = "noted"
-        notes_shape = True
+        key = "recorded"
+        records_shape = True
 
     assert counted(chain_of(Notes, A), TEXT, TEXT) == 1
     assert counted(chain_of(A, Notes), TEXT, TEXT) == 2
@@ -424,13 +424,13 @@ def test_steps_of_what_a_fix_makes_of_a_shape_are_found_once(
         makes_one_shape = True
 
     sought: list[Chunk] = []
-    find = Chain._steps_of
+    find = Chain._dispatch_of
 
-    def steps_of(chain: Chain, part: Chunk, *, is_long: bool) -> Steps:
+    def dispatch_of(chain: Chain, part: Chunk, *, is_long: bool) -> Dispatch:
         sought.append(part)
         return find(chain, part, is_long=is_long)
 
-    monkeypatch.setattr(Chain, "_steps_of", steps_of)
+    monkeypatch.setattr(Chain, "_dispatch_of", dispatch_of)
     chain = chain_of(Makes, Counting)
     assert counted(chain, TEXT) == 1
     assert len(sought) == 2
@@ -448,7 +448,7 @@ def test_shapes_of_a_stream_are_remembered_up_to_a_limit(
     several = [{**TEXT, f"x{at}": at} for at in range(7)]
     assert counted(chain, *several, *several) == 14
     assert 0 < len(chain._edits) <= 3
-    assert len(chain._noted) <= 3
+    assert len(chain._recorded) <= 3
 
 
 def test_shape_of_what_was_held_is_not_kept_for_it_may_be_large() -> None:
@@ -464,9 +464,9 @@ def test_shape_of_what_was_held_is_not_kept_for_it_may_be_large() -> None:
     chain = chain_of(Holds, B)
     payload = json.dumps(TEXT).encode()
     assert list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
-    known = len(chain._plan._steps)
+    known = len(chain._plan._by_shape)
     assert marks(list(chain.flush(EventRecord(0, None)))) == [(None, "b")]
-    assert len(chain._plan._steps) == known > 0
+    assert len(chain._plan._by_shape) == known > 0
 
 
 class Once(A):
@@ -481,8 +481,8 @@ class Once(A):
 
 def test_what_an_earlier_fix_changes_has_not_been_noted() -> None:
     class Notes(Counting):
-        key = "noted"
-        notes_shape = True
+        key = "recorded"
+        records_shape = True
 
     chain = chain_of(Once, Notes)
     assert counted(chain, TEXT) == 1  # as it was changed
@@ -500,7 +500,7 @@ def test_stream_adds_shapes_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> No
     assert counted(chain, *several[1:4]) == 0
     assert counted(chain, *several[4:]) == 3  # all fixes are asked about others
     assert counted(chain, *several[1:4]) == 0
-    assert len(chain._plan._steps) == 3
+    assert len(chain._plan._by_shape) == 3
     other = Chain(chain._plan, Asked(), Seen(), "another stream")
     assert counted(other, *several[4:]) == 0
 
@@ -515,7 +515,7 @@ def test_fix_that_makes_one_shape_does_so_of_shapes_that_are_known_alone(
 
     chain = chain_of(Makes, Counting)
     assert counted(chain, TEXT, {**TEXT, "x": 1}) == 2
-    assert chain._plan.all_steps.then == {}
+    assert chain._plan.dispatch_to_all.then == {}
 
 
 def held_back(chain: Chain, value: Chunk) -> tuple[list[Outgoing], list[str]]:

@@ -16,7 +16,7 @@ from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair import fix_plan
 from llm_normalize.repair.fix import Fix, calling, chunk, head, rest
-from llm_normalize.repair.fix_plan import FixPlan, Steps, plan_of
+from llm_normalize.repair.fix_plan import Dispatch, FixPlan, plan_of
 from llm_normalize.repair.outcome import Outcome
 from llm_normalize.repair.payload import decode, is_answer, is_failure, parts
 from llm_normalize.wire.json_text import Json, Number
@@ -104,7 +104,7 @@ def test_whether_a_fix_may_act_depends_on_the_shape_alone(fix: type[Fix]) -> Non
 def test_a_fix_that_is_not_asked_would_do_nothing(fix: type[Fix]) -> None:
     plan = FixPlan([fix])
     for value in chunks():
-        if steps_of(plan, value).kinds(-1, is_noted=False, is_known=False):
+        if dispatch_of(plan, value).kinds(-1, is_recorded=False, is_known=False):
             continue
         for other in alike(value) if not fix.only_on_changed else ():
             for asked in ASKS:
@@ -162,22 +162,22 @@ def test_a_fix_that_reads_the_envelope_reads_nothing_else(fix: type[Fix]) -> Non
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
-    "fix", [each for each in EDITS if each.notes_shape], ids=lambda fix: fix.name
+    "fix", [each for each in EDITS if each.records_shape], ids=lambda fix: fix.name
 )
 def test_a_fix_that_notes_shapes_notes_each_once(fix: type[Fix]) -> None:
     plan = FixPlan([fix])
     for value in chunks():
-        if steps_of(plan, value).kinds(-1, is_noted=True, is_known=False):
+        if dispatch_of(plan, value).kinds(-1, is_recorded=True, is_known=False):
             continue
         for asked in ASKS:
             made = fix(asked, Seen())
             assert not made.edit(copy.deepcopy(value))
             assert made.replace(copy.deepcopy(value)) is None
-            noted = made.state()
+            recorded = made.state()
             for other in alike(value):
                 assert not made.edit(other)
                 assert made.replace(other) is None
-                assert made.state() == noted
+                assert made.state() == recorded
 
 
 @pytest.mark.unmeasured
@@ -194,32 +194,32 @@ def test_what_goes_on_is_an_answer_in_one_part_and_no_failure() -> None:
     assert len(found) > 20
 
 
-class Told(Fix):
-    name = "told"
-    key: ClassVar[str | tuple[str, ...]] = "told"
+class Keyed(Fix):
+    name = "keyed"
+    key: ClassVar[str | tuple[str, ...]] = "keyed"
 
     def edit(self, chunk: Chunk) -> bool:
         raise AssertionError
 
 
-class Riding(Told):
+class Riding(Keyed):
     name = "riding"
     key = ""
     only_on_changed = True
 
 
-class Noting(Told):
-    name = "noting"
-    notes_shape = True
+class Recording(Keyed):
+    name = "recording"
+    records_shape = True
 
 
-class Reading(Told):
+class Reading(Keyed):
     name = "reading"
     key = ("any", "model")
     reads_envelope = True
 
 
-class Doubtful(Told):
+class Doubtful(Keyed):
     name = "doubtful"
     key = ""
 
@@ -228,32 +228,37 @@ class Doubtful(Told):
         raise RuntimeError(chunk)
 
 
-def steps_of(plan: FixPlan, value: Chunk) -> Steps:
+def dispatch_of(plan: FixPlan, value: Chunk) -> Dispatch:
     shape = shape_of(value)
-    return plan.known_steps(shape) or plan.add_steps(shape, value)
+    return plan.known_dispatch(shape) or plan.add_dispatch(shape, value)
 
 
 def names(plan: FixPlan, value: Chunk, behind: int = -1, **known: bool) -> list[str]:
-    asked = {"is_noted": False, "is_known": False, **known}
-    return [each.name for each in steps_of(plan, value).kinds(behind, **asked)]
+    asked = {"is_recorded": False, "is_known": False, **known}
+    return [each.name for each in dispatch_of(plan, value).kinds(behind, **asked)]
 
 
 def test_fixes_are_asked_by_keys_and_by_what_is_known_of_the_stream() -> None:
-    plan, text = FixPlan([Told, Riding, Noting, Reading, Doubtful]), chunk({})
-    assert names(plan, text) == ["noting", "reading", "doubtful"]
-    assert names(plan, text, is_noted=True) == ["reading", "doubtful"]
-    assert names(plan, text, is_known=True) == ["noting", "doubtful"]
-    assert names(plan, text, 0) == ["riding", "noting", "reading", "doubtful"]
+    plan, text = FixPlan([Keyed, Riding, Recording, Reading, Doubtful]), chunk({})
+    assert names(plan, text) == ["recording", "reading", "doubtful"]
+    assert names(plan, text, is_recorded=True) == ["reading", "doubtful"]
+    assert names(plan, text, is_known=True) == ["recording", "doubtful"]
+    assert names(plan, text, 0) == ["riding", "recording", "reading", "doubtful"]
     assert names(plan, text, 2) == ["reading", "doubtful"]
-    told = text | {"told": 1}
-    assert names(plan, told, is_noted=True) == ["told", "noting", "reading", "doubtful"]
-    assert names(plan, text | {"told": None}) == names(plan, text)
+    keyed = text | {"keyed": 1}
+    assert names(plan, keyed, is_recorded=True) == [
+        "keyed",
+        "recording",
+        "reading",
+        "doubtful",
+    ]
+    assert names(plan, text | {"keyed": None}) == names(plan, text)
 
 
 def test_of_shapes_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fix_plan, "_SHAPES", 2)
-    plan = FixPlan([Told])
+    plan = FixPlan([Keyed])
     one, two, three = ({"choices": [], key: 1} for key in "abc")
-    found = [steps_of(plan, each) for each in (one, two, three)]
-    assert plan.known_steps(shape_of(one)) is None
-    assert [steps_of(plan, each) for each in (two, three)] == found[1:]
+    found = [dispatch_of(plan, each) for each in (one, two, three)]
+    assert plan.known_dispatch(shape_of(one)) is None
+    assert [dispatch_of(plan, each) for each in (two, three)] == found[1:]

@@ -106,8 +106,8 @@ class Fix:
     """
     acts_on_null: ClassVar[bool] = False
     """Whether it also runs if its `key` is null, or an empty list of calls."""
-    notes_shape: ClassVar[bool] = False
-    """Whether it takes note of other chunks, too: once in a stream of each shape."""
+    records_shape: ClassVar[bool] = False
+    """Whether it is also asked about other chunks: once in a stream for each shape."""
     makes_one_shape: ClassVar[bool] = False
     """Whether `edit` makes chunks of one shape of all those of one shape that it changes."""
     reads_envelope: ClassVar[bool] = False

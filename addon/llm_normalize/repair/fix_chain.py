@@ -16,7 +16,7 @@ from ..wire.json_text import Json, loads
 from ..wire.sse import Event
 from .ending.end_hook import EndHook
 from .fix import Fix
-from .fix_plan import FixPlan, Steps, plan_of
+from .fix_plan import Dispatch, FixPlan, plan_of
 from .outcome import EventRecord, Outgoing
 
 logger = logging.getLogger(__name__)
@@ -73,10 +73,11 @@ class Chain:
         self._failed = 0  # how many are
         self._stateful: list[Fix] = []  # of those that have been made
         self._edit_of: dict[type[Fix], _Edit] = {}  # of those that are on
-        self._edits: dict[tuple[Steps, int, bool, bool], list[_Edit]] = {}
-        # Of chunks that those left alone which note them: their steps, the last envelope.
-        self._noted = set[Steps]()
-        self._noted_envelope: tuple[Json, ...] = ()
+        self._edits: dict[tuple[Dispatch, int, bool, bool], list[_Edit]] = {}
+        # Of chunks that those left alone which record them: their dispatch, and the last
+        # envelope.
+        self._recorded = set[Dispatch]()
+        self._recorded_envelope: tuple[Json, ...] = ()
         self._new_shapes = 0  # that no stream had met before
         self._envelope: tuple[Json, ...] = ()  # of the last chunk, as received
         self._at_end: dict[EndHook, list[Fix]] = {}
@@ -182,8 +183,8 @@ class Chain:
                 return made
         return None
 
-    def known_steps(self, value: Json, payload: bytes) -> Steps | None:
-        """Return the steps of a chunk if those of another of its shape are known.
+    def known_dispatch(self, value: Json, payload: bytes) -> Dispatch | None:
+        """Return the dispatch of a chunk if that of another of its shape is known.
 
         Args:
             value: The chunk, or any other value.
@@ -191,7 +192,7 @@ class Chain:
         """
         if value.__class__ is not dict or not has_shape(payload):
             return None
-        return self._plan.known_steps(shape_of(value))
+        return self._plan.known_dispatch(shape_of(value))
 
     def run(
         self,
@@ -199,7 +200,7 @@ class Chain:
         chunk: Chunk,
         payload: bytes,
         raw: bytes,
-        steps: Steps | None = None,
+        dispatch: Dispatch | None = None,
     ) -> Iterator[Outgoing]:
         """Yield what the fixes make of *chunk*, depth first.
 
@@ -211,27 +212,27 @@ class Chain:
             chunk: The chunk, changed in place.
             payload: The JSON it was read from.
             raw: The bytes that are sent if nothing changes it.
-            steps: Its `known_steps`.
+            dispatch: Its `known_dispatch`.
         """
-        return self._draw(record, [(chunk, _NONE, raw)], payload, raw, steps)
+        return self._draw(record, [(chunk, _NONE, raw)], payload, raw, dispatch)
 
-    def _edits_of(self, steps: Steps, part: Chunk, behind: int) -> list[_Edit]:
+    def _edits_of(self, dispatch: Dispatch, part: Chunk, behind: int) -> list[_Edit]:
         """Return what the fixes behind a place do to *part*, of those that are on.
 
         Args:
-            steps: The steps of *part*.
+            dispatch: The dispatch of *part*.
             part: The chunk.
             behind: The place; if there is none, no fix has changed it.
         """
         is_received = behind == _NONE
-        is_noted = is_received and steps in self._noted
+        is_recorded = is_received and dispatch in self._recorded
         is_known = is_received and self._knows_envelope(part)
-        key = steps, behind, is_noted, is_known
+        key = dispatch, behind, is_recorded, is_known
         found = self._edits.get(key)
         if found is None:
             if len(self._edits) >= _SHAPES:
                 self._forget_shapes()
-            kinds = steps.kinds(behind, is_noted=is_noted, is_known=is_known)
+            kinds = dispatch.kinds(behind, is_recorded=is_recorded, is_known=is_known)
             known = self._edit_of
             edits = [known.get(kind) or self._edit(kind) for kind in kinds]
             found = self._edits[key] = [each for each in edits if each is not None]
@@ -243,9 +244,9 @@ class Chain:
             *map(chunk.get, _ENVELOPE),
             type(chunk.get("created")),
         )
-        if found != self._noted_envelope:  # with the type, for 1 equals true
+        if found != self._recorded_envelope:  # with the type, for 1 equals true
             return False
-        self._envelope = self._noted_envelope
+        self._envelope = self._recorded_envelope
         return self._seen.envelope.items() <= chunk.items()
 
     def _edit(self, kind: type[Fix]) -> _Edit | None:
@@ -316,7 +317,7 @@ class Chain:
         todo: _Todo,
         payload: bytes | None,
         raw: bytes,
-        known: Steps | None = None,
+        known: Dispatch | None = None,
     ) -> Iterator[Outgoing]:
         """Take each of *todo* through the fixes; those still to come by what it is then.
 
@@ -325,17 +326,18 @@ class Chain:
             todo: The chunks.
             payload: The JSON that they were read from, if they were.
             raw: The bytes of that chunk.
-            known: The steps of the last chunk, if they are known.
+            known: The dispatch of the last chunk, if that is known.
         """
         is_long = known is None and (payload is None or not has_shape(payload))
-        then: dict[int, Steps] = {}  # where the steps of the next chunk are remembered
+        # Where the dispatch of the next chunk is remembered.
+        then: dict[int, Dispatch] = {}
         while todo:
             part, behind, unchanged = todo.pop()
-            steps = known or self._steps_of(part, is_long=is_long)
-            then[behind] = steps
+            dispatch = known or self._dispatch_of(part, is_long=is_long)
+            then[behind] = dispatch
             then, known = {}, None
             for place, fix, edit, replace, makes_one in self._edits_of(
-                steps, part, behind
+                dispatch, part, behind
             ):
                 parts, changed = None, False
                 try:
@@ -352,28 +354,32 @@ class Chain:
                     continue
                 record.fixed(fix.name)
                 todo += [(part, place, None)] if parts is None else _made(parts, place)
-                if makes_one and parts is None and steps is not self._plan.all_steps:
-                    then, known = steps.then, steps.then.get(place)
+                if (
+                    makes_one
+                    and parts is None
+                    and dispatch is not self._plan.dispatch_to_all
+                ):
+                    then, known = dispatch.then, dispatch.then.get(place)
                 break
             else:
                 place = _OVER
                 is_through = unchanged is None
-                yield Outgoing(record, part, unchanged, is_through, steps.brings)
-            if behind == _NONE and place > self._plan.last_noting:
-                self._noted.add(steps)
-                self._noted_envelope = self._envelope
+                yield Outgoing(record, part, unchanged, is_through, dispatch.brings)
+            if behind == _NONE and place > self._plan.last_recording:
+                self._recorded.add(dispatch)
+                self._recorded_envelope = self._envelope
 
-    def _steps_of(self, part: Chunk, *, is_long: bool) -> Steps:
-        """Return the steps of *part*: all if it is long, or the stream has met too many.
+    def _dispatch_of(self, part: Chunk, *, is_long: bool) -> Dispatch:
+        """Return the dispatch of *part*: to all if it is long, or of one shape too many.
 
-        It shares them with other streams, which it must not cost theirs.
+        Streams share what is remembered: one must not displace what others need.
         """
         shape = () if is_long else shape_of(part)
-        found = self._plan.known_steps(shape)
+        found = self._plan.known_dispatch(shape)
         if found is None and not is_long and self._new_shapes < _SHAPES:
             self._new_shapes += 1
-            found = self._plan.add_steps(shape, part)
-        return found or self._plan.all_steps
+            found = self._plan.add_dispatch(shape, part)
+        return found or self._plan.dispatch_to_all
 
     def _draw_without(
         self, fix: Fix, record: EventRecord, payload: bytes | None, raw: bytes
@@ -434,4 +440,4 @@ class Chain:
 
     def _forget_shapes(self) -> None:
         self._edits.clear()
-        self._noted.clear()
+        self._recorded.clear()

@@ -14,16 +14,16 @@ _SHAPES = 256  # that are known at once: for another one, the oldest is forgotte
 type _Kinds = list[type[Fix]]
 
 
-class Steps:
-    """The fixes that have something to do with a chunk of some shape.
+class Dispatch:
+    """Which fixes are asked about a chunk of some shape.
 
     Attributes:
         brings: What the chunk brings if it goes on with a choice.
-        then: The steps of what the fix at a place makes of the chunk, if that is sure.
+        then: The dispatch of what the fix at a place makes of the chunk, if that is sure.
 
     Args:
         acting: Those that may act, by their places.
-        noting: Those that take note of the chunk, by their places.
+        recording: Those that only record its shape, by their places.
         brings: What the chunk brings if it goes on with a choice.
     """
 
@@ -32,29 +32,29 @@ class Steps:
     def __init__(
         self,
         acting: Mapping[int, type[Fix]],
-        noting: Mapping[int, type[Fix]],
+        recording: Mapping[int, type[Fix]],
         brings: Continuation | None = None,
     ) -> None:
         self.brings = brings
-        self.then: dict[int, Steps] = {}
-        self._acting, self._all = acting, {**acting, **noting}
+        self.then: dict[int, Dispatch] = {}
+        self._acting, self._all = acting, {**acting, **recording}
         self._kinds: dict[tuple[int, bool, bool], _Kinds] = {}
 
-    def kinds(self, behind: int, *, is_noted: bool, is_known: bool) -> _Kinds:
+    def kinds(self, behind: int, *, is_recorded: bool, is_known: bool) -> _Kinds:
         """Return the fixes to be asked, in order.
 
         Args:
             behind: Those behind this place; negative for a chunk that none has changed.
-            is_noted: Without those that only take note of it.
+            is_recorded: Without those that only record its shape.
             is_known: Without those that read the envelope.
         """
-        key = behind, is_noted, is_known
+        key = behind, is_recorded, is_known
         found = self._kinds.get(key)
         if found is None:
-            steps = self._acting if is_noted else self._all
+            due = self._acting if is_recorded else self._all
             found = self._kinds[key] = [
                 kind
-                for place, kind in sorted(steps.items())
+                for place, kind in sorted(due.items())
                 if place > behind
                 and not (is_known and kind.reads_envelope)
                 and not (behind < 0 and kind.only_on_changed)
@@ -96,12 +96,12 @@ class FixPlan:
             for at, each in enumerate(self.edits)
         }
         """Of each of them its place, whether it has an `edit` and a `replace`, and more."""
-        noting = [
+        recording = [
             place
             for each, place in self.place_of.items()
-            if each.notes_shape or each.reads_envelope
+            if each.records_shape or each.reads_envelope
         ]
-        self.last_noting = max(noting, default=-1)
+        self.last_recording = max(recording, default=-1)
         """The last place of those that need not see the like of a chunk again."""
         self.riders = [each for each in self.edits if each.only_on_changed]
         self.errors = those("error")
@@ -111,32 +111,32 @@ class FixPlan:
         for each in fixes:
             for hook in each.end_hooks:
                 self.at_end.setdefault(hook, []).append(each)
-        self.all_steps = Steps(dict(enumerate(self.edits)), {})
-        """All that edit chunks."""
-        self._steps: dict[Shape, Steps] = {}
+        self.dispatch_to_all = Dispatch(dict(enumerate(self.edits)), {})
+        """Asks all that edit chunks."""
+        self._by_shape: dict[Shape, Dispatch] = {}
 
-    def known_steps(self, shape: Shape) -> Steps | None:
+    def known_dispatch(self, shape: Shape) -> Dispatch | None:
         """Return the fixes for chunks of this *shape* if that has been met before."""
-        return self._steps.get(shape)
+        return self._by_shape.get(shape)
 
-    def add_steps(self, shape: Shape, chunk: Chunk) -> Steps:
+    def add_dispatch(self, shape: Shape, chunk: Chunk) -> Dispatch:
         """Return the fixes that may have something to do with *chunk*, of a new *shape*."""
-        if len(self._steps) >= _SHAPES:
-            del self._steps[next(iter(self._steps))]
-        found = self._steps[shape] = self._steps_for(chunk)
+        if len(self._by_shape) >= _SHAPES:
+            del self._by_shape[next(iter(self._by_shape))]
+        found = self._by_shape[shape] = self._dispatch_for(chunk)
         return found
 
-    def _steps_for(self, chunk: Chunk) -> Steps:
+    def _dispatch_for(self, chunk: Chunk) -> Dispatch:
         keys, filled = map("\n".join, keys_of(chunk))
-        acting, noting = dict[int, type[Fix]](), dict[int, type[Fix]]()
+        acting, recording = dict[int, type[Fix]](), dict[int, type[Fix]]()
         for place, each in enumerate(self.edits):
             there = keys if each.acts_on_null else filled
             sought = (each.key,) if isinstance(each.key, str) else each.key
             if any(key in there for key in sought) and _may_act(each, chunk):
                 acting[place] = each
-            elif each.notes_shape:
-                noting[place] = each
-        return Steps(acting, noting, continuation_of(chunk))
+            elif each.records_shape:
+                recording[place] = each
+        return Dispatch(acting, recording, continuation_of(chunk))
 
 
 def _may_act(kind: type[Fix], chunk: Chunk) -> bool:

@@ -174,13 +174,13 @@ class SlowPath:
         value, outcome = self._value(payload)
         if outcome is not Outcome.UNDERSTOOD:
             return outcome
-        steps = self._chain.known_steps(value, payload)
-        if steps is not None and steps.brings is not None:
+        dispatch = self._chain.known_dispatch(value, payload)
+        if dispatch is not None and dispatch.brings is not None:
             # As all chunks of its shape it is an answer, no failure, and in one part.
             self._seen.has_choices = True
         elif (other := self._other(record, value, raw)) is not None:
             return other
-        for outgoing in self._chain.run(record, value, payload, raw, steps):
+        for outgoing in self._chain.run(record, value, payload, raw, dispatch):
             brings = outgoing.brings
             if brings is not None and self.ending.go_on(outgoing, brings):
                 continue

@@ -30,7 +30,7 @@ class ChoiceSplit(Fix):
     changes = "several `choices[]` with one `index`, or with none -> one choice"
     why = "Clients read the first choice, and never see the calls in the second."
     providers = ("GitHub Copilot with Claude",)
-    notes_shape = True
+    records_shape = True
     sources = ("https://github.com/ericc-ch/copilot-api",)
     edits_bodies = True
     also_covered_by = ("choice-index-missing", "choice-text")

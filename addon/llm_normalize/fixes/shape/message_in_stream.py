@@ -38,7 +38,7 @@ class MessageInStream(Fix):
     providers = ("Perplexity", "servers that ignore `stream`")
     key = "message"
     acts_on_null = True
-    notes_shape = True
+    records_shape = True
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/317",
         "https://docs.perplexity.ai/guides/streaming-responses",
