@@ -39,7 +39,7 @@ from llm_normalize.repair.output import Output
 from llm_normalize.repair.slow_path import SlowPath
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.json_text import dumps
-from llm_normalize.wire.sse import encode
+from llm_normalize.wire.sse import Event, encode
 from properties import test_recorded as recorded
 
 STREAM = Asked(stream=True)
@@ -56,18 +56,21 @@ class Play:
     ) -> None:
         self.records: list[EventRecord] = []
         self.counted: list[Any] = []
+        self.long = 0
+        """How many events took the slow path when they arrived."""
         self.pipeline = NonSseStream(
             asked, fixes, self.records.append, "label", self._count, traces=tree
         )
+        self._repair = self.pipeline._repair
+        self.pipeline._repair = self._count_repair  # type: ignore[method-assign]
 
     def _count(self, n: int, before: bytes, after: bytes, template: Any) -> bool:
         self.records.append(EventRecord(n, before, [after], list(template.fixes)))
         return True
 
-    @property
-    def long(self) -> int:
-        """How many events took the slow path."""
-        return self.pipeline._templates.long
+    def _count_repair(self, event: Event) -> None:
+        self.long += 1
+        self._repair(event)
 
     def read(self, data: bytes) -> bytes:
         """Return what is sent for one read; `b""` is the end."""
@@ -742,6 +745,23 @@ def test_call_is_read_and_so_is_all_after_it() -> None:
         reads = [opening, first, *(wire([each]) for each in called), done, end]
         long.append(assert_alike(tree, reads, asked))
     assert long[3] == long[0] - 2  # the first two have been followed
+
+
+@pytest.mark.parametrize("make", [good, nim, thinking])
+def test_streams_that_begin_at_once_teach_the_next_ones(
+    make: Callable[..., Chunk],
+) -> None:
+    """One that leaves a trace learns as if it had not followed."""
+    for seed in range(40):
+        tree, order = TraceTree(), random.Random(seed)
+        open_ones = [(Play(tree), iter(stream(k, make))) for k in range(1, 7)]
+        while open_ones:
+            play, reads = order.choice(open_ones[:3])
+            if (data := next(reads, None)) is None:
+                open_ones.remove((play, reads))
+            else:
+                play.read(data)
+        assert [assert_alike(tree, stream(k, make)) for k in (7, 8, 9)][-1] == 0
 
 
 def test_made_up_values_are_not_shared() -> None:

@@ -401,12 +401,16 @@ class Pipeline:
         if len(event.raw) > _WATCHED:
             self._templates.forget()
         else:
-            untranslated = self.output.repaired(record)
-            self._templates.watch(untranslated, self._state, self._watched)
+            self._learn(record)
         self.patcher.unknown = None
         closed = self.output.take_closed()
         if self.trace.records:
             self._record(event, record, closed)
+
+    def _learn(self, record: EventRecord) -> None:
+        """Let this stream learn from the last event that was repaired."""
+        untranslated = self.output.repaired(record)
+        self._templates.watch(untranslated, self._state, self._watched)
 
     def _record(
         self, event: Event, record: EventRecord, closed: list[EventRecord]
@@ -477,6 +481,7 @@ class Pipeline:
         if not unread:
             return
         closed = self.output.closed
+        self._templates.forget()  # it learns as if it had read them when they came
         try:
             with self.output.discard_output():
                 for event in unread:
@@ -486,8 +491,6 @@ class Pipeline:
             self._left = self._mark, waits
             if self._parser.state:  # since the event at hand: no template knows that
                 self._templates.forget()
-            else:
-                self._templates.mark_current(self._state())
         except Exception:
             logger.exception(_OVER, self.label)
             self._broken = True
@@ -500,6 +503,7 @@ class Pipeline:
         self.output.open_record(record)
         self.slow_path.event(record, event)
         self.output.close_record(record)
+        self._learn(record)
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""

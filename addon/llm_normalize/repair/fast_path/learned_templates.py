@@ -45,10 +45,6 @@ class Templates:
         self.known.clear()
         self._candidates.clear()
 
-    def mark_current(self, state: object) -> None:
-        """Mark the known templates as valid in the current *state*, see `watch`."""
-        self._before = state
-
     def stop(self, error: Exception) -> None:
         """Learn nothing more of this stream: a bug was met, which may cost no more."""
         logger.error("%s: no more is learned", self._label, exc_info=error)
