@@ -16,6 +16,7 @@ from workshop import LOOPBACK, MODULES, child, mitmdump, module, variables
 from workshop.child import ChildError
 from workshop.mitmdump import Place
 from workshop.traffic.http1 import FramingError, ResponseReader
+from workshop.traffic.memory import cpu_seconds
 
 PATIENCE = 60.0
 """Seconds for a start, and for an answer to a control request."""
@@ -25,7 +26,9 @@ GLANCE = 0.02
 AGAIN = 1.0
 """Seconds after which a signal to end is sent once more."""
 QUIET = 0.5
-"""Seconds without a line of its log after which a mitmdump is idle."""
+"""Seconds after which a mitmdump is idle if it has hardly worked."""
+_HARDLY = 0.01
+"""Seconds of CPU meanwhile: it may be silent and busy, in a collection of garbage."""
 
 _ALARMS = (
     "Traceback",
@@ -213,7 +216,7 @@ class Mitmdump(mitmdump.Mitmdump, Child):
         self.alarms: list[str] = []
         self.loaded = threading.Event()
         self._goes_on = 0
-        self._heard = time.monotonic()  # when its last line was
+        self._busy = self._used = 0.0  # when it had last worked, and how much by then
 
     async def end(self) -> None:
         """Ask it to end, and end it by force where it does not follow.
@@ -226,7 +229,8 @@ class Mitmdump(mitmdump.Mitmdump, Child):
                 await self.control(end=True)
             await within(self.patience, lambda: self.code is not None)
         elif self.code is None:
-            await within(self.patience, lambda: time.monotonic() > self._heard + QUIET)
+            with contextlib.suppress(ProcessLookupError):
+                await within(self.patience, self._is_idle)
         deadline = time.monotonic() + self.patience
         while self.process is not None and time.monotonic() < deadline:
             self.process.terminate()
@@ -234,10 +238,16 @@ class Mitmdump(mitmdump.Mitmdump, Child):
                 break
         await super().end()
 
+    def _is_idle(self) -> bool:
+        """Tell whether it has hardly worked for a while. OSError if it has ended."""
+        now, used = time.monotonic(), cpu_seconds(self.pid)
+        if used > self._used + _HARDLY:
+            self._busy, self._used = now, used
+        return now > self._busy + QUIET
+
     def hear(self, line: str) -> None:
         """Take a line of its log."""
         super().hear(line)
-        self._heard = time.monotonic()
         if any(word in line for word in _ALARMS):
             self._goes_on = _AFTER_AN_ALARM
         if self._goes_on and len(self.alarms) < _ALARMS_KEPT:
