@@ -751,16 +751,19 @@ def test_call_is_read_and_so_is_all_after_it() -> None:
 def test_streams_that_begin_at_once_teach_the_next_ones(
     make: Callable[..., Chunk],
 ) -> None:
-    """One that leaves a trace learns as if it had not followed."""
+    """One that leaves a trace knows what it would know if it had not followed."""
     for seed in range(40):
         tree, order = TraceTree(), random.Random(seed)
-        open_ones = [(Play(tree), iter(stream(k, make))) for k in range(1, 7)]
+        open_ones = [
+            (Play(tree), Play(None), iter(stream(k, make))) for k in range(1, 7)
+        ]
         while open_ones:
-            play, reads = order.choice(open_ones[:3])
+            play, alone, reads = order.choice(open_ones[:3])
             if (data := next(reads, None)) is None:
-                open_ones.remove((play, reads))
-            else:
-                play.read(data)
+                open_ones.remove((play, alone, reads))
+                continue
+            assert play.read(data) == alone.read(data)
+            assert play.pipeline.templates == alone.pipeline.templates
         assert [assert_alike(tree, stream(k, make)) for k in (7, 8, 9)][-1] == 0
 
 
@@ -1178,3 +1181,24 @@ def test_bug_is_logged_and_the_place_forgotten(
 ) -> None:
     assert_no_byte_lost(owner, name, at)
     assert caplog.records
+
+
+def test_what_follows_a_bug_behind_a_side_exit_passes_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play(taught(nim))
+    *reads, finish, _, _ = stream(3, nim)
+    for each in (*reads, finish):
+        play.read(each)
+    event = SlowPath.event
+
+    def fail(self: SlowPath, record: EventRecord, then: Event) -> None:
+        if then.raw == finish:
+            raise RuntimeError
+        event(self, record, then)
+
+    monkeypatch.setattr(SlowPath, "event", fail)
+    play.read(b": ping\n\n")
+    late = wire([nim(" late", **own(3))])
+    assert play.read(late) == late
+    assert play.pipeline.templates == []

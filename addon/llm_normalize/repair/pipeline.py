@@ -481,7 +481,6 @@ class Pipeline:
         if not unread:
             return
         closed = self.output.closed
-        self._templates.forget()  # it learns as if it had read them when they came
         try:
             with self.output.discard_output():
                 for event in unread:
@@ -494,11 +493,12 @@ class Pipeline:
         except Exception:
             logger.exception(_OVER, self.label)
             self._broken = True
+            self._templates.forget()
             if waits:
                 self.output.pass_on(unread[-1].raw)
 
     def _reread(self, event: Event) -> None:
-        """Read an event that has been sent."""
+        """Read an event that has been sent, and learn what it would have taught then."""
         record = EventRecord(event.n, event.raw)
         self.output.open_record(record)
         self.slow_path.event(record, event)

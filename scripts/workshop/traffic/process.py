@@ -222,14 +222,15 @@ class Mitmdump(mitmdump.Mitmdump, Child):
         """Ask it to end, and end it by force where it does not follow.
 
         A single signal gets lost in a busy one: asyncio hears of it by a pipe, which is
-        full of log lines when thousands of clients leave at once. So those are waited for.
+        full of log lines when thousands of clients leave at once. So it gets the time to
+        write them.
         """
         if self._has_control and self.places and self.code is None:
             with contextlib.suppress(ChildError, OSError, FramingError):
                 await self.control(end=True)
             await within(self.patience, lambda: self.code is not None)
         elif self.code is None:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(OSError):
                 await within(self.patience, self._is_idle)
         deadline = time.monotonic() + self.patience
         while self.process is not None and time.monotonic() < deadline:
