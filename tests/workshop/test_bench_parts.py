@@ -651,12 +651,27 @@ def test_ratio_is_taken_within_a_round() -> None:
     ]
     found = figures(outcomes, "nim")["nim"]["paced"]["600"]
     assert found["ratio"] == {
-        "median": pytest.approx(1.1),
+        "median": pytest.approx(1.15),
         "low": pytest.approx(1.1),
         "high": pytest.approx(1.2),
     }
     assert found["us"]["median"] == pytest.approx(120)
     assert (found["goal"], found["met"], found["kept_up"]) == (1.06, False, True)
+
+
+def test_who_is_asked_first_counts_for_nothing() -> None:
+    # One order costs the side a tenth, the other the floor.
+    costs = [(0.11, 0.10), (0.10, 0.11), (0.132, 0.10), (0.12, 0.11)]
+    outcomes = [
+        outcome("burst", "nim", number, **used(own), floor=used(floor))
+        for number, (own, floor) in enumerate(costs)
+    ]
+    found = figures(outcomes, "nim")["nim"]["burst"]
+    assert found["ratio"] == {
+        "median": pytest.approx(1.1),
+        "low": pytest.approx(1.0),
+        "high": pytest.approx(1.2),
+    }
 
 
 def test_connections_count_in_a_duel() -> None:
@@ -758,8 +773,10 @@ def test_memory_must_not_grow(end: float, met: bool) -> None:
 
 def result(**more: Any) -> dict[str, Any]:
     outcomes = [
-        outcome("paced", "nim", 0, **used(0.11), floor=used(0.10)),
-        outcome("paced", "nim", 1, **used(0.12), floor=used(0.10)),
+        *(
+            outcome("paced", "nim", number, **used(cpu), floor=used(0.10))
+            for number, cpu in enumerate((0.11, 0.11, 0.12, 0.12))
+        ),
         outcome("saturation", "floor", 0, events=68_123, seconds=1.0, cpu=1.0),
         outcome("saturation", "nim", 0, events=34_000, seconds=1.0, cpu=1.0),
         *(late("direct", number, 50, 100 + number) for number in (0, 1)),

@@ -43,6 +43,8 @@ def _key(result: Mapping[str, Any]) -> str:
         "proxy's, as a multiple of the floor's: both run at once on one CPU with the "
         "same traffic. Whole streams of so many events, from the connection to its end, "
         "are paced with 10 ms between events; a long stream comes in a burst. "
+        "Who is asked first takes turns, and each two rounds have one ratio, their "
+        "geometric mean. "
         "In a burst the client reads once a millisecond, so that no proxy is charged for "
         "waking it. "
         "Added latency is how much longer an event takes than straight from the "
