@@ -1,5 +1,6 @@
 """Somebody meddles with the folder of the before/after log."""
 
+import contextlib
 import os
 import shutil
 import sys
@@ -72,8 +73,10 @@ def test_folder_in_the_logs_place_costs_lines(start: Start, tmp_path: Path) -> N
     stage = start(options={"normalize_pairs": str(path)})
     answered(stage, path)
     with stage.bystander(recorded=False):
-        path.unlink()
-        path.mkdir()
+        while not path.is_dir():
+            path.unlink(missing_ok=True)
+            with contextlib.suppress(FileExistsError):  # begun anew meanwhile
+                path.mkdir()
         stage.works()
         stage.mitmdump.wait_for(CANNOT)
         path.rmdir()
@@ -85,19 +88,24 @@ def test_folder_in_the_logs_place_costs_lines(start: Start, tmp_path: Path) -> N
     assert stage.mitmdump.log.count(CANNOT) == 1
 
 
+# Each at a stroke: a log that is missing for a moment is begun anew.
+
+
 def link_log(path: Path) -> None:
-    path.unlink()
-    path.symlink_to(path.with_name("target"))
+    link = path.with_name("link")
+    link.symlink_to(path.with_name("target"))
+    link.replace(path)
 
 
 def pipe_log(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
+    pipe = path.with_name("pipe")
+    os.mkfifo(pipe)
+    pipe.replace(path)
 
 
 def open_folder(path: Path) -> None:
-    path.unlink()
     path.parent.chmod(0o777)
+    path.unlink()
 
 
 @pytest.mark.fault("log-not-ours")
