@@ -1678,7 +1678,7 @@ def test_words_behind_values_over_several_lines_cost_none_of_them() -> None:
     values = json.dumps(body(SAID), indent=1) + "{}retry: 5\n\n"
     meaning = meaning_of_stream(values.encode() + sse(DONE))
     assert meaning.choices[0].finish_reason == "stop"
-    assert meaning.unread == ["retry: 5"]
+    assert meaning.doubtful == ["retry: 5"]  # the answer was over
 
 
 def test_the_name_of_an_event_may_tell_of_an_error() -> None:

@@ -12,6 +12,7 @@ comes out byte for byte.
 
 import copy
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -348,6 +349,7 @@ class Stream:
     blank: bytes = b"\n"  # what parts the events
     cut: int = 0  # line ends that are missing at the end
     bom: bytes = b""
+    raw: bool = False  # control characters in strings are not escaped
     indent: int | None = None
     dice: Random = field(default_factory=Random)
 
@@ -382,7 +384,10 @@ class Stream:
 
     def lines(self, value: Json) -> list[bytes]:
         if self.indent is None or not isinstance(value, dict):
-            return [spelled(value)] if value != b"" else []
+            line = spelled(value)
+            return (
+                [_CONTROL.sub(_unescaped, line) if self.raw else line] if line else []
+            )
         return json.dumps(value, indent=self.indent).encode().split(b"\n")
 
     def chunks(self) -> list[Sent]:
@@ -446,6 +451,14 @@ class Stream:
 
     def usage(self) -> list[Sent]:
         return [sent for sent in self.chunks() if sent.value.get("usage")]
+
+
+_CONTROL = re.compile(rb"\\\\|\\(?:u00[01][0-9a-f]|t)")
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    text = found[0]
+    return text if text == rb"\\" else json.loads(b'"' + text + b'"').encode()
 
 
 type Damage = Callable[..., None]
@@ -1439,8 +1452,6 @@ def keep_alive_null(stream: Stream) -> None:
 
 
 @quirk(
-    number=5,
-    list=[1],
     text="words",
     progress={"tool": "web_search", "label": "x"},
     response={"type": "response.created", "response": {"id": "r"}},
@@ -1451,11 +1462,12 @@ def event_unreadable(stream: Stream, value: Json) -> None:
     stream.insert(sent, copy.deepcopy(value), after=False)
 
 
-@quirk()
-def event_broken(stream: Stream) -> None:
-    """Workers behind gateways: a chunk that is cut off in between."""
+# Behind what may have been a chunk a call may lack something, and no end is added.
+@quirk("plain", number=b"5", list=b"[1]", half=b'{"id":"x","choices":[{"delta":{"con')
+def event_broken(stream: Stream, value: bytes) -> None:
+    """Workers behind gateways: a chunk that is cut off in between, or no object."""
     sent = stream.dice.choice(stream.events)
-    stream.insert(sent, b'data: {"id":"x","choices":[{"delta":{"con', after=False)
+    stream.insert(sent, b"data: " + value, after=False)
 
 
 @quirk(block=b": ping\n\n", line=b": OPENROUTER PROCESSING\n")
@@ -1502,6 +1514,18 @@ def data_glued(stream: Stream) -> None:
     """Z.AI, relays: events stand on one line, each with its `data:`."""
     for sent in stream.dice.choices(stream.events, k=3):
         sent.glued = True
+
+
+@quirk("text", "plain")
+def data_unescaped(stream: Stream) -> None:
+    """Gateways that build JSON of strings: control characters stand in them as they are."""
+    stream.raw = True
+
+
+@quirk()
+def data_escaped(stream: Stream) -> None:
+    """Relays that escape a stream as a string: its line ends are two characters each."""
+    stream.newline = rb"\n"
 
 
 @quirk(lines=b"", apart=b"\n")
@@ -1577,9 +1601,30 @@ AMBIGUOUS: list[tuple[str, str, str]] = [
     ("json-lines", "error-late/field-wrapped", "they contradict each other"),
     ("json-lines", "field-line", "they contradict each other"),
     ("json-lines", "keep-alive-null", "they contradict each other"),
+    ("event-broken", "finish-absent", "the end may have been lost"),
+    ("event-broken", "native-text/bare", "the end may have been lost"),
+    ("event-broken", "finish-without-call", "a call may have been lost"),
     ("json-lines", "event-broken", "they contradict each other"),
     ("json-lines", "event-unreadable", "they contradict each other"),
     ("json-lines", "blank-lines-missing", "they contradict each other"),
+    *[
+        ("data-escaped", other, "a line that ends is no part of a string")
+        for other in (
+            "blank-lines-missing",
+            "comment",
+            "data-comment",
+            "data-doubled",
+            "data-lines",
+            "error-late",
+            "event-broken",
+            "event-unreadable",
+            "field-line",
+            "json-lines",
+            "keep-alive-null",
+            "last-line-end-missing",
+            "line-end",
+        )
+    ],
     ("blank-lines-missing", "data-lines", "nothing tells lines from events"),
     ("content-thoughts", "reasoning-name/both", "they contradict each other"),
     ("message-growing", "choice-text", "they contradict each other"),

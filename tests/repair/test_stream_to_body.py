@@ -330,7 +330,6 @@ def test_done_without_a_reason_is_an_end() -> None:
         b"<html><body>502</body></html>",
         b"<html>\ndata: x\n\n</html>\n",
         wire([OPEN, b"what: is this\n\n", STOP, DONE]),
-        wire([OPEN, b'data: {"choices":[{"delta":7}]}\n\n', STOP, DONE]),
         wire([FIGURES, DONE]),
         b'data: {"choices":[]}\n\ndata: [DONE]\n\n',
         b"\xff\xfe",
@@ -340,6 +339,13 @@ def test_what_is_not_understood_stays_as_it_is(data: bytes) -> None:
     assert said(data) is None
     step = repaired(data)
     assert (step.after, step.fixes, step.status) == ([data], [], None)
+
+
+def test_no_body_is_made_of_a_stream_that_lacks_an_event() -> None:
+    lost = b'data: {"choices":[{"delta":7}]}\n\n'
+    made = repaired(wire([OPEN, lost, STOP, DONE]))
+    assert made.status == 502
+    assert json.loads(made.after[0])["error"]["type"] == "server_error"
 
 
 def test_without_the_fix_a_stream_stays_as_it_is() -> None:

@@ -267,8 +267,7 @@ def test_a_body_with_such_bytes_is_repaired_or_stays() -> None:
     refused = repair_body(b'{"error":{"message":"\xe9"}}', 400, Asked(), FIXES).after[0]
     assert json.loads(refused)["error"]["message"] == "\N{REPLACEMENT CHARACTER}"
     stream = wire([HI]) + LATIN + wire([STOP, DONE])
-    made = repair_body(stream, 200, Asked(), FIXES).after[0].decode()
-    assert "Hicaf\N{REPLACEMENT CHARACTER}" in made
+    assert repair_body(stream, 200, Asked(), FIXES).status == 502
     assert b"caf\xef\xbf\xbd" in repaired(good)
 
 

@@ -163,6 +163,7 @@ class ChoiceSeen:
     finished: bool = False
     legacy_call: bool = False
     has_legacy: bool = False  # part of a legacy call was sent, with a name or without
+    is_legacy_hit: bool = False  # a lost event may have had some of its arguments
     calls: dict[int, Call] = field(default_factory=dict)
 
     @property
@@ -195,6 +196,8 @@ class Seen:
         self.unnamed = _NO_INDEXES
         """Choices with call fragments without a name, which a fix holds."""
         self.error = False
+        self.hole = False
+        """Whether an event was lost that may have been a chunk: see `lose`."""
         self.has_choices = False
         """Whether a chunk with choices was received: no answer is at the top level then."""
         self.is_value = False
@@ -224,6 +227,23 @@ class Seen:
         opened = self.choice(index).calls.get(call)
         if opened is not None:
             opened.add(arguments)
+
+    def lose(self, chunk: Chunk | None = None) -> None:
+        """Record that an event was lost that may have been a chunk.
+
+        Args:
+            chunk: What some clients read of it, not as it was sent.
+        """
+        self.hole = True
+        for index, _, delta in deltas(chunk) if chunk else ():
+            for call in calls(delta):
+                known = self.choice(index).calls.get(index_of(call))
+                if known is not None:
+                    known.is_hit = True
+        for choice in self.choices.values():
+            choice.is_legacy_hit = choice.is_legacy_hit or choice.has_legacy
+            for sent in choice.calls.values():
+                sent.lose()
 
     def choice(self, index: int) -> ChoiceSeen:
         """Return what choice *index* has sent; of a new one, nothing."""

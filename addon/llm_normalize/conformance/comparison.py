@@ -1,12 +1,11 @@
 """What was lost, changed or made up between two readings of an answer."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from .finish_reasons import reason_meant
 from .json_values import as_dict, equal_json
-from .meaning import Call, Choice, Meaning
+from .meaning import Call, Choice, Meaning, is_words
 from .openai_types import FINISH_REASONS
 
 _USAGE_ALIASES = {
@@ -217,7 +216,7 @@ def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
             yield f"error: code {error.code!r} became {same[0].code!r}"
     for text in before.unread:
         is_there = text in after.unread or any(text in other for other in messages)
-        if _is_words(text) and not is_there:
+        if is_words(text) and not is_there:
             yield f"unread: {_show(text)} was lost"
     failed = any(map(_has_failed, before.choices.values()))
     if before.errors or before.unread or failed:
@@ -225,16 +224,6 @@ def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
     for text in messages:
         if not any(each in text for each in before.doubtful):
             yield f"error: {_show(text)} was made up"
-
-
-_WORDS = re.compile(r'(?![{\["]).*[^\W\d_]{2}', re.DOTALL)
-
-
-def _is_words(text: str) -> bool:
-    """Say whether an event that is none says anything: values and parts of them do not."""
-    text = text.strip()
-    is_rest = any(text.count(b) > text.count(a) for a, b in ("{}", "[]"))
-    return bool(_WORDS.match(text)) and not is_rest
 
 
 def _has_failed(choice: Choice) -> bool:

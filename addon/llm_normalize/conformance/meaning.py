@@ -46,6 +46,16 @@ class Meaning:
     doubtful: list[str] = field(default_factory=list)
 
 
+_WORDS = re.compile(r'(?![{\["]).*[^\W\d_]{2}', re.DOTALL)
+
+
+def is_words(text: str) -> bool:
+    """Say whether an event that is none says anything: values and parts of them do not."""
+    text = text.strip()
+    is_rest = any(text.count(b) > text.count(a) for a, b in ("{}", "[]"))
+    return bool(_WORDS.match(text)) and not is_rest
+
+
 def meaning_of_stream(data: bytes) -> Meaning:
     """Read a stream however careless; a JSON body in its place is read as well."""
     return _Reader().read(data)
@@ -159,6 +169,9 @@ class _Reader:
     def take(self, value: object) -> None:
         if value is _DONE:
             self.meaning.done = True
+            ended = [each.finish_reason for each in self.meaning.choices.values()]
+            if ended and all(ended):
+                self.go_on()
         elif isinstance(value, list):
             # Google puts an error into a list.
             for entry in value:
@@ -168,7 +181,17 @@ class _Reader:
         elif value is not None:
             self.meaning.unread.append(json.dumps(value))
 
+    def go_on(self) -> None:
+        """Take words for a notice that the stream goes on after."""
+        words = [*filter(is_words, self.meaning.unread)]
+        self.meaning.doubtful += words
+        self.meaning.unread = [
+            each for each in self.meaning.unread if each not in words
+        ]
+
     def record(self, value: dict[str, object]) -> None:
+        if "choices" in value or as_dict(value.get("usage")):
+            self.go_on()
         error = error_in(value)
         if error is not None:
             self.meaning.errors.append(error)

@@ -64,6 +64,7 @@ from .errors.error_fields import ErrorFields
 from .errors.error_status import ErrorStatus
 from .errors.error_unwrapped import ErrorUnwrapped
 from .errors.error_with_choices import ErrorWithChoices
+from .errors.event_lost import EventLost
 from .finish.finish_early import FinishEarly
 from .finish.finish_empty import FinishEmpty
 from .finish.finish_error import FinishError
@@ -75,6 +76,7 @@ from .finish.finish_synonym import FinishSynonym
 from .finish.finish_with_delta import FinishWithDelta
 from .finish.finish_without_call import FinishWithoutCall
 from .framing.answer_pending import AnswerPending
+from .framing.blank_line_escaped import BlankLineEscaped
 from .framing.blank_line_missing import BlankLineMissing
 from .framing.bom_sent import BomSent
 from .framing.comment_sent import CommentSent
@@ -86,6 +88,7 @@ from .framing.data_lines_several import DataLinesSeveral
 from .framing.data_name_missing import DataNameMissing
 from .framing.data_null import DataNull
 from .framing.data_space_missing import DataSpaceMissing
+from .framing.data_unescaped import DataUnescaped
 from .framing.data_unreadable import DataUnreadable
 from .framing.done_missing import DoneMissing
 from .framing.done_misspelled import DoneMisspelled
@@ -154,6 +157,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     # framing
     BomSent,
     LineEndCr,
+    DataUnescaped,
     DataNameMissing,
     ErrorByFieldName,
     DataDoubled,
@@ -161,6 +165,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     DataSpaceMissing,
     DataComment,
     DataGlued,
+    BlankLineEscaped,
     ErrorByEventName,
     DataNull,
     FieldNotData,
@@ -251,6 +256,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     ContentMissing,
     EventEmpty,
     # by the ending
+    EventLost,
     ChoiceAfterFinish,
     FinishEarly,
     FinishRepeated,

@@ -9,7 +9,7 @@ from ..chat.errors.chunk_errors import is_error
 from ..chat.errors.errors import failures_in, status_of
 from ..chat.errors.failed_body import says_any, tells_only_failure
 from ..chat.stream_state import Asked, Seen
-from ..wire.json_text import Json, dumps, loads
+from ..wire.json_text import Json, dumps, escaped, loads
 from ..wire.sse import BOM
 from .fix import Fix
 from .outcome import EventRecord
@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 STATUS = "error-status"
 STREAM = "stream-in-body"
+UNESCAPED = "data-unescaped"
 _USAGE = "usage-missing"
 _FAILURE = 400
 LARGE = 1024 * 1024
@@ -43,14 +44,14 @@ def repair_body(
     """
     record = EventRecord(0, data)
     by_parts = len(data) > LARGE
-    source = _assembled(data, status, asked, fixes, label)
+    source, read_as = _source(data, status, asked, fixes, label)
     gives_status = status < _FAILURE and any(fix.name == STATUS for fix in fixes)
     due = status_due(source, status) if gives_status else None
     status = due or status
     is_failure = status >= _FAILURE
     off: set[type[Fix]] = set()
     while True:
-        record.fixes[:] = [STREAM] if source is not data else []
+        record.fixes[:] = [read_as] if read_as else []
         value = _read(source, text=is_failure)
         for fix in fixes:
             if fix in off or (fix.only_on_changed and not record.fixes):
@@ -83,19 +84,23 @@ def repair_body(
     return record
 
 
-def _assembled(
+def _source(
     data: bytes, status: int, asked: Asked, fixes: Sequence[type[Fix]], label: str
-) -> bytes:
-    """Return the body that *data* says where it is an event stream, else *data*."""
-    if not any(fix.name == STREAM for fix in fixes) or _read(data, text=False):
-        return data
+) -> tuple[bytes, str]:
+    """Return the JSON that *data* stands for, and the fix that made it of *data*, if any."""
+    if _read(data, text=False):
+        return data, ""
+    names = {fix.name for fix in fixes}
     try:
+        if UNESCAPED in names and (fixed := escaped(data.removeprefix(BOM))):
+            return fixed, UNESCAPED
         is_failure = status >= _FAILURE
-        converted = error_in(data) if is_failure else body_in(data, asked, fixes, label)
-        return data if converted is None else dumps(converted)
+        if STREAM in names:
+            found = error_in(data) if is_failure else body_in(data, asked, fixes, label)
+            return (data, "") if found is None else (dumps(found), STREAM)
     except Exception:
         logger.exception("%s: fix %s failed and is left out", label, STREAM)
-        return data
+    return data, ""
 
 
 def _is_answer(value: Json) -> bool:

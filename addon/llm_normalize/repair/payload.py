@@ -6,7 +6,7 @@ from ..chat.chunks.chunk import FLAT, choices, is_chunk, is_flat, is_readable
 from ..chat.errors.chunk_errors import is_error
 from ..chat.errors.failed_body import fails_instead, tells_only_failure
 from ..chat.stream_state import Seen
-from ..wire.json_text import Json, RepeatedKeyError, loads
+from ..wire.json_text import Json, RepeatedKeyError, is_broken, loads
 from .outcome import Outcome
 
 CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
@@ -24,7 +24,8 @@ def decode(payload: bytes) -> tuple[Json, Outcome]:
     except RepeatedKeyError:
         return None, Outcome.REPEATED_KEY
     except UnicodeDecodeError:
-        return None, Outcome.BAD_ENCODING
+        is_read = not is_broken(payload)  # by clients that replace what is no UTF-8
+        return None, Outcome.BAD_ENCODING if is_read else Outcome.NOT_JSON
     except (ValueError, RecursionError):
         return None, Outcome.NOT_JSON
 

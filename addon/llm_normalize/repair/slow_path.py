@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 from ..chat.chunks.chunk import choices, is_chunk
 from ..chat.errors.chunk_errors import is_error
+from ..chat.errors.failed_event import may_be_chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
-from ..wire.json_text import Json
+from ..wire.json_text import Json, loads
 from ..wire.sse import Event, EventParser
 from . import payload as payloads
 from .ending.end_state import EndState
@@ -99,8 +100,15 @@ class SlowPath:
         ):
             self.ending.unmodified_chunk(Outgoing(record, value, data))
             self._seen.note(value)
+            self._seen.lose(value)
         else:
             self.ending.unknown_event()
+            # What is cut off at the end of the stream has nothing behind it.
+            if not self.has_ended and (
+                reason is Outcome.BAD_ENCODING
+                or (reason.is_unreadable and may_be_chunk(payload or data))
+            ):
+                self._seen.lose()
             if DONE in data:  # by their own framing
                 self.make_way(record.n)
         self.raw_events[reason] += 1
@@ -125,8 +133,18 @@ class SlowPath:
         if made is not None and payloads.may_tell_failure(event.raw):
             self.ending.state.doubtful = True  # no success is made up after it
         for each in made or ():
-            self._framed(record, each, each.encode())
+            if each.may_be_noise:
+                self._hold_words(record, each)
+            else:
+                self._framed(record, each, each.encode())
+            if each.is_hole:
+                self._seen.lose()
         return made is not None
+
+    def _hold_words(self, record: EventRecord, event: Event) -> None:
+        """Hold an error that is one only if the stream does not go on."""
+        error = self._chain.error(record, loads(event.data or b""))
+        self.ending.hold_words(Outgoing(record, error, None))
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from ..chat.chunks.chunk import Chunk, choices, is_chunk, is_flat
 from ..chat.conversion import body_of
 from ..chat.errors.chunk_errors import is_error
+from ..chat.errors.errors import lost
 from ..chat.stream_state import Asked
 from ..wire.event_boundary import DONE, EVENT
 from ..wire.json_text import Json, loads
@@ -31,10 +32,10 @@ def body_in(
         fixes: The fixes to apply to the events, in order.
         label: Names the answer in log lines.
     """
-    data = data.decode(errors="replace").encode()  # it is written anew
-    values = list(_values(data))
+    text = data.decode(errors="replace").encode()  # it is written anew
+    values = list(_values(text))
     done = any(
-        event.data == DONE or event.raw.strip() == DONE for event in _events(data)
+        event.data == DONE or event.raw.strip() == DONE for event in _events(text)
     )
     if len(values) == 1 and _is_body(values[0], done=done):
         return values[0]
@@ -43,10 +44,12 @@ def body_in(
     pipeline = Pipeline(wanted, fixes, label=label)
     pipeline.refill(_MOST)
     out = b"".join(pipeline.feed(data) + pipeline.end())
-    if pipeline.raw_events:
-        return None
     chunks = list(_values(out))
     failed = [each for each in chunks if is_error(each)]
+    if pipeline.seen.hole and pipeline.seen.choices:
+        return failed[0] if failed else lost("a part")
+    if pipeline.raw_events:
+        return None
     if failed:
         return failed[0]
     body = body_of(chunks)

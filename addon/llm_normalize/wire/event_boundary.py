@@ -25,8 +25,13 @@ _TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+', re.DOTALL)
 _COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++")
 _BLANKS = re.compile(rb"[ \t]*")
 _GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
+_ESCAPED_GLUE = re.compile(rb"(?:[ \t]++|\\[rn]|data:)*+")
+_ESCAPED_BLANK_LINE = re.compile(rb"(?:(?:\\r)?+\\n){2}")
+_ESCAPED_END = re.compile(rb"[}\]](?:(?:\\r)?+\\n){2}")
+_DATA = re.compile(rb"data:[ \t]*+(?=[{\[])")
 # The start of an event, if one line end separates events; a bare `data:` may continue one.
 _BEGINS = re.compile(rb"data:[ \t]{0,9}[^ \t\r\n]|error:|\{|\[DONE\]")
+_LONGEST_ESCAPE = len(rb"}\r\n\r\n")
 _FIELDS = (b"data", b"event", b"id", b"retry")
 
 MARKS = 32_000
@@ -107,6 +112,11 @@ def _end_of(data: bytes | bytearray, at: int) -> int:
     return len(data) - (len(data) > at and data.endswith(b"\\"))
 
 
+def has_escaped_end(data: bytes | bytearray, start: int = 0) -> bool:
+    r"""Tell whether a value, or a text, in *data* ends before an escaped blank line."""
+    return data.find(b"\\n", start) >= 0 and bool(_ESCAPED_END.search(data, start))
+
+
 def value_end(data: bytes, start: int = 0) -> int:
     """Return where the JSON object or array at *start* of *data* ends; 0 if none."""
     begin = _after(_BLANKS, data, start)
@@ -115,15 +125,20 @@ def value_end(data: bytes, start: int = 0) -> int:
     return max(ValueScan().find(data, begin), 0)
 
 
-def values_in(data: bytes) -> list[bytes]:
-    """Return the objects and arrays (`[DONE]`) in *data*, which is one line.
+def values_in(data: bytes, *, has_escapes: bool = False) -> list[bytes]:
+    r"""Return the objects and arrays (`[DONE]`) in *data*, which is one line.
 
     They may be joined directly, or by `data:`. Return none if there is anything else, or
     if there are too many.
+
+    Args:
+        data: The line.
+        has_escapes: Whether line ends between them may be escaped, as `\n` is in a string.
     """
     values = list[bytes]()
     marks = 0
-    at = _after(_GLUE, data, 0)
+    glue = _ESCAPED_GLUE if has_escapes else _GLUE
+    at = _after(glue, data, 0)
     while at < len(data):
         scan = ValueScan()
         end = scan.find(data, at) if data.startswith((b"{", b"["), at) else -1
@@ -131,7 +146,7 @@ def values_in(data: bytes) -> list[bytes]:
         if end < 0 or marks > MARKS or len(values) == VALUES:
             return []
         values.append(data[at:end])
-        at = _after(_GLUE, data, end)
+        at = _after(glue, data, end)
     return values
 
 
@@ -166,6 +181,8 @@ class Boundary:
         self._data: tuple[int, int, int] | None = None  # the last line with data
         self._data_lines = 0
         self._lines = 0  # that were scanned
+        self._data_value: tuple[int, ValueScan] | None = None
+        """Where the value of a data line without an end begins, and its scan."""
 
     @property
     def is_fresh(self) -> bool:
@@ -250,6 +267,8 @@ class Boundary:
         """Return where a block of lines ends."""
         self._is_plain = True
         if not (self._line or self.has_cr or self.one_by_one):  # the common case
+            if end := self._escaped_end(buffer, start):
+                return end
             at = buffer.find(b"\n", start + self._sought)
             if at < 0:
                 self._sought = len(buffer) - start
@@ -260,6 +279,29 @@ class Boundary:
         while not end:
             end = -1 if self.oversized_bytes else self._next_line(buffer, start)
         return end
+
+    def _escaped_end(self, buffer: bytearray, start: int) -> int:
+        r"""Return where a block ends whose blank line is escaped, as `\n\n`; 0 if none does.
+
+        The first such place counts only if it is outside of strings: the value is complete.
+        """
+        if self._data_value is None:
+            unread = start + max(self._sought - _LONGEST_ESCAPE, 0)
+            if not has_escaped_end(buffer, unread):
+                return 0
+            begins = _DATA.match(buffer, start)
+            if begins is None:
+                return 0
+            self._data_value = begins.end() - start, ValueScan()
+        begin, scan = self._data_value
+        before = scan.marks
+        end = -1 if scan.broken else scan.find(buffer, start + begin)
+        self.cost += scan.marks - before
+        found = _ESCAPED_BLANK_LINE.match(buffer, end) if end >= 0 else None
+        if found is None:
+            return 0
+        self.is_closed = False
+        return found.end()
 
     def _next_line(self, buffer: bytearray, start: int) -> int:
         """Return where the next line ends the block; -1 if it is incomplete; else 0."""

@@ -28,6 +28,13 @@ _EACH = 10  # values that cost as much as an object
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|\Z', re.DOTALL)
 
 
+_BEGUN_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_ESCAPES = re.compile(
+    rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(' + rb"\\'|\\(?!\Z)|[\x00-\x1f])"
+)
+"""The escapes of a string; as a group what JSON does not allow there."""
+
+
 class Number:
     """A JSON number that keeps its spelling."""
 
@@ -264,14 +271,47 @@ def begun_value(data: bytes) -> Json:
 
 
 def is_broken(data: bytes) -> bool:
-    """Tell whether no JSON parser accepts *data*, not even one that accepts `NaN`."""
+    """Tell whether no JSON parser accepts *data*, not even one that accepts `NaN`.
+
+    Nor one that replaces bytes that are no UTF-8.
+    """
     try:
-        _look(data.decode())
-    except (UnicodeDecodeError, RecursionError):
+        _look(data.decode(errors="replace"))
+    except RecursionError:
         return False
     except ValueError:
         return True
     return False
+
+
+def escaped(data: bytes) -> bytes | None:
+    r"""Return broken JSON with what its strings lack, if it is JSON then: escapes.
+
+    Control characters are escaped, and so is a backslash that begins no escape, but for
+    `\'`, which loses it. None for anything else.
+    """
+    fixed = escape_strings(data)
+    try:
+        loads(fixed)
+    except (ValueError, RecursionError):
+        return None
+    return fixed if fixed != data else None
+
+
+def escape_strings(data: bytes) -> bytes:
+    """Return JSON, or the begin of some, with what `escaped` puts into its strings."""
+    return _BEGUN_STRING.sub(_escape, data)
+
+
+def _escape(string: re.Match[bytes]) -> bytes:
+    return _ESCAPES.sub(_escape_one, string[0])
+
+
+def _escape_one(found: re.Match[bytes]) -> bytes:
+    wrong: bytes | None = found[1]
+    if wrong is None:
+        return found[0]
+    return b"'" if wrong == b"\\'" else dumps(wrong.decode())[1:-1]
 
 
 def dumps(value: Json, *, by_parts: bool = False) -> bytes:

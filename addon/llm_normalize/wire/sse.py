@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from .event_boundary import Boundary, is_complete_value
+from .event_boundary import Boundary, has_escaped_end, is_complete_value
 
 LIMIT = 8 * 1024 * 1024
 """Bytes of one block that are buffered; a larger one passes through unread."""
@@ -68,6 +68,9 @@ class Event:
         is_value: Whether it is JSON without a field name.
         bom: Whether a byte order mark begins it; known once `lines` have been asked for.
         blank: Its blank line's bytes; likewise.
+        is_hole: Whether what it stands for, or what followed it, is lost, and may have been
+            a chunk.
+        may_be_noise: Whether it is an error only if the stream does not go on after it.
     """
 
     raw: bytes
@@ -76,6 +79,8 @@ class Event:
     is_value: bool = False
     bom: bool = False
     blank: bytes = b""
+    is_hole: bool = False
+    may_be_noise: bool = False
     _lines: list[Line] | None = field(default=None, repr=False)
     _payload: bytes | None = field(default=None, repr=False, compare=False)
 
@@ -270,7 +275,7 @@ class EventParser:
         if "_boundary" in self.__dict__ and self._boundary.one_by_one:
             return None
         event = Event(raw, self.count)
-        if event.payload() is None:
+        if event.payload() is None or has_escaped_end(raw):
             return None
         self.count += 1
         return event

@@ -34,6 +34,7 @@ _STATUS_WORDS: tuple[tuple[int, str], ...] = (
     (401, "access.?key|token.?invalid|token (?:has |is )?expired|expired.{1,9}token"),
     (403, "permission|forbidden|access.?denied"),
     (404, "not.?found|does not exist|no such model"),
+    (502, "bad.?gateway"),
     (503, "overloaded|unavailable|capacity|busy"),
     (504, "time.?out|timed out"),
     (400, "invalid|bad.?request|unsupported|validation|context.?length|too long"),
@@ -96,6 +97,15 @@ def failure(word: str) -> Chunk:
         return {"message": message, "type": "server_error", "param": None, "code": None}
     message = f"The provider ended the answer with the finish reason {word!r}"
     return {"message": message, "type": "server_error", "param": None, "code": word}
+
+
+def lost(what: str) -> Chunk:
+    """Return the error of an answer in which *what* may be missing: an event was lost."""
+    message = (
+        "Bad gateway: the provider sent an event that cannot be read, and "
+        f"{what} may be missing in this answer"
+    )
+    return wrapped(message, "server_error", None, None)
 
 
 def message_of(body: Chunk, status: int) -> str:

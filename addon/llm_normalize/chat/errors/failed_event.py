@@ -3,7 +3,7 @@
 import re
 
 from ...wire.json_text import Json, loads
-from ..chunks.chunk import Chunk
+from ..chunks.chunk import Chunk, is_chunk, is_readable
 from .chunk_errors import is_error, is_fine
 from .errors import sounds_failed, words_of_page
 from .failed_body import fails_instead, is_page_or_words, tells_only_failure
@@ -35,6 +35,21 @@ def failure_in(text: str, name: str = "") -> Json | None:
     if isinstance(value, str):
         return value if sounds_failed(value) else None
     return _reported(value, name) if isinstance(value, dict) else None
+
+
+def may_be_chunk(data: bytes) -> bool:
+    """Tell whether *data*, which no client can read, may have been a chunk or a part of one.
+
+    Words are none, nor is an object without choices, which is another protocol's event.
+    """
+    text = data.decode(errors="replace").strip()
+    try:
+        value = loads(text.encode())
+    except (ValueError, RecursionError):
+        return bool(text) and not _is_words(text)
+    if isinstance(value, dict):
+        return "choices" in value and not (is_chunk(value) and is_readable(value))
+    return not isinstance(value, str)
 
 
 def _shown(text: str) -> str:

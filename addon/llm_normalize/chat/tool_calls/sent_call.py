@@ -30,6 +30,7 @@ class Call:
         check: Their CRC-32: stored data must stay bounded.
         custom: Whether it calls a custom tool, whose input is any text.
         more: Parts of its name that were sent later.
+        is_hit: Whether a lost event may have had some of its arguments.
     """
 
     id: Json
@@ -38,6 +39,7 @@ class Call:
     check: int = 0
     custom: bool = False
     more: str = ""
+    is_hit: bool = False
     room: int = field(default=0, compare=False)
     """Characters of its arguments that may still be stored: see `arguments`."""
     _parts: list[str] = field(default_factory=list, compare=False)
@@ -45,6 +47,8 @@ class Call:
     _has_opened: bool = False  # whether there was a bracket
     _quoted: bool = False
     _escaped: str = ""  # a backslash whose character has not been received
+    _begins_late: bool = False  # an event was lost before its arguments
+    _is_whole: bool = False  # one was lost behind them
 
     def __post_init__(self) -> None:
         self.id = brief(self.id)
@@ -105,9 +109,24 @@ class Call:
         is_renamed = bool(self.name) and name not in (self.name, self.full_name)
         return is_renamed or (other.is_complete and not is_repeated)
 
+    def lose(self) -> None:
+        """Record that an event was lost: it may have had arguments of this call.
+
+        It had none if they are whole before it, or begin and end behind it.
+        """
+        is_blank = self.arguments == "{}"  # it may not have been all of them
+        self._is_whole = self.is_complete and not (self._begins_late or is_blank)
+        self._begins_late = self._begins_late or not self.length
+        if self.custom or (self.length and not self._is_whole):
+            self.is_hit = True
+
     def add(self, arguments: Json) -> None:
         """Record *arguments* that were sent."""
         if isinstance(arguments, str) and arguments:
+            begins_late = self._begins_late and not self.length
+            begins_inside = begins_late and not arguments.lstrip().startswith("{")
+            if begins_inside or (self._is_whole and arguments.strip()):
+                self.is_hit = True
             data = arguments.encode(errors="surrogatepass")
             self.length += len(data)
             self.check = zlib.crc32(data, self.check)

@@ -63,7 +63,7 @@ class FinishWithoutCall(Fix):
             if choice.get("finish_reason") in _REASONS
             and not self.seen.choice(index_of(choice)).has_call
         ]
-        if hook is EndHook.SENT_FINISH:
+        if hook is EndHook.SENT_FINISH and not end.may_lack:
             for choice in wrong:
                 choice["finish_reason"] = "stop"
                 outgoing.fixed(self.name)

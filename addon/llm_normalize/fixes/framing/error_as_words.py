@@ -9,6 +9,7 @@ from ...wire.json_text import dumps, first_value, loads
 from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
+_MORE = chunk({"content": "!"})
 _FIELD = re.compile(rb"[\w-]*:|(?:data|event|id|retry)\Z")
 _NAME = re.compile(rb"^event: ?+(?!(?:message|error)[\r\n])([^\r\n]+)", re.MULTILINE)
 _LONG = 64 * 1024  # bytes: what is longer is a page, or no words
@@ -16,10 +17,13 @@ _LEAST = 2  # words without `data:` that are no field
 
 
 class ErrorAsWords(Fix):
-    """Send the words as OpenAI sends an error, so that clients show them."""
+    """Send the words as OpenAI sends an error, so that clients show them.
+
+    They wait for the next event: where the answer goes on, they become a bare newline.
+    """
 
     name = "error-as-words"
-    changes = '`data: Internal Server Error` -> `data: {"error": …}`'
+    changes = '`data: Internal Server Error` -> `data: {"error": …}`, amid an answer a bare newline'
     why = "Every client fails to decode it as JSON, and nobody sees the words."
     providers = ("gateways whose upstream fails in mid-stream",)
     sources = (
@@ -58,6 +62,11 @@ class ErrorAsWords(Fix):
             [_TEXT, {"message": "Internal server error"}],
             [_TEXT, {"error": {"message": "Internal server error"}}],
         ),
+        Example(
+            "amid an answer",
+            [_TEXT, b"data: PROCESSING REQUEST\n\n", _MORE],
+            [_TEXT, b"\n", _MORE],
+        ),
         Example.untouched("wrapped", [_TEXT, {"error": "Internal Server Error"}, DONE]),
         Example.untouched("an unknown field", [b"note: all is well\n\n"]),
         Example.untouched("the rest of a chunk", [b"data: " + wire([_TEXT])[40:]]),
@@ -88,9 +97,10 @@ class ErrorAsWords(Fix):
             )
         if reported is None:
             return None
-        found = [first] if first else []
-        found.append(dumps({"error": reported}))
-        return [Event(encode(each), event.n) for each in found]
+        error = Event(encode(dumps({"error": reported})), event.n)
+        # An object says for certain that the answer failed, words need not be about it.
+        error.may_be_noise = not str(reported).startswith("{")
+        return [Event(encode(first), event.n), error] if first else [error]
 
 
 def _chunk_in(data: bytes) -> bytes:

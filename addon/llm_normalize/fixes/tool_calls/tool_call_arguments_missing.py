@@ -61,9 +61,10 @@ class ToolCallArgumentsMissing(Fix):
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Send `{}` for each call that the finish in *outgoing* ends.
 
-        Nothing where an error cut the call short: its arguments are not known.
+        Nothing where an error cut the call short, or they may have been lost: its arguments
+        are not known.
         """
-        if end.seen.error:
+        if end.seen.error or end.may_lack:
             return False
         for index, at, call in end.hollow_calls(outgoing.chunk):
             call.add("{}")

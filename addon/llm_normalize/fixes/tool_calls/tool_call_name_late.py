@@ -106,10 +106,10 @@ class ToolCallNameLate(Fix):
         return []
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
-        """Send what never got a name."""
+        """Send what never got a name, unless that may have been lost: no call is sound then."""
         released = self._unnamed.release(indexes, self.seen.n)
         self.seen.unnamed = self._unnamed.choices
-        return [*map(self._alone, released)]
+        return [] if self.seen.hole else [*map(self._alone, released)]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""

@@ -31,6 +31,10 @@ class ChoiceProgress:
         """The record in which a choice sent its first answer or call."""
         self.thought: dict[int, EventRecord] = {}
         """The record in which it sent its first reasoning."""
+        self.doubtful = False
+        """Whether an event was not understood: it may have been an error or a finish."""
+        self.has_failed = False
+        """Whether a fix has ended the answer with an error: only `[DONE]` may follow it."""
 
     def begin(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Record which choices have begun, up to the limit of tracked choices."""
@@ -55,6 +59,11 @@ class ChoiceProgress:
             and self.opened <= self.finished
             and len(self.finished) >= self.asked.n
         )
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether what is missing may have been lost, or sent and not understood."""
+        return self.doubtful or self.seen.hole
 
     def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, Call]]:
         """Yield (choice, index, call) of calls without arguments that *chunk* ends."""

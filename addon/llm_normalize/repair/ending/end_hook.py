@@ -12,6 +12,12 @@ class EndHook(Enum):
     # There is one of each: the hash of its name would be computed for each lookup.
     __hash__ = object.__hash__
 
+    LOSS = auto()
+    """An event was lost before this chunk. True: the fix sent an error in its place
+    (`fail`), or dropped the chunk behind that."""
+    LOSS_OF_FINISH = auto()
+    """An event was lost, `[DONE]` is next, and a choice has no finish. The return value is
+    ignored."""
     OPENING = auto()
     """A chunk starts a choice. True: the fix holds the chunk (`hold_opening`)."""
     OPENING_SENT = auto()

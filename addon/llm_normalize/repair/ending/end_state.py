@@ -109,8 +109,6 @@ class EndState(ChoiceProgress):
         self._extra_size = 0  # bytes of `extra_fields`, and of those on the held finish
         self.last: Outgoing | None = None
         """The last chunk."""
-        self.doubtful = False
-        """Whether an event was not understood: it may have been an error or a finish."""
         self.doubted = False
         """Whether a choice continued after a finish reason."""
         self.usage_sent = False
@@ -197,7 +195,7 @@ class EndState(ChoiceProgress):
     @property
     def unfinished(self) -> list[int]:
         """The choices that the provider's `[DONE]` says have finished."""
-        sure = not (self.seen.error or self.doubtful)
+        sure = not (self.seen.error or self.may_lack)
         adds = sure and self.has_handler(EndHook.UNFINISHED)
         return sorted(self.opened - self.finished) if adds else []
 
@@ -263,6 +261,8 @@ class EndState(ChoiceProgress):
 
         First arguments where there are none, then calls that never got a name.
         """
+        if self.seen.hole and self.run_hook(EndHook.LOSS, outgoing):
+            return
         self.run_hook(EndHook.CLOSED_CALLS, outgoing)
         self.send_closed(outgoing, finished_of(outgoing.chunk))
 

@@ -11,12 +11,15 @@ from ...chat.chunks.chunk import ENVELOPE, choices, index_of, usage_of
 from ...chat.continuation import Continuation
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import is_error
+from ...chat.errors.errors import sounds_failed
 from ...chat.finish_words import finished_of, is_bare_finish
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..outcome import EventRecord, Outgoing
 from .end_hook import EndHook
 from .end_state import EndState
+
+_MOST_WORDS = 8  # events of words that wait
 
 
 class Ending:
@@ -29,6 +32,8 @@ class Ending:
     def __init__(self, state: EndState) -> None:
         self.state = state
         self._asked, self._seen, self._sender = state.asked, state.seen, state.sender
+        self.words: list[Outgoing] = []
+        """Words that are an error if the stream does not go on after them."""
 
     # -- what is received ------------------------------------------------------
 
@@ -40,7 +45,13 @@ class Ending:
         state = self.state
         index = outgoing.chunk["choices"][0]["index"]
         waits = state.opening or state.finish or state.extra_fields or state.done
-        if waits or index not in state.opened or index in state.finished:
+        if (
+            waits
+            or self.words
+            or self._seen.hole
+            or index not in state.opened
+            or index in state.finished
+        ):
             return False
         if not self._seen.knows(index):
             return False
@@ -55,6 +66,9 @@ class Ending:
     def chunk(self, outgoing: Outgoing) -> None:
         """Handle a repaired chunk: send it, hold it, or move its fields to another."""
         state = self.state
+        self._drop_words()
+        if self._seen.hole and state.run_hook(EndHook.LOSS, outgoing):
+            return
         state.last = outgoing
         state.send_opening()
         indexes = {index_of(choice) for choice in choices(outgoing.chunk)}
@@ -210,6 +224,9 @@ class Ending:
         state = self.state
         if state.done and state.run_hook(EndHook.REPEATED_DONE, outgoing):
             return
+        if state.all_finished:
+            self._drop_words()
+        self._send_words()
         unfinished, n = state.unfinished, outgoing.record.n - 1
         self._settle(last=not unfinished)
         for index in unfinished if not self._seen.error else ():
@@ -218,6 +235,9 @@ class Ending:
             state.run_hook(
                 EndHook.UNFINISHED, Outgoing(EventRecord(n, None), chunk, None)
             )
+        if self._seen.hole and (state.opened - state.finished or not state.opened):
+            lost = Outgoing(EventRecord(n, None), state.envelope(), None)
+            state.run_hook(EndHook.LOSS_OF_FINISH, lost)
         state.flush_extra_fields(n)
         state.close_choices(n)
         if not self._seen.error:
@@ -231,6 +251,28 @@ class Ending:
         self._send_all(outgoing.record.n - 1)
         self.state.flush_usage(outgoing.record.n - 1)
         self._sender.send(outgoing)
+
+    def hold_words(self, outgoing: Outgoing) -> None:
+        """Hold an error until the next event tells whether the stream goes on."""
+        if len(self.words) == _MOST_WORDS:
+            self._drop_words()
+        self.words.append(self._sender.hold(outgoing))
+
+    def _drop_words(self) -> None:
+        """Send a newline in place of each: the stream goes on."""
+        words, self.words = self.words, []
+        for outgoing in words:
+            received = outgoing.record.before or b""
+            if sounds_failed(received.decode(errors="replace")):
+                self._seen.lose()  # they may stand in place of a chunk
+            self._sender.send(Outgoing(outgoing.record, {}, b"\n"))
+            self._sender.drop(outgoing)
+
+    def _send_words(self) -> None:
+        words, self.words = self.words, []
+        for outgoing in words:
+            self.error(outgoing)
+            self._sender.drop(outgoing)
 
     def unknown_event(self) -> None:
         """Handle an event that is not understood.
@@ -295,6 +337,7 @@ class Ending:
 
     def _send_all(self, n: int) -> None:
         """Send what is held, except usage, before event *n* is over."""
+        self._send_words()
         self._settle()
         self.state.flush_extra_fields(n)
         self.state.close_choices(n)
@@ -316,6 +359,7 @@ class Ending:
             failed: The record whose block is about to be sent as received, if any.
         """
         self.state.take_held_chunks()
+        self.words.clear()
         self._sender.rescue(failed)
         if failed is None or self.state.held_usage_fix not in failed.fixes:
             self.state.flush_usage(n - 1)
@@ -323,7 +367,8 @@ class Ending:
     def abandon(self) -> bool:
         """Drop what a stream that broke off still holds; tell whether that is a loss."""
         opening = self.state.opening
-        held = self.state.take_held_chunks()
+        held = [*self.state.take_held_chunks(), *self.words]
+        self.words.clear()
         for outgoing in held:
             self._sender.drop(outgoing)
         is_loss = any(outgoing is not opening for outgoing in held)

@@ -1,0 +1,233 @@
+"""One event that nobody can read: nothing is made up behind it."""
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from each_case import each_case
+from judge.strict import chunks, taken
+from llm_normalize import conformance
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import DONE, USAGE, Wire, calling, chunk, head, rest, wire
+from properties import test_recorded as recorded
+from streams import feed, repaired
+
+PLACES = 4
+"""How many events of a recorded stream are made unreadable, each for itself."""
+
+
+def half(payload: bytes) -> bytes:
+    return payload[: len(payload) * 2 // 3]
+
+
+def as_repr(payload: bytes) -> bytes:
+    return repr(json.loads(payload)).encode()
+
+
+def number(_: bytes) -> bytes:
+    return b"5"
+
+
+def control(payload: bytes) -> bytes:
+    return payload[:1] + b"\x1b" + payload[1:]
+
+
+def no_utf8(payload: bytes) -> bytes:
+    return payload[:-2] + b"\xff" + payload[-2:]
+
+
+def no_utf8_in_a_string(payload: bytes) -> bytes:
+    at = payload.rindex(b'"')
+    return payload[:at] + b"\xff" + payload[at:]
+
+
+WAYS = (no_utf8_in_a_string, half, as_repr, number, control, no_utf8)
+
+_OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
+_OTHER = head(1, id="call_b", function={"name": "g", "arguments": ""})
+STREAMS: dict[str, Wire] = {
+    "text": [
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"content": "Do"}),
+        chunk({"content": " not"}),
+        chunk({"content": " delete it"}),
+        chunk({}, finish="stop"),
+        chunk(None, usage=USAGE),
+        DONE,
+    ],
+    "call": [
+        _OPEN,
+        calling(rest(0, '{"path":"a')),
+        calling(rest(0, "/b")),
+        calling(rest(0, '.py"}')),
+        chunk({}, finish="tool_calls"),
+        DONE,
+    ],
+    "calls": [
+        chunk({"role": "assistant", "content": "Let me see."}),
+        calling(head()),
+        calling(rest(0, '{"n":[')),
+        calling(rest(0, "1]}")),
+        calling(_OTHER),
+        calling(rest(1, '{"m":2}')),
+        chunk({}, finish="tool_calls"),
+        DONE,
+    ],
+    "whole call": [
+        chunk({"role": "assistant", "content": None}),
+        calling(head(0, '{"a":"b"}')),
+        chunk({}, finish="tool_calls"),
+        DONE,
+    ],
+    "no arguments": [
+        _OPEN,
+        calling(rest(0, "{}")),
+        chunk({}, finish="tool_calls"),
+        DONE,
+    ],
+    "legacy": [
+        chunk(
+            {
+                "role": "assistant",
+                "content": None,
+                "function_call": {"name": "f", "arguments": ""},
+            }
+        ),
+        chunk({"function_call": {"arguments": '{"a":"b'}}),
+        chunk({"function_call": {"arguments": 'c"}'}}),
+        chunk({}, finish="function_call"),
+        DONE,
+    ],
+}
+TOOLS = Tools(frozenset({"f", "g"}))
+
+
+def blocks(data: bytes) -> list[bytes]:
+    return [each + b"\n\n" for each in data.split(b"\n\n") if each]
+
+
+def damaged(data: bytes, places: int | None = None) -> Iterator[tuple[str, bytes]]:
+    """Yield *data* with one event that nobody can read, at each place and in each way."""
+    found = blocks(data)
+    readable = [at for at, each in enumerate(found) if each.startswith(b"data: {")]
+    if places is not None and len(readable) > places:
+        readable = sorted(random.Random(data).sample(readable, places))
+    for at in readable:
+        payload = found[at][len(b"data: ") :].strip()
+        for way in WAYS:
+            lost = b"data: " + way(payload) + b"\n\n"
+            yield (
+                f"{way.__name__} {at}",
+                b"".join([*found[:at], lost, *found[at + 1 :]]),
+            )
+
+
+def parsed(arguments: str) -> Any:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return None
+
+
+def until_error(out: bytes) -> bytes:
+    """Return the part of *out* that a client reads: none does behind an error."""
+    found = blocks(out.replace(b"\n\n\n", b"\n\n"))
+    failed = [at for at, each in enumerate(found) if b'data: {"error"' in each]
+    return b"".join(found[: failed[0]] if failed else found)
+
+
+def made_up(sound: bytes, cut: bytes, out: bytes) -> list[str]:
+    """List what *out*, of a stream with a hole, says that the provider did not.
+
+    Args:
+        sound: The stream as it was before an event of it was lost.
+        cut: The stream that was read.
+        out: What became of that.
+    """
+    read = until_error(out).decode(errors="replace").encode()
+    sent, given = taken(sound), taken(read)
+    reasons = cut.count(b'"finish_reason":"') + cut.count(b'"finish_reason": "')
+    faults = []
+    for index, choice in given.choices.items():
+        known = sent.choices.get(index, conformance.Choice())
+        legacy = (known.function_call,) if known.function_call else ()
+        calls = [
+            (each.name, parsed(each.arguments)) for each in (*known.calls, *legacy)
+        ]
+        legacy = (choice.function_call,) if choice.function_call else ()
+        for call in (*choice.calls, *legacy):
+            arguments = parsed(call.arguments)
+            if arguments is not None and (call.name, arguments) not in calls:
+                faults.append(f"choice {index}: a call {call.name} {call.arguments}")
+            if arguments is None and choice.finish_reason in (
+                "stop",
+                "tool_calls",
+                "function_call",
+            ):
+                faults.append(
+                    f"choice {index}: a call without its arguments is a success"
+                )
+        reason = (choice.finish_reason or "").removesuffix("\ufffd")
+        if reason not in ("", known.finish_reason):
+            faults.append(f"choice {index}: the finish {choice.finish_reason}")
+        if choice.finish_reason and not reasons:
+            faults.append(f"choice {index}: a finish")
+        if choice.finish_reason == "tool_calls" and not choice.calls:
+            faults.append(f"choice {index}: a finish without its call")
+    ended = [choice.finish_reason for choice in given.choices.values()]
+    if DONE in read and not (ended and all(ended)):
+        faults.append("[DONE] without a finish")
+    return faults
+
+
+@each_case(STREAMS, ids=str)
+def test_nothing_is_made_up_behind_a_lost_event(name: str) -> None:
+    sound = wire(STREAMS[name])
+    for usage in (True, False):
+        asked = Asked(
+            stream=True,
+            usage=usage,
+            tools=True,
+            declared=TOOLS,
+            legacy=name == "legacy",
+        )
+        for way, cut in damaged(sound):
+            out = repaired(cut, asked)
+            assert made_up(sound, cut, out) == [], way
+            assert repaired(out, asked) == out, way
+
+
+@each_case(STREAMS, ids=str)
+def test_no_body_is_made_of_the_rest(name: str) -> None:
+    asked = Asked(tools=True, declared=TOOLS, legacy=name == "legacy")
+    for way, cut in damaged(wire(STREAMS[name])):
+        made = repair_body(cut, 200, asked, FIXES)
+        assert made.status == 502, way
+        assert "Bad gateway" in json.loads(made.after[0])["error"]["message"]
+
+
+@pytest.mark.skipif(not recorded.ENTRIES, reason="no recorded answers")
+@each_case(recorded.select(stream=True), ids=lambda each: each.id)
+def test_nothing_is_made_up_behind_a_lost_event_of_a_recorded_answer(
+    entry: Any,
+) -> None:
+    asked = recorded.asked_of(entry)
+    # What a provider does otherwise than OpenAI is the subject of other tests.
+    sound = repaired(recorded.data_of(entry), asked)
+    for way, cut in damaged(sound, PLACES):
+        assert made_up(sound, cut, b"".join(feed([cut], asked))) == [], way
+
+
+def test_the_property_finds_what_is_made_up() -> None:
+    sound = wire(STREAMS["call"])
+    (_, cut), *_ = damaged(sound)
+    forged = wire([_OPEN, calling(rest()), chunk({}, finish="tool_calls"), DONE])
+    assert made_up(sound, cut, forged) == ["choice 0: a call f {}"]
+    assert made_up(sound, cut, wire([chunk({}, finish="stop"), DONE])) != []
+    assert list(chunks(sound))
