@@ -1,6 +1,7 @@
 """Hostile answers cost as much more as they are longer: none holds the proxy up."""
 
 import json
+import time
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import brotli
 import pytest
 
 from growth import MOST, growth
+from llm_normalize.chat.errors.context_overflow import is_overflow
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.chat.tool_calls.text_parts import Place, Wanted, read
@@ -22,6 +24,8 @@ from llm_normalize.records.masking import mask
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix, calling, chunk, completion, head, rest, wire
 from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.text.echo import Echo
+from llm_normalize.text.letters import folded
 from llm_normalize.wire.content_encoding import decoder_for
 from llm_normalize.wire.sse import Event
 
@@ -188,6 +192,37 @@ TEXTS: dict[str, tuple[Callable[[int], str], int]] = {
 def test_work_of_masking_grows_with_the_text_alone(name: str) -> None:
     make, size = TEXTS[name]
     assert growth(make, mask, size) < MOST
+
+
+def test_work_on_an_error_with_many_texts_is_bounded() -> None:
+    def make(count: int) -> dict[str, Any]:
+        return {f"k{at}": "exceed context " * 100 for at in range(count)}
+
+    def work(error: dict[str, Any]) -> bool:
+        return is_overflow(error, 400)
+
+    assert growth(make, work, 100) < 2
+
+
+WORDS = "lorem4ipsum dolor-sit caf\u00e9-2 \\u0041\n"
+
+
+@pytest.mark.parametrize("words", ["w%x-ab ", WORDS], ids=["different", "alike"])
+def test_long_prompt_is_compared_word_by_word_in_one_go(words: str) -> None:
+    """Each word for itself took five times as long as the text."""
+
+    def make(count: int) -> str:
+        return "".join(words % at if "%" in words else words for at in range(count))
+
+    text = make(100_000)
+    body = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
+    begun = time.thread_time()
+    assert Echo(body).spans("Unsupported parameter: seed") == []
+    taken = time.thread_time() - begun
+    begun = time.thread_time()
+    for word in text.split():
+        folded(word)
+    assert taken < time.thread_time() - begun
 
 
 def bomb(coding: str) -> bytes:

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.text.letters import Folded, folded, may_pack, places_of, spellings
+from llm_normalize.text.letters import (
+    Folded,
+    folded,
+    folded_words,
+    may_pack,
+    places_of,
+    spellings,
+)
 
 SPELLED = [
     ("Straße 7", "strasse7"),
@@ -114,3 +121,9 @@ def test_usual_spellings_of_a_secret() -> None:
         r"A/\"",
         r"A\/\"",
     ]
+
+
+def test_words_are_folded_together_as_each_alone() -> None:
+    words = [text for text, _ in SPELLED if not re.search(r"\s", text)]
+    words += ["data:a1", "", "&amp;b2", "%41-c3", r"\x41"]
+    assert [*folded_words(words)] == [*map(folded, words)]

@@ -54,13 +54,16 @@ class AnswerStream:
     Args:
         answer: Translates its events.
         label: Names it in log lines.
+
+    Attributes:
+        is_over: Whether nothing of it is sent any more.
     """
 
     def __init__(self, answer: AnswerTranslator, label: str = "stream") -> None:
         self._answer = answer
         self._label = label
         self._parser = EventParser()
-        self._is_over = False
+        self.is_over = False
 
     def __call__(self, data: bytes) -> bytes:
         """Return what is sent for *data*; nothing after the end. Never raises."""
@@ -70,9 +73,9 @@ class AnswerStream:
             sole = Event(data, 1).payload() if self._parser.is_between else None
             if sole is not None:
                 self._parser.count += 1
-                return b"" if self._is_over else self._payload(sole)
+                return b"" if self.is_over else self._payload(sole)
             for item in self._parser.read(data):
-                if self._is_over:
+                if self.is_over:
                     break
                 out.append(self._of(item))
         except Exception:
@@ -89,7 +92,7 @@ class AnswerStream:
 
     def _payload(self, data: bytes) -> bytes:
         if data == DONE:
-            self._is_over = True
+            self.is_over = True
             return written(self._answer.done())
         value = object_in(data)
         if isinstance(value.get("choices"), list):
@@ -99,7 +102,7 @@ class AnswerStream:
         return self._error(error_in(value, _FAILED)) if value.get("error") else b""
 
     def _error(self, error: JsonObject) -> bytes:
-        self._is_over = True
+        self.is_over = True
         return written(self._answer.error(error))
 
     def _fail(self, words: str) -> bytes:

@@ -13,6 +13,9 @@ from ..wire.json_text import Json
 
 type JsonObject = dict[str, Json]
 
+CALL = 8 * 1024
+"""Characters' worth of a call in what an answer holds: no model makes a thousand."""
+
 type ServerEvent = tuple[str, JsonObject]
 """The name and the data of one event of a stream."""
 

@@ -11,7 +11,7 @@ import string
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .letters import Folded, Span, folded, packed
+from .letters import Folded, Span, folded, folded_words, packed
 
 MASK = "***"
 ECHO_KEYS = frozenset(
@@ -183,8 +183,8 @@ class Echo:
     def _take(self, text: str) -> str:
         """Return a string of the request folded; remember a short one, and its ends."""
         found = folded(text)
-        words = [each for each in _WORD.findall(text) if len(each) < _LONG]
-        short = [found, *(folded(each) for each in words if _ODD.search(each))]
+        words = [each for each in set(_WORD.findall(text)) if len(each) < _LONG]
+        short = [found, *folded_words(filter(_ODD.search, words))]
         self._short_strings.update(each for each in short if len(each) < _WINDOW)
         for size in range(
             _SHORT if text in self._secrets else _CUT, min(len(found) + 1, _WINDOW)

@@ -16,20 +16,26 @@ _WORDY = (
     "\u2e80"  # from here on a character says as much as two, and words have no ends
 )
 # What stands for other characters, or for none. From the first backslash of a run only.
+# All begin with one of a set, so that `re` skips whatever is between them.
 _SPELLED = re.compile(
-    r"(?P<field>(?:\A|(?<=\n))(?:data|event|id|retry)?:)"
-    r"|(?P<utf16>(?<!\\)(?:\\++u[0-9a-fA-F]{4})++)"
-    r"|(?P<point>(?<!\\)\\++(?:u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8}))"
-    r"|(?P<hex>(?<!\\)(?:\\++x[0-9a-fA-F]{2})++)"
-    r"|(?P<octal>(?<!\\)(?:\\++[0-3][0-7]{2})++)"
-    r"|(?P<white>(?<!\\)\\++[abfnrtv])"
-    r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,31});)"
-    r"|(?P<url>(?:%(?:25)*[0-9a-fA-F]{2})++)"
-    r"|(?P<tag></?(?:br|wbr|p|b|em|mark|span)\s?/?>)"
+    r"[\n\\&%<](?:"
+    r"(?<=\n)(?P<field>(?:data|event|id|retry)?:)"
+    r"|(?<=\\)(?<!\\\\)\\*+(?:"
+    r"(?P<utf16>u[0-9a-fA-F]{4}(?:\\++u[0-9a-fA-F]{4})*+)"
+    r"|(?P<point>u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8})"
+    r"|(?P<hex>x[0-9a-fA-F]{2}(?:\\++x[0-9a-fA-F]{2})*+)"
+    r"|(?P<octal>[0-3][0-7]{2}(?:\\++[0-3][0-7]{2})*+)"
+    r"|(?P<white>[abfnrtv]))"
+    r"|(?<=&)(?P<entity>(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,31});)"
+    r"|(?<=%)(?P<url>(?:25)*[0-9a-fA-F]{2}(?:%(?:25)*[0-9a-fA-F]{2})*+)"
+    r"|(?<=<)(?P<tag>/?(?:br|wbr|p|b|em|mark|span)\s?/?>)"
+    r")"
 )
+_BEGIN = "\n"  # a field may stand at the beginning of a text as on any line
 _DROPPED = re.compile(
     r"[\x00-/:-@\[-`{-\xa0\xad\s\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+"
 )
+_DROPPED_ASCII = bytes(filter(lambda code: _DROPPED.match(chr(code)), range(128)))
 _PLACES = re.compile(r"([\u2e80-\U0010ffff])")
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 # What may be other text in base64, or in hexadecimal.
@@ -119,8 +125,8 @@ class Folded:
 def _unspelled(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield from where, to where, and which characters *text* means there."""
     at = 0
-    for found in _SPELLED.finditer(text):
-        start, end = found.span()
+    for found in _SPELLED.finditer(_BEGIN + text):
+        start, end = (place - len(_BEGIN) for place in found.span())
         for place in range(at, start):
             yield place, place + 1, text[place]
         yield start, end, _meant(found)
@@ -131,8 +137,19 @@ def _unspelled(text: str) -> Iterator[tuple[int, int, str]]:
 
 def folded(text: str) -> str:
     """Return the letters and digits of *text*."""
-    found = _DROPPED.sub("", _plain(_SPELLED.sub(_meant, text)))
-    return found if found.isascii() else _PLACES.sub(r"\1\1", found)
+    return _letters(_plain(_SPELLED.sub(_meant, _BEGIN + text)))
+
+
+def folded_words(words: Iterable[str]) -> Iterator[str]:
+    """Return *words* without white space, each folded, which is quicker than one by one."""
+    text = "".join(f"{_BEGIN}{word}\v" for word in words)
+    return map(_letters, _plain(_SPELLED.sub(_meant, text)).split("\v")[:-1])
+
+
+def _letters(text: str) -> str:
+    if text.isascii():
+        return text.encode().translate(None, _DROPPED_ASCII).decode()
+    return _PLACES.sub(r"\1\1", _DROPPED.sub("", text))
 
 
 def _plain(text: str) -> str:

@@ -7,6 +7,7 @@ of tokens for the answer that is too large by itself.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from ...text.echo import ECHO_KEYS
 from ...wire.json_text import Json
@@ -90,7 +91,8 @@ _WANTED = re.compile(
     r"|(\d[\d,]*) (?:`?max_new_tokens|(?:tokens )?(?:in|for) (?:the|your) (?:completion|output))",
     re.IGNORECASE,
 )
-_LONG = 4000  # characters that are looked at
+_LONG = 4000  # characters of a text that are looked at
+_MOST = 12  # texts
 _DEEP = 6
 
 
@@ -106,7 +108,7 @@ def is_overflow(error: Chunk, status: int) -> bool:
         return False
     if any(map(_CODES.fullmatch, (code, kind))):
         return True
-    return any(map(_says_so, _texts(error, _DEEP)))
+    return any(map(_says_so, islice(_texts(error, _DEEP), _MOST)))
 
 
 def _texts(value: Json, deep: int) -> Iterator[str]:

@@ -175,6 +175,7 @@ class RunningAnswer:
         settings, record, flow = self.settings, self.record, self.flow
         label = self.label
         output: Callable[..., Output] = Output
+        stream: AnswerStream | None = None
         if self.translated is not None:
             stream = AnswerStream(self.translated.answer, label)
             output = partial(TranslatedOutput, translate=stream)
@@ -201,7 +202,8 @@ class RunningAnswer:
             record.repeats = pipeline.patcher.count_repeats()
             if settings.log is not None:
                 self.rewriter.log_repeat = record.log_repeat
-        self.rewriter.beyond = _BEYOND if self.translated is not None else 0
+        if stream is not None:
+            self.rewriter.beyond = lambda: 0 if stream.is_over else _BEYOND
         return self.rewriter
 
     def _traces_in(self, traces: Traces) -> TraceTree | None:

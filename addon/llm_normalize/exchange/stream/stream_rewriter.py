@@ -132,8 +132,8 @@ class Rewriter:
         """Called when something waits, or something else than before."""
         self.on_much: Callable[[], None] = _nobody
         """Called when so much was received in this turn that more of it had better wait."""
-        self.beyond: float = 0
-        """What is looked at beyond the turn, of a stream that cannot pass as it is."""
+        self.beyond: Callable[[], float] = lambda: 0
+        """Returns what is looked at beyond the turn: a stream may be unable to pass as it is."""
         self._decoder = decoder
         self._give_up = give_up
         self.turn = turn or Turn()
@@ -303,10 +303,11 @@ class Rewriter:
                 self._own = STREAM_BUDGET
             self._number, self._size = number, 0
         budget_left = self._own + max(turn.budget_left, -1)
-        pipeline.refill(budget_left + self.beyond)
+        budget_left += self.beyond()
+        pipeline.refill(budget_left)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
         self._try("what waits has no time limit", self._look_at_waiting)
-        self._own -= budget_left + self.beyond - pipeline.budget_left
+        self._own -= budget_left - pipeline.budget_left
         if self._own < _MUCH:
             self.slow_down()
         if self._own < 0:

@@ -38,20 +38,24 @@ _WORDS = (
 )  # fmt: skip
 _TOO_LONG = "context_length_exceeded"
 _SAYS_TOO_LONG = "prompt is too long"
+_FIGURE = r"(?<!\d)(\d{1,15})(?!\d)"  # tried once for each, however long it is
 _LIMIT = re.compile(
-    r"(?:context (?:length|window|size|limit)|must be <=|max_model_len)\D{0,24}(\d+)",
+    rf"(?:context (?:length|window|size|limit)|must be <=|max_model_len)\D{{0,24}}{_FIGURE}",
     re.IGNORECASE,
 )
 _INPUT = re.compile(
-    r"(\d+) (?:input tokens|`?inputs`? tokens|tokens from the input|(?:tokens )?in (?:the|your) (?:messages|prompt|input))",
+    rf"{_FIGURE} (?:input tokens|`?inputs`? tokens|tokens from the input|(?:tokens )?in (?:the|your) (?:messages|prompt|input))",
     re.IGNORECASE,
 )  # fmt: skip
 _OUTPUT = re.compile(
-    r"(\d+) (?:tokens for the completion|(?:tokens )?(?:in|for) (?:the|your) (?:completion|output)|`?max_new_tokens`?)"
-    r"|max_(?:completion_)?tokens\W{1,3}(?:is )?too large: (\d+)",
+    rf"{_FIGURE} (?:tokens for the completion|(?:tokens )?(?:in|for) (?:the|your) (?:completion|output)|`?max_new_tokens`?)"
+    rf"|max_(?:completion_)?tokens\W{{1,3}}(?:is )?too large: {_FIGURE}",
     re.IGNORECASE,
 )  # fmt: skip
-_TOTAL = re.compile(r"requested (?:about |a total of )?(\d+) tokens", re.IGNORECASE)
+_TOTAL = re.compile(
+    rf"requested (?:about |a total of )?{_FIGURE} tokens", re.IGNORECASE
+)
+_LONG = 4000  # characters that are looked at
 
 
 def error_body(status: int, error: JsonObject) -> JsonObject:
@@ -113,5 +117,5 @@ def _too_long(words: str) -> str:
 
 
 def _number(pattern: re.Pattern[str], text: str) -> int:
-    found = pattern.search(text)
+    found = pattern.search(text[:_LONG])
     return int(next(filter(None, found.groups()))) if found else 0

@@ -8,7 +8,7 @@ from typing import override
 from ...wire.json_text import Json
 from ..json_values import as_object, as_string, objects_in
 from ..object_end import ObjectEnd
-from ..protocol import AnswerTranslator, JsonObject, ServerEvent
+from ..protocol import CALL, AnswerTranslator, JsonObject, ServerEvent
 from .answer_form import (
     SIGNATURE,
     BlockKind,
@@ -137,7 +137,7 @@ class MessagesAnswer(AnswerTranslator):
             }
             block = self._calls[at] = _Block("tool_use", head)
             self._blocks.append(block)
-            self.held += _BLOCK
+            self.held += CALL
         arguments = as_string(function.get("arguments"))
         # Behind a whole object nothing more can be meant, so what follows a stop is dropped.
         if arguments and not block.has_stopped:

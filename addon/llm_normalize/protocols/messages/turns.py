@@ -72,6 +72,7 @@ class Conversation:
             raise UntranslatableError(
                 "messages: a list of objects is needed", "messages"
             )
+        last = max((at for at, each in enumerate(given) if _is_users(each)), default=-1)
         for at, message in enumerate(given):
             role, path = message.get("role"), f"messages[{at}]"
             if role not in _ROLES:
@@ -81,14 +82,17 @@ class Conversation:
             blocks = blocks_of(message.get("content"), f"{path}.content")
             if role not in _SYSTEM:
                 yield role, blocks
-            elif not _is_over(message, given[at + 1 :]):
+            # One may be for a turn of the user that has passed.
+            elif at > last or message.get("clear_at") != "next_user_message":
                 self._system(blocks)
 
     def _system(self, blocks: list[JsonObject]) -> None:
         """Take what the system says: most templates have one message of it, at the top."""
-        changes = [each for each in blocks if each.get("type") in CHANGES]
-        self.tool_changes += changes
-        self.system += self._parts([each for each in blocks if each not in changes])
+        rest: list[JsonObject] = []
+        for block in blocks:
+            is_change = block.get("type") in CHANGES
+            (self.tool_changes if is_change else rest).append(block)
+        self.system += self._parts(rest)
 
     def _parts(self, blocks: list[JsonObject]) -> list[JsonObject]:
         found = (parts_of(each, _PATH, self.dropped) for each in blocks)
@@ -187,10 +191,8 @@ class Conversation:
         return "\n".join(filter(None, texts))
 
 
-def _is_over(message: JsonObject, later: list[JsonObject]) -> bool:
-    """Tell whether a message of the system was for one turn of the user that has passed."""
-    is_passing = message.get("clear_at") == "next_user_message"
-    return is_passing and any(each.get("role") == "user" for each in later)
+def _is_users(message: JsonObject) -> bool:
+    return bool(message.get("role") == "user")
 
 
 def _call(call_id: str, name: str, arguments: str) -> JsonObject:

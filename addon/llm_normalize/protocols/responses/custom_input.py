@@ -4,6 +4,7 @@ A custom tool takes plain text. Chat has functions with JSON only, so the model 
 for `{"input": "…"}`, and the client gets the string's text while it is being written.
 """
 
+import json
 import re
 
 from .tools import INPUT
@@ -11,19 +12,15 @@ from .tools import INPUT
 _BEFORE = f'{{"{INPUT}":"'
 _NOTHING = "{}"
 _QUOTES = _BEFORE.count('"')
-_PLAIN = re.compile(r'[^"\\]+')
-_SHORT = {
-    **dict(zip("bfnrt", "\b\f\n\r\t", strict=True)),
-    '"': '"',
-    "\\": "\\",
-    "/": "/",
-}
-_UNIT = re.compile(r"\\u([0-9a-fA-F]{4})")
-_UNIT_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
-_HIGH = re.compile(r"\\u[dD][89abAB]")
-_LOW = re.compile(r"\\u[dD][c-fC-F][0-9a-fA-F]{2}")
-_LOW_BEGUN = re.compile(r"(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?\Z")
-_LONGEST_PREFIX = 1000  # characters, blanks above all, before the string begins
+# An escape that is whole: of a pair of surrogates, only both are.
+_LOW_BEGUN = r"(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?\Z"
+_UNIT = rf"\\u(?![dD][89abAB]..{_LOW_BEGUN})[0-9a-fA-F]{{4}}"
+_OTHER = r"\\(?!u[0-9a-fA-F]{4}|(?:u[0-9a-fA-F]{0,3})?\Z)."
+_WHOLE = re.compile(rf'(?:[^"\\]++|{_UNIT}|{_OTHER})*+', re.DOTALL)
+# A backslash that escapes nothing: models forget to double those of a path.
+_ESCAPE = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|(\\)')
+_LONGEST_PREFIX = 1000
+"""Characters, blanks above all, before the string begins, and behind it."""
 
 
 class CustomInput:
@@ -62,30 +59,21 @@ class CustomInput:
         return self._read()
 
     def _string(self) -> str:
-        held, at, out = self._held, 0, []
-        while at < len(held) and held[at] != '"':
-            plain = _PLAIN.match(held, at)
-            if plain:
-                out.append(plain[0])
-                at = plain.end()
-                continue
-            letter, end = _escaped(held, at)
-            if not end:
-                break
-            out.append(letter)
-            at = end
-        self._held = held[at:]
+        whole = _WHOLE.match(self._held)
+        assert whole is not None
+        text, self._held = whole[0], self._held[whole.end() :]
+        out = _decoded(text)
         if self._held.startswith('"'):
             self._read = self._closed
-            out.append(self._read())
-        return "".join(out)
+            out += self._read()
+        return out
 
     def _closed(self) -> str:
         """Read what follows the quote that ends the string, unless it is a bare one."""
         after = self._held[1:].lstrip()
-        if not after:
+        if not after and len(self._held) <= _LONGEST_PREFIX:
             return ""
-        self._read = self._rest if after[0] in "}," else self._raw
+        self._read = self._raw if after and after[0] not in "}," else self._rest
         return self._read()
 
     def _rest(self) -> str:
@@ -97,20 +85,10 @@ class CustomInput:
         return held
 
 
-def _escaped(held: str, at: int) -> tuple[str, int]:
-    """Return the letter that an escape stands for, and its end: 0 if more has to come."""
-    unit = _UNIT.match(held, at)
-    if unit and _HIGH.match(held, at):
-        low = _LOW.match(held, unit.end())
-        if low:
-            pair = bytes.fromhex(unit[1] + low[0][2:]).decode("utf-16-be")
-            return pair, low.end()
-        if _LOW_BEGUN.match(held, unit.end()):
-            return "", 0
-    if unit:
-        return chr(int(unit[1], 16)), unit.end()
-    if _UNIT_BEGUN.match(held, at):
-        return "", 0
-    letter = _SHORT.get(held[at + 1])
-    # A backslash that escapes nothing: models forget to double those of a path.
-    return (letter, at + 2) if letter else ("\\", at + 1)
+def _decoded(text: str) -> str:
+    """Return the text that *text* is, the inside of a string of JSON."""
+    try:
+        found: str = json.loads(f'"{text}"', strict=False)
+    except ValueError:
+        found = json.loads(f'"{_ESCAPE.sub(r"\1\2\2", text)}"', strict=False)
+    return found

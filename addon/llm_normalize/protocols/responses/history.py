@@ -3,7 +3,6 @@
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import takewhile
 
 from ...wire.json_text import Json
 from ..json_values import as_string
@@ -70,6 +69,7 @@ class History:
         self._turn = _Turn()
         self._paths = [f"{where}[{at}]" for at in range(len(items))]
         self._items = [*map(_object, items, self._paths)]
+        self._leads_to_call = _leading_to_calls(self._items)
         self._outputs: dict[str, deque[int]] = defaultdict(deque)
         """Where the outputs are that are still to be placed, by the id of the call."""
         for at, item in enumerate(self._items):
@@ -186,8 +186,7 @@ class History:
         would be asked about another conversation, and nobody would notice.
         """
         given = item.get("id")
-        follows = takewhile(_is_of_the_assistant, self._items[at + 1 :])
-        is_preamble = any(each.get("type") in _CALLS for each in follows)
+        is_preamble = self._leads_to_call[at]
         harmless = _REFERENCES_WITHOUT_WORDS + (("msg_",) if is_preamble else ())
         if not as_string(given).startswith(harmless):
             raise UntranslatableError(
@@ -245,6 +244,15 @@ def _object(item: Json, path: str) -> JsonObject:
     if not isinstance(item.get("type"), str | None):
         raise UntranslatableError("A type has to be text.", f"{path}.type")
     return item
+
+
+def _leading_to_calls(items: list[JsonObject]) -> list[bool]:
+    """Return of each item whether a call follows it in the same turn."""
+    found, leads = [], False
+    for item in reversed(items):
+        found.append(leads)
+        leads = _is_of_the_assistant(item) and (leads or item.get("type") in _CALLS)
+    return found[::-1]
 
 
 def _is_of_the_assistant(item: JsonObject) -> bool:

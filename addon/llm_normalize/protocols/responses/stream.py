@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from ...wire.json_text import Json
 from ..json_values import as_string
-from ..protocol import AnswerTranslator, JsonObject, ServerEvent
+from ..protocol import CALL, AnswerTranslator, JsonObject, ServerEvent
 from .body import chunk_of, failure_in
 from .output_items import (
     COMPLETED,
@@ -212,6 +212,7 @@ class ResponsesAnswer(AnswerTranslator):
             kind = CustomCall if tool.is_custom else FunctionCall
             call = self._calls[index] = kind(self._seed, at, call_id, tool)
             self._open(call)
+            self.held += CALL
         arguments = function.get("arguments")
         if arguments and call.status == IN_PROGRESS:
             self._grown.add(call.index)

@@ -5,7 +5,6 @@ Chat has functions only, in one flat list, and providers take names of 64 letter
 """
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -38,6 +37,8 @@ class Tools:
         self._definitions: dict[str, JsonObject] = {}
         self._names: dict[tuple[str | None, str], str] = {}
         self._tools: dict[str, Tool] = {}
+        self._flat_names: dict[str, list[str]] = {}
+        """Those of the tools of one name, which may be in several namespaces."""
 
     @property
     def definitions(self) -> list[JsonObject]:
@@ -84,6 +85,7 @@ class Tools:
                 flat = f"{flat[: _LONGEST - _DIGEST - 1]}_{digest}"
             self._names[namespace, name] = flat
             self._tools[flat] = Tool(name, namespace)
+            self._flat_names.setdefault(name, []).append(flat)
         return flat
 
     def flat_name_in(self, naming: JsonObject, path: str) -> str:
@@ -98,10 +100,8 @@ class Tools:
         """
         if flat in self._tools:
             return self._tools[flat]
-        bare = Counter(tool.name for tool in self._tools.values())
-        if bare[flat] == 1:
-            return next(each for each in self._tools.values() if each.name == flat)
-        return Tool(flat)
+        found = self._flat_names.get(flat, ())
+        return self._tools[found[0]] if len(found) == 1 else Tool(flat)
 
     def chosen(self, given: Json) -> tuple[list[JsonObject], Json]:
         """Return the tools among which a `tool_choice` has to choose, and chat's choice.

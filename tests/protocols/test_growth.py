@@ -1,0 +1,178 @@
+"""Requests, refusals and answers cost a translator as much more as they are longer."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from each_case import each_case
+from growth import MOST, growth
+from llm_normalize.protocols.messages import MESSAGES
+from llm_normalize.protocols.object_end import ObjectEnd
+from llm_normalize.protocols.protocol import ClientProtocol, UntranslatableError
+from llm_normalize.protocols.responses import RESPONSES
+from llm_normalize.protocols.responses.custom_input import CustomInput
+from llm_normalize.repair.fix import calling, head
+
+type Make = Callable[[int], dict[str, Any]]
+
+ITEMS = (
+    None, "message", "reasoning", "item_reference", "agent_message", "additional_tools",
+    "tool_search_output", "configuration_update", "function_call", "custom_tool_call",
+    "mcp_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call",
+    "function_call_output", "custom_tool_call_output", "local_shell_call_output",
+    "shell_call_output", "apply_patch_call_output", "computer_call_output",
+    "web_search_call", "file_search_call", "code_interpreter_call", "program",
+    "program_output", "image_generation_call", "mcp_list_tools", "mcp_approval_request",
+    "tool_search_call", "ghost_snapshot",
+)  # fmt: skip
+"""Kinds of items in a request of Responses."""
+BLOCKS = (
+    "text", "image", "document", "search_result", "tool_reference", "compaction",
+    "thinking", "redacted_thinking", "tool_use", "tool_result", "server_tool_use",
+    "tool_addition", "tool_removal",
+)  # fmt: skip
+"""Kinds of content blocks in a request of Messages."""
+PARTS = (
+    "input_text", "output_text", "refusal", "encrypted_content", "input_image",
+    "input_file", "input_audio",
+)  # fmt: skip
+"""Kinds of content parts in an item."""
+
+
+def item(kind: str | None, at: int, content: Any = "a") -> dict[str, Any]:
+    """Return an item of this kind, with all that any kind may have."""
+    return {
+        "type": kind, "role": "assistant", "content": content,
+        "id": f"msg_{at}", "call_id": f"c{at // 2}", "name": f"f{at}", "arguments": "{}",
+        "input": "a", "output": "a", "namespace": f"n{at % 7}", "server_label": "s",
+        "tools": [{"type": "function", "name": f"g{at}"}], "summary": [{"text": "a"}],
+    }  # fmt: skip
+
+
+def part(kind: str) -> dict[str, Any]:
+    """Return a content part of this kind."""
+    url = "data:image/png;base64,"
+    more = {"image_url": url, "file_data": url, "input_audio": {}}
+    return {"type": kind, "text": "a", "refusal": "a", "encrypted_content": "a", **more}
+
+
+def block(kind: str, at: int) -> dict[str, Any]:
+    """Return a content block of this kind, with all that any kind may have."""
+    tool = {"name": f"f{at}", "definition": {"name": f"f{at}", "input_schema": {}}}
+    return {
+        "type": kind, "text": "a", "thinking": "a", "id": f"c{at}", "name": f"f{at}",
+        "input": {"a": at}, "tool_use_id": f"c{at}", "content": "a", "tool": tool,
+        "source": {"type": "base64", "media_type": "image/png", "data": "aaaa"},
+        "tool_name": f"f{at}",
+    }  # fmt: skip
+
+
+def items(kind: str | None, count: int) -> dict[str, Any]:
+    """Return a request with so many items of this kind, and a call at its end."""
+    call = {"type": "function_call", "call_id": "last", "name": "f", "arguments": "{}"}
+    return {"model": "m", "input": [*(item(kind, at) for at in range(count)), call]}
+
+
+def parts(kind: str, count: int) -> dict[str, Any]:
+    """Return a request with so many parts of this kind in one item."""
+    return {"model": "m", "input": [item("message", 0, [part(kind)] * count)]}
+
+
+def turns(role: str, kind: str, count: int) -> dict[str, Any]:
+    """Return a request with so many blocks in one message, and as many messages."""
+    many = [block(kind, at) for at in range(count)]
+    late = {"clear_at": "next_user_message"} if role == "system" else {}
+    single = [{"role": role, "content": [each], **late} for each in many]
+    tools = [{"name": f"f{at}", "input_schema": {}} for at in range(count)]
+    first = {"role": role, "content": many, **late}
+    ask = {"role": "user", "content": "Hi"}
+    messages = [ask, first, ask, *single, *[ask, *single[:50]] * 2]
+    return {"model": "m", "max_tokens": 9, "messages": messages, "tools": tools}
+
+
+REQUESTS: dict[str, tuple[ClientProtocol, Make]] = {
+    **{f"items {kind}": (RESPONSES, partial(items, kind)) for kind in ITEMS},
+    **{f"parts {kind}": (RESPONSES, partial(parts, kind)) for kind in PARTS},
+    **{
+        f"{role}'s {kind}": (MESSAGES, partial(turns, role, kind))
+        for kind in BLOCKS
+        for role in ("user", "assistant", "system")
+    },
+}
+
+
+@pytest.mark.unmeasured
+@each_case(REQUESTS)
+def test_work_on_a_request_grows_with_its_size_alone(name: str) -> None:
+    protocol, make = REQUESTS[name]
+
+    def translate(body: dict[str, Any]) -> object:
+        try:
+            return protocol.translate(body, {})
+        except UntranslatableError as error:
+            return error
+
+    assert growth(make, translate, 500) < MOST
+
+
+@pytest.mark.unmeasured
+def test_work_on_calls_of_unknown_tools_grows_with_their_number_alone() -> None:
+    def make(count: int) -> tuple[Any, list[Any]]:
+        tools = [{"type": "function", "name": f"f{at}"} for at in range(count)]
+        answer = RESPONSES.translate({"input": "Hi", "tools": tools}, {}).answer
+        chunks = [
+            calling(head(at, id=f"c{at}", function={"name": f"g{at}", "arguments": ""}))
+            for at in range(count)
+        ]
+        return answer, chunks
+
+    def work(made: tuple[Any, list[Any]]) -> None:
+        answer, chunks = made
+        for each in chunks:
+            answer.chunk(each)
+
+    assert growth(make, work, 300) < MOST
+
+
+@pytest.mark.unmeasured
+@each_case(("[", '"', "\\", '\\"', '[]"', "{}"))
+def test_work_on_the_end_of_an_object_grows_with_its_size_alone(unit: str) -> None:
+    def work(text: str) -> bool:
+        end = ObjectEnd()
+        end.add(text)
+        return end.is_reached
+
+    assert growth(lambda n: unit * n, work, 100_000) < MOST
+
+
+@pytest.mark.unmeasured
+@each_case(("[", "\\n", "\\[", "\\u0041", "\\ud83d", "\\", "\\u"))
+def test_work_on_a_custom_input_grows_with_its_size_alone(unit: str) -> None:
+    def work(text: str) -> str:
+        made = CustomInput()
+        return made.feed('{"input":"' + text) + made.end()
+
+    assert growth(lambda n: unit * n, work, 40_000) < MOST
+
+
+REFUSALS: dict[str, str] = {
+    "digits": "1",
+    "figures": "12 tokens in the messages, 1",
+    "limits": "maximum context length is ",
+    "wanted": "max_tokens is too large: 1",
+    "requested": "requested about ",
+}
+
+
+@pytest.mark.unmeasured
+@each_case((name, each) for name in REFUSALS for each in (MESSAGES, RESPONSES))
+def test_work_on_a_refusal_grows_with_its_size_alone(
+    name: str, protocol: ClientProtocol
+) -> None:
+    def make(count: int) -> dict[str, Any]:
+        words = REFUSALS[name] * count
+        return {"message": words, "type": words, "code": "context_length_exceeded"}
+
+    assert growth(make, lambda error: protocol.error_body(400, error), 3_000) < MOST
