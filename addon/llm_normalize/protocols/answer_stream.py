@@ -107,11 +107,12 @@ class AnswerStream:
 
     def _fail(self, words: str) -> bytes:
         """End the stream with an error of the proxy's own, unless that has a bug, too."""
+        out = b""
         try:
-            return self._error(error_in({}, words))
+            out = self._error(error_in({}, words))
         except Exception:
-            logger.exception("%s: it ends without a word", self._label)
-            return b""
+            logger.exception("%s: its error cannot be translated", self._label)
+        return out or written(self._answer.last_resort)
 
 
 def written(events: Iterable[ServerEvent]) -> bytes:

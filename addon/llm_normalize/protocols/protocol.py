@@ -4,6 +4,7 @@ The stream that is translated has been repaired: it has OpenAI's form. So a tran
 reads plain chunks, and neither bytes nor the quirks of a provider.
 """
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,12 @@ from typing import ClassVar
 
 from ..wire.json_text import Json
 
+logger = logging.getLogger(__name__)
+
 type JsonObject = dict[str, Json]
+
+UNTOLD = "The provider sent an error that the proxy failed at translating."
+"""The words of an error if nothing else can be said."""
 
 CALL = 8 * 1024
 """Characters' worth of a call in what an answer holds: no model makes a thousand."""
@@ -40,8 +46,10 @@ class AnswerTranslator(ABC):
 
     Attributes:
         held: About how many characters of the answer it holds.
+        last_resort: What ends the stream if its error cannot be told.
     """
 
+    last_resort: ClassVar[Sequence[ServerEvent]] = ()
     held: int = 0
 
     @abstractmethod
@@ -93,6 +101,8 @@ class ClientProtocol(ABC):
     """The end of its path, in the place of `/chat/completions`."""
     owners: ClassVar[tuple[str, ...]]
     """Hosts of who has made it, and serves it: what they refuse is not the path."""
+    last_resort: ClassVar[JsonObject]
+    """The body of an error that cannot be told."""
 
     @abstractmethod
     def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
@@ -106,14 +116,21 @@ class ClientProtocol(ABC):
             UntranslatableError: Chat has no place for what it asks.
         """
 
-    @abstractmethod
     def error_body(self, status: int, error: JsonObject) -> JsonObject:
-        """Return the body of an HTTP error.
+        """Return the body of an HTTP error. Never raises.
 
         Args:
             status: The HTTP status.
             error: OpenAI's `message`, `type`, `param` and `code`.
         """
+        try:
+            return self._error_body(status, error)
+        except Exception:
+            logger.exception("%s: an error cannot be translated", self.name)
+            return self.last_resort
+
+    @abstractmethod
+    def _error_body(self, status: int, error: JsonObject) -> JsonObject: ...
 
     def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
         """Return what answers requests that are none for an answer, by the end of a path.

@@ -7,6 +7,7 @@ means the same, and it is sent only where the request has what is refused.
 import re
 from typing import NamedTuple
 
+_DIGITS = 6
 ANY = "*"
 """The place of a message that the error does not name."""
 
@@ -99,7 +100,12 @@ class RefusedContent(NamedTuple):
 
 def place_in(path: tuple[str, ...]) -> str:
     """Return the place of the message in a *path* that goes on behind `messages`."""
-    return path[1] if path[1].isdecimal() else ANY
+    return path[1] if is_place(path[1]) else ANY
+
+
+def is_place(name: str) -> bool:
+    """Tell whether *name* is a number that a place in a list may have."""
+    return name.isascii() and name.isdecimal() and len(name) <= _DIGITS
 
 
 def content_at(path: tuple[str, ...], said: str) -> RefusedContent | None:

@@ -12,7 +12,7 @@ from .adaptation import CHANGED, DROPPED, Adaptation, Body, Edit, renamed
 from .adaptations.assistant_content_null import AssistantContentNull
 from .adaptations.content_parts_refused import ContentPartsRefused
 from .adaptations.developer_role_unknown import DeveloperRoleUnknown
-from .message_refusals import ANY
+from .message_refusals import ANY, is_place
 from .refusal_parser import Path, Refusal
 
 _LIMITS = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
@@ -157,9 +157,9 @@ def _walked(named: Path, value: Json) -> Path | None:
         return None
     name, rest = named[0], named[1:]
     if isinstance(value, list):
-        is_place = name.isascii() and name.isdecimal()
-        some = value[int(name) :][:1] if is_place else value
-        ways = (_walked(rest if is_place else named, each) for each in some)
+        is_index = is_place(name)
+        some = value[int(name) :][:1] if is_index else value
+        ways = (_walked(rest if is_index else named, each) for each in some)
         way = next((each for each in ways if each is not None), None)
         return None if way is None else (_LISTED, *way)
     if not isinstance(value, dict):

@@ -136,7 +136,8 @@ def _says_so(text: str) -> bool:
     return bool(_OF_THE_REQUEST.search(text)) and not is_alone
 
 
-def _number(pattern: re.Pattern[str], text: str) -> int | None:
+def _number(pattern: re.Pattern[str], text: str) -> float | None:
     found = pattern.search(text)
     digits = found and next(filter(None, found.groups()))
-    return int(digits.replace(",", "")) if digits else None
+    # `int` refuses a number of thousands of digits.
+    return float(digits.replace(",", "")) if digits else None

@@ -5,7 +5,7 @@ from typing import override
 
 from ..protocol import ClientProtocol, JsonObject, Translation
 from .call_ids import CallIds
-from .errors import error_body
+from .errors import LAST_RESORT, error_body
 from .model_list import model_list
 from .request import chat_request
 from .stream import MessagesAnswer
@@ -20,6 +20,7 @@ class Messages(ClientProtocol):
     name = "messages"
     path = "/messages"
     owners = ("api.anthropic.com",)
+    last_resort = LAST_RESORT
 
     @override
     def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
@@ -28,7 +29,7 @@ class Messages(ClientProtocol):
         return Translation(request.body, answer, request.dropped)
 
     @override
-    def error_body(self, status: int, error: JsonObject) -> JsonObject:
+    def _error_body(self, status: int, error: JsonObject) -> JsonObject:
         return error_body(status, error)
 
     @override

@@ -4,7 +4,7 @@ import re
 from http import HTTPStatus
 
 from ...wire.json_text import dumps
-from ..protocol import JsonObject
+from ..protocol import UNTOLD, JsonObject
 
 THREAD_NOT_FOUND = "thread_not_found"
 """The code by which an SDK knows that it has to send a whole conversation."""
@@ -24,6 +24,11 @@ _KINDS: dict[int, str] = {
     _OVERLOADED: "overloaded_error",
 }
 _NO_STATUS = "api_error"
+LAST_RESORT: JsonObject = {
+    "type": "error",
+    "error": {"type": _NO_STATUS, "message": UNTOLD},
+}
+"""The error that is sent if another cannot be told."""
 # What the types and codes of providers hold, the surest first.
 _WORDS = (
     (re.compile(r"overload|unavailable|capacity|busy"), "overloaded_error"),

@@ -19,7 +19,7 @@ from .answer_form import (
 )
 from .body import message_of
 from .call_ids import CallIds
-from .errors import error_of
+from .errors import LAST_RESORT, error_of
 
 _DELTAS = {
     "thinking": ("thinking_delta", "thinking"),
@@ -73,6 +73,8 @@ class MessagesAnswer(AnswerTranslator):
         model: The model that the request names.
         ids: Gives the calls their ids.
     """
+
+    last_resort = (("error", LAST_RESORT),)
 
     def __init__(self, model: Json, ids: CallIds) -> None:
         self._model = model

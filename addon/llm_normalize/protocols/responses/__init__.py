@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ..json_values import as_string
 from ..protocol import ClientProtocol, JsonObject, Translation
 from .request import RequestTranslation
-from .response_object import frame_of
+from .response_object import LAST_RESORT, frame_of
 from .stream import ResponsesAnswer
 
 
@@ -15,6 +15,7 @@ class Responses(ClientProtocol):
     name = "responses"
     path = "/responses"
     owners = ("*.api.openai.com", "api.openai.com")
+    last_resort = {"error": LAST_RESORT}  # noqa: RUF012
 
     def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
         """Return a request as chat."""
@@ -24,8 +25,8 @@ class Responses(ClientProtocol):
         answer = ResponsesAnswer(frame_of(body), named, made.tools)
         return Translation(made.body, answer, tuple(made.dropped))
 
-    def error_body(self, status: int, error: JsonObject) -> JsonObject:
-        """Return the body of an HTTP error: it is chat's own."""
+    def _error_body(self, status: int, error: JsonObject) -> JsonObject:
+        # It is chat's own.
         return {"error": error}
 
 

@@ -2,7 +2,7 @@
 
 from ...wire.json_text import Json, whole_number
 from ..json_values import as_list, as_object, as_string
-from ..protocol import JsonObject
+from ..protocol import UNTOLD, JsonObject
 
 _ECHOED: JsonObject = {
     "instructions": None,
@@ -22,6 +22,13 @@ _ECHOED: JsonObject = {
 }
 """What says what the request said, with what OpenAI says if that said nothing."""
 _FAILED, _BUSY, _WRONG = "server_error", "rate_limit_exceeded", "invalid_prompt"
+LAST_RESORT: JsonObject = {
+    "message": UNTOLD,
+    "type": _FAILED,
+    "param": None,
+    "code": None,
+}
+"""The error that is sent if another cannot be told."""
 _NO_WORDS = "The provider sent an error without words."
 _MEANT = {
     "429": _BUSY,

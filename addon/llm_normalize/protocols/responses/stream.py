@@ -18,7 +18,14 @@ from .output_items import (
     OutputItem,
     Reasoning,
 )
-from .response_object import annotations_of, error_of, logprobs_of, usage_of
+from .response_object import (
+    LAST_RESORT,
+    annotations_of,
+    error_of,
+    frame_of,
+    logprobs_of,
+    usage_of,
+)
 from .tools import Tools
 
 _CUT_BY = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -26,6 +33,23 @@ _CUT_BY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 _ITEM, _CITATION = 1000, 200  # characters' worth
 _PROBABILITY = 16  # likewise; less than it takes: there are twenty for each token
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
+
+
+def _failed() -> JsonObject:
+    """Return the last event of a response of which nothing is known but that it failed."""
+    response = {
+        "id": "resp_0",
+        "object": "response",
+        "created_at": 0,
+        "model": "",
+        **frame_of({}),
+        "status": "failed",
+        "error": error_of(LAST_RESORT),
+        "incomplete_details": None,
+        "output": [],
+        "usage": None,
+    }
+    return {"type": "response.failed", "sequence_number": 0, "response": response}
 
 
 class ResponsesAnswer(AnswerTranslator):
@@ -36,6 +60,8 @@ class ResponsesAnswer(AnswerTranslator):
         model: The model that was asked, for an answer that names none.
         tools: The tools of the request.
     """
+
+    last_resort = (("response.failed", _failed()),)
 
     def __init__(self, frame: JsonObject, model: str, tools: Tools) -> None:
         self._frame = frame
