@@ -11,7 +11,7 @@ from ..request.learned_rejections import Key, Learned, mark_of
 from ..request.rejected_parameters import apply
 from ..text.printable import brief
 from ..wire.json_text import Json, dumps, loads
-from .message_body import content_of
+from .message_body import content_of, put_content
 from .request_facts import named_host, place_of
 
 logger = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ def _adapt(
         return None
     adapted = Adapted(text, edits)
     if not observe:
-        request.content = dumps(body)
+        put_content(request, dumps(body))
     return adapted
 
 

@@ -10,6 +10,8 @@ from ..wire.json_text import is_crowded
 CONTAINERS = 24_000
 """Objects and arrays of what is read where all streams wait; a long talk has thousands."""
 
+_OWN = "llm_normalize_own"
+"""Where a request has its body, if the proxy made that of what it had read."""
 _LOOKED_AT = "llm_normalize_looked_at"
 """Where a message has its body, if that was looked at, within which bounds, and what was
 wrong with it, maybe nothing."""
@@ -52,7 +54,10 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     found = b""
     try:
         found = decode(raw, encoding, most)
-        if not is_known and is_crowded(found, containers):
+        is_own = (
+            getattr(message, _OWN, None) is raw
+        )  # chat has more objects for the same
+        if not (is_known or is_own) and is_crowded(found, containers):
             wrong = "it has too many values"
     except LargeBodyError as error:
         wrong = str(error)
@@ -61,6 +66,12 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     if wrong:
         raise LargeBodyError(wrong)
     return found
+
+
+def put_content(request: http.Request, body: bytes) -> None:
+    """Give *request* a *body* that the proxy has made of the one that it had."""
+    request.content = body
+    setattr(request, _OWN, request.data.content)
 
 
 def request_body(request: http.Request) -> bytes | None:

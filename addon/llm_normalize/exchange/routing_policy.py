@@ -36,7 +36,7 @@ from ..wire.content_encoding import LargeBodyError
 from ..wire.header import header_in
 from .adapted_request import Adapted
 from .exchange import Exchange
-from .message_body import content_of
+from .message_body import content_of, put_content
 from .request_facts import named_host, place_of, quoted
 from .retries.native_provider import translate
 from .translated.translation import Translations, put_in_protocol
@@ -316,7 +316,7 @@ class Routing:
         is_ours = exchange.is_selected or exchange.is_let_in
         if flow.response is not None or not is_ours:
             return
-        if self.translations.handle_request(exchange, content):
+        if self.translations.handle_request(exchange):
             return
         routed = exchange.route
         secret = self.keys.secret(request.host, request.port)
@@ -342,7 +342,8 @@ class Routing:
             edits = exchange.adapted.edits if exchange.adapted is not None else []
             exchange.adapted = Adapted(content, [*edits, (MAPPED, "changed", "model")])
             request.headers.pop("content-encoding", None)
-            request.content, exchange.mapped_model = renamed  # and its length
+            body, exchange.mapped_model = renamed
+            put_content(request, body)  # and its length
 
     def _put_key(self, exchange: Exchange, secret: Secret) -> None:
         """Add the key, unless a web page would use it, or anybody could read it."""

@@ -346,6 +346,38 @@ def test_refusal_that_passes_is_not_replaced(proxy: Proxy) -> None:
     assert response_of(made).status_code == 404
 
 
+def with_calls(count: int) -> dict[str, Any]:
+    """Return a request of Responses with so many calls and their outputs."""
+    call = {"type": "function_call", "name": "f", "arguments": "{}"}
+    output = {"type": "function_call_output", "output": "a"}
+    ids = [{"call_id": f"c{at}"} for at in range(count)]
+    return {"input": [{**each, **one} for one in ids for each in (call, output)]}
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_long_history_is_not_refused_for_the_objects_of_chat(
+    proxy: Proxy, mapped: bool
+) -> None:
+    if mapped:
+        proxy.set(normalize_models=["m=other"])
+    made = send(proxy, flow(RESPONSES, **with_calls(5000)))
+    assert made.response is None
+    assert len(asked_of(made)["messages"]) == 10_000
+    assert asked_of(made)["model"] == ("other" if mapped else "m")
+    assert LAST[RESPONSES] in proxy.stream(answered(made), STREAM)
+
+
+@BOTH
+def test_request_with_too_many_values_gets_a_sentence(proxy: Proxy, path: str) -> None:
+    response = response_of(send(proxy, flow(path, x=[[]] * 30_000)))
+    error = loads(response.content or b"")["error"]
+    assert response.status_code == 400
+    assert error["type"] == "invalid_request_error"
+    assert error["message"] == (
+        "The body of the request is not read: it has too many values."
+    )
+
+
 # -- a host that says so -------------------------------------------------------------
 
 
@@ -524,6 +556,29 @@ def test_request_that_cannot_be_translated_gets_a_sentence(
     response = response_of(made)
     assert response.status_code == 400
     assert "previous_response_id" in str(loads(response.content or b""))
+
+
+def test_long_history_is_asked_as_chat_where_the_path_is_missing(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    first(monkeypatch, MISSING)
+    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
+    made = first_refusal(proxy, RESPONSES, **with_calls(5000))
+    assert play(proxy, made).status_code == 200
+    again = send(proxy, flow(RESPONSES, host=OTHER, **with_calls(5000)))
+    assert again.request.path.endswith("/completions")
+
+
+def test_request_with_too_many_values_gets_a_sentence_where_the_path_is_missing(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first(monkeypatch, MISSING)
+    made = first_refusal(proxy, RESPONSES, x=[[]] * 30_000)
+    play(proxy, made)
+    response_of(made).raw_content = MISSING
+    proxy.addon.response(made)
+    assert response_of(made).status_code == 400
+    assert b"is not read: it has too many values." in (response_of(made).content or b"")
 
 
 def test_bug_in_a_translator_leaves_the_first_answer(

@@ -17,7 +17,7 @@ from ...wire.json_text import dumps
 from ..adapted_request import RequestEdit, body_of, key_of
 from ..answer.running_answer import ArrivingBody, RunningAnswer
 from ..exchange import Exchange
-from ..message_body import request_body
+from ..message_body import put_content, request_body
 from ..request_facts import quoted, secrets_of
 from .polling import LIMIT, unless_gone
 from .second_request import (
@@ -165,7 +165,7 @@ class RefusedRequest:
                 return False
             if not isinstance(reply, Reply):
                 break
-            request.content = dumps(self.body)
+            put_content(request, dumps(self.body))
             replace_response(response, reply)
             self.live_body = reply.live_body
             self.edits += edits

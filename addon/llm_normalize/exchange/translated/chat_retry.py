@@ -11,6 +11,7 @@ from typing import Self
 from mitmproxy import http
 
 from ...protocols import Endpoint, endpoint_at
+from ...protocols.protocol import UntranslatableError
 from ...request.missing_path import STATUSES
 from ...text.printable import brief
 from ..answer.running_answer import RunningAnswer
@@ -86,8 +87,8 @@ class ChatRetry:
         if not means_missing(request, response.status_code, first, encoding):
             return False
         try:
-            translate(exchange, self._endpoint, content_of(request))
-        except ValueError as error:
+            translate(exchange, self._endpoint)
+        except UntranslatableError as error:
             exchange.instead = refusal(error)
         except Exception:
             place = brief(place_of(request))

@@ -15,7 +15,7 @@ from ...protocols.protocol import (
 )
 from ...routing.keys import HEADER, OTHER_HEADER
 from ...wire.json_text import dumps
-from ..message_body import content_of
+from ..message_body import content_of, put_content
 
 
 @dataclass(eq=False, slots=True)
@@ -70,7 +70,7 @@ class Translated:
         _, mark, query = request.path.partition("?")
         request.path = endpoint.chat_path + mark + query
         named = {} if model is None else {"model": model}
-        request.content = dumps({**found.body, **named})
+        put_content(request, dumps({**found.body, **named}))
         key = request.headers.pop(OTHER_HEADER, None)
         if key and HEADER not in request.headers:
             request.headers[HEADER] = f"Bearer {key}"

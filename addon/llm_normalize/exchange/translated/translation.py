@@ -118,12 +118,11 @@ class Translations:
                 brief(path),
             )
 
-    def handle_request(self, exchange: Exchange, content: bytes) -> bool:
+    def handle_request(self, exchange: Exchange) -> bool:
         """Translate a request if its provider serves only chat completions, or answer it.
 
         Args:
             exchange: The exchange.
-            content: Its body, decoded.
 
         Returns:
             Whether the proxy answered it.
@@ -134,10 +133,10 @@ class Translations:
         if not self.serves_chat_only(exchange, endpoint):
             return False
         if endpoint.own_answer is not None:
-            exchange.flow.response = _own_answer(endpoint, content)
+            exchange.flow.response = _own_answer(endpoint, exchange.flow.request)
             return True
         try:
-            translate(exchange, endpoint, content)
+            translate(exchange, endpoint)
         except UntranslatableError as error:
             exchange.flow.response = refusal(error)
             return True
@@ -180,7 +179,7 @@ class Translations:
             request, response.status_code, raw, encoding
         ):
             self.learn(request, endpoint)
-            flow.response = _own_answer(endpoint, request_body(request) or b"")
+            flow.response = _own_answer(endpoint, request)
             put_in_protocol(exchange, flow.response)
 
 
@@ -213,13 +212,14 @@ def means_missing(
     )
 
 
-def translate(exchange: Exchange, endpoint: Endpoint, content: bytes) -> None:
+def translate(exchange: Exchange, endpoint: Endpoint) -> None:
     """Make the request of *exchange* one for chat completions.
 
     Raises:
-        UntranslatableError: Chat has no place for what it asks.
+        UntranslatableError: Chat has no place for what it asks, or it is not read.
     """
     request, adapted = exchange.flow.request, exchange.adapted
+    content = _content(request)
     model = model_in(content) if exchange.mapped_model is not None else None
     asked = content if adapted is None else adapted.original  # by its client's names
     exchange.translated = made = Translated.send(request, endpoint, asked, model)
@@ -246,10 +246,18 @@ def put_in_protocol(exchange: Exchange, response: http.Response) -> None:
     response.content = dumps(made)
 
 
-def _own_answer(endpoint: Endpoint, content: bytes) -> http.Response:
+def _content(request: http.Request) -> bytes:
+    try:
+        return content_of(request)
+    except ValueError as error:
+        words = f"The body of the request is not read: {error}."
+        raise UntranslatableError(words) from None
+
+
+def _own_answer(endpoint: Endpoint, request: http.Request) -> http.Response:
     assert endpoint.own_answer is not None
     try:
-        made = endpoint.own_answer(read_request(content))
+        made = endpoint.own_answer(read_request(_content(request)))
     except ValueError as error:
         return refusal(error)
     return http.Response.make(200, dumps(made), _JSON)
