@@ -46,20 +46,54 @@ TEXT = re.compile(
     r"|\b(?:must|should) have (?:a )?str(?:ing)? content\b"
     r"|\bnot (?:in|of type|a|an instance of) [\"'`]?str(?:ing)?\b"
     r"|\bof type [\"'`]?(?:java\.lang\.)?string\b|`java\.lang\.String`"
-    r"|\bonly (?:supports? )?(?:str(?:ing)?|text)s? content"
-    r"|\b(?P<alone>concatenate str \(not|any variant of untagged enum \w*content"
-    r"|type_error\.302|expected str(?:ing)? instance)"
+    r"|\bonly (?:supports? )?(?:plain )?(?:str(?:ing)?|text)s? content"
+    r"|\bonly (?:accepts?|takes?|allows?) (?:plain )?(?:str(?:ing)?|text)s?\b"
+    r"|\bto decode string\b|\bto (?:system\.)?string\. path\b"
     r"|\bnone is not an allowed value",
     re.IGNORECASE,
 )
-"""That something has to be a string."""
+"""That something has to be a string, which is content if that is named beside it."""
+_STRING = r"[\"'`]?\b(?:str|(?:java\.lang\.|system\.)?string)\b[\"'`]?"
+_LIST = r"(?:array|list|sequence|\w*start_?array|begin_array)"
+_IS = r"(?:got|received|found|given|was|is|from|not|instead of|rather than)"
+CONTENT = re.compile(
+    # where a text and a list are named side by side: it is the one, and has to be the other
+    rf"{_STRING}(?:[^.;:]|\.(?=\w)){{0,32}}\b{_IS} (?:an? |of type )?[\"'`]?{_LIST}\b"
+    rf"|{_STRING}[^.;:\w]{{1,3}}{_LIST} (?:found|given|received)\b"
+    rf"|\b{_LIST}\b[^.;]{{0,24}}\b(?:expect(?:ed|ing)|(?:in)?to|as|instead of|of type|is not)"
+    rf"(?: an?| value| go| of| type){{0,4}} {_STRING}"
+    # where a program handles what it takes for a text: Python, templates, JavaScript, Ruby
+    r"|\bexpected str(?:ing)? instance\b|\bstring or bytes-like object\b"
+    r"|\bconcatenate (?:str|list) \(not [\\\"']{1,3}(?:str|list|nonetype)\b"
+    r"|\bfor \+=?: '(?:list|str|nonetype)' and '(?:list|str|nonetype)'"
+    r"|'list(?:'? object'?) has no attribute|\bunhashable type: 'list'"
+    r"|\bbytes-like object\b[^.;]{0,24} '?list\b|\btextencodeinput must be\b"
+    r"|\bfilter '\w+' for type array\b"
+    r"|\.(?:trim(?:start|end)?|split|replace(?:all)?|startswith|endswith|tolowercase"
+    r"|match|substring) is not a function\b"
+    r"|\bundefined method [`']\w+[?!]?' for (?:an instance of array|\[.{0,200}:array)\b"
+    # where a form of messages is named
+    r"|\bany variant of untagged enum \w*content|\btype_error\.302",
+    re.IGNORECASE,
+)
+"""That content has to be a string, though nothing names it: hardly anything else is a list."""
 NO_PARTS = re.compile(
-    r"\bcontent\b[^.;]{0,40}\b(?:array|list|multi-?modal|parts)\b[^.;]{0,40}"
+    r"\bcontent\b[^.;]{0,40}\b(?:array|list|multi-?modal|parts|blocks)\b[^.;]{0,40}"
     r"\b(?:not|un\w+)\b"
-    r"|\b(?:not|un\w+)\b[^.;]{0,40}\bcontent\b[^.;]{0,40}\b(?:array|list)\b"
-    r"|\b(?:array|list|multi-?modal)(?: of)? content\b[^.;]{0,40}\b(?:not|un\w+)\b"
+    r"|\b(?:not|cannot|can't|un\w+|invalid)\b[^.;]{0,40}\bcontent\b[^.;]{0,40}"
+    r"\b(?:array|list|parts|blocks)\b"
+    r"|\bcontent\b[^.;]{0,16}\b(?:not|cannot|can't)\b[^.;]{0,24}"
+    r"\b(?:array|list|parts|blocks)\b"
+    r"|\b(?:array|list|multi-?modal|structured)(?:[ -]of)?[ -]content\b[^.;]{0,40}"
+    r"\b(?:not|un\w+)\b"
+    r"|\b(?:not|un\w+)\b[^.;]{0,40}"
+    r"\b(?:array|list|multi-?modal|structured)(?:[ -]of)?[ -]content\b"
     r"|\bcontent\b[^.;]{0,24}\bnot supported[^.;]{0,8}\b(?:array|list)\b"
-    r"|'list' object has no attribute",
+    r"|\bmultimodal content must have a text item\b"
+    r"|\b(?:unknown|invalid|unsupported) (?:message )?content[ _]type\b(?!\W{1,3}\w)"
+    r"|\bcontent type: \[\]interface"
+    r"|\bcontent\b[^.;]{0,40}\bfield is not repeating"
+    r"|\bcontent[^.;。]{0,16}(?:字符串|不支持数组|不能是数组|不支持列表)",
     re.IGNORECASE,
 )
 """That content cannot be parts."""
@@ -71,14 +105,14 @@ NO_NULL = re.compile(
 )
 """That content cannot be null."""
 _OR_PARTS = re.compile(r"\W{1,3}or\b.{0,12}\b(?:array|list)", re.IGNORECASE)
-_CONTENT = re.compile(r"\bcontent\b(?![\"'`]?(?:\.|\[|, ?| -> )+[\"'`]?\d)")
+_CONTENT = re.compile(
+    r"\bcontent\b(?!-type|[\"'`]?(?:\.|\[|, ?| -> )+[\"'`]?\d)", re.IGNORECASE
+)
 _PLACE = re.compile(
     r"\bmessages?[^\w\s]{0,3}(?:\s?->\s?|[.\[,/:]{1,2}\s?)(\d{1,6})"
     r"|ArrayList\[(\d{1,6})\]"
 )
-_PARTS = re.compile(
-    r"\b(?:array|list|sequence|received array|START_ARRAY)\b", re.IGNORECASE
-)
+_PARTS = re.compile(rf"\b{_LIST}\b", re.IGNORECASE)
 _NULL = re.compile(r"\b(?:null|none|nonetype|undefined|nil)\b", re.IGNORECASE)
 _SERDE = re.compile(r"\bmessages?\[\d{1,6}\]:? invalid type: \w+, $")
 _AROUND = 160  # letters on each side
@@ -126,12 +160,18 @@ def content_at(path: tuple[str, ...], said: str) -> RefusedContent | None:
 
 
 def content_in(found: re.Match[str]) -> RefusedContent | None:
-    """Return the content that words are about in which `TEXT` was *found*; None if none."""
+    """Return the content that words are about in which something was *found*.
+
+    Args:
+        found: Where, by `TEXT` or by `CONTENT`; what the first one found may be about
+            another field: None.
+    """
     text = found.string
     before = text[max(found.start() - _AROUND, 0) : found.start()]
     after = text[found.end() : found.end() + _AROUND]
     searches = _CONTENT.search(before), _CONTENT.search(after), _SERDE.search(before)
-    if not (found["alone"] or any(searches) or _CONTENT.search(found[0])):
+    is_named = any(searches) or _CONTENT.search(found[0])
+    if not (is_named or found.re is CONTENT):
         return None
     places = [*_PLACE.finditer(before)] or [*_PLACE.finditer(after)][:1]
     place = next(filter(None, places[-1].groups()), ANY) if places else ANY

@@ -158,10 +158,11 @@ class _Reader:
         for found in form.ROLE_AT.finditer(text):
             if not self._repeats(found):
                 self._roles.append(found[1])
-        for found in form.TEXT.finditer(text):
-            content = None if self._repeats(found) else form.content_in(found)
-            if content is not None:
-                self._content.append(content)
+        for pattern in (form.TEXT, form.CONTENT):
+            for found in pattern.finditer(text):
+                content = None if self._repeats(found) else form.content_in(found)
+                if content is not None:
+                    self._content.append(content)
         for pattern, is_null in ((form.NO_PARTS, False), (form.NO_NULL, True)):
             if not all(map(self._repeats, pattern.finditer(text))):
                 content = form.RefusedContent(parts=not is_null, null=is_null)

@@ -1,5 +1,7 @@
 """Content in parts, where only a string is understood."""
 
+from typing import Any, TypeGuard
+
 from ...wire.json_text import Json
 from ..adaptation import CHANGED, Adaptation, Body, Edit, RequestExample, messages
 
@@ -33,6 +35,11 @@ class ContentPartsRefused(Adaptation):
     examples = (
         RequestExample("one part", _asked([_part("Hi")]), _asked("Hi")),
         RequestExample("two", _asked([_part("a"), _part("b")]), _asked("a\nb")),
+        RequestExample(
+            "marked for a cache",
+            _asked([{**_part("Hi"), "cache_control": {"type": "ephemeral"}}]),
+            _asked("Hi"),
+        ),
         RequestExample.untouched("an image", _asked([_part("What?"), _IMAGE])),
         RequestExample.untouched("more than text", _asked([{**_part("Hi"), "x": 1}])),
         RequestExample.untouched("a string", _asked("Hi")),
@@ -56,11 +63,15 @@ class ContentPartsRefused(Adaptation):
 def _text(content: Json) -> str | None:
     if not isinstance(content, list) or not content:
         return None
-    texts = [
-        each["text"]
-        for each in content
-        if isinstance(each, dict) and each == _part(each.get("text", ""))
-    ]
-    if len(texts) != len(content) or not all(isinstance(each, str) for each in texts):
-        return None
-    return "\n".join(texts)
+    texts = [each["text"] for each in content if _is_text(each)]
+    return "\n".join(texts) if len(texts) == len(content) else None
+
+
+def _is_text(part: Json) -> TypeGuard[dict[str, Any]]:
+    # A mark for a cache changes no answer; any other key may.
+    return (
+        isinstance(part, dict)
+        and part.get("type") == "text"
+        and isinstance(part.get("text"), str)
+        and part.keys() <= {"type", "text", "cache_control"}
+    )
