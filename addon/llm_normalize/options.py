@@ -110,7 +110,8 @@ def declare(loader: addonmanager.Loader) -> None:
         "normalize_models",
         Sequence[str],
         [],
-        "Models by other names: asked=sent, with * allowed in what is asked for.",
+        "Models by other names: asked=sent, with * allowed in what is asked for; one * on "
+        "each side keeps what it matches: gpt-*=acme/gpt-*.",
     )
     loader.add_option(
         "normalize_routes",

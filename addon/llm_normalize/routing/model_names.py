@@ -1,8 +1,8 @@
-"""Models by other names: `gpt-4o*=meta/llama-3.1-405b-instruct`."""
+"""Models by other names: `gpt-4o*=meta/llama-3.1-405b-instruct`, `gpt-*=acme/gpt-*`."""
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..wire.json_scanner import text_at
@@ -13,6 +13,12 @@ def fits(pattern: str, name: str) -> bool:
     """Tell whether *name* is one that *pattern* means, in which `*` is anything."""
     parts = map(re.escape, pattern.split("*"))
     return bool(re.fullmatch(".*".join(parts), name, re.DOTALL))
+
+
+def _respelled(name: str, pattern: str, other: str) -> str:
+    """Return *other* with what the `*` of *pattern* means in *name* for its own."""
+    head, _, tail = pattern.partition("*")
+    return other.replace("*", name[len(head) : len(name) - len(tail)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +39,12 @@ class Models:
             asked, equals, sent = (part.strip() for part in text.partition("="))
             if not (asked and equals and sent):
                 raise ValueError(f"{text!r}: give asked=sent")
-            if "*" in sent:
-                raise ValueError(f"{text!r}: only what is asked for may have a *")
+            if "*" in sent and "*" not in asked:
+                raise ValueError(
+                    f"{text!r}: what is sent may have a * only if what is asked for has one"
+                )
+            if "*" in sent and not asked.count("*") == sent.count("*") == 1:
+                raise ValueError(f"{text!r}: only one * on each side has a meaning")
             names.append((asked, sent))
         return cls(names)
 
@@ -42,7 +52,8 @@ class Models:
         """Return what is sent for the model *asked*, None if that is it."""
         for pattern, sent in self.names:
             if fits(pattern, asked):
-                return sent if sent != asked else None
+                found = _respelled(asked, pattern, sent)
+                return found if found != asked else None
         return None
 
     def rename(self, body: bytes) -> tuple[bytes, str] | None:
@@ -81,11 +92,11 @@ class Models:
         if not isinstance(listed, list):
             return None
         names = (each.get("id") for each in listed if isinstance(each, dict))
-        known = {name for name in names if isinstance(name, str)}
+        known = dict.fromkeys(name for name in names if isinstance(name, str))
         added: list[Json] = []
-        for asked, owner in (*self.names, *more):
+        for asked, owner in (*self._names_for([*known]), *more):
             if "*" not in asked and asked not in known:
-                known.add(asked)
+                known[asked] = None
                 added.append(
                     {"id": asked, "object": "model", "created": 0, "owned_by": owner}
                 )
@@ -93,6 +104,19 @@ class Models:
             return None
         value["data"] = [*listed, *added]
         return dumps(value)
+
+    def _names_for(self, served: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield the names that may be asked for where *served* are, and what they mean."""
+        for asked, sent in self.names:
+            if "*" not in sent:
+                yield asked, sent
+                continue
+            for name in served:
+                other = _respelled(name, sent, asked) if fits(sent, name) else name
+                if (
+                    self.sent(other) == name
+                ):  # else an earlier mapping means another model
+                    yield other, name
 
 
 def model_in(body: bytes) -> str | None:
