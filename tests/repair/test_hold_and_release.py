@@ -1,3 +1,6 @@
+import json
+from typing import Any
+
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
@@ -327,6 +330,52 @@ def test_call_without_arguments_gets_some_before_a_missing_finish() -> None:
     assert repaired(wire([first, calling(head()), DONE]), asked) == wire(
         [first, calling(head()), calling(rest()), CALLED, DONE]
     )
+
+
+BEFORE = with_usage(MORE)
+COST = {**USAGE, "cost": {"request_cost": 0.005}}
+
+
+def usage_in(out: bytes) -> list[Any]:
+    events = out.removesuffix(DONE).decode().split("\n\n")
+    found = [json.loads(each.removeprefix("data: ")) for each in filter(None, events)]
+    return [each["usage"] for each in found if each.get("usage")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([with_usage(TEXT), BEFORE, STOP, DONE], []),
+        ([with_usage(TEXT), STOP, USED, DONE], []),
+        ([with_usage(TEXT), BEFORE, with_usage(STOP), USED, DONE], []),
+        ([TEXT, BEFORE, with_usage(STOP), DONE], []),
+        # Once is not on every chunk, wherever it is.
+        ([TEXT, BEFORE, STOP, DONE], [USAGE]),
+        ([with_usage(TEXT), STOP, DONE], [USAGE]),
+        ([with_usage(chunk({"role": "assistant", "content": ""})), TEXT, STOP, USED, DONE], [USAGE]),
+        ([TEXT, with_usage(STOP), DONE], [USAGE]),
+        ([TEXT, STOP, USED, DONE], [USAGE]),
+        ([with_usage(TEXT), DONE], [USAGE]),
+        ([with_usage(TEXT), BEFORE, {**STOP, "usage": COST}, DONE], [COST]),
+        ([with_usage(TEXT), BEFORE, STOP, chunk(None, usage=COST), DONE], [COST]),
+    ],
+)  # fmt: skip
+def test_usage_on_every_chunk_that_nobody_asked_for_is_dropped(
+    before: Wire, after: list[Any]
+) -> None:
+    steps: list[EventRecord] = []
+    out = repaired(wire(before), STREAM, steps=steps)
+    assert usage_in(out) == after
+    assert b'"finish_reason":"stop"' in out
+    if not after:
+        assert b'"usage"' not in out
+        assert [step.fixes for step in steps if b"usage" in (step.before or b"")] == [
+            ["usage-every-chunk"]
+        ] * sum("usage" in each for each in before if isinstance(each, dict))
+    last = [
+        each["usage"] for each in before if isinstance(each, dict) and "usage" in each
+    ]
+    assert usage_in(repaired(wire(before), ASKED)) == last[-1:]
 
 
 OFF: dict[str, tuple[Wire, Asked]] = {

@@ -602,12 +602,13 @@ def test_figures_of_events_that_were_not_read_are_known_at_the_end(usage: bool) 
     assert play.say(*said) == wire(expected)
     assert play.fitted == fitted + 20
     out = play.say(chunk({}, finish="stop"), DONE)
-    assert out.count(b'"completion_tokens":39') == 1
-    assert out.count(b'"reasoning_tokens":19') == 1
+    assert out.count(b'"completion_tokens":39') == usage
+    assert out.count(b'"reasoning_tokens":19') == usage
+    assert play.pipeline.tokens == (3, 39)
 
 
 def test_zeros_after_figures_that_were_not_read_replace_nothing() -> None:
-    play = Play()
+    play = Play(Asked(stream=True, usage=True))
     play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
     assert play.fitted
     play.say(counting(" and", 0))
@@ -619,7 +620,7 @@ def test_zeros_after_figures_that_were_not_read_replace_nothing() -> None:
 def test_bug_in_what_was_not_read_costs_the_repair_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    play = Play()
+    play = Play(Asked(stream=True, usage=True))
     play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
     assert play.pipeline.patcher.counted
     monkeypatch.setattr(play.pipeline.slow_path, "event", None)

@@ -187,7 +187,8 @@ def _lost_usage(before: Meaning, after: Meaning) -> Iterator[str]:
             yield "usage: figures were made up"
         return
     if after.usage is None:
-        if any(old.values()):
+        # Who has not asked for them gets no figures that are on every chunk.
+        if any(old.values()) and not (before.counted_throughout and after.streamed):
             yield "usage: it was lost"
         return
     for name, value in old.items():

@@ -38,6 +38,8 @@ class Meaning:
 
     choices: dict[int, Choice] = field(default_factory=dict)
     usage: dict[str, object] | None = None
+    # Whether figures came beside content, and again: they are on every chunk then.
+    counted_throughout: bool = False
     errors: list[Error] = field(default_factory=list)
     done: bool = False
     streamed: bool = True
@@ -100,6 +102,7 @@ class _Reader:
         self.meaning = Meaning()
         self.open: dict[int, _Open] = {}
         self.usage_elsewhere: dict[str, object] | None = None
+        self.counted_amid = False
 
     def read(self, data: bytes) -> Meaning:
         text = data.decode("utf-8-sig", errors="replace")
@@ -201,6 +204,7 @@ class _Reader:
         usage = value.get("usage")
         if isinstance(usage, dict) and usage:
             self.meaning.usage = usage
+            self.count(value)
         other = as_dict(value.get("x_groq")).get("usage")
         if isinstance(other, dict) and other:
             self.usage_elsewhere = other
@@ -209,6 +213,12 @@ class _Reader:
                 self.choice(position, choice)
         if "choices" not in value:
             self.native(value)
+
+    def count(self, value: dict[str, object]) -> None:
+        self.meaning.counted_throughout |= self.counted_amid
+        found = [as_dict(each) for each in as_list(value.get("choices"))]
+        if any(_says_something(as_dict(each.get("delta"))) for each in found):
+            self.counted_amid = True
 
     def native(self, value: dict[str, object]) -> None:
         """Read Workers AI's own form, in which the answer is not in choices."""
