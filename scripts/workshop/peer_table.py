@@ -27,7 +27,7 @@ PEERS = {
         runs="its own `openai_api.py` (0.4.2) and sse-starlette; a stub for the model",
         wrong="CRLF, pings, no `[DONE]`; chunks without `id`, `created`, `model`, `index`; calls without `id`, ended by `function_call`; errors as `detail`",
         without="the SDK's stream helper raises; what splits at blank lines, or waits for `[DONE]`, gets nothing; a call's result cannot be sent back; an error has no words",
-        behind="all of it (a call in a stream is text in chatglm.cpp itself, and stays so)",
+        behind="all of it but a call's result: it knows the roles `system`, `user` and `assistant`, and refuses `tool` (422) with the addon, too (a call in a stream is text in chatglm.cpp itself, and stays so)",
     ),
     "llama_cpp_python": Peer(
         name="llama-cpp-python",

@@ -21,7 +21,15 @@ TEXT = (ROOT / "addon" / "llm_normalize" / "home" / "clients.md").read_text(
 )
 NAMES = [
     *("VS Code", "Continue", "Cline", "Cursor", "Zed", "JetBrains", "Chatbox"),
-    *("Cherry Studio", "Electron programs", "Browsers", "Node", "Python", "curl"),
+    *(
+        "Cherry Studio",
+        "AnythingLLM",
+        "Electron programs",
+        "Browsers",
+        "Node",
+        "Python",
+        "curl",
+    ),
     *("Go", "Programs that ignore proxies", "WSL", "Docker and devcontainers"),
 ]
 PAGES = dict(

@@ -271,10 +271,11 @@ class Routing:
         flow = exchange.flow
         if flow.response is not None or not exchange.is_selected:
             return
-        if self._is_idle and is_asked(flow.request) and not _is_prepared(exchange):
-            return
+        is_idle = self._is_idle and is_asked(flow.request)
         try:
-            self._send(exchange)
+            is_answered = self.translations.put_in_chat(exchange)
+            if not is_answered and (not is_idle or _is_prepared(exchange)):
+                self._send(exchange)
         except Exception as error:  # noqa: BLE001 - a bug lets no request out half done
             logger.error(  # noqa: TRY400 - its words may be the request's
                 "normalize: a request to %s cannot be prepared: %s",

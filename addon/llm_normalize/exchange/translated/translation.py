@@ -17,6 +17,7 @@ from ...protocols.protocol import UntranslatableError
 from ...repair.translated_output import TRANSLATED
 from ...request.missing_path import STATUSES, is_path_missing
 from ...request.refusal_parser import LARGE
+from ...routing.gate import is_asked
 from ...routing.hosts import CHAT_ONLY, Hosts
 from ...routing.model_names import model_in
 from ...text.printable import brief
@@ -26,6 +27,7 @@ from ..adapted_request import Adapted
 from ..exchange import Exchange
 from ..message_body import content_of, request_body
 from ..request_facts import named_host, place_of
+from .input_at_chat import chat_of
 from .translated_request import Translated
 
 logger = logging.getLogger(__name__)
@@ -117,6 +119,28 @@ class Translations:
                 brief(place_of(request)),
                 brief(path),
             )
+
+    def put_in_chat(self, exchange: Exchange) -> bool:
+        """Make chat of a request that is one for Responses at chat's path, or refuse it.
+
+        Returns:
+            Whether the proxy answered it.
+        """
+        request, made = exchange.flow.request, None
+        if not self._is_active or request.stream or not is_asked(request):
+            return False
+        try:
+            made = chat_of(content_of(request))
+        except UntranslatableError as error:
+            exchange.flow.response = refusal(error)
+        except ValueError:  # it cannot be decoded: whoever needs it says so
+            return False
+        if made is not None:
+            content, edits = made
+            request.headers.pop("content-encoding", None)
+            request.content = content
+            exchange.adapted = Adapted(content, edits)
+        return exchange.flow.response is not None
 
     def handle_request(self, exchange: Exchange) -> bool:
         """Translate a request if its provider serves only chat completions, or answer it.

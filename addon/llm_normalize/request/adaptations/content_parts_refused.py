@@ -1,7 +1,5 @@
 """Content in parts, where only a string is understood."""
 
-from typing import Any, TypeGuard
-
 from ...wire.json_text import Json
 from ..adaptation import CHANGED, Adaptation, Body, Edit, RequestExample, messages
 
@@ -63,15 +61,15 @@ class ContentPartsRefused(Adaptation):
 def _text(content: Json) -> str | None:
     if not isinstance(content, list) or not content:
         return None
-    texts = [each["text"] for each in content if _is_text(each)]
-    return "\n".join(texts) if len(texts) == len(content) else None
-
-
-def _is_text(part: Json) -> TypeGuard[dict[str, Any]]:
-    # A mark for a cache changes no answer; any other key may.
-    return (
-        isinstance(part, dict)
-        and part.get("type") == "text"
-        and isinstance(part.get("text"), str)
-        and part.keys() <= {"type", "text", "cache_control"}
-    )
+    texts = []
+    for each in content:
+        # A mark for a cache changes no answer; any other key may.
+        if not isinstance(each, dict) or each.keys() - {"cache_control"} != {
+            "type",
+            "text",
+        }:
+            return None
+        if each["type"] != "text" or not isinstance(each["text"], str):
+            return None
+        texts.append(each["text"])
+    return "\n".join(texts)

@@ -1,0 +1,165 @@
+"""Cursor's agent: a request of the Responses protocol at chat's path, with a real mitmdump."""
+
+import json
+from typing import Any
+
+import pytest
+
+from llm_normalize import conformance
+from llm_normalize.repair.fix import (
+    DONE,
+    Wire,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
+from llm_normalize.wire.json_text import dumps
+from support import Http1Client, Mitmdump, Provider, connect
+
+ITEMS: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be terse."},
+    {"role": "user", "content": [{"type": "input_text", "text": "heron?"}]},
+    {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a":1}'},
+    {"type": "function_call_output", "call_id": "c1", "output": "grey"},
+]
+TOOL = {"type": "function", "name": "f", "parameters": {"type": "object"}}
+ASKED: dict[str, Any] = {
+    "model": "m",
+    "input": ITEMS,
+    "tools": [TOOL],
+    "tool_choice": "auto",
+    "max_output_tokens": 9,
+    "reasoning": {"effort": "low", "summary": "auto"},
+    "include": ["reasoning.encrypted_content"],
+    "store": False,
+    "stream": True,
+}
+SENT: dict[str, Any] = {
+    "model": "m",
+    "messages": [
+        {"role": "system", "content": "Be terse."},
+        {"role": "user", "content": "heron?"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {
+                    "id": "c1",
+                    "type": "function",
+                    "function": {"name": "f", "arguments": '{"a":1}'},
+                }
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "grey"},
+    ],
+    "tools": [
+        {
+            "type": "function",
+            "function": {"name": "f", "parameters": {"type": "object"}},
+        }
+    ],
+    "tool_choice": "auto",
+    "max_tokens": 9,
+    "reasoning_effort": "low",
+    "stream": True,
+}
+
+
+def ask(mitmdump: Mitmdump, path: str, body: Any) -> tuple[int, bytes]:
+    with Http1Client(connect(mitmdump.port)) as client:
+        reply = client.post(path, body)
+        return reply.status, reply.rest()
+
+
+def test_stream_is_answered_with_chunks_of_chat(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    # The call's name is one of the tools that the request declares in its own form.
+    odd = calling({**head(0, '{"a":2}'), "function": {"name": "functions.f"}})
+    odd["choices"][0]["delta"]["role"] = "assistant"
+    said: Wire = [odd, calling(rest(0, '{"a":2}')), chunk({}, finish="stop"), DONE]
+    script = provider.script(*[wire([each]) for each in said])
+    status, body = ask(reverse, script.path, ASKED)
+    assert status == 200
+    meant = conformance.meaning_of_stream(body).choices[0]
+    assert [(call.name, call.arguments) for call in meant.calls] == [("f", '{"a":2}')]
+    assert meant.finish_reason == "tool_calls"
+    asked = conformance.Request(stream=True, tools=True)
+    assert conformance.check_stream(body, asked) == []
+    (got,) = script.requests
+    assert json.loads(got.body) == SENT
+    records = reverse.records(script)
+    (made,) = [each for each in records if each["type"] == "request"]
+    assert made["fixes"] == ["request-not-chat"]
+    assert sorted(made["dropped"]) == ["include", "reasoning.summary", "store"]
+    assert made["changed"] == ["input", "tools", "max_output_tokens", "reasoning"]
+    assert records[-1]["end"] == "complete"
+    assert "translated" not in records[-1]  # the answer is chat
+
+
+def test_body_is_answered_with_one_of_chat(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    answer = completion({"role": "assistant", "content": "Grey."})
+    script = provider.script(
+        dumps(answer), headers={"content-type": "application/json"}, framing="length"
+    )
+    asked = {"model": "m", "input": "heron?", "instructions": "Be terse."}
+    status, body = ask(reverse, script.path, asked)
+    assert (status, json.loads(body)) == (200, answer)
+    (got,) = script.requests
+    messages = [
+        {"role": "system", "content": "Be terse."},
+        {"role": "user", "content": "heron?"},
+    ]
+    assert json.loads(got.body) == {"model": "m", "messages": messages}
+
+
+def test_what_is_chats_own_stays(reverse: Mitmdump, provider: Provider) -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+    text = chunk({"role": "assistant", "content": "Hi"}, usage=None)
+    stop = chunk({}, finish="stop", usage=None)
+    stream = wire([text, stop, chunk(None, usage=usage), DONE])
+    script = provider.script(stream)
+    own = {"stream_options": {"include_usage": True}, "max_tokens": 7, "n": 1}
+    asked = {"model": "m", "input": "heron?", "stream": True, **own}
+    assert ask(reverse, script.path, asked) == (200, stream)
+    (got,) = script.requests
+    sent = json.loads(got.body)
+    assert {key: sent[key] for key in own} == own
+    assert "input" not in sent
+
+
+def test_what_chat_has_no_place_for_is_refused_in_chats_form(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    script = provider.script(DONE)
+    asked = {**ASKED, "previous_response_id": "resp_1"}
+    status, body = ask(reverse, script.path, asked)
+    error = json.loads(body)["error"]
+    assert (status, error["param"]) == (400, "previous_response_id")
+    assert error["message"].startswith("Nothing is stored here.")
+    assert not script.requests
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "input": "x"},
+        {"model": "m", "messages": [{"role": "user", "content": '"input"'}]},
+        {"model": "m", "stream": False, "tools": [{"input": {}}]},
+        {"model": "m", "input": None},
+    ],
+    ids=str,
+)
+def test_any_other_request_passes_as_it_is(
+    reverse: Mitmdump, provider: Provider, asked: Any
+) -> None:
+    script = provider.script(DONE)
+    ask(reverse, script.path, asked)
+    (got,) = script.requests
+    assert json.loads(got.body) == asked
+    assert "request" not in {each["type"] for each in reverse.records(script)}
