@@ -17,10 +17,11 @@ from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.exchange.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.outage import end, error_of, reason_of, wait
 from llm_normalize.exchange.stream import keepalive_clock
-from llm_normalize.repair.fix import DONE
+from llm_normalize.repair.fix import DONE, completion
 from llm_normalize.routing.extended_methods import is_extended
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.routes import Routed, Target
+from llm_normalize.wire.json_text import dumps
 from proxies import GOOD, HOST, Proxy, broken, chat_flow, fail, messages
 from support import (
     LOOPBACK,
@@ -79,6 +80,23 @@ INVALID = "it answered with invalid HTTP"
         ("HTTP/2 protocol error: Received bad frame", INVALID),
         ("Received unexpected HTTP/2 response.", INVALID),
         ("Received a bad header from server, refusing to prevent smuggling", INVALID),
+        (
+            "Received message with both transfer-encoding and content-length headers",
+            f"{INVALID}: both content-length and transfer-encoding, refused while valid",
+        ),
+        (
+            "Cannot parse HTTP response: invalid content-length header: '5, 5'",
+            f"{INVALID}: more than one content-length",
+        ),
+        ("Cannot parse HTTP response: invalid content-length header: '-5'", INVALID),
+        (
+            "Received multiple content-length headers: [b'5', b'5'] from server, refusing",
+            f"{INVALID}: more than one content-length, refused while validate_inbound_",
+        ),
+        (
+            "Received invalid header name: b'a' … Disable the validate_inbound_headers option",
+            f"{INVALID}, refused while validate_inbound_headers is on",
+        ),
         ("stream reset by client (REFUSED_STREAM)", "it aborted the request"),
         ("HTTP/2 connection closed: <ConnectionTerminated x>", "it aborted the req"),
         ("Response body exceeds mitmproxy's body_size_limit.", "its answer is larger"),
@@ -481,6 +499,42 @@ def test_provider_that_is_back_is_asked_by_the_same_connection(
         with Provider(port=port) as provider:
             script = provider.script(b"data: [DONE]\n\n")
             assert client.post(script.path, ASKED).rest() == script.bytes
+
+
+BODY = dumps(completion({"role": "assistant", "content": "Hi"}))
+LENGTH = b"content-length: %d\r\n" % len(BODY)
+DOUBTFUL = {
+    "both content-length and transfer-encoding": (
+        LENGTH + b"transfer-encoding: chunked\r\n",
+        b"%x\r\n%b\r\n0\r\n\r\n" % (len(BODY), BODY),
+    ),
+    "more than one content-length": (LENGTH * 2, BODY),
+}
+OPTION = ", refused while validate_inbound_headers is on"
+
+
+@pytest.mark.parametrize("why", DOUBTFUL)
+def test_headers_that_mitmproxy_refuses_are_named_with_its_option(
+    reverse: Mitmdump, provider: Provider, why: str
+) -> None:
+    fields, body = DOUBTFUL[why]
+    start = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+    script = provider.script(start + fields + b"\r\n" + body, framing="raw")
+    with Http1Client(connect(reverse.port)) as client:
+        reply = client.post(script.path, {**ASKED, "stream": False})
+        message = json.loads(reply.rest())["error"]["message"]
+        assert reply.status == 502
+        is_both = why.startswith("both")
+        assert message.endswith(f": {why}{OPTION if is_both else ''}.")
+    reverse.set(validate_inbound_headers=False)
+    try:
+        with Http1Client(connect(reverse.port)) as client:
+            reply = client.post(script.path, {**ASKED, "stream": False})
+            # Two lengths are no matter of the option: mitmproxy cannot parse them.
+            assert reply.status == (200 if is_both else 502)
+            assert (reply.rest() == BODY) is is_both
+    finally:
+        reverse.set(validate_inbound_headers=True)
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

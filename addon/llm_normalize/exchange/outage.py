@@ -38,6 +38,7 @@ _OTHER_VERSION = "(HTTP_1_1_REQUIRED)"
 
 _FAILED = "the connection failed"
 _INVALID = "it answered with invalid HTTP"
+_REFUSED = "refused while validate_inbound_headers is on"  # mitmproxy's option
 
 
 def _numbered(*numbers: int) -> str:
@@ -50,7 +51,20 @@ def _numbered(*numbers: int) -> str:
 _REASONS = tuple(
     (re.compile(pattern, re.IGNORECASE), reason)
     for pattern, reason in (
+        (
+            r"^cannot parse .*: invalid content-length header: .\d+,",
+            f"{_INVALID}: more than one content-length",
+        ),
         (r"^unexpected server response|^cannot parse", _INVALID),
+        (
+            r"^received message with both transfer-encoding and content-length",
+            f"{_INVALID}: both content-length and transfer-encoding, {_REFUSED}",
+        ),
+        (
+            r"^received multiple (content-length|transfer-encoding) headers",
+            rf"{_INVALID}: more than one \1, {_REFUSED}",
+        ),
+        (r"\bvalidate_inbound_headers\b", f"{_INVALID}, {_REFUSED}"),
         (_numbered(errno.ECONNREFUSED, 1225, 10061), "it refused the connection"),
         (_numbered(errno.ETIMEDOUT, 121, 10060), "the connection timed out"),
         (
