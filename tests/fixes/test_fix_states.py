@@ -147,7 +147,6 @@ def test_counts_that_are_no_numbers_are_0() -> None:
     assert body["usage"] == {
         **USAGE,
         "prompt_tokens": 3,
-        "prompt_tokens_details": None,
     }
 
 

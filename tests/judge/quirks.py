@@ -1031,6 +1031,16 @@ def usage_partial(stream: Stream) -> None:
         usage.pop("total_tokens", None)
 
 
+NULLS: Chunk = {"cached_tokens": None, "audio_tokens": None}
+
+
+@quirk("usage", whole=None, within=NULLS)
+def usage_figure_null(stream: Stream, value: Json) -> None:
+    """vLLM, OpenCode Go: details that were not counted are null."""
+    for usage in usages(stream):
+        usage["prompt_tokens_details"] = copy.copy(value)
+
+
 def usages(stream: Stream) -> Iterator[Chunk]:
     """Yield all usage, wherever it stands."""
     seen: list[int] = []
@@ -2047,6 +2057,13 @@ def body_usage_mistyped(body: Body, kind: Callable[[int], Json]) -> None:
     usage = body.value.get("usage") or {}
     for key in set(usage) & set(USAGE):
         usage[key] = kind(usage[key])
+
+
+@body_quirk("usage", whole=None, within=NULLS)
+def body_usage_figure_null(body: Body, value: Json) -> None:
+    """vLLM, Hugging Face: details that were not counted are null."""
+    if body.value.get("usage"):
+        body.value["usage"]["prompt_tokens_details"] = copy.copy(value)
 
 
 @body_quirk()

@@ -142,6 +142,7 @@ from .usage.usage_early import UsageEarly
 from .usage.usage_elsewhere import UsageElsewhere
 from .usage.usage_empty import UsageEmpty
 from .usage.usage_every_chunk import UsageEveryChunk
+from .usage.usage_figure_null import UsageFigureNull
 from .usage.usage_in_choice import UsageInChoice
 from .usage.usage_missing import UsageMissing
 from .usage.usage_mistyped import UsageMistyped
@@ -248,6 +249,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     # usage
     UsageMistyped,
     UsagePartial,
+    UsageFigureNull,
     LogprobsIncomplete,
     AnnotationForeign,
     # what a repair leaves behind
