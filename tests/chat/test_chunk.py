@@ -41,7 +41,7 @@ from llm_normalize.wire.json_text import Number
     [
         ({"choices": []}, True),
         ({"choices": {}}, False),
-        ({"choices": [{}, None]}, False),
+        ({"choices": [{}, None]}, True),
         ({"choices": None}, False),
         ({"choices": None, "object": "chat.completion.chunk"}, True),
         ({"object": "chat.completion"}, True),

@@ -1520,6 +1520,19 @@ def data_comment(stream: Stream, value: bytes) -> None:
 
 
 @quirk()
+def element_null(stream: Stream) -> None:
+    """AgentRouter: null among the choices and the calls of a chunk, or nothing else."""
+    for sent, _, delta in stream.parts():
+        if stream.dice.random() < 0.5:
+            for found in (sent.value["choices"], delta.get("tool_calls")):
+                if found:
+                    found.append(None)
+    value = {**stream.chunks()[-1].value, "choices": [None]}
+    if not value.get("usage"):
+        stream.insert(stream.chunks()[0], value)
+
+
+@quirk()
 def data_glued(stream: Stream) -> None:
     """Z.AI, relays: events stand on one line, each with its `data:`."""
     for sent in stream.dice.choices(stream.events, k=3):
@@ -2057,6 +2070,15 @@ def body_usage_mistyped(body: Body, kind: Callable[[int], Json]) -> None:
     usage = body.value.get("usage") or {}
     for key in set(usage) & set(USAGE):
         usage[key] = kind(usage[key])
+
+
+@body_quirk()
+def body_element_null(body: Body) -> None:
+    """Gateways: null among the choices and the calls."""
+    for *_, message in body.choices():
+        if message.get("tool_calls"):
+            message["tool_calls"].append(None)
+    body.value["choices"].append(None)
 
 
 @body_quirk("usage", whole=None, within=NULLS)

@@ -149,7 +149,7 @@ def finished_of(chunk: Chunk) -> set[int]:
 
 def is_bare_finish(chunk: Chunk) -> bool:
     """Tell whether *chunk* has nothing but finish reasons."""
-    return len(finished_of(chunk)) == len(chunk.get("choices") or ()) and not any(
+    return len(finished_of(chunk)) == len(choices(chunk)) and not any(
         choice.get("delta") for choice in choices(chunk)
     )
 

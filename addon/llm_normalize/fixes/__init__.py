@@ -110,6 +110,7 @@ from .shape.choices_flat import ChoicesFlat
 from .shape.choices_missing import ChoicesMissing
 from .shape.delta_list import DeltaList
 from .shape.delta_missing import DeltaMissing
+from .shape.element_null import ElementNull
 from .shape.event_empty import EventEmpty
 from .shape.field_null import FieldNull
 from .shape.field_unknown import FieldUnknown
@@ -176,6 +177,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     ErrorAsWords,
     DataUnreadable,
     # shape
+    ElementNull,
     ChoicesFlat,
     ChoicesMissing,
     DeltaList,

@@ -44,7 +44,7 @@ def is_answer(value: Json, seen: Seen) -> bool:
     """Tell whether *value*, no failure, is a chunk; record that it has choices."""
     if not is_chunk(value) or not is_readable(value):
         return False
-    if value.get("choices"):
+    if choices(value):
         seen.has_choices = True
     elif seen.has_choices and is_flat(value):
         # No native answer; but usage and notes of OpenAI's form are what they are.

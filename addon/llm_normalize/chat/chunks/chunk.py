@@ -20,11 +20,16 @@ def is_chunk(value: Json) -> bool:
         return False
     found = value.get("choices")
     if found is not None:
-        return isinstance(found, list) and all(isinstance(x, dict) for x in found)
+        return _are_choices(found)
     if str(value.get("object")).startswith("chat.completion") or is_flat(value):
         return True
     usage = value.get("usage")
     return isinstance(usage, dict) and ("type" not in value or _COUNTED in usage)
+
+
+def _are_choices(value: Json) -> bool:
+    """Tell whether *value* is a list of choices; null in it is none."""
+    return isinstance(value, list) and all(isinstance(x, dict | None) for x in value)
 
 
 def is_readable(chunk: Chunk) -> bool:
@@ -33,7 +38,7 @@ def is_readable(chunk: Chunk) -> bool:
     That is, the types that some provider sends, however wrong. Of a chunk with an object
     for a name, say, or a number for its calls, nobody can tell what it means.
     """
-    found = chunk.get("choices")
+    found = choices(chunk)
     if not found:
         result = chunk.get("result")
         is_envelope = isinstance(result, dict) and chunk.get("success") is True
@@ -89,11 +94,7 @@ def is_flat(value: Chunk) -> bool:
         return False
     result = value.get("result")
     if isinstance(result, dict) and value.get("success") is True:
-        found = result.get("choices")
-        has_choices = isinstance(found, list) and all(
-            isinstance(each, dict) for each in found
-        )
-        return has_choices or is_flat(result)
+        return _are_choices(result.get("choices")) or is_flat(result)
     is_wrapped = isinstance(result, str) and str(value.get("object")).startswith(
         "chat."
     )
@@ -109,12 +110,14 @@ def has_counted(chunk: Chunk) -> bool:
 
 
 def choices(chunk: Chunk) -> list[Chunk]:
-    """Return the choices of *chunk*, itself no copy; none where they are no list.
+    """Return the choices of *chunk*, the list itself if none of them is null.
 
-    All are objects in what `is_chunk` lets through.
+    All are objects in what `is_chunk` lets through. There are none where it has no list.
     """
     found = chunk.get("choices")
-    return found if isinstance(found, list) else []
+    if not isinstance(found, list):
+        return []
+    return found if None not in found else [each for each in found if each is not None]
 
 
 def deltas(chunk: Chunk) -> list[tuple[int, Chunk, Chunk]]:
@@ -123,7 +126,7 @@ def deltas(chunk: Chunk) -> list[tuple[int, Chunk, Chunk]]:
     return [
         (at if isinstance(at := choice.get("index"), int) else 0, choice, delta)
         for choice in chunk.get("choices") or ()
-        if isinstance(delta := choice.get("delta"), dict)
+        if choice and isinstance(delta := choice.get("delta"), dict)
     ]
 
 

@@ -119,7 +119,7 @@ def is_empty_chunk(chunk: Chunk) -> bool:
 
     Unknown fields count as content.
     """
-    if not chunk.get("choices") or _has_other_fields(chunk, CHUNK_FRAME):
+    if not choices(chunk) or _has_other_fields(chunk, CHUNK_FRAME):
         return False
     return not any(
         choice.get("delta")

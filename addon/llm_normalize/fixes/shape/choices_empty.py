@@ -103,7 +103,7 @@ class ChoicesEmpty(Fix):
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Hold the extra fields of a chunk whose choices another fix removed."""
         chunk = outgoing.chunk
-        if "choices" not in chunk or "moderation" in chunk:
+        if chunk.get("choices") != [] or "moderation" in chunk:
             return False
         end.hold_extra_fields(chunk, self.name)
         return True

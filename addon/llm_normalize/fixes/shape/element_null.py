@@ -1,0 +1,71 @@
+"""Null among the choices of a chunk, or among the calls of a delta."""
+
+from itertools import chain
+
+from ...chat.chunks.chunk import Chunk, choices
+from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...wire.json_text import Json
+
+_HI = {"role": "assistant", "content": "Hi"}
+_CALL = calling(head())
+_BODY = completion(_HI)
+
+
+class ElementNull(Fix):
+    """Take it out: it is neither a choice nor a call."""
+
+    name = "element-null"
+    changes = "null in `choices` or `tool_calls` -> removed"
+    why = "Clients read `delta` of null, and fail."
+    providers = ("AgentRouter", "gateways")
+    key = ("choices", "tool_calls")
+    edits_bodies = True
+    sources = (
+        "https://github.com/Kilo-Org/kilocode/pull/3083",
+        "https://platform.openai.com/docs/api-reference/chat-streaming/streaming",
+    )
+    examples = (
+        Example(
+            "keep-alive",
+            [chunk(_HI), chunk(None, choices=[None])],
+            [chunk(_HI), chunk(None)],
+            ended=False,
+        ),
+        Example(
+            "beside a choice",
+            [chunk(None, choices=[None, *chunk(_HI)["choices"]])],
+            [chunk(_HI)],
+            ended=False,
+        ),
+        Example(
+            "beside a call",
+            [chunk({"tool_calls": [None, head()]})],
+            [_CALL],
+            ended=False,
+        ),
+        Example.of_body(
+            "body", completion(_HI, choices=[None, *_BODY["choices"]]), _BODY
+        ),
+        Example.untouched("none", [chunk(_HI), _CALL], ended=False),
+    )
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether there is any."""
+        return any(None in each for each in _lists(chunk))
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Take them out."""
+        found = [each for each in _lists(chunk) if None in each]
+        for each in found:
+            each[:] = [one for one in each if one is not None]
+        return bool(found)
+
+
+def _lists(chunk: Chunk) -> list[list[Json]]:
+    """Return the lists of *chunk* that hold choices or calls."""
+    parts = chain.from_iterable(
+        (choice.get("delta"), choice.get("message")) for choice in choices(chunk)
+    )
+    found = [part.get("tool_calls") for part in parts if isinstance(part, dict)]
+    return [each for each in (chunk.get("choices"), *found) if isinstance(each, list)]
