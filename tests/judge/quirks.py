@@ -1652,6 +1652,7 @@ AMBIGUOUS: list[tuple[str, str, str]] = [
     ("content-thoughts", "reasoning-name/both", "they contradict each other"),
     ("message-growing", "choice-text", "they contradict each other"),
     ("body-content-parts", "body-content-object", "they contradict each other"),
+    ("body-content-parts", "body-native", "a list in `response` is JSON, not parts"),
 ]
 """Quirks that leave nobody a way to tell what was meant, and why."""
 

@@ -307,6 +307,38 @@ def test_error_event_takes_the_form_of_openai() -> None:
     assert repaired(text) == wire([wrapped("Overloaded", "server_error", None, None)])
 
 
+@pytest.mark.parametrize(
+    ("event", "kind", "code"),
+    [
+        (
+            {"Response": {"Error": {"Code": "AuthFailure", "Message": "No"}}},
+            "authentication_error",
+            "AuthFailure",
+        ),
+        ({"Message": "No"}, "server_error", None),
+        ({"Code": "Throttling", "Message": "No"}, "rate_limit_error", "Throttling"),
+        ({"status": 429, "title": "No", "detail": "No"}, "rate_limit_error", None),
+        ({"type": "about:blank", "title": "No", "status": 410}, None, None),
+        ({"error": {"message": "No", "type": "None", "code": "null"}}, None, None),
+    ],
+)
+def test_error_in_a_stream_has_the_form_that_it_has_in_a_body(
+    event: Chunk, kind: str | None, code: str | None
+) -> None:
+    expected = {"message": "No", "type": kind, "param": None, "code": code}
+    out = b"".join(feed([wire([chunk({"content": "Hi"}), event])]))
+    (body,) = repair_body(dumps(event), 200, Asked(), FIXES).after
+    for data in (out.split(b"data: ")[-1], body):
+        assert loads(data)["error"] == expected
+
+
+@pytest.mark.parametrize(
+    "event", [{"Message": "success", "Data": {}}, {"Code": 200, "Message": "x"}]
+)
+def test_capitalized_words_of_success_are_no_error(event: Chunk) -> None:
+    assert b"error" not in b"".join(feed([wire([chunk({"content": "Hi"}), event])]))
+
+
 def test_error_fix_that_fails_leaves_the_event_as_it_came() -> None:
     class Bad(Fix):
         name = "bad-error"

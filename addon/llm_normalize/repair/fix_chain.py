@@ -11,6 +11,7 @@ from http import HTTPStatus
 
 from ..chat.chunks.chunk import ENVELOPE, Chunk
 from ..chat.chunks.chunk_shape import has_shape, shape_of
+from ..chat.errors.errors import status_of
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
@@ -415,10 +416,12 @@ class Chain:
                 outgoing.record.fixed(fix.name)
 
     def error(self, record: EventRecord, value: Json) -> Json:
-        """Return what the fixes make of an error in an event."""
+        """Return what the fixes make of an error in an event, which has no status."""
+        status = HTTPStatus.INTERNAL_SERVER_ERROR
+        told = status_of(value) if isinstance(value, dict) else status
         for fix in self._on(self._plan.errors):
             try:
-                made = fix.error(value, HTTPStatus.INTERNAL_SERVER_ERROR)
+                made = fix.error(value, told)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                 self._turn_off(type(fix), error)
                 continue

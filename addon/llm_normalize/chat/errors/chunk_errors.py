@@ -41,7 +41,8 @@ def is_error(value: Json) -> bool:
     if value.get("error"):
         return True
     base = value.get("base_resp")
-    if isinstance(base, dict) and base.get("status_code") and not choices(value):
+    failed = isinstance(base, dict) and base.get("status_code")
+    if (failed or _is_capitalized_error(value)) and not choices(value):
         return True
     if value.get("choices") or not any(_says(value.get(key)) for key in _WORDS):
         return False
@@ -57,6 +58,19 @@ def is_error(value: Json) -> bool:
         or bool(FAILURE.fullmatch(str(status)))
         or "error" in kind
     )
+
+
+def _is_capitalized_error(value: Chunk) -> bool:
+    """Tell whether *value* is an error as AWS, Tencent and Volcengine send it.
+
+    That is `{"Code", "Message"}`, or the like in an `Error`, maybe in a `Response`.
+    """
+    around = (value, value.get("Response"), value.get("ResponseMetadata"))
+    if any(isinstance(each, dict) and each.get("Error") for each in around):
+        return True
+    words = value.get("Message")
+    said = {"ok": value.get("Success"), "status": value.get("Code"), "msg": words}
+    return isinstance(words, str) and bool(words) and not is_fine(said)
 
 
 def is_fine(value: Chunk) -> bool:

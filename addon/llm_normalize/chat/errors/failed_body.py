@@ -94,12 +94,11 @@ def fails_instead(value: Json, *, has_begun: bool) -> bool:
 
 def _fails_inside(body: Chunk) -> bool:
     """Tell whether a part that envelopes of a provider's own have reports an error."""
-    header = body.get("header")
-    around = [body.get(key) for key in ("Response", "ResponseMetadata", "result")]
-    return (isinstance(header, dict) and is_error(header)) or any(
-        each.get("Error") or each.get("error") or each.get("errors")
-        for each in around
-        if isinstance(each, dict)
+    header, result = body.get("header"), body.get("result")
+    if isinstance(header, dict) and is_error(header):
+        return True
+    return isinstance(result, dict) and any(
+        map(result.get, ("Error", "error", "errors"))
     )
 
 
