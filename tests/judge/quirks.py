@@ -801,6 +801,19 @@ def call_arguments_hollow(stream: Stream, value: Json) -> None:
             write(function, "arguments", value)
 
 
+@quirk("calls", missing=MISSING, null=None, empty={})
+def call_signed_late(stream: Stream, value: Json) -> None:
+    """Gemini: a fragment of a key of its own alone, behind the arguments."""
+    for index in stream.indexes():
+        calling = [each for each in stream.parts(index) if each[2].get("tool_calls")]
+        for sent, _, delta in calling[-1:]:
+            last = delta["tool_calls"][-1]
+            signed = {"index": last["index"]} if "index" in last else {}
+            signed["extra_content"] = {"google": {"thought_signature": "c2ln"}}
+            write(signed, "function", {} if value == {} else value)
+            stream.insert(sent, stream.like(sent, {"tool_calls": [signed]}))
+
+
 @quirk("calls", indexed=True, bare=False)
 def call_sentinel(stream: Stream, indexed: bool) -> None:
     """Workers AI: the last fragment is all null."""

@@ -126,6 +126,7 @@ from .tool_calls.tool_call_arguments_object import ToolCallArgumentsObject
 from .tool_calls.tool_call_arguments_repeated import ToolCallArgumentsRepeated
 from .tool_calls.tool_call_custom_hollow import ToolCallCustomHollow
 from .tool_calls.tool_call_flat import ToolCallFlat
+from .tool_calls.tool_call_function_missing import ToolCallFunctionMissing
 from .tool_calls.tool_call_head_incomplete import ToolCallHeadIncomplete
 from .tool_calls.tool_call_head_repeated import ToolCallHeadRepeated
 from .tool_calls.tool_call_id_missing import ToolCallIdMissing
@@ -245,6 +246,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     ContentNull,
     ToolCallIdMissing,
     ToolCallHeadIncomplete,
+    ToolCallFunctionMissing,
     ToolCallWhole,
     FunctionCallRepeated,
     FinishStopWithCalls,

@@ -61,7 +61,7 @@ class ToolCallHeadRepeated(Fix):
                     remaining.append(call)
                     continue
                 changed |= self._strip(call, opened)
-                if any(v is not None for k, v in call.items() if k != "index"):
+                if any(v not in (None, {}) for k, v in call.items() if k != "index"):
                     remaining.append(call)
             if len(remaining) != len(found):
                 changed = True
@@ -82,6 +82,6 @@ class ToolCallHeadRepeated(Fix):
             inner |= {"name": rest} if rest else {}
         if inner.get("arguments") is None:
             inner.pop("arguments", None)
-        if all(value is None for value in inner.values()):
+        if before[1] and all(value is None for value in inner.values()):
             call.pop("function", None)
         return before != (len(call), len(inner), inner.get("name"))
