@@ -1532,6 +1532,21 @@ def data_comment(stream: Stream, value: bytes) -> None:
         stream.insert(sent, value, after=False)
 
 
+ENVELOPES: dict[str, Callable[[Chunk], Chunk]] = {
+    "data": lambda value: {"data": value, "success": True},
+    "code": lambda value: {"code": 200, "msg": "success", "data": value},
+    "response": lambda value: {"response": value},
+}
+
+
+@quirk(**ENVELOPES)
+def choices_enveloped(stream: Stream, wrap: Callable[[Chunk], Chunk]) -> None:
+    """Gateways: each chunk stands in an envelope."""
+    for sent in stream.chunks():
+        if sent.value["choices"] or "object" in sent.value:
+            sent.value = wrap(sent.value)
+
+
 @quirk()
 def element_null(stream: Stream) -> None:
     """AgentRouter: null among the choices and the calls of a chunk, or nothing else."""
@@ -2128,6 +2143,13 @@ def body_native(body: Body, wrapped: bool) -> None:
     body.meaning.choices[0].finish_reason = implied(body.meaning.choices[0])
     if body.answer.asked.forced_tool:
         body.meaning.choices[0].finish_reason = "stop"
+
+
+@body_quirk(**ENVELOPES)
+def body_choices_enveloped(body: Body, wrap: Callable[[Chunk], Chunk]) -> None:
+    """Cline's API, gateways: the completion stands in an envelope."""
+    if body.value.get("choices") and "message" in body.value["choices"][0]:
+        body.value = wrap(body.value)
 
 
 def damaged_body(answer: Answer, quirks: Collection[Quirk], seed: int = 0) -> Body:

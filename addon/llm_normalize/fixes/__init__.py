@@ -106,6 +106,7 @@ from .shape.choice_index_missing import ChoiceIndexMissing
 from .shape.choice_split import ChoiceSplit
 from .shape.choice_text import ChoiceText
 from .shape.choices_empty import ChoicesEmpty
+from .shape.choices_enveloped import ChoicesEnveloped
 from .shape.choices_flat import ChoicesFlat
 from .shape.choices_missing import ChoicesMissing
 from .shape.delta_list import DeltaList
@@ -178,6 +179,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     ErrorAsWords,
     DataUnreadable,
     # shape
+    ChoicesEnveloped,
     ElementNull,
     ChoicesFlat,
     ChoicesMissing,

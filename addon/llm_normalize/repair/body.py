@@ -4,7 +4,14 @@ import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from ..chat.chunks.chunk import choices, is_chunk, is_flat, is_readable, tokens_of
+from ..chat.chunks.chunk import (
+    choices,
+    enveloped_in,
+    is_chunk,
+    is_flat,
+    is_readable,
+    tokens_of,
+)
 from ..chat.errors.chunk_errors import is_error
 from ..chat.errors.errors import failures_in, status_of
 from ..chat.errors.failed_body import says_any, tells_only_failure
@@ -104,8 +111,15 @@ def _source(
 
 
 def _is_answer(value: Json) -> bool:
-    is_answer = is_chunk(value) and (is_flat(value) or value.get("choices") is not None)
-    return is_answer and is_readable(value)
+    return (
+        is_chunk(value)
+        and is_readable(value)
+        and (
+            value.get("choices") is not None
+            or is_flat(value)
+            or enveloped_in(value) is not None
+        )
+    )
 
 
 def status_due(data: bytes, status: int) -> int | None:

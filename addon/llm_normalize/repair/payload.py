@@ -2,7 +2,14 @@
 
 import re
 
-from ..chat.chunks.chunk import FLAT, choices, is_chunk, is_flat, is_readable
+from ..chat.chunks.chunk import (
+    FLAT,
+    choices,
+    enveloped_in,
+    is_chunk,
+    is_flat,
+    is_readable,
+)
 from ..chat.errors.chunk_errors import is_error
 from ..chat.errors.failed_body import fails_instead, tells_only_failure
 from ..chat.stream_state import Seen
@@ -32,7 +39,7 @@ def decode(payload: bytes) -> tuple[Json, Outcome]:
 
 def is_failure(value: Json, seen: Seen) -> bool:
     """Tell whether *value*, the event at hand of what was *seen*, is an error."""
-    if isinstance(value, dict) and choices(value):
+    if isinstance(value, dict) and (choices(value) or enveloped_in(value) is not None):
         return False
     is_body = seen.is_value and not seen.choices
     if is_error(value) or fails_instead(value, has_begun=bool(seen.choices)):

@@ -10,6 +10,16 @@ type Chunk = dict[str, Any]
 FLAT = frozenset(("response", "tool_calls"))
 """Keys under which an answer stands at the top."""
 
+_AROUND = ("data", "response", "result", "payload", "output")
+"""Keys under which envelopes of a provider's own have a completion."""
+
+_VERDICT = ("code", "Code", "status", "statusCode", "success")
+_FINE = frozenset((
+    "none", "0", "200", "", "true", "1", "ok", "success", "succeeded", "completed",
+))  # fmt: skip
+_PARTS = ("delta", "message", "text")
+_DEEP = 3  # envelopes around each other
+
 _COUNTED = "prompt_tokens"
 """A key of usage in OpenAI's form, which no other protocol has."""
 
@@ -22,6 +32,8 @@ def is_chunk(value: Json) -> bool:
     if found is not None:
         return _are_choices(found)
     if str(value.get("object")).startswith("chat.completion") or is_flat(value):
+        return True
+    if enveloped_in(value) is not None:
         return True
     usage = value.get("usage")
     return isinstance(usage, dict) and ("type" not in value or _COUNTED in usage)
@@ -39,6 +51,9 @@ def is_readable(chunk: Chunk) -> bool:
     for a name, say, or a number for its calls, nobody can tell what it means.
     """
     found = choices(chunk)
+    enveloped = enveloped_in(chunk)
+    if enveloped is not None:
+        return is_readable(chunk[enveloped])
     if not found:
         result = chunk.get("result")
         is_envelope = isinstance(result, dict) and chunk.get("success") is True
@@ -98,7 +113,43 @@ def is_flat(value: Chunk) -> bool:
     is_wrapped = isinstance(result, str) and str(value.get("object")).startswith(
         "chat."
     )
-    return is_wrapped or not FLAT.isdisjoint(value)
+    is_native = not FLAT.isdisjoint(value) and enveloped_in(value) is None
+    return is_wrapped or is_native
+
+
+def enveloped_in(value: Chunk, deep: int = _DEEP) -> str | None:
+    """Return the key under which *value*, an envelope, has a chunk or a body, if any.
+
+    None, too, where it says that something failed, and of Workers AI's own form, in which
+    other parts of the answer may stand beside the result: see `is_flat`.
+    """
+    if not deep or value.get("choices") is not None or "type" in value:
+        return None
+    if value.get("error") or value.get("errors"):
+        return None
+    if any(str(value.get(key)).strip().lower() not in _FINE for key in _VERDICT):
+        return None
+    for key in _AROUND:
+        inner = value.get(key)
+        if not isinstance(inner, dict) or (key == "result" and value.get("success")):
+            continue
+        if _is_whole(inner) or enveloped_in(inner, deep - 1) is not None:
+            return key
+    return None
+
+
+def _is_whole(value: Chunk) -> bool:
+    """Tell whether *value* is a chunk or a body by its choices."""
+    if not _are_choices(value.get("choices")):
+        return False
+    found = choices(value)
+    if found:
+        return any(
+            not isinstance(each.get(key), int | None)
+            for each in found
+            for key in _PARTS
+        )
+    return str(value.get("object")).startswith("chat.completion")
 
 
 def has_counted(chunk: Chunk) -> bool:

@@ -1,8 +1,13 @@
-"""An answer at the top of an event or body, or in its `result`: put into a choice."""
+"""An answer at the top of an event or body, or within it: put into a choice."""
 
 from ...wire.json_text import Json, dumps
-from .chunk import Chunk, is_flat
+from .chunk import Chunk, enveloped_in, is_flat
 from .merged_choices import merge_choice
+
+_SAID_WELL = frozenset((
+    "code", "Code", "status", "statusCode", "success", "ok", "msg", "message", "Message",
+))  # fmt: skip
+"""What an envelope says of the request, not of the answer."""
 
 _OURS = {"response": "content", "result": "content"}
 
@@ -44,9 +49,31 @@ def _add(body: Chunk, beside: Chunk) -> None:
         _enclose(beside, "delta" if is_chunk else "message", {}, None)
         if found:
             merge_choice(found[0], beside["choices"][0])
+    _fill(body, beside)
+
+
+def _fill(body: Chunk, beside: Chunk) -> None:
     for key, value in beside.items():
         if body.get(key) in (None, "", [], {}):
             body[key] = value
+
+
+def open_envelope(body: Chunk) -> bool:
+    """Put the chunk or body in *body*, see `enveloped_in`, in its place.
+
+    What stands beside it stays, without the words that all went well. Tell whether there
+    was any.
+    """
+    key = enveloped_in(body)
+    if key is None:
+        return False
+    inner = body.pop(key)
+    beside = {k: v for k, v in body.items() if v and k not in _SAID_WELL}
+    body.clear()
+    body.update(inner)
+    open_envelope(body)
+    _fill(body, beside)
+    return True
 
 
 def _enclose(value: Chunk, key: str, fields: dict[str, Json], reason: Json) -> None:

@@ -1,6 +1,6 @@
 """No `choices`, or null, on a chunk that brings usage or nothing."""
 
-from ...chat.chunks.chunk import Chunk, is_flat
+from ...chat.chunks.chunk import Chunk, enveloped_in, is_flat
 from ...chat.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk
 
@@ -35,6 +35,8 @@ class ChoicesMissing(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Add the list."""
         if chunk.get("choices") is not None or is_flat(chunk):
+            return False
+        if enveloped_in(chunk) is not None:
             return False
         chunk["choices"] = []
         return True

@@ -1,0 +1,51 @@
+"""A chunk or a body within an envelope of the provider's own."""
+
+from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.flat_answer import open_envelope
+from ...repair.fix import USAGE, Example, Fix, chunk, completion
+
+_HI = {"role": "assistant", "content": "Hi"}
+_TEXT = chunk(_HI)
+_BODY = completion(_HI)
+
+
+class ChoicesEnveloped(Fix):
+    """Send what is in it, and what stands beside that, without the words of success."""
+
+    name = "choices-enveloped"
+    changes = '`{"data": {"choices": …}, "success": true}` -> `{"choices": …}`'
+    why = "No OpenAI client finds the answer."
+    providers = ("Cline's API", "CliRelay", "gateways with a `code` and a `msg`")
+    sources = (
+        "https://github.com/cline/cline/issues/13348",
+        "https://github.com/kittors/CliRelay/pull/569",
+    )
+    edits_bodies = True
+    examples = (
+        Example(
+            "stream",
+            [{"code": 200, "msg": "ok", "data": _TEXT}, {"response": _TEXT}],
+            [_TEXT, _TEXT],
+            ended=False,
+        ),
+        Example.of_body("body", {"data": _BODY, "success": True}, _BODY),
+        Example.of_body(
+            "usage beside it",
+            {"output": {**_BODY, "usage": None}, "usage": USAGE, "request_id": "r"},
+            {**_BODY, "request_id": "r"},
+        ),
+        Example.untouched(
+            "a failure", [{"data": _BODY, "success": False}], kind="body"
+        ),
+        Example.untouched("a code", [{"data": _BODY, "code": 500}], kind="body"),
+        Example.untouched("no envelope", [{**_TEXT, "data": _BODY}], ended=False),
+    )
+
+    @classmethod
+    def may_act(cls, chunk: Chunk) -> bool:
+        """Tell whether it lacks its choices."""
+        return chunk.get("choices") is None
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Open the envelope."""
+        return open_envelope(chunk)
