@@ -958,6 +958,21 @@ def finish_then_empty(stream: Stream, usage: bool) -> None:
     stream.insert(stream.parts()[-1][0], value)
 
 
+@quirk("calls", "unforced")
+def finish_call_cut(stream: Stream) -> None:
+    """vLLM: a call is cut by the limit of tokens, and ends with `tool_calls`."""
+    for _, choice, _ in stream.finishes():
+        fragments = [each for _, each in stream.calls(choice["index"])]
+        meant = stream.meaning.choices[choice["index"]]
+        if not (fragments and choice["finish_reason"] == "tool_calls"):
+            continue
+        last = fragments[-1]
+        if isinstance(last["arguments"], str) and len(last["arguments"]) > 1:
+            last["arguments"] = last["arguments"][:-1]
+            meant.calls[-1].arguments = meant.calls[-1].arguments[:-1]
+            meant.finish_reason = "length"
+
+
 @quirk(empty="", missing=MISSING)
 def finish_hollow(stream: Stream, value: Json) -> None:
     """Azure gateways: an open choice has `""` or no key for its finish reason."""
@@ -2044,6 +2059,18 @@ def body_finish_stop_with_calls(body: Body) -> None:
     for _, choice, _ in body.choices():
         if choice.get("finish_reason") == "tool_calls":
             choice["finish_reason"] = "stop"
+
+
+@body_quirk("calls", "unforced")
+def body_finish_call_cut(body: Body) -> None:
+    """vLLM: a call is cut by the limit of tokens, and ends with `tool_calls`."""
+    for meant, _, message in body.choices():
+        for call in (message.get("tool_calls") or ())[-1:]:
+            function = call.get("function", {})
+            if isinstance(function.get("arguments"), str):
+                function["arguments"] = function["arguments"][:-1]
+                meant.calls[-1].arguments = function["arguments"]
+                meant.finish_reason = "length"
 
 
 @body_quirk("calls", twice="{0}{0}", thrice="{0}{0} {0}", blank="{{}}{0}", string="")

@@ -65,6 +65,7 @@ from .errors.error_status import ErrorStatus
 from .errors.error_unwrapped import ErrorUnwrapped
 from .errors.error_with_choices import ErrorWithChoices
 from .errors.event_lost import EventLost
+from .finish.finish_call_cut import FinishCallCut
 from .finish.finish_early import FinishEarly
 from .finish.finish_empty import FinishEmpty
 from .finish.finish_error import FinishError
@@ -270,6 +271,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     FinishRepeated,
     FinishMissing,
     FinishWithoutCall,
+    FinishCallCut,
     ToolCallArgumentsMissing,
     UsageEveryChunk,
     UsageWithChoices,

@@ -74,6 +74,12 @@ def may_go_on(text: str) -> bool:
     return True
 
 
+def is_cut(text: str) -> bool:
+    """Tell whether *text* is the begin of a JSON object, and not all of it."""
+    begins = text.lstrip().startswith("{")
+    return begins and may_go_on(text) and not is_object(text)
+
+
 def _bare(text: str) -> str:
     """Return *text* without insignificant whitespace."""
     return "".join(_PART.findall(text))

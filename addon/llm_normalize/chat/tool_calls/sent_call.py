@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ...wire.json_text import Json, dumps
 from ..chunks.chunk import LONG, Chunk, function, name_of
 from .declared_tools import NONE, Tools
-from .repeated_arguments import is_repeat
+from .repeated_arguments import is_cut, is_repeat
 
 _PARTS = 256  # of arguments before they are joined: a part takes 50 bytes more
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
@@ -58,6 +58,14 @@ class Call:
     def is_complete(self) -> bool:
         """Whether the arguments are an object that has been closed."""
         return self._has_opened and not self._open and not self._quoted
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the arguments are the begin of an object, and not all of it."""
+        if self.custom or self.is_complete:
+            return False
+        text = self.arguments
+        return self._has_opened if text is None else is_cut(text)
 
     @property
     def full_name(self) -> str:

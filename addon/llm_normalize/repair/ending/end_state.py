@@ -286,6 +286,7 @@ class EndState(ChoiceProgress):
         self.finished |= finished_of(chunk)
         self.run_hook(EndHook.CLOSED_CALLS, outgoing)
         self.close_choices(outgoing.record.n, finished_of(chunk))
+        self.run_hook(EndHook.SENT_FINISH, outgoing)
         if self.held_usage and self.all_finished and not self.asked.usage:
             self.attach_usage(chunk)
         self.attach_extra_fields(chunk)
@@ -468,8 +469,7 @@ class EndState(ChoiceProgress):
             self._send_extra_fields(n, envelope)
 
     def _add_usage(self, n: int, envelope: Chunk) -> None:
-        found = [] if self.asked.usage else self.bare_choices()
-        chunk = {**envelope, "choices": found}
+        chunk = {**envelope, "choices": [] if self.asked.usage else self.bare_choices()}
         self.attach_extra_fields(chunk)
         self.attach_usage(chunk)
         self.sender.add(n, chunk, self.held_usage_fix)
