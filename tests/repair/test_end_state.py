@@ -35,7 +35,7 @@ class Stream:
         fixes = Chain(
             [fix for fix in FIXES if fix.name in on], asked, self.seen, "test"
         )
-        self.end = EndState(asked, self.seen, fixes, sender, lambda *_: None)
+        self.end = EndState(asked, self.seen, fixes, sender, lambda *_, **__: None)
 
     def hold(self, held: Chunk) -> Outgoing:
         outgoing = Outgoing(EventRecord(0, b"raw"), held, b"raw")

@@ -454,7 +454,8 @@ def test_usage_waits_behind_a_finish_whose_call_has_no_name_yet() -> None:
     early["choices"][0]["finish_reason"] = "tool_calls"
     pipeline = Pipeline(ASKED, FIXES)
     pipeline.feed(wire([TEXT, with_usage(early)]))
-    waited = b"".join(pipeline.release())
+    assert (pipeline.release(), pipeline.waiting) == ([], None)
+    waited = b"".join(pipeline.release(silent=True))
     assert b'"arguments"' in waited
     assert b'"usage":{' not in waited
     assert b"".join(pipeline.feed(wire([DONE]))) == wire([USED, DONE])
@@ -530,14 +531,18 @@ def test_opening_leaves_before_an_event_that_is_not_understood() -> None:
 
 
 @pytest.mark.parametrize("silence", [b": ping\n\n", b"\n"])
-def test_arguments_that_may_be_a_placeholder_leave_when_a_provider_is_silent(
+def test_arguments_that_may_be_a_placeholder_wait_for_the_next_event(
     silence: bytes,
 ) -> None:
     declared = Asked(stream=True, tools=True, declared=Tools(frozenset("f")))
     blank = wire([calling(rest())])
-    out = feed([wire([calling(head())]), blank, silence], declared, ended=False)
-    assert out[1] == b""
-    assert out[2].startswith(blank)
+    pipeline = Pipeline(declared, FIXES)
+    pipeline.feed(wire([calling(head())]))
+    assert pipeline.feed(blank) == []
+    assert pipeline.feed(silence) == [b"\n"]
+    assert (pipeline.waiting, pipeline.release()) == (None, [])
+    assert pipeline.holds
+    assert b"".join(pipeline.release(silent=True)) == blank
 
 
 def test_chunk_without_choices_and_usage_passes() -> None:

@@ -1,5 +1,6 @@
 """What a stream sends whose client speaks another protocol."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,10 +21,22 @@ TEXT = wire([chunk({"content": "Hi"})])
 FINISH = wire([chunk({}, finish="stop")])
 
 
+class Translation:
+    """Translates by a function, and has no last event."""
+
+    is_over = False
+
+    def __init__(self, translate: Callable[[bytes], bytes]) -> None:
+        self._translate = translate
+
+    def __call__(self, data: bytes, /) -> bytes:
+        return self._translate(data)
+
+
 def played(*reads: bytes) -> tuple[list[bytes], list[EventRecord]]:
     """Return what is sent for each read, in capitals, and the records."""
     records: list[EventRecord] = []
-    output = partial(TranslatedOutput, translate=bytes.upper)
+    output = partial(TranslatedOutput, translate=Translation(bytes.upper))
     pipeline = Pipeline(Asked(stream=True), FIXES, records.append, make_output=output)
     out = [b"".join(pipeline.feed(read)) for read in reads]
     return [*out, b"".join(pipeline.end())], records
@@ -40,7 +53,7 @@ def test_each_event_is_translated_when_it_is_complete() -> None:
 
 def test_sign_of_life_and_newlines_are_translated() -> None:
     output = TranslatedOutput(
-        lambda _: None, "", verbatim=True, translate=lambda data: data * 2
+        lambda _: None, "", verbatim=True, translate=Translation(lambda data: data * 2)
     )
     assert output.passed(b"\n") == b"\n\n"
     out, (record, *_) = played(b": ping\n\n", TEXT + b"\n")
@@ -60,7 +73,7 @@ def test_blank_line_behind_an_event_is_no_sign_of_life(line: bytes) -> None:
 def test_event_of_which_nothing_remains_has_nothing_after() -> None:
     records: list[EventRecord] = []
     output = TranslatedOutput(
-        records.append, "", verbatim=True, translate=lambda _: b""
+        records.append, "", verbatim=True, translate=Translation(lambda _: b"")
     )
     record = EventRecord(0, TEXT)
     output.emit(record, TEXT)

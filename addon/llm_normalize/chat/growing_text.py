@@ -33,11 +33,16 @@ _MAX_TEXTS = 8  # texts that are watched
 _DOUBTS = 2  # deltas that do not fit, after which a text is not cumulative
 _MAX_HELD = 64  # deltas of a text that are held: more disprove it
 _PLACES = 256
-KINDS = ("content", "reasoning")
+GOES_ON = "finish"
+"""What is remembered where a choice has gone on after its finish reason, which then waits
+for the next event (`repair/ending`)."""
+KINDS = ("content", "reasoning", GOES_ON)
 
 
 class ProvedGrowth:
-    """Where texts have been proved cumulative; the least recently used source goes first.
+    """Where texts have been proved cumulative, or have gone on after a finish reason.
+
+    The least recently used source goes first.
 
     Args:
         most: How many sources are remembered.
@@ -48,7 +53,7 @@ class ProvedGrowth:
         self._most = most
 
     def kinds(self, source: Hashable) -> set[str]:
-        """Return the kinds of text that have been proved cumulative of *source*."""
+        """Return what has been proved of *source*: kinds of text, and `GOES_ON`."""
         if not self._proved:
             return set()  # nearly always
         found = {kind for kind in KINDS if (source, kind) in self._proved}
@@ -57,7 +62,7 @@ class ProvedGrowth:
         return found
 
     def add(self, source: Hashable) -> None:
-        """Remember that texts are cumulative of *source*."""
+        """Remember *source*, and what has been proved of it."""
         self._proved[source] = None
         if len(self._proved) > self._most:
             self._proved.popitem(last=False)
@@ -68,23 +73,23 @@ class ProvedGrowth:
 
 
 class Growth:
-    """Which kinds of text are known to be cumulative in one answer.
+    """Which kinds of text are known to be cumulative in one answer, or to go on.
 
     What other answers prove meanwhile does not count.
 
     Args:
-        proved: The sources whose texts have been proved cumulative.
+        proved: What has been proved, of which sources.
         source: Where the answer comes from; None is never remembered.
     """
 
     def __init__(self, proved: ProvedGrowth, source: Hashable = None) -> None:
         self.source = source
         self.known = set[str]() if source is None else proved.kinds(source)
-        """The kinds of text that have been proved cumulative."""
+        """The kinds of text that have been proved cumulative, and `GOES_ON`."""
         self._proved = proved
 
     def add(self, kind: str) -> None:
-        """Remember that texts of a *kind* are cumulative here."""
+        """Remember that texts of a *kind* are cumulative here, or go on (`GOES_ON`)."""
         if self.source is not None:
             self.known.add(kind)
             self._proved.add((self.source, kind))

@@ -56,7 +56,8 @@ class Asked:
         is_mapped: The provider got another model name (`normalize_models`).
         declared: The tools that the request declares, by name.
         legacy: It declares `functions`, the form of 2023; calls then have that form, too.
-        growth: Which texts are known to be cumulative at the provider.
+        growth: Which texts are known to be cumulative at the provider, or to go on
+            after a finish reason.
     """
 
     stream: bool = False

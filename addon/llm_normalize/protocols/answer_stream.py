@@ -64,6 +64,7 @@ class AnswerStream:
         self._label = label
         self._parser = EventParser()
         self.is_over = False
+        """Whether the last event has been sent: nothing follows it."""
 
     def __call__(self, data: bytes) -> bytes:
         """Return what is sent for *data*; nothing after the end. Never raises."""

@@ -132,7 +132,10 @@ class Fix:
     makes_up: ClassVar[bool] = False
     """Whether it adds values that the stream lacks, such as a time: they are not shared."""
     holds_calls: ClassVar[bool] = False
-    """Whether it holds the first fragment of a call, which counts as begun all the same."""
+    """Whether it holds fragments of a call: it counts as begun all the same.
+
+    They wait for the stream's next event, however long that takes, not only for 100 ms.
+    """
     end_hooks: ClassVar[tuple[EndHook, ...]] = ()
     """The hooks at which it acts at the end of a stream, or of a choice."""
 
@@ -165,7 +168,8 @@ class Fix:
     def waiting(self) -> object:
         """What it holds back, to be compared; None for nothing.
 
-        If this does not change for 100 ms, `end` sends it: see `Pipeline.waiting`.
+        If this does not change for 100 ms, `end` sends it, unless it is part of a call
+        (`holds_calls`): see `Pipeline.waiting`.
         """
 
     @property

@@ -137,7 +137,15 @@ class Chain:
     @property
     def waiting(self) -> list[object]:
         """What the fixes hold back, each to be compared."""
-        held = [fix.waiting for fix in self._begun(self._plan.waiting)]
+        return self._waiting(self._plan.waiting)
+
+    @property
+    def waiting_briefly(self) -> list[object]:
+        """What of it is sent after 100 ms."""
+        return self._waiting(self._plan.waiting_briefly)
+
+    def _waiting(self, kinds: Iterable[type[Fix]]) -> list[object]:
+        held = [fix.waiting for fix in self._begun(kinds)]
         return [each for each in held if each is not None]
 
     @property
@@ -264,9 +272,20 @@ class Chain:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
         yield from self._send_held(record, lambda fix: fix.flush())
 
-    def end(self, record: EventRecord, indexes: set[int] | None) -> Iterator[Outgoing]:
-        """Yield what the fixes hold of choices that end, all if None, as `run` does."""
-        yield from self._send_held(record, lambda fix: fix.end(indexes))
+    def end(
+        self,
+        record: EventRecord,
+        indexes: set[int] | None,
+        *,
+        briefly: bool = False,
+    ) -> Iterator[Outgoing]:
+        """Yield what the fixes hold of choices that end, all if None, as `run` does.
+
+        If *briefly*, only what is held no longer than 100 ms.
+        """
+        yield from self._send_held(
+            record, lambda fix: [] if briefly and fix.holds_calls else fix.end(indexes)
+        )
 
     def _send_held(
         self, record: EventRecord, held: Callable[[Fix], list[Chunk]]

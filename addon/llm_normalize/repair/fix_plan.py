@@ -106,6 +106,7 @@ class FixPlan:
         self.riders = [each for each in self.edits if each.only_on_changed]
         self.errors = those("error")
         self.waiting = those("waiting")
+        self.waiting_briefly = [each for each in self.waiting if not each.holds_calls]
         self.holding = [each for each in those("flush", "end") if each in self.edits]
         self.at_end: dict[EndHook, _Kinds] = {}
         for each in fixes:

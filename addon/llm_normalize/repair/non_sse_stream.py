@@ -80,10 +80,10 @@ class NonSseStream(Pipeline):
         """Return what to send at a clean end of the stream. Never raises."""
         return [*self._as_error(), *super().end()]
 
-    def release(self, *, last: bool = False) -> list[bytes]:
+    def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
         """Return what has been held long enough; text is held until the *last* read."""
         error = self._as_error() if last else []
-        return [*error, *super().release(last=last)]
+        return [*error, *super().release(silent=silent, last=last)]
 
     def _as_error(self) -> list[bytes]:
         """Return the held text as an error event; if it is not text, return it repaired."""

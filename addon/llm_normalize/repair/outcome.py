@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from ..chat.chunks.chunk import Chunk, Tokens
 from ..chat.continuation import Continuation
@@ -70,6 +71,15 @@ class EventRecord:
             return False
         same = b"".join(self.after) == self.before
         return not same or self.moved or bool(self.status)
+
+
+class Close(Protocol):
+    """Sends what fixes hold: see `SlowPath.close`."""
+
+    def __call__(
+        self, record: EventRecord, indexes: set[int] | None, *, briefly: bool = False
+    ) -> None:
+        """Send what they hold of choices that end, as part of *record*."""
 
 
 @dataclass(slots=True)

@@ -53,6 +53,11 @@ class Output:
         self._has_added = False  # a blank line, which may still be received
 
     @property
+    def is_over(self) -> bool:
+        """Whether a client of another protocol than chat has got its last event."""
+        return False
+
+    @property
     def is_unsettled(self) -> bool:
         """Whether what becomes of an event may depend on more than the stream's state."""
         return self.last is not None

@@ -12,12 +12,12 @@ from functools import cached_property, partial
 
 from ..chat.chunks.chunk import Tokens
 from ..chat.stream_state import Asked, Seen
-from ..wire.event_boundary import DONE, EVENT
-from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized, encode
+from ..wire.event_boundary import EVENT
+from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
 from .ending.hold_and_release import Ending
 from .fast_path.learned_templates import Templates
 from .fast_path.patching import EventPatcher
-from .fast_path.stream_trace import StreamTrace
+from .fast_path.stream_trace import LAST, StreamTrace
 from .fast_path.template import Template
 from .fast_path.trace import TraceTree
 from .fast_path.trace_step import Result
@@ -46,7 +46,6 @@ _SHOWN = 50
 _BYTES = 7  # 128 of them cost as much as a bracket
 _COMPARED = 128
 """Choices and calls of a stream that learns: to compare more costs more than it spares."""
-_END = encode(DONE)
 _NONE: Counter[Outcome] = Counter()
 _ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
 
@@ -101,10 +100,9 @@ class Pipeline:
         self._unread = False  # it was the parser's: not even blocks are recognised
         self._due = b""  # bytes of the block at hand that have not been sent
         self._mark: object = None  # of what waited when an event was recorded last
-        self._left: tuple[object, int] = (
-            None,
-            0,
-        )  # when the trace was left, and since when
+        self._left: tuple[object, int] = None, 0  # when the trace was left, since when
+        self.comments = 0
+        """Blocks that were only comments: they tell nothing but that the provider is there."""
 
     # Most streams are not read at all (fast_path/stream_trace.py), and need none of these.
 
@@ -210,7 +208,7 @@ class Pipeline:
 
     @property
     def waiting(self) -> object:
-        """What waits for a moment only, to be compared; None if nothing does.
+        """What waits for 100 ms only, to be compared; None if nothing does.
 
         Never raises: on a bug, all that waits is sent with what is received next.
         """
@@ -222,7 +220,7 @@ class Pipeline:
                 mark = self._ending.state.mark
                 if mark == self._left[0]:
                     mark = self._left[1] or mark  # it has waited since then
-                found = self._chain.waiting, mark, self._parser.may_end
+                found = self._chain.waiting_briefly, mark, self._parser.may_end
         except Exception:
             logger.exception(_OVER, self.label)
             self._bail(None)
@@ -246,16 +244,35 @@ class Pipeline:
         """Whether what has been sent so far ends with a block."""
         return not (self._unread or self._parser.in_oversized)
 
-    def release(self, *, last: bool = False) -> list[bytes]:
+    @property
+    def is_done(self) -> bool:
+        """Whether the client has the last event of its protocol: `[DONE]`, in chat."""
+        if self.trace.follows:
+            return self.trace.is_done
+        return self._ending.state.done or self.output.is_over
+
+    def conclude(self) -> bool:
+        """Let the stream end here, if it is complete by its own word; tell whether it is.
+
+        What has come of another event is dropped then; `end` returns what is still sent.
+        """
+        is_complete = self.output.is_over or self._ending.is_complete
+        if self._broken or not (self.is_between and is_complete):
+            return False
+        self._parser.give_up()
+        return True
+
+    def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
         """Return what has waited long enough, in the form it has by now. Never raises.
 
         Args:
+            silent: Whether that is long enough for what waits for the next event, too.
             last: Whether nothing follows, since the stream breaks off.
         """
-        self._guarded(self._wait_no_more, last)
+        self._guarded(self._wait_no_more, silent, last)
         return self.output.drain()
 
-    def _wait_no_more(self, last: bool) -> None:
+    def _wait_no_more(self, silent: bool, last: bool) -> None:
         for item in self._parser.cut():
             self._guarded(self._item, item)
         self._catch_up()
@@ -267,7 +284,7 @@ class Pipeline:
         self.seen.n = n = max(self._parser.count - 1, 0)
         if last:
             self.slow_path.flush(n)
-        self._ending.release(n, last=last)
+        self._ending.release(n, silent=silent, last=last)
 
     def rescue(self) -> bytes:
         """Return all that waits, as received: the repair of this stream is over."""
@@ -338,7 +355,6 @@ class Pipeline:
             self._step_aside()
         match item:
             case Gap():
-                self._ending.keep_alive()
                 self.output.gap(item, self._ending.join)
             case Oversized():
                 self._catch_up()
@@ -411,7 +427,7 @@ class Pipeline:
     def _learn(self, record: EventRecord) -> None:
         """Let this stream learn from the last event that was repaired."""
         untranslated = self.output.repaired(record)
-        self._templates.watch(untranslated, self._state, self._watched)
+        self._templates.watch(untranslated, self._state, lambda: self._chain.watched)
 
     def _record(
         self, event: Event, record: EventRecord, closed: list[EventRecord]
@@ -422,7 +438,7 @@ class Pipeline:
         more = more or self.seen.hole or self._ending.words
         names = {name for each in (*closed, record) for name in each.fixes}
         more = more or names & self._plan.made_up
-        framed = event.payload() is not None or event.raw == _END
+        framed = event.payload() is not None or event.raw == LAST
         if more or not (framed and ending.is_traceable and self._chain.is_traceable):
             self.trace.stop()
             return
@@ -446,7 +462,7 @@ class Pipeline:
 
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""
-        self._ending.keep_alive()
+        self.comments += item.count
         self.output.verbatim = not self._drops_comments or self._broken
         if self.output.verbatim:
             self.output.pass_on(item.raw)
@@ -517,9 +533,6 @@ class Pipeline:
         if ending is None:
             return None
         return self._chain.state, ending, self.seen.state, self._parser.state
-
-    def _watched(self) -> set[str]:
-        return self._chain.watched
 
     def _guarded[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
         """Run *act*; on a bug send all that waits as received, and repair no more."""

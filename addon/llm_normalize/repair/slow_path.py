@@ -177,7 +177,6 @@ class SlowPath:
             return Outcome.FOREIGN_LINE
         data = event.data
         if data is None:
-            self.ending.keep_alive()
             self._output.emit(record, raw)
             return Outcome.UNDERSTOOD
         return self._payload(record, data, raw)
@@ -250,9 +249,15 @@ class SlowPath:
         if record.fixes:
             self._output.close(record)
 
-    def close(self, record: EventRecord, indexes: set[int] | None) -> None:
-        """Send what fixes hold of choices that end, all if None, as part of *record*."""
-        self._drain(record, self._chain.end(record, indexes), self._sender.send)
+    def close(
+        self, record: EventRecord, indexes: set[int] | None, *, briefly: bool = False
+    ) -> None:
+        """Send what fixes hold of choices that end, all if None, as part of *record*.
+
+        If *briefly*, only what is held no longer than 100 ms.
+        """
+        held = self._chain.end(record, indexes, briefly=briefly)
+        self._drain(record, held, self._sender.send)
 
     def _drain(
         self,

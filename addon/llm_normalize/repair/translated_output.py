@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..chat.errors.errors import wrapped
 from ..wire.event_boundary import EVENT
@@ -17,25 +17,40 @@ TRANSLATED = "translated"
 _FAILED = "The proxy failed at the answer of the provider."
 
 
+class Translate(Protocol):
+    """Returns what the client gets for bytes of a repaired stream, whatever their cut.
+
+    Attributes:
+        is_over: Whether it has returned the last event: nothing follows it.
+    """
+
+    is_over: bool
+
+    def __call__(self, data: bytes, /) -> bytes:
+        """Return what it gets for *data*."""
+
+
 class TranslatedOutput(Output):
     """Translates what has been repaired. See `Output`.
 
     Args:
         of: What `Output` is given.
-        translate: Returns what the client gets for bytes of a repaired stream, whatever
-            their cut; nothing after the stream's end. `EventPatcher` has it, too: while
-            the output is discarded, no event goes unread.
+        translate: Translates. `EventPatcher` has it, too: while the output is discarded,
+            no event goes unread.
     """
 
     translate: Callable[[bytes], bytes]
     cost = Output.cost + EVENT // 8  # the share of the slow path that translating takes
 
-    def __init__(
-        self, *of: Any, translate: Callable[[bytes], bytes], verbatim: bool
-    ) -> None:
+    def __init__(self, *of: Any, translate: Translate, verbatim: bool) -> None:
         super().__init__(*of, verbatim=verbatim)
-        self.translate = translate
+        self.translate = self._translate = translate
         self._repaired: list[bytes] = []  # what was emitted of the record at hand
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the client has got the last event of its protocol."""
+        return self._translate.is_over
 
     def pass_on(self, data: bytes) -> None:
         """Send what becomes of *data*, which belongs to no record."""

@@ -14,6 +14,7 @@ from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
+from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestProtocolError,
@@ -189,6 +190,80 @@ def test_more_of_an_answer_is_sent_while_it_streams() -> None:
     assert not asyncio.run(client_stream.send(lambda: b"too early"))
     assert len(made.client.events) == 1
     assert made.top.command_sources == made.http.command_sources == {}
+
+
+@pytest.mark.parametrize("tunnelled", [False, True])
+def test_answer_is_ended_although_its_provider_has_not(*, tunnelled: bool) -> None:
+    made = Connections(tunnelled=tunnelled)
+    reads: list[bytes] = []
+    response = made.flows[1].response
+    assert response is not None
+
+    def read(data: bytes) -> list[bytes]:
+        reads.append(data)
+        return [b"last"]
+
+    response.stream = read
+    client_stream = made.client_stream(made.flows[1])
+    assert asyncio.run(client_stream.end(lambda: (b"rest", True)))
+    assert reads == [b""]
+    assert made.client.events == [
+        ResponseData(3, b"rest"),
+        ResponseData(3, b"last"),
+        ResponseEndOfMessage(3),
+    ]
+    (dropped,) = made.provider.events
+    assert isinstance(dropped, RequestProtocolError)
+    assert made.flows[1].error is None
+    assert 3 not in made.http.streams
+    assert made.top.command_sources == made.http.command_sources == {}
+    assert not asyncio.run(client_stream.end(lambda: (b"again", True)))
+    assert len(made.client.events) == 3
+
+
+def test_answer_that_is_not_over_only_gets_what_waits() -> None:
+    made = Connections()
+    client_stream = made.client_stream(made.flows[1])
+    assert not asyncio.run(client_stream.end(lambda: (b"rest", False)))
+    assert not asyncio.run(client_stream.end(lambda: (b"", False)))
+    assert made.client.events == [ResponseData(3, b"rest")]
+    made.streams[1].client_state = made.streams[1].state_stream_request_body
+    assert not asyncio.run(client_stream.end(lambda: (b"", True)))
+    assert made.provider.events == []
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_break_is_an_end_for_the_client_of_an_answer_that_is_over(
+    *, ends: bool
+) -> None:
+    made = Connections()
+    its = made.flows[1]
+    results: list[bool] = []
+
+    class Handler:
+        layer, transports = made.top, dict[Any, Any]()
+
+        async def server_event(self, event: events.Event) -> None:
+            for command in made.top.handle_event(event):
+                assert isinstance(command, commands.StartHook)
+                assert command.name == "error"
+                found = ClientStream.of(its, self)  # type: ignore[arg-type]
+                assert found is not None
+                results.append(await found.end(lambda: (b"rest", ends)))
+                await self.server_event(events.HookCompleted(command, None))
+
+    async def act() -> None:
+        found = ClientStream.of(its, Handler())  # type: ignore[arg-type]
+        assert found is not None
+        broke = ResponseProtocolError(3, "it broke", ErrorCode.GENERIC_SERVER_ERROR)
+        await found._wake(lambda: iter([ReceiveHttp(broke)]))  # type: ignore[arg-type, return-value]
+
+    asyncio.run(act())
+    assert results == [ends]
+    *rest, last = made.client.events
+    assert rest == [ResponseData(3, b"rest")]
+    assert isinstance(last, ResponseEndOfMessage if ends else ResponseProtocolError)
+    assert 3 not in made.http.streams
 
 
 def test_nothing_of_what_was_sent_waits_for_the_collector() -> None:

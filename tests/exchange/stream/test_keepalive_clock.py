@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from mitmproxy.flow import Error
 
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream import keepalive_clock
@@ -13,7 +14,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder, decoder_for
-from proxies import chat_flow, fail
+from proxies import broken, chat_flow, fail
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 STOP = chunk({}, finish="stop")
@@ -26,6 +27,7 @@ class Sent:
         self.out: list[bytes] = []
         self.is_behind = False
         self.is_there = True
+        self.ended = False
 
     def of(self, _: object) -> "Sent | None":
         return self if self.is_there else None
@@ -33,6 +35,12 @@ class Sent:
     async def send(self, make: Callable[[], bytes]) -> bool:
         self.out.append(make())
         return True
+
+    async def end(self, conclude: Callable[[], tuple[bytes, bool]]) -> bool:
+        data, is_over = conclude()
+        self.out += [data] if data else []
+        self.ended = self.ended or is_over
+        return is_over
 
 
 @pytest.fixture
@@ -93,9 +101,10 @@ def test_what_is_sent_in_time_has_no_other_effect(sent: Sent) -> None:
 
 def test_what_waits_from_later_on_has_its_own_time(sent: Sent) -> None:
     async def act(_: StreamClock, made: Rewriter) -> None:
-        made.read(wire([TEXT, STOP]))
+        first, second = (event[:-1] for event in (wire([TEXT]), wire([STOP])))
+        made.read(first)
         await asyncio.sleep(0.01)
-        made.read(wire([chunk({"content": "!"})]))  # overtakes it
+        assert made.read(second) == [wire([TEXT])]
         await until(lambda: bool(sent.out))
 
     run(act)
@@ -145,6 +154,63 @@ def test_newline_is_no_sign_that_the_provider_says_anything(sent: Sent) -> None:
     assert sent.out == [b"\n", b"\n"]
 
 
+def test_silence_after_a_finish_ends_the_stream_whatever_comments_come(
+    sent: Sent,
+) -> None:
+    async def act(clock: StreamClock, made: Rewriter) -> None:
+        made.read(wire([TEXT, STOP]))
+        for _ in range(11):
+            assert not sent.ended
+            made.read(b": ping\n\n")
+            clock._check_now()
+            await asyncio.sleep(0)
+
+    assert run(act, 100) == 0
+    assert (sent.ended, sent.out) == (True, [wire([STOP])])
+
+
+def test_silence_ends_nothing_that_has_no_finish(sent: Sent) -> None:
+    async def act(clock: StreamClock, made: Rewriter) -> None:
+        made.read(b": ping\n\n")
+        for _ in range(21):
+            clock._check_now()
+            await asyncio.sleep(0)
+        made.read(wire([TEXT]))
+        for _ in range(21):
+            clock._check_now()
+            await asyncio.sleep(0)
+
+    assert run(act, 100) == 0
+    assert not sent.ended
+    assert set(sent.out) == {b"\n"}
+
+
+def test_message_ends_soon_after_its_last_event(sent: Sent) -> None:
+    async def act(_: StreamClock, made: Rewriter) -> None:
+        made.read(wire([TEXT, STOP, DONE]))
+        await until(lambda: sent.ended)
+        assert made.read(b"") == []
+
+    assert run(act) == 0
+    assert sent.out == []
+
+
+def test_what_waits_for_the_next_event_leaves_in_a_long_silence(sent: Sent) -> None:
+    half = chunk({"tool_calls": [{"index": 0, "id": "c", "function": {}}]})
+
+    async def act(clock: StreamClock, made: Rewriter) -> None:
+        made.read(wire([TEXT, half]))
+        await asyncio.sleep(0.05)
+        assert (sent.out, made.waits, made.holds) == ([], False, True)
+        for _ in range(11):
+            clock._check_now()
+            await asyncio.sleep(0)
+
+    assert run(act, 100) == 0
+    assert b'"c"' in sent.out[0]
+    assert not sent.ended
+
+
 def test_there_is_no_newline_where_no_block_has_ended() -> None:
     made = rewriter()
     assert made.newline() == b"\n"
@@ -158,6 +224,8 @@ def test_observed_stream_gets_nothing_by_the_clock() -> None:
     made = rewriter(repair=False)
     made.read(wire([TEXT, STOP]))
     assert (made.waits, made.release(), made.waits) == (True, b"", False)
+    made.read(DONE)
+    assert (made.waits, made.conclude(broke=True)) == (False, (b"", False))
 
 
 def test_clock_ends_with_its_stream(sent: Sent) -> None:
@@ -194,6 +262,18 @@ def test_rest_is_sent_before_a_break(sent: Sent) -> None:
     sent.is_there = False
     asyncio.run(send_rest(chat_flow(), made))
     assert len(sent.out) == 1
+
+
+@pytest.mark.parametrize("kills", [False, True])
+def test_break_after_a_finish_is_an_end_unless_somebody_wants_it(
+    sent: Sent, *, kills: bool
+) -> None:
+    made, flow = rewriter(), chat_flow()
+    made.read(wire([TEXT, STOP]) + b'data: {"usage":')
+    broken(flow, Error.KILLED_MESSAGE if kills else "server closed connection")
+    asyncio.run(send_rest(flow, made))
+    assert sent.ended is not kills
+    assert sent.out == [wire([STOP]) + (b"" if kills else DONE)]
 
 
 def test_what_waits_is_sent_before_a_corrupt_body_is_broken_off() -> None:

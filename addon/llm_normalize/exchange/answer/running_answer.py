@@ -342,6 +342,10 @@ class RunningAnswer:
             instead: The status of what the client got in its place, if not mitmproxy's.
         """
         flow, rewriter = self.flow, self.rewriter
+        if rewriter is not None and rewriter.is_done and flow.response is not None:
+            # The client has all of it, whoever ended the connection.
+            self.complete(stats, flow.response.status_code, self.figures())
+            return
         given_up = rewriter is not None and rewriter.given_up
         is_left = instead is None and not given_up and client_left(flow)
         if rewriter is not None and rewriter.pipeline.abandon():

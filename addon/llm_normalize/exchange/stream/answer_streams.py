@@ -72,7 +72,7 @@ class AnswerStreams:
             logger.warning(
                 "normalize: this mitmproxy does not let an addon send while nothing is "
                 "received: a part of an answer may wait for the next event, and a silent "
-                "stream gets no newline (%r)",
+                "stream gets no newline and no end (%r)",
                 sys.exception(),
             )
 
@@ -95,9 +95,9 @@ class AnswerStreams:
     def rest_of(
         self, exchange: Exchange
     ) -> Callable[[], Coroutine[Any, Any, None]] | None:
-        """Return what sends what waits in a stream that breaks off, if anything does."""
+        """Return what sends the rest of a stream that breaks off, if any of it came."""
         rewriter = _rewriter_of(exchange)
-        if rewriter is None or not rewriter.holds:
+        if rewriter is None or not (rewriter.holds or rewriter.events):
             return None
         return functools.partial(self._send_rest, exchange.flow, rewriter)
 

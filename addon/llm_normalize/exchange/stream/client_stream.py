@@ -33,6 +33,7 @@ with contextlib.suppress(ImportError):  # names of its own, which a later one ma
 
 _LOOK = 0.01
 """Seconds between looks whether a client has taken what is under way."""
+_OVER = "the answer is complete"
 _PATIENCE = 60.0
 """Seconds after which a client that takes nothing will not take any more."""
 
@@ -139,6 +140,47 @@ class ClientStream:
 
         await self._wake(act)
         return was_possible
+
+    async def end(self, conclude: Callable[[], tuple[bytes, bool]]) -> bool:
+        """Send the rest of an answer that streams, and end it; tell whether it ended.
+
+        If it breaks off (the hook `error` is awaited), its client then does not see that.
+        Else its provider has not ended it: that side is dropped, since mitmproxy would
+        send the next request by a connection that still waits for the rest of an answer.
+
+        Args:
+            conclude: Returns what is sent, and whether that is the end; see `send`.
+        """
+        stream, has_ended = self._stream, False
+        server = stream.context.server
+
+        def act() -> Commands:
+            nonlocal has_ended
+            broke = stream.flow.error is not None
+            is_paused = stream._paused is not None  # noqa: SLF001 - it has no other name
+            if not (
+                self.is_open
+                and stream.server_state == stream.state_stream_response_body
+                and is_paused == broke  # else its end has been received by now
+            ):
+                return
+            data, is_over = conclude()
+            if data:
+                yield SendHttp(ResponseData(self._id, data), self._client)
+            has_ended = is_over and stream.client_state == stream.state_done
+            if has_ended and broke:
+                stream.client_state = stream.state_errored  # so it is told of no error
+                yield SendHttp(ResponseEndOfMessage(self._id), self._client)
+            elif has_ended:
+                if server in self._http.connections:
+                    dropped = RequestProtocolError(self._id, _OVER, ErrorCode.CANCEL)
+                    yield SendHttp(dropped, server)
+                yield ReceiveHttp(ResponseEndOfMessage(self._id))
+                # It waits for the hook `response`: nothing else is to reach it.
+                yield DropStream(self._id)
+
+        await self._wake(act)
+        return has_ended
 
     @property
     def is_behind(self) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...records.snapshot import Snapshot
+from ...repair.fast_path.stream_trace import LAST
 from ...repair.fast_path.template import Template
 from ...repair.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
@@ -21,6 +22,8 @@ logger = logging.getLogger(__name__)
 _TWO_READS = 3 * STREAM_BUDGET
 """What is looked at of a stream where two reads, not one, may come in a turn."""
 _MUCH = STREAM_BUDGET // 2
+_END = "the end of the message"
+"""What waits once the last event has been sent."""
 
 
 def _nobody() -> None:
@@ -164,7 +167,7 @@ class Rewriter:
             out = self._give_in(data)
         if out is None:
             out = self._bounded(data)
-        elif trace.follows and (self._waiting or trace.waits):
+        elif trace.follows and (self._waiting or trace.waits or data == LAST):
             self._try("what waits has no time limit", self._look_at_waiting)
         if not self._repair:
             out = data
@@ -245,8 +248,38 @@ class Rewriter:
         """Whether anything that was received has not been sent."""
         return self.waits or self.pipeline.holds
 
+    @property
+    def is_done(self) -> bool:
+        """Whether the client has the last event of its protocol: `[DONE]`, in chat."""
+        return self.pipeline.is_done
+
+    @property
+    def events(self) -> int:
+        """How many events were received, not counting comments."""
+        alike, _, _ = self._sent_alike()
+        return self._pipeline.events + alike - self._pipeline.comments
+
+    def conclude(self, *, broke: bool) -> tuple[bytes, bool]:
+        """Return what is sent where no event follows for long, and whether that ends it.
+
+        It does if the stream is complete by its own word. What is read then is its end.
+        Never raises.
+
+        Args:
+            broke: Whether nothing follows, not even an end, since the stream breaks off.
+        """
+        if self._raw or self._corrupt or not self._repair:
+            return self.release(last=broke), False
+        pipeline = self.pipeline
+        out = pipeline.release(silent=not broke, last=broke)
+        ends = pipeline.conclude()
+        if ends and broke:
+            out += pipeline.end()
+        self._waiting = None
+        return self._sent(b"".join(out)), ends
+
     def release(self, *, last: bool = False) -> bytes:
-        """Return what has waited long enough. Never raises.
+        """Return what has waited for 100 ms. Never raises.
 
         Args:
             last: Whether nothing follows, since the stream breaks off.
@@ -272,7 +305,9 @@ class Rewriter:
         return out
 
     def _look_at_waiting(self) -> None:
-        before, self._waiting = self._waiting, self.pipeline.waiting
+        before, pipeline = self._waiting, self.pipeline
+        is_done = self._repair and pipeline.is_done
+        self._waiting = _END if is_done else pipeline.waiting
         if self._waiting is not None and self._waiting != before:
             self.on_wait()
 

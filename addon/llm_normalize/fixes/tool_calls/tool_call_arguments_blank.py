@@ -83,7 +83,7 @@ class ToolCallArgumentsBlank(Fix):
             return is_replaced
         self._blank = self._blank_of(outgoing.chunk)
         if self._blank is not None:
-            end.hold_opening(outgoing, briefly=True)
+            end.hold_opening(outgoing, patiently=True)
         return self._blank is not None
 
     def _blank_of(self, chunk: Chunk) -> tuple[int, int] | None:

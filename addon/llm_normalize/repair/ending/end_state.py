@@ -4,16 +4,17 @@ Fixes change this state through its methods, at the hooks listed in `Fix.end_hoo
 holds:
 
 * An opening that may turn out to open a tool call, or a `{}` that may not be all of a
-  call's arguments: for one event.
+  call's arguments: for one event. The opening is sent after 100 ms, the `{}` is not.
 * The last finish reason, if the request did not ask for usage and none has been seen:
   usage that was not requested belongs on it. Later chunks of its choice overtake it.
 * A finish reason in the same block as the first text of its choice, and each later one
   if more text followed it: some providers put one on every chunk. Also one on a call
-  without arguments, which may follow.
+  without arguments, which may follow. It is sent after 100 ms, unless its choice is
+  likely to continue (`may_continue`).
 * Usage that was requested and arrived before every choice had finished.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from typing import ClassVar, Protocol
 
 from ...chat.chunks.chunk import (
@@ -33,7 +34,7 @@ from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ...chat.finish_words import finished_of, rest_of
 from ...chat.stream_state import Asked, Seen
 from ...wire.json_text import Json
-from ..outcome import ChunkSender, EventRecord, Outgoing
+from ..outcome import ChunkSender, Close, EventRecord, Outgoing
 from .choice_progress import ChoiceProgress
 from .end_hook import EndHook
 
@@ -85,7 +86,7 @@ class EndState(ChoiceProgress):
         seen: Seen,
         fixes: EndHandlers,
         sender: ChunkSender,
-        close: Callable[[EventRecord, set[int] | None], None],
+        close: Close,
     ) -> None:
         super().__init__(asked, seen)
         self.sender = sender
@@ -93,7 +94,7 @@ class EndState(ChoiceProgress):
         self._fixes = fixes
         self.opening: Outgoing | None = None
         """The opening, or the `{}`, that is held for one event."""
-        self._is_brief = False
+        self._is_patient = False  # it waits for that event however long it takes
         self.finish: Outgoing | None = None
         """The bare finish that is held for what may follow."""
         self.usage_chunk: Outgoing | None = None
@@ -109,8 +110,6 @@ class EndState(ChoiceProgress):
         self._extra_size = 0  # bytes of `extra_fields`, and of those on the held finish
         self.last: Outgoing | None = None
         """The last chunk."""
-        self.doubted = False
-        """Whether a choice continued after a finish reason."""
         self.usage_sent = False
         self.waited_enough = False
         """Whether the last finish reason was sent because its hold time was over."""
@@ -145,20 +144,33 @@ class EndState(ChoiceProgress):
 
     @property
     def is_traceable(self) -> bool:
-        """Whether nothing is held, except possibly a finish."""
+        """Whether nothing is held, except possibly a finish that is sent after 100 ms."""
         held = self.opening or self.usage_chunk or self.held_usage
-        return not (held or self.extra_fields)
+        return not (held or self.extra_fields or self.finish_waits_for_event)
 
     @property
     def can_send_usage(self) -> bool:
         """Whether usage is held that can be sent now: nothing has to precede it."""
         has_some = self.usage_chunk is not None or counts(self.held_usage)
-        return has_some and self.asked.usage and self.is_over and not self._suspects
+        waits = self._suspects or self.finish_waits_for_event
+        return has_some and self.asked.usage and self.is_over and not waits
+
+    @property
+    def finish_waits_for_event(self) -> bool:
+        """Whether a finish is held for the stream's next event, however long it takes."""
+        return self.finish is not None and self.may_continue(self.finish.chunk)
+
+    @property
+    def opening_waits_for_event(self) -> bool:
+        """Whether an opening is held for it in the same way."""
+        return self.opening is not None and self._is_patient
 
     @property
     def mark(self) -> object:
         """What is held for a limited time, to be compared; None if nothing is."""
-        kept, due = (self.opening, self.finish), self.can_send_usage
+        opening = None if self._is_patient else self.opening
+        finish = None if self.finish_waits_for_event else self.finish
+        kept, due = (opening, finish), self.can_send_usage
         if not (any(kept) or due):
             return None
         return (*[each and each.record.n for each in kept], self._overtaken, due)
@@ -201,15 +213,10 @@ class EndState(ChoiceProgress):
 
     # -- an opening --------------------------------------------------------------
 
-    def hold_opening(self, outgoing: Outgoing, *, briefly: bool = False) -> None:
-        """Hold *outgoing* for one event; if *briefly*, a keep-alive counts as one."""
+    def hold_opening(self, outgoing: Outgoing, *, patiently: bool = False) -> None:
+        """Hold *outgoing* for one event; for 100 ms at most, unless *patiently*."""
         self.opening = self.sender.hold(outgoing)
-        self._is_brief = briefly
-
-    @property
-    def waits_briefly(self) -> bool:
-        """Whether an opening is held that a keep-alive must not overtake."""
-        return self.opening is not None and self._is_brief
+        self._is_patient = patiently
 
     def send_opening(self) -> None:
         """Send the held opening, if any."""
@@ -237,10 +244,6 @@ class EndState(ChoiceProgress):
         empty = None in begun and not usage_of(outgoing.chunk)
         unnamed = not self._fixes.holding_calls.isdisjoint(outgoing.record.fixes)
         return self.doubted or empty or unnamed or outgoing.record in [*begun, *thought]
-
-    def lacks_arguments(self, outgoing: Outgoing | None) -> bool:
-        """Tell whether *outgoing* finishes a call whose arguments may follow it."""
-        return outgoing is not None and any(self.hollow_calls(outgoing.chunk))
 
     def hold_finish(self, outgoing: Outgoing) -> None:
         """Hold the finish *outgoing*."""
@@ -292,17 +295,19 @@ class EndState(ChoiceProgress):
         self.attach_extra_fields(chunk)
         self.add(outgoing)
 
-    def close_choices(self, n: int, indexes: set[int] | None = None) -> None:
+    def close_choices(
+        self, n: int, indexes: set[int] | None = None, *, briefly: bool = False
+    ) -> None:
         """Send what the fixes hold of choices that end, all if None, after event *n*."""
         record = EventRecord(n, None)
-        self.close(record, indexes)
+        self.close(record, indexes, briefly=briefly)
         if record.fixes:
             self.sender.close(record)
 
     def overtake_finish(self, fix: str) -> None:
         """Record that a later chunk of its choice is sent before the held finish."""
         assert self.finish is not None
-        self.doubted = True
+        self.note_continued()
         self._overtaken += 1
         self.finish.record.fixed(fix)
         self.finish.record.moved = True
@@ -415,11 +420,6 @@ class EndState(ChoiceProgress):
         """Send the held finish, unless its call has no arguments yet."""
         if not self.lacks_arguments(self.finish):
             self.release_finish()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether every choice has finished, and none continued after its finish."""
-        return self.all_finished and not self.doubted
 
     def hold_usage_chunk(self, outgoing: Outgoing, fix: str) -> None:
         """Hold *outgoing*, a usage chunk, for *fix*."""

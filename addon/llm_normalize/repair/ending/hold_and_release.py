@@ -89,6 +89,8 @@ class Ending:
         if repeats and state.run_hook(EndHook.REPEATED_FINISH, outgoing):
             return
         over = not indexes.isdisjoint(state.finished)
+        if over:
+            state.note_continued(chunk)
         fix = state.run_hook(EndHook.FINISHED_CHOICES, outgoing) if over else ""
         if fix and not choices(chunk):
             self._emptied(outgoing, fix)
@@ -292,26 +294,40 @@ class Ending:
         state.begin(outgoing, {index_of(each) for each in choices(outgoing.chunk)})
         state.finished |= finished_of(outgoing.chunk) & state.opened
 
-    def keep_alive(self) -> None:
-        """Handle a block without data: it overtakes what is held, except some openings."""
-        if self.state.waits_briefly:
-            self.state.send_opening()
+    @property
+    def is_complete(self) -> bool:
+        """Whether the stream is complete by its own word, although it has not ended.
 
-    def release(self, n: int, *, last: bool) -> None:
+        It is after `[DONE]`, and where every choice has the finish that the provider sent
+        (`end` then adds what is missing).
+        """
+        state = self.state
+        unsure = state.doubtful or state.cut or self._seen.error
+        may_end = state.has_handler(EndHook.MISSING_DONE) and not unsure
+        return state.done or (state.is_over and may_end)
+
+    def release(self, n: int, *, silent: bool, last: bool) -> None:
         """Send what has been held long enough after event *n*, in its current form.
 
         Args:
             n: The event.
+            silent: Whether that is long enough for what waits for the next event, too.
             last: Whether nothing follows, because the stream breaks off.
         """
-        if last:
+        state = self.state
+        if last or silent:
+            state.waited_enough |= silent and state.finish is not None
             self._send_all(n)
         else:
-            self.state.waited_enough |= self.state.finish is not None
-            self._settle()
-            self.state.close_choices(n)
-        if last or self.state.can_send_usage:
-            self.state.flush_usage(n)
+            if not state.opening_waits_for_event:
+                state.send_opening()
+            if state.finish is not None and not state.finish_waits_for_event:
+                state.waited_enough = True
+                state.attach_usage_to_finish()
+                state.release_finish()
+            state.close_choices(n, briefly=True)
+        if last or state.can_send_usage:
+            state.flush_usage(n)
 
     def flush_before(self, n: int, *, last: bool) -> None:
         """Send what is held before block *n*; if *last*, nothing may be added after it.

@@ -11,8 +11,9 @@ import logging
 from collections.abc import Sequence
 
 from ...chat.chunks.chunk import Tokens
+from ...wire.event_boundary import DONE
 from ...wire.json_text import PLAIN
-from ...wire.sse import Event
+from ...wire.sse import Event, encode
 from ..outcome import EventRecord
 from ..output import Output
 from .template import Template, as_sent
@@ -31,6 +32,8 @@ from .trace_step import Result, StreamValues, step_of
 
 logger = logging.getLogger(__name__)
 
+LAST = encode(DONE)
+"""The last event of a stream, as OpenAI sends it."""
 _AHEAD = 6
 """Places in the tree whose steps are looked at ahead: most streams pass no more."""
 
@@ -87,6 +90,11 @@ class StreamTrace:
     def has_ended(self) -> bool:
         """Whether nothing is sent at the stream's end, if that is now."""
         return self.follows and self._node is not None and self._node.ends > 1
+
+    @property
+    def is_done(self) -> bool:
+        """Whether `[DONE]` was the last event of a stream that follows."""
+        return bool(self._path) and self._path[-1][0] == LAST
 
     @property
     def tokens(self) -> Tokens:
