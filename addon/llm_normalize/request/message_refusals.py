@@ -54,11 +54,11 @@ TEXT = re.compile(
 )
 """That something has to be a string, which is content if that is named beside it."""
 _STRING = r"[\"'`]?\b(?:str|(?:java\.lang\.|system\.)?string)\b[\"'`]?"
-_LIST = r"(?:array|list|sequence|\w*start_?array|begin_array)"
+_LIST = r"(?:array|list|sequence|\w{0,16}start_?array|begin_array)"
 _IS = r"(?:got|received|found|given|was|is|from|not|instead of|rather than)"
 CONTENT = re.compile(
     # where a text and a list are named side by side: it is the one, and has to be the other
-    rf"{_STRING}(?:[^.;:]|\.(?=\w)){{0,32}}\b{_IS} (?:an? |of type )?[\"'`]?{_LIST}\b"
+    rf"{_STRING}[^;:]{{0,32}}\b{_IS} (?:an? |of type )?[\"'`]?{_LIST}\b"
     rf"|{_STRING}[^.;:\w]{{1,3}}{_LIST} (?:found|given|received)\b"
     rf"|\b{_LIST}\b[^.;]{{0,24}}\b(?:expect(?:ed|ing)|(?:in)?to|as|instead of|of type|is not)"
     rf"(?: an?| value| go| of| type){{0,4}} {_STRING}"
