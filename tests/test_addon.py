@@ -68,8 +68,11 @@ def test_no_thread_holds_streams_up_for_long(
     usual = sys.getswitchinterval()
     sys.setswitchinterval(before)
     try:
-        with Proxy(tmp_path):
+        with Proxy(tmp_path) as proxy:
+            proxy.context.options.add_option("proxyauth", str, "", "as mitmdump has it")
+            proxy.addon.running()
             assert sys.getswitchinterval() == pytest.approx(then)
+        assert sys.getswitchinterval() == pytest.approx(before)
     finally:
         sys.setswitchinterval(usual)
 

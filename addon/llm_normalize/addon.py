@@ -2,7 +2,6 @@
 
 import functools
 import logging
-import sys
 from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
@@ -55,8 +54,6 @@ from .wire.header import with_header
 
 logger = logging.getLogger(__name__)
 
-_SWITCH = 0.0005
-"""Seconds for which a thread (the log, a large body) may hold the event loop up."""
 _HOSTS = 256
 """Hosts whose settings are remembered: whoever asks chooses the names."""
 
@@ -88,7 +85,6 @@ class Normalize:
         options.declare(loader)
         server = ctx.master.addons.get("proxyserver")
         self._is_reloaded = server is not None and server.is_running
-        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH))
         remember_hosts()
         outage.let_clients_ask(lambda: self._repairs)
         take_deferred()

@@ -1,4 +1,6 @@
-"""Keeps the pauses of Python's garbage collector short while streams are under way.
+"""Keeps short what holds all streams up: other threads, and Python's garbage collector.
+
+A thread (the log, a large body) that computes has the interpreter for 5 ms at a time.
 
 A full collection looks through all objects, some 0.7 s per million, and every stream waits
 for it. But what it looks through has hardly changed: modules, and streams that are open.
@@ -10,7 +12,10 @@ exchanges have ended, a collection skips nothing; until then their memory may no
 """
 
 import gc
+import sys
 
+SWITCH = 0.0005
+"""Seconds for which another thread may hold the event loop up."""
 MAX_UNUSED = 40_000_000
 """Bytes that may be skipped although nobody uses them, until nothing is skipped once."""
 EACH = 40_000
@@ -23,6 +28,7 @@ class PauseLimiter:
 
     def __init__(self) -> None:
         self._unused = 0  # bytes, at most
+        self._usual_switch: float | None = None  # the interval to be put back
 
     def begin(self, *, is_reloaded: bool) -> None:
         """Skip all that is there, unless that has been reloaded: what it replaces must go."""
@@ -30,9 +36,15 @@ class PauseLimiter:
             gc.freeze()
         if self._collected not in gc.callbacks:
             gc.callbacks.append(self._collected)
+        if self._usual_switch is None:
+            self._usual_switch = sys.getswitchinterval()
+            sys.setswitchinterval(min(self._usual_switch, SWITCH))
 
     def end(self) -> None:
-        """Skip nothing any more."""
+        """Skip nothing any more, and let threads run as long as they did."""
+        if self._usual_switch is not None:
+            sys.setswitchinterval(self._usual_switch)
+            self._usual_switch = None
         if self._collected in gc.callbacks:
             gc.callbacks.remove(self._collected)
         gc.unfreeze()
