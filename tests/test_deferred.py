@@ -67,6 +67,32 @@ def test_what_is_no_switch_is_refused(
     assert "normalize_strict" not in proxy.context.options.deferred
 
 
+@pytest.mark.parametrize("option", ["normalize_retry", "normalize_keepalive"])
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("sixty", "'sixty' is no value for it; give a whole number"),
+        ("60s", "'60s' is no value for it; give a whole number"),
+        ("60", "'60' is no value for it; give a whole number, without quotes"),
+        (1.5, "1.5 is no value for it; give a whole number"),
+        ([60], "[60] is no value for it; give a whole number"),
+        (True, "True is no value for it; give a whole number"),
+        (None, "nothing is no value for it; give a whole number"),
+    ],
+)
+def test_what_is_no_number_is_refused(
+    proxy: Proxy,
+    caplog: pytest.LogCaptureFixture,
+    option: str,
+    value: Any,
+    says: str,
+) -> None:
+    before = getattr(proxy.context.options, option)
+    (said,) = errors(proxy, caplog, **{option: value})
+    assert f"{option}: {says}" in said
+    assert getattr(proxy.context.options, option) == before
+
+
 class Text:
     """What mitmproxy makes of a value on the command line."""
 

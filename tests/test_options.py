@@ -45,6 +45,7 @@ def test_the_defaults(proxy: Proxy) -> None:
         ("normalize_mode", "watch", "'watch'"),
         ("normalize_keepalive", -1, "-1 is no time; give a number of seconds, or 0"),
         ("normalize_retry", -5, "-5 is no time"),
+        ("normalize_retry", True, "True is no time; give a number of seconds"),
     ],
 )
 def test_a_bad_value_is_refused_by_name_and_the_old_one_stays(

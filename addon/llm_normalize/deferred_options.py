@@ -92,7 +92,7 @@ def _assign(name: str, value: Any) -> None:
 def _mistyped(name: str, value: Any) -> str:
     """Return what is wrong with a value of the wrong type; a key is not quoted."""
     found = getattr(value, "val", value)
-    if isinstance(found, list) and len(found) == 1:
+    if found is not value and len(found) == 1:  # of --set
         found = found[0]
     shown = "nothing" if found in (None, []) else brief(repr(found))
     if name in _SECRET:
@@ -102,6 +102,8 @@ def _mistyped(name: str, value: Any) -> str:
         message = str(found).lower()
         meant = "true" if message in _YES else "false" if message in _NO else ""
         form = "true or false" + (f" (did you mean {meant}?)" if meant else "")
+    elif isinstance(default, int):
+        form = "a whole number, without quotes"
     elif isinstance(default, list):
         form = "a list of texts, each on a line of its own that begins with `- `"
     else:

@@ -240,12 +240,12 @@ def skip(text: str) -> tuple[HostPattern | None, str]:
 
 
 def check_seconds(option: str, seconds: int) -> None:
-    """Refuse a time below zero.
+    """Refuse a time below zero, and a switch: to mitmproxy, that is a number, too.
 
     Raises:
-        OptionsError: It is.
+        OptionsError: It is one.
     """
-    if seconds < 0:
+    if isinstance(seconds, bool) or seconds < 0:
         raise exceptions.OptionsError(
             f"{option}: {seconds} is no time; give a number of seconds, or 0 for never"
         )

@@ -85,10 +85,16 @@ PROGRAMS = ("mitmdump", "mitmproxy", "mitmweb")
 def test_value_of_the_wrong_type_ends_the_start_with_a_sentence(
     tmp_path: Path, mitm_ca: Path, program: str
 ) -> None:
-    bad = ("normalize_strict=True", "normalize_mode=watch", "normalize_hsots=a.test")
+    bad = (
+        "normalize_strict=True",
+        "normalize_retry=sixty",
+        "normalize_mode=watch",
+        "normalize_hsots=a.test",
+    )
     given = [word for each in bad for word in ("--set", each)]
     said = started(tmp_path, mitm_ca, program, *given)
     assert "normalize_strict: 'True' is no value for it; give true or false" in said
+    assert "normalize_retry: 'sixty' is no value for it; give a whole number" in said
     assert "no option normalize_hsots: did you mean normalize_hosts?" in said
     assert "normalize_mode: 'watch' is no mode; give repair or observe" in said
 
