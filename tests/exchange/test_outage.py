@@ -58,8 +58,12 @@ INVALID = "it answered with invalid HTTP"
         ("[Errno 11001] getaddrinfo failed", "its name cannot be resolved"),
         ("[Errno -3] Temporary failure in name resolution", "its name cannot be res"),
         (
-            "Certificate verify failed: self-signed certificate in chain",
-            "its certificate is invalid (self-signed certificate in chain)",
+            "Certificate verify failed: Hostname mismatch",
+            "its certificate is invalid (Hostname mismatch)",
+        ),
+        (
+            "Certificate verify failed: certificate has expired",
+            "its certificate is invalid (certificate has expired)",
         ),
         ("The remote server does not speak TLS.", "it does not speak TLS on this"),
         (
@@ -109,6 +113,23 @@ def test_reason_is_in_plain_words(message: str, reason: str) -> None:
         assert hidden not in reason_of(message)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "unable to get local issuer certificate",
+        "unable to get issuer certificate",
+        "unable to verify the first certificate",
+        "self-signed certificate",
+        "self-signed certificate in certificate chain",
+    ],
+)
+def test_certificate_of_an_unknown_ca_is_not_called_invalid(said: str) -> None:
+    assert reason_of(f"Certificate verify failed: {said}") == (
+        f"its certificate is from an unknown CA ({said}). Set mitmproxy's option "
+        "ssl_verify_upstream_trusted_ca to a file with all CAs to be trusted"
+    )
+
+
 @pytest.fixture
 def proxy(tmp_path: Path) -> Iterator[Proxy]:
     with Proxy(tmp_path) as made:
@@ -147,6 +168,36 @@ def test_error_names_the_host_and_the_reason() -> None:
             "code": "bad_gateway",
         },
     )
+
+
+BEHIND = f"{HOST} through the upstream proxy"
+PROXY = f"the upstream proxy (for {HOST})"
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("[Errno 111] Connect call failed ('10.0.0.7', 3128)", f"{PROXY}: it refused"),
+        ("[Errno 110] Connection timed out", f"{PROXY}: the connection timed out"),
+        ("[Errno 113] No route to host", f"{PROXY}: there is no network route to it"),
+        ("[Errno -2] Name or service not known", f"{PROXY}: its name cannot be"),
+        ("Error connecting to 10.0.0.7: Bad HTTP response", f"{PROXY}: {INVALID}"),
+        (
+            "Upstream proxy 10.0.0.1:3128 refused HTTP CONNECT request: 407 Who?",
+            f"{HOST}: the upstream proxy refused (407)",
+        ),
+        ("server closed connection", f"{BEHIND}: {CLOSED}"),
+        ("The remote server does not speak TLS.", f"{BEHIND}: it does not speak TLS"),
+    ],
+)
+def test_upstream_proxy_that_fails_is_not_taken_for_the_host(
+    message: str, says: str
+) -> None:
+    made = failed(message)
+    made.server_conn.via = ("http", ("10.0.0.7", 3128))
+    found = error_for(made)
+    assert found is not None
+    assert found[1]["message"].startswith(f"No answer from {says}")
 
 
 def test_only_what_is_ours_gets_our_error() -> None:
@@ -562,4 +613,32 @@ def test_provider_without_a_trusted_certificate_is_an_error_in_openais_form(
             reply = client.post(PATH, ASKED)
             assert reply.status == 502
             message = json.loads(reply.rest())["error"]["message"]
-            assert "its certificate is invalid (" in message
+            assert ": its certificate is from an unknown CA (" in message
+
+
+# -- an upstream proxy that is down ------------------------------------------------
+
+
+@pytest.mark.parametrize("over_tls", [False, True])
+def test_upstream_proxy_that_is_down_is_not_taken_for_the_provider(
+    tmp_path: Path, mitm_ca: Path, *, over_tls: bool
+) -> None:
+    place = "localhost:1"  # nobody is asked there
+    options = {"normalize_hosts": "localhost"}
+    with socket.socket() as held:
+        held.bind((LOOPBACK, 0))
+        mode = f"upstream:http://{LOOPBACK}:{held.getsockname()[1]}"
+        with Mitmdump(tmp_path, mitm_ca, "--mode", mode, options=options) as mitmdump:
+            if over_tls:
+                raw = connect(mitmdump.port, tunnel=place, ca=mitmdump.ca)
+            else:
+                raw = connect(mitmdump.port)
+            url = PATH if over_tls else f"http://{place}{PATH}"
+            with Http1Client(raw) as client:
+                for _ in range(2):
+                    reply = client.post(url, ASKED)
+                    assert reply.status == 502
+                    assert json.loads(reply.rest())["error"]["message"] == (
+                        f"No answer from the upstream proxy (for {place}): it refused "
+                        "the connection."
+                    )

@@ -173,7 +173,7 @@ def test_selected_host_that_is_down_is_an_error_in_openais_form(
     talk = failing(explicit, secure[HTTP1], 502, ssl_verify_upstream_trusted_ca=None)
     with talk as path, asking(explicit, protocol, place) as client:
         error = error_in(client.post(path, ASKED))
-        start = f"No answer from {place}: its certificate is invalid ("
+        start = f"No answer from {place}: its certificate is from an unknown CA ("
         assert str(error["message"]).startswith(start)
         assert b"<h1>502 Bad Gateway</h1>" in client.post("/other", ASKED).rest()
 

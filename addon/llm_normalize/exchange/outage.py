@@ -8,7 +8,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 
-from mitmproxy import http
+from mitmproxy import connection, http
 from mitmproxy.flow import Error
 from mitmproxy.proxy import events, layer
 from mitmproxy.proxy.layers import modes
@@ -39,6 +39,11 @@ _OTHER_VERSION = "(HTTP_1_1_REQUIRED)"
 _FAILED = "the connection failed"
 _INVALID = "it answered with invalid HTTP"
 _REFUSED = "refused while validate_inbound_headers is on"  # mitmproxy's option
+_UNKNOWN_CA = (
+    r"its certificate is from an unknown CA (\1). Set mitmproxy's option "
+    "ssl_verify_upstream_trusted_ca to a file with all CAs to be trusted"
+)
+_REFUSED_CONNECT = "refused HTTP CONNECT request:"
 
 
 def _numbered(*numbers: int) -> str:
@@ -48,6 +53,21 @@ def _numbered(*numbers: int) -> str:
 
 # What the reports of mitmproxy and of the operating systems mean. They are not quoted:
 # they have local addresses and the provider's bytes.
+type _Reasons = tuple[tuple[str, str], ...]
+# Of whoever a connection is opened to: an upstream proxy, if there is one.
+_UNCONNECTED: _Reasons = (
+    (_numbered(errno.ECONNREFUSED, 1225, 10061), "it refused the connection"),
+    (_numbered(errno.ETIMEDOUT, 121, 10060), "the connection timed out"),
+    (
+        _numbered(errno.EHOSTUNREACH, errno.ENETUNREACH, 1231, 1232, 10051, 10065),
+        "there is no network route to it",
+    ),
+    (
+        r"getaddrinfo|nodename|name or service|name resolution|no address",
+        "its name cannot be resolved",
+    ),
+    (r"^error connecting to ", _INVALID),  # an upstream proxy's answer to CONNECT
+)
 _REASONS = tuple(
     (re.compile(pattern, re.IGNORECASE), reason)
     for pattern, reason in (
@@ -65,21 +85,17 @@ _REASONS = tuple(
             rf"{_INVALID}: more than one \1, {_REFUSED}",
         ),
         (r"\bvalidate_inbound_headers\b", f"{_INVALID}, {_REFUSED}"),
-        (_numbered(errno.ECONNREFUSED, 1225, 10061), "it refused the connection"),
-        (_numbered(errno.ETIMEDOUT, 121, 10060), "the connection timed out"),
+        *_UNCONNECTED,
+        (rf"{_REFUSED_CONNECT} (\d+)", r"the upstream proxy refused (\1)"),
         (
-            _numbered(errno.EHOSTUNREACH, errno.ENETUNREACH, 1231, 1232, 10051, 10065),
-            "there is no network route to it",
+            # OpenSSL's words for a chain that ends at a CA which is not trusted.
+            r"verify failed: (self.signed[\w ]+|unable to (?:get|verify)[\w ]+certificate)",
+            _UNKNOWN_CA,
         ),
-        (r"refused HTTP CONNECT request: (\d+)", r"the upstream proxy refused (\1)"),
         (r"certificate verify failed: ([\w ,.-]+)", r"its certificate is invalid (\1)"),
         (r"does not speak TLS", "it does not speak TLS on this port"),
         (r"TLS version", "it supports no TLS version that the proxy does"),
         (r"\bOpenSSL\b|\balert\b|\bTLS\b", "the TLS handshake failed"),
-        (
-            r"getaddrinfo|nodename|name or service|name resolution|no address",
-            "its name cannot be resolved",
-        ),
         (r"body_size_limit", "its answer is larger than body_size_limit allows"),
         (r"reset by client|ConnectionTerminated", "it aborted the request"),
         (r"closed|disconnect", "it closed the connection before its answer was whole"),
@@ -88,10 +104,30 @@ _REASONS = tuple(
 )
 
 
+_IS_UNCONNECTED = re.compile(
+    "|".join(pattern for pattern, _ in _UNCONNECTED), re.IGNORECASE
+)
+
+
 def reason_of(message: str) -> str:
     """Return what mitmproxy's *message* means, in words for a client."""
     found = ((pattern.search(message), reason) for pattern, reason in _REASONS)
     return next((each.expand(reason) for each, reason in found if each), _FAILED)
+
+
+def failing(host: str, message: str, server: connection.Server) -> str:
+    """Return who does not answer: *host*, or an upstream proxy on the way to it.
+
+    Args:
+        host: The host.
+        message: What mitmproxy reports.
+        server: The connection, also one that was not opened.
+    """
+    if server.via is None or _REFUSED_CONNECT in message:
+        return host  # or the reason names the proxy
+    if _IS_UNCONNECTED.search(message):
+        return f"the upstream proxy (for {host})"
+    return f"{host} through the upstream proxy"
 
 
 def error_of(exchange: Exchange) -> http.Response | None:
@@ -115,7 +151,8 @@ def error_of(exchange: Exchange) -> http.Response | None:
     if any(each in message for each in _LOOPS):
         sentence = f"{host} is this proxy itself. Change the route or the base URL."
         return refusal(_LOOP, sentence, "loop_detected")
-    sentence = f"No answer from {host}: {reason_of(message)}."
+    asked = failing(host, message, flow.server_conn)
+    sentence = f"No answer from {asked}: {reason_of(message)}."
     return refusal(_BAD_GATEWAY, sentence, "bad_gateway")
 
 

@@ -226,7 +226,7 @@ async def failure_of(made: http.HTTPFlow, silence: float = SOON) -> str:
         await reply_to(made, silence)
     assert "canary" not in str(caught.value)
     place, _, why = str(caught.value).partition(": ")
-    assert place.startswith(f"{made.request.scheme}://")
+    assert f"{made.request.scheme}://" in place
     return why
 
 
@@ -769,9 +769,9 @@ def test_ca_path_is_trusted(
 def test_others_are_not_trusted(
     proxy: Proxy, tls: ssl.SSLContext, self_made: Path
 ) -> None:
-    assert distrusted(tls).startswith("its certificate is invalid (")
+    assert distrusted(tls).startswith("its certificate is from an unknown CA (")
     trusting(proxy, self_made)
-    assert distrusted(tls).startswith("its certificate is invalid (")
+    assert distrusted(tls).startswith("its certificate is from an unknown CA (")
 
 
 def test_everybody_is_trusted_if_the_user_says_so(
@@ -1119,7 +1119,7 @@ def test_proxy_that_speaks_tls_has_to_prove_its_name(tls: ssl.SSLContext) -> Non
 
     for url in ("http://there.test/", "https://there.test/"):
         why, heads = run(scene(url))
-        assert why.startswith("its certificate is invalid (")
+        assert why.startswith("its certificate is from an unknown CA (")
         assert heads == []
 
 

@@ -46,7 +46,7 @@ from ...routing.certificate_proof import has_proven, is_proven
 from ...text.authority import address
 from ..answer.running_answer import ArrivingBody
 from ..disconnect import client_left
-from ..outage import reason_of
+from ..outage import failing, reason_of
 
 _CONNECT = 30  # seconds
 _HEAD = 64 * 1024  # bytes
@@ -172,7 +172,8 @@ async def send(
     except TimeoutError:
         raise UpstreamError(f"{place}: it took too long to answer") from None
     except _FailedError as error:
-        raise UpstreamError(f"{place}: {error}") from None
+        asked = failing(place, error.reported, flow.server_conn)
+        raise UpstreamError(f"{asked}: {error}") from None
 
 
 async def _reply(
@@ -198,7 +199,7 @@ async def _reply(
             if len(body) > min(most, _BODY):
                 raise _FailedError("its answer is too large")
         elif isinstance(event, ResponseProtocolError):
-            raise _FailedError(reason_of(event.message))
+            raise _FailedError(reason_of(event.message), event.message)
         elif isinstance(event, ResponseEndOfMessage) and reply.status >= _FINAL:
             reply.body = bytes(body)
             return reply
@@ -273,7 +274,15 @@ def _head(response: http.Response) -> Reply:
 
 
 class _FailedError(Exception):
-    """Why there is no reply, in words for a client."""
+    """Why there is no reply, in words for a client.
+
+    Attributes:
+        reported: What mitmproxy says of it, if it does.
+    """
+
+    def __init__(self, reason: str, reported: str = "") -> None:
+        super().__init__(reason)
+        self.reported = reported
 
 
 class _Http1(Http1Client):
