@@ -140,5 +140,5 @@ class Exchange:
             flow,
             route=route and Routed.of_state(route),
             mapped_model=model,
-            translated=translated and Translated.of_state(flow.request, translated),
+            translated=translated and Translated.of_state(flow, translated),
         )

@@ -8,6 +8,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import ClassVar
 
 from ..wire.json_text import Json
@@ -77,6 +78,15 @@ class AnswerTranslator(ABC):
         """Return what a repaired `chat.completion` becomes."""
 
 
+def make_id(exchange: str) -> str:
+    """Return the part that the ids in the answer of an *exchange* have in common.
+
+    It is not made of the chat answer's id, which some providers send with every answer:
+    clients take two answers of one id for one.
+    """
+    return sha256(exchange.encode()).hexdigest()[:32]
+
+
 @dataclass(frozen=True, slots=True)
 class Translation:
     """A request as chat, and how its answer gets back.
@@ -105,12 +115,15 @@ class ClientProtocol(ABC):
     """The body of an error that cannot be told."""
 
     @abstractmethod
-    def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
+    def translate(
+        self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
+    ) -> Translation:
         """Return a request as chat.
 
         Args:
             body: The request, as the client sent it.
             headers: Its headers, by lower-case name.
+            exchange: The id of its exchange, of which the ids in the answer are made.
 
         Raises:
             UntranslatableError: Chat has no place for what it asks.

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator, Sequence
 from itertools import batched
 from typing import Any
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from judge.messages_form import Reader, check_body, check_error, read
 from judge.quirks import answers
 from llm_normalize.protocols.messages import MESSAGES
-from llm_normalize.protocols.protocol import AnswerTranslator, JsonObject
+from llm_normalize.protocols.protocol import AnswerTranslator, JsonObject, make_id
 from llm_normalize.wire.json_text import loads
 
 REQUEST: JsonObject = {
@@ -23,7 +24,7 @@ type Events = list[tuple[str, JsonObject]]
 
 
 def answer(**more: Any) -> AnswerTranslator:
-    return MESSAGES.translate(REQUEST | more, {}).answer
+    return MESSAGES.translate(REQUEST | more, {}, "e-1").answer
 
 
 def chunk(
@@ -71,7 +72,7 @@ def test_thoughts_text_and_calls_follow_one_another_event_by_event() -> None:
             {
                 "type": "message_start",
                 "message": {
-                    "id": "msg_7",
+                    "id": f"msg_{make_id('e-1')}",
                     "type": "message",
                     "role": "assistant",
                     "model": "claude-x",
@@ -200,14 +201,14 @@ def test_a_call_at_an_index_of_before_is_another_one() -> None:
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [("call_0", "call_0_3"), ("call_1", "call_1"), ("", "toolu_0")],
+    [("call_0", "call_0-3"), ("call_1", "call_1"), ("", "call_0-3")],
 )
 def test_id_is_that_of_chat_unless_the_conversation_has_it(
     given: str, expected: str
 ) -> None:
     earlier: list[JsonObject] = [
         {"type": "tool_use", "id": each, "name": "f", "input": {}}
-        for each in ("call_0", "call_0_2")
+        for each in ("call_0", "call_0-2")
     ]
     said_before = [*REQUEST["messages"], {"role": "assistant", "content": earlier}]
     by = answer(messages=said_before)
@@ -353,18 +354,16 @@ def test_model_is_the_one_that_was_asked(asked: str | None, expected: str) -> No
     assert reader.message["model"] == expected
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ("chatcmpl-7", "msg_7"),
-        ("msg_7", "msg_7"),
-        ("a.b/c", "msg_a_b_c"),
-        (None, "msg_"),
-    ],
-)
-def test_id_comes_from_the_chat_answer(given: str | None, expected: str) -> None:
-    reader = read(events_of(chunk({"content": "x"}, id=given)))
-    assert reader.message["id"] == expected
+def test_id_is_that_of_the_exchange_whatever_the_chat_answer_has() -> None:
+    def message_id(exchange: str, chat_id: str | None) -> Any:
+        by = MESSAGES.translate(REQUEST, {}, exchange).answer
+        reader = read(events_of(chunk({"content": "x"}, id=chat_id), by=by))
+        return reader.message["id"]
+
+    first = message_id("e-1", "chatcmpl-7")
+    assert re.fullmatch(r"msg_\w+", first)
+    assert message_id("e-1", None) == first
+    assert message_id("e-2", "chatcmpl-7") != first
 
 
 # ------------------------------------------------------------------- properties

@@ -474,12 +474,30 @@ def test_service_tier_is_the_answers() -> None:
 
 
 def test_answers_have_ids_of_their_own() -> None:
-    first = response_of(events_of(stream([{"content": "x"}])))
-    assert first == response_of(events_of(stream([{"content": "x"}])))
-    other = [{**each, "id": "chatcmpl-8"} for each in stream([{"content": "x"}])]
-    second = response_of(events_of(other))
-    assert first["id"] != second["id"]
-    assert first["output"][0]["id"] != second["output"][0]["id"]
+    def ids(exchange: str) -> set[str]:
+        made = RESPONSES.translate(REQUEST, {}, exchange).answer
+        events = [e for each in stream([{"content": "x"}]) for e in made.chunk(each)]
+        response = response_of([*events, *made.done()])
+        return {response["id"], response["output"][0]["id"]}
+
+    assert ids("e-1") == ids("e-1")
+    assert ids("e-1").isdisjoint(ids("e-2"))  # although the chat id is the same
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("call_0", "call_0-3"), ("call_1", "call_1"), ("call_2", "call_2-2")],
+)
+def test_id_of_a_call_is_that_of_chat_unless_the_conversation_has_it(
+    given: str, expected: str
+) -> None:
+    earlier = [
+        {"type": "function_call", "name": "f", "arguments": "{}", "call_id": each}
+        for each in ("call_0", "call_0-2", "call_2")
+    ]
+    call = head("find_ferry", "{}", id=given)
+    (item,) = output_of([call], input=[{"role": "user", "content": "x"}, *earlier])
+    assert item["call_id"] == expected
 
 
 COMPLETION: Any = {

@@ -44,6 +44,7 @@ class Translated:
         request: http.Request,
         endpoint: Endpoint,
         content: bytes,
+        exchange: str,
         model: str | None = None,
     ) -> Self:
         """Make *request* one for chat completions.
@@ -52,12 +53,13 @@ class Translated:
             request: The request, none of which has been sent, or all of it.
             endpoint: Where it goes now.
             content: Its body, decoded.
+            exchange: The id of its exchange.
             model: The model that is sent, if it is another one than the body has.
 
         Raises:
             UntranslatableError: Chat has no place for what it asks.
         """
-        found = _translation(request, endpoint, content)
+        found = _translation(request, endpoint, content, exchange)
         encoding = request.headers.pop("content-encoding", None)
         made = cls(
             endpoint.protocol,
@@ -88,7 +90,7 @@ class Translated:
         return [self.path, self.body, self.encoding]
 
     @classmethod
-    def of_state(cls, request: http.Request, state: list[Any]) -> Self | None:
+    def of_state(cls, flow: http.HTTPFlow, state: list[Any]) -> Self | None:
         """Return what `state` was made of; None if that is not known any more."""
         path, body, encoding = state
         endpoint = endpoint_at(path)
@@ -97,7 +99,7 @@ class Translated:
         asked = http.Request.make("POST", "http://localhost/", body or b"")
         if encoding is not None:
             asked.headers["content-encoding"] = encoding
-        found = _translation(request, endpoint, content_of(asked))
+        found = _translation(flow.request, endpoint, content_of(asked), flow.id)
         return cls(endpoint.protocol, found.answer, found.dropped, path, body, encoding)
 
 
@@ -114,11 +116,11 @@ def chat_body(request: http.Request) -> bytes:
 
 
 def _translation(
-    request: http.Request, endpoint: Endpoint, content: bytes
+    request: http.Request, endpoint: Endpoint, content: bytes, exchange: str = ""
 ) -> Translation:
     headers = {name.lower(): value for name, value in request.headers.items()}
     try:
         body = read_request(content)
     except ValueError as error:
         raise UntranslatableError(str(error)) from None
-    return endpoint.protocol.translate(body, headers)
+    return endpoint.protocol.translate(body, headers, exchange)

@@ -242,11 +242,13 @@ def translate(exchange: Exchange, endpoint: Endpoint) -> None:
     Raises:
         UntranslatableError: Chat has no place for what it asks, or it is not read.
     """
-    request, adapted = exchange.flow.request, exchange.adapted
+    flow, adapted = exchange.flow, exchange.adapted
+    request = flow.request
     content = _content(request)
     model = model_in(content) if exchange.mapped_model is not None else None
     asked = content if adapted is None else adapted.original  # by its client's names
-    exchange.translated = made = Translated.send(request, endpoint, asked, model)
+    made = Translated.send(request, endpoint, asked, flow.id, model)
+    exchange.translated = made
     # What was asked is what the chat request asks: so much can be answered.
     edits = [*(() if adapted is None else adapted.edits)]
     edits += [(TRANSLATED, "dropped", path) for path in made.dropped]

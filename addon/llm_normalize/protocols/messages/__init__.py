@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import override
 
-from ..protocol import ClientProtocol, JsonObject, Translation
-from .call_ids import CallIds
+from ..call_ids import CallIds
+from ..protocol import ClientProtocol, JsonObject, Translation, make_id
 from .errors import LAST_RESORT, error_body
 from .model_list import model_list
 from .request import chat_request
@@ -23,9 +23,15 @@ class Messages(ClientProtocol):
     last_resort = LAST_RESORT
 
     @override
-    def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
+    def translate(
+        self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
+    ) -> Translation:
         request = chat_request(body)
-        answer = MessagesAnswer(request.body.get("model"), CallIds(request.call_ids))
+        answer = MessagesAnswer(
+            f"msg_{make_id(exchange)}",
+            request.body.get("model"),
+            CallIds(request.body["messages"]),
+        )
         return Translation(request.body, answer, request.dropped)
 
     @override

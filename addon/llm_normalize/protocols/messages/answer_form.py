@@ -1,6 +1,5 @@
 """What the stream and the body of an answer have in common."""
 
-import re
 from typing import Literal
 
 from ...wire.json_text import Json, loads, whole_number
@@ -17,23 +16,20 @@ it says, and `request` ignores it, since the thoughts themselves come back besid
 """
 
 _REASONS = {"length": "max_tokens", "content_filter": "refusal"}
-_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 _INVALID = "INVALID_JSON"
 """The key that Anthropic's documentation proposes for arguments that are no JSON."""
 
 
-def message(given_id: Json, model: Json) -> JsonObject:
+def message(message_id: str, model: Json) -> JsonObject:
     """Return a message that says nothing yet.
 
     Args:
-        given_id: The id of the chat answer.
+        message_id: Its id.
         model: The model, as the request names it, whatever the answer says: Claude Code
             sends thoughts back only to the model whose name the message has.
     """
-    name = as_string(given_id)
-    name = _FOREIGN.sub("_", name.removeprefix("chatcmpl-").removeprefix("msg_"))
     return {
-        "id": f"msg_{name}",
+        "id": message_id,
         "type": "message",
         "role": "assistant",
         "model": as_string(model),

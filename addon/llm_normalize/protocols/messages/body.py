@@ -1,6 +1,7 @@
 """A whole answer, as a message."""
 
 from ...wire.json_text import Json
+from ..call_ids import CallIds
 from ..json_values import as_object, as_string, objects_in
 from ..protocol import JsonObject
 from .answer_form import (
@@ -11,18 +12,20 @@ from .answer_form import (
     tool_input,
     usage,
 )
-from .call_ids import CallIds
 
 
-def message_of(completion: JsonObject, model: Json, ids: CallIds) -> JsonObject:
+def message_of(
+    completion: JsonObject, message_id: str, model: Json, ids: CallIds
+) -> JsonObject:
     """Return what a repaired `chat.completion` becomes.
 
     Args:
         completion: The answer.
+        message_id: The id of the message.
         model: The model that the request names.
         ids: Gives the calls their ids.
     """
-    found = message(completion.get("id"), model or completion.get("model"))
+    found = message(message_id, model or completion.get("model"))
     choice = first_choice(completion) or {}
     said = as_object(choice.get("message"))
     content: list[Json] = found["content"]

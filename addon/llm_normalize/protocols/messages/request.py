@@ -1,7 +1,6 @@
 """A request for a message, as one for a chat completion."""
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from ...wire.json_text import Json
@@ -36,12 +35,10 @@ class ChatRequest:
     Attributes:
         body: The body.
         dropped: Paths of what of the request has no place in chat.
-        call_ids: The ids of the calls in it.
     """
 
     body: JsonObject
     dropped: tuple[str, ...]
-    call_ids: Collection[str]
 
 
 def chat_request(request: JsonObject) -> ChatRequest:
@@ -75,7 +72,7 @@ def chat_request(request: JsonObject) -> ChatRequest:
     if request.get("stream") is True:
         chat |= {"stream": True, "stream_options": {"include_usage": True}}
     dropped.beside("", request, _TAKEN)
-    return ChatRequest(chat, dropped.paths, conversation.names.keys())
+    return ChatRequest(chat, dropped.paths)
 
 
 def _refuse_stored(thread: Json) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import override
 
 from ...wire.json_text import Json
+from ..call_ids import CallIds
 from ..json_values import as_object, as_string, objects_in
 from ..object_end import ObjectEnd
 from ..protocol import CALL, AnswerTranslator, JsonObject, ServerEvent
@@ -18,7 +19,6 @@ from .answer_form import (
     usage,
 )
 from .body import message_of
-from .call_ids import CallIds
 from .errors import LAST_RESORT, error_of
 
 _DELTAS = {
@@ -70,13 +70,15 @@ class MessagesAnswer(AnswerTranslator):
     earlier, what of it follows would be lost.
 
     Args:
+        message_id: The id of the message.
         model: The model that the request names.
         ids: Gives the calls their ids.
     """
 
     last_resort = (("error", LAST_RESORT),)
 
-    def __init__(self, model: Json, ids: CallIds) -> None:
+    def __init__(self, message_id: str, model: Json, ids: CallIds) -> None:
+        self._id = message_id
         self._model = model
         self._ids = ids
         self._has_started = False
@@ -96,7 +98,7 @@ class MessagesAnswer(AnswerTranslator):
     def _events(self, chunk: JsonObject) -> Iterator[ServerEvent]:
         if not self._has_started:
             self._has_started = True
-            begun = message(chunk.get("id"), self._model or chunk.get("model"))
+            begun = message(self._id, self._model or chunk.get("model"))
             yield _event("message_start", message=begun)
             yield _event("ping")
         self._usage = chunk.get("usage") or self._usage
@@ -221,7 +223,7 @@ class MessagesAnswer(AnswerTranslator):
 
     @override
     def body(self, completion: JsonObject) -> JsonObject:
-        return message_of(completion, self._model, self._ids)
+        return message_of(completion, self._id, self._model, self._ids)
 
 
 def _event(name: str, **data: Json) -> ServerEvent:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from ..call_ids import CallIds
 from ..json_values import as_string
-from ..protocol import ClientProtocol, JsonObject, Translation
+from ..protocol import ClientProtocol, JsonObject, Translation, make_id
 from .request import RequestTranslation
 from .response_object import LAST_RESORT, frame_of
 from .stream import ResponsesAnswer
@@ -17,12 +18,20 @@ class Responses(ClientProtocol):
     owners = ("*.api.openai.com", "api.openai.com")
     last_resort = {"error": LAST_RESORT}  # noqa: RUF012
 
-    def translate(self, body: JsonObject, headers: Mapping[str, str]) -> Translation:
+    def translate(
+        self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
+    ) -> Translation:
         """Return a request as chat."""
         made = RequestTranslation(body)
         model = body.get("model")
         named = as_string(model)
-        answer = ResponsesAnswer(frame_of(body), named, made.tools)
+        answer = ResponsesAnswer(
+            make_id(exchange),
+            frame_of(body),
+            named,
+            made.tools,
+            CallIds(made.body["messages"]),
+        )
         return Translation(made.body, answer, tuple(made.dropped))
 
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:

@@ -1,9 +1,9 @@
 """The stream of chat completions as the events of the Responses protocol."""
 
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 
 from ...wire.json_text import Json
+from ..call_ids import CallIds
 from ..json_values import as_string
 from ..protocol import CALL, AnswerTranslator, JsonObject, ServerEvent
 from .body import chunk_of, failure_in
@@ -56,18 +56,24 @@ class ResponsesAnswer(AnswerTranslator):
     """Translates one answer.
 
     Args:
+        seed: What the ids of the response and its items have in common.
         frame: The fields of `response` that the request settles.
         model: The model that was asked, for an answer that names none.
         tools: The tools of the request.
+        ids: Gives the calls their ids.
     """
 
     last_resort = (("response.failed", _failed()),)
 
-    def __init__(self, frame: JsonObject, model: str, tools: Tools) -> None:
+    def __init__(
+        self, seed: str, frame: JsonObject, model: str, tools: Tools, ids: CallIds
+    ) -> None:
+        self._seed = seed
         self._frame = frame
         self._model = model
         self._tools = tools
-        self._seed = ""
+        self._ids = ids
+        self._has_begun = False
         self._number = 0
         self._out: list[ServerEvent] = []
         self._is_over = False
@@ -123,7 +129,7 @@ class ResponsesAnswer(AnswerTranslator):
 
         OpenAI has `keepalive` for it, which is not documented and breaks clients.
         """
-        if self._is_over or not self._seed:
+        if self._is_over or not self._has_begun:
             return []
         if self._still_open:
             self._send(next(reversed(self._still_open.values())).still_open())
@@ -167,10 +173,9 @@ class ResponsesAnswer(AnswerTranslator):
         self._send([(f"response.{kind}", {"response": response})])
 
     def _begin(self, chunk: JsonObject) -> None:
-        if self._seed:
+        if self._has_begun:
             return
-        known = [chunk.get(key) for key in ("id", "created", "model")]
-        self._seed = sha256(repr(known).encode()).hexdigest()[:32]
+        self._has_begun = True
         created, model, tier = (
             chunk.get(x) for x in ("created", "model", "service_tier")
         )
@@ -234,7 +239,7 @@ class ResponsesAnswer(AnswerTranslator):
             self._close_whole()
             tool = self._tools.called(name or "")
             at = len(self._items)
-            call_id = fragment.get("id") or f"call_{self._seed}{at:02x}"
+            call_id = self._ids.take(fragment.get("id"))
             kind = CustomCall if tool.is_custom else FunctionCall
             call = self._calls[index] = kind(self._seed, at, call_id, tool)
             self._open(call)
