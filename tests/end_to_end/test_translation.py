@@ -211,6 +211,30 @@ def test_first_refusal_stays_where_chat_is_not_served_either(
 
 
 @BOTH
+@pytest.mark.parametrize("stream", [True, False])
+def test_model_that_is_on_no_path_is_an_error_in_the_clients_form(
+    reverse: Mitmdump, provider: Provider, end: str, *, stream: bool
+) -> None:
+    words = "Function '0f3a': Not found for account 'a9'"  # NIM's
+    body = dumps({"status": 404, "title": "Not Found", "detail": words})
+    script, others = chat_only(provider, body, status=404, framing="length")
+    path, refused = others[end]
+    for count in (1, 2):  # it says nothing about the paths
+        status, _, got = ask(reverse, path, {**ASKED[end], "stream": stream})
+        assert (status, len(refused.requests), len(script.requests)) == (
+            404,
+            count,
+            count,
+        )
+        said = json.loads(got)
+        assert said["error"]["message"] == f"Not Found: {words}"
+        if end == MESSAGES:
+            assert (said["type"], said["error"]["type"]) == ("error", "not_found_error")
+        else:
+            assert said["error"].keys() == {"message", "type", "param", "code"}
+
+
+@BOTH
 def test_provider_that_serves_the_protocol_gets_it_untouched(
     reverse: Mitmdump, provider: Provider, end: str
 ) -> None:

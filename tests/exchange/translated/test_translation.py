@@ -431,7 +431,12 @@ def test_unstreamed_request_is_asked_as_chat(
 
 
 @pytest.mark.parametrize(
-    "reply", ["no connection", Reply(404, "No", [], MISSING), Reply(405, "No", [], b"")]
+    "reply",
+    [
+        "no connection",
+        Reply(404, "No", [], MISSING),
+        Reply(405, "No", JSON, b'{"detail":"Method Not Allowed"}'),
+    ],
 )
 def test_first_answer_stays_where_chat_does_not_help(
     proxy: Proxy,

@@ -2,15 +2,18 @@
 
 The first answer decides whether that is tried, and the second one whether it was right: if
 the provider does not serve chat completions there either, the first answer stays, and
-nothing is remembered.
+nothing is remembered. An error that says more than that is the client's: NIM's "Function
+'…': Not found" is about the model.
 """
 
 import logging
+from http import HTTPStatus
 from typing import Self
 
 from mitmproxy import http
 
 from ...protocols import Endpoint, endpoint_at
+from ...protocols.answer_stream import object_in
 from ...protocols.protocol import UntranslatableError
 from ...request.missing_path import STATUSES
 from ...text.printable import brief
@@ -112,8 +115,9 @@ class ChatRetry:
         reply = await send_retry(flow, content_of(flow.request), live=running.is_live)
         if reply is None:
             return False
-        if not isinstance(reply, Reply) or means_missing(
-            flow.request, reply.status, reply.body
+        if not isinstance(reply, Reply) or (
+            means_missing(flow.request, reply.status, reply.body)
+            and not _has_words(reply)
         ):
             self._undo()
             raise UnusableReplacementError
@@ -130,3 +134,8 @@ class ChatRetry:
         assert exchange.translated is not None
         exchange.translated.restore(exchange.flow.request)
         exchange.translated = exchange.adapted = exchange.running = None
+
+
+def _has_words(reply: Reply) -> bool:
+    """Tell whether *reply* is an error of an API: for a missing path that says so, too."""
+    return reply.status != HTTPStatus.METHOD_NOT_ALLOWED and bool(object_in(reply.body))
