@@ -72,13 +72,13 @@ FAULTS = {
             name="after-done",
             happens="the provider resets or closes after `[DONE]`, before the answer's end",
             client="all of it, then a break-off",
-            log="`upstream-broke`",
+            log="`complete`",
         ),
         Fault(
             name="never-closes",
             happens="the provider falls silent, before or after `[DONE]`",
             client="what has arrived; the answer stays open until a side disconnects",
-            log="`client-left`, once it does",
+            log="`client-left`, once it does; after `[DONE]` `complete`",
         ),
         Fault(
             name="slow",
@@ -90,7 +90,7 @@ FAULTS = {
             name="length-too-long",
             happens="the provider sends less than its `content-length`, and closes",
             client="all that arrived, then a break-off",
-            log="`upstream-broke`",
+            log="`upstream-broke`; after `[DONE]` `complete`",
         ),
         Fault(
             name="length-too-short",
@@ -108,7 +108,7 @@ FAULTS = {
             name="trailers",
             happens="the provider sends HTTP/1 trailers",
             client="all of it; mitmproxy 12 fails at them, and the answer stays open until the client disconnects",
-            log="`client-left`; `mitmproxy has crashed!`",
+            log="`complete`; `mitmproxy has crashed!`",
         ),
         Fault(
             name="corrupt-gzip",
@@ -242,7 +242,7 @@ FAULTS = {
             name="http2-after-done",
             happens="by HTTP/2, the provider sends RST_STREAM after `[DONE]`, before the stream's end",
             client="all of it, then a break-off",
-            log="`upstream-broke`",
+            log="`complete`",
         ),
         Fault(
             name="http2-goaway",
@@ -324,7 +324,7 @@ FAULTS = {
             name="leaves",
             happens="the client disconnects while the answer arrives; by FIN, by RST, or by closing the half it sends on, which mitmproxy takes for a disconnect",
             client="what had arrived by then",
-            log="`client-left`, also after `[DONE]` if the provider has not ended yet",
+            log="`client-left`; after `[DONE]` `complete`",
         ),
         Fault(
             name="pipelines",

@@ -319,6 +319,33 @@ def test_break_off_forges_no_end(
 
 
 @BOTH
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ((FINISH, DONE), "complete"),
+        ((b'data: {"error":{"message":"overloaded"}}\n\n',), "complete"),
+        ((FINISH,), "client-left"),
+    ],
+)
+def test_client_that_hangs_up_behind_the_last_event_has_all_of_it(
+    reverse: Mitmdump,
+    provider: Provider,
+    end: str,
+    sent: Sequence[bytes],
+    expected: str,
+) -> None:
+    never = threading.Event()
+    _, others = chat_only(provider, HEAD, TEXT, *sent, never)
+    path, refused = others[end]
+    failed = {RESPONSES: "response.failed", MESSAGES: "event: error"}[end]
+    last = LAST[end] if DONE in sent else failed if FINISH not in sent else "Hi"
+    with Http1Client(connect(reverse.port)) as client:
+        client.post(path, ASKED[end]).until(last.encode())
+    assert reverse.records(refused)[-1]["end"] == expected
+    never.set()
+
+
+@BOTH
 def test_clean_end_without_done_forges_no_end(
     reverse: Mitmdump, provider: Provider, end: str
 ) -> None:

@@ -63,6 +63,7 @@ def stage(
                 [answer(), *SENT, SEEN, reset(ErrorCodes.NO_ERROR)],
                 gets=whole(DUE),
                 events=5,
+                end="complete",
             )
         },
         "http2-goaway": {

@@ -64,7 +64,7 @@ class AnswerStream:
         self._label = label
         self._parser = EventParser()
         self.is_over = False
-        """Whether the last event has been sent: nothing follows it."""
+        """Whether its last event has been sent, be it of an error."""
 
     def __call__(self, data: bytes) -> bytes:
         """Return what is sent for *data*; nothing after the end. Never raises."""

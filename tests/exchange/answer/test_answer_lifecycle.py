@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from mitmproxy import contentviews, flow, http
+from mitmproxy.flow import Error
 from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize.chat.stream_state import Asked
@@ -554,12 +555,13 @@ def test_stream_that_is_over_and_its_flow_forget_one_another(
     proxy.addon.responseheaders(made)
     stream = response_of(made).stream
     assert any(each is made for each in reachable(stream))
-    for read in (BAD.partition(b"data:[DONE]")[0],) if breaks else (BAD, b""):
-        proxy.feed(made, read)
     if breaks:
+        proxy.feed(made, BAD.removesuffix(b"data:[DONE]\n\n"))
         broken(made, "Server disconnected.")
         proxy.addon.error(made)
     else:
+        for read in (BAD, b""):
+            proxy.feed(made, read)
         proxy.addon.response(made)
     assert response_of(made).stream is True  # it has been sent, mitmproxy says so
     assert not any(each is made for each in reachable(stream))
@@ -839,7 +841,7 @@ def test_trailers_are_for_clients_that_can_be_sent_them(
 def test_a_stream_that_breaks_off_after_a_reload_has_its_record(proxy: Proxy) -> None:
     made = chat_flow(status=201)
     proxy.addon.responseheaders(made)
-    proxy.feed(made, BAD.partition(b"data:[DONE]")[0])
+    proxy.feed(made, BAD.removesuffix(b"data:[DONE]\n\n"))
     proxy.addon.done()
     broken(made, "Client disconnected.")
     # Another addon has taken over meanwhile, and knows nothing of it.
@@ -847,6 +849,28 @@ def test_a_stream_that_breaks_off_after_a_reload_has_its_record(proxy: Proxy) ->
     (record,) = proxy.records("flow")
     assert (record["end"], record["status"]) == ("client-left", 201)
     assert record["events"] == 3
+
+
+@pytest.mark.parametrize(
+    "message", ["Client disconnected.", "Server disconnected.", Error.KILLED_MESSAGE]
+)
+@pytest.mark.parametrize("observed", [False, True])
+@pytest.mark.parametrize("reload", [False, True])
+def test_stream_that_breaks_off_behind_its_last_event_is_complete(
+    proxy: Proxy, message: str, *, observed: bool, reload: bool
+) -> None:
+    proxy.set(normalize_mode="observe" if observed else "repair")
+    flows = [chat_flow() for _ in range(5)]  # the last ones of them share a trace
+    for made in flows:
+        proxy.addon.responseheaders(made)
+        assert proxy.feed(made, BAD) == (BAD if observed else GOOD)
+    if reload:
+        proxy.addon.done()
+    for made in flows:
+        broken(made, message)
+        proxy.addon.error(made)
+        assert made.metadata[KEY]["end"] == "complete"
+    assert [each["end"] for each in proxy.records("flow")] == ["complete"] * 5
 
 
 def test_stream_that_outlives_a_reload_is_kept_whole(proxy: Proxy) -> None:

@@ -303,9 +303,23 @@ class RunningAnswer:
         end, self.why = "complete", ""
         if rewriter.given_up:
             rewriter.pipeline.abandon()
-            end, self.why = "upstream-broke", CORRUPT
+            end = self._end_of_break("upstream-broke", CORRUPT)
         self.store(self.close(stats, status, end, figures))
         self._let_go()
+
+    def _end_of_break(self, end: str, why: str) -> str:
+        """Return how an answer has ended that broke off, and keep *why*.
+
+        Whoever has the last event of its protocol has all of the answer: many clients hang
+        up then, before the provider does.
+
+        Args:
+            end: What it is if there was more to come.
+            why: The same in words, if `ENDS` does not say it.
+        """
+        is_over = self.rewriter is not None and self.rewriter.is_done
+        self.why = "" if is_over else why
+        return "complete" if is_over else end
 
     def end_without_hooks(self, stats: Stats) -> None:
         """Close the record of a stream when it ends: no hook of this addon is called."""
@@ -331,8 +345,8 @@ class RunningAnswer:
         """Close the record of an answer that nothing more is received of, and say *why*."""
         if self.rewriter is not None:
             self.rewriter.pipeline.abandon()
-        self.why = why
-        self.store(self.close(stats, self.status, "upstream-broke"))
+        end = self._end_of_break("upstream-broke", why)
+        self.store(self.close(stats, self.status, end))
 
     def broke(self, stats: Stats, instead: int | None = None) -> None:
         """Close the record of an answer that broke off.
@@ -342,10 +356,6 @@ class RunningAnswer:
             instead: The status of what the client got in its place, if not mitmproxy's.
         """
         flow, rewriter = self.flow, self.rewriter
-        if rewriter is not None and rewriter.is_done and flow.response is not None:
-            # The client has all of it, whoever ended the connection.
-            self.complete(stats, flow.response.status_code, self.figures())
-            return
         given_up = rewriter is not None and rewriter.given_up
         is_left = instead is None and not given_up and client_left(flow)
         if rewriter is not None and rewriter.pipeline.abandon():
@@ -358,15 +368,15 @@ class RunningAnswer:
         if flow.response and (refused or not flow.response.stream):
             # Nothing had been sent: the proxy answers in the provider's place.
             status = instead or gateway_status(flow)
+        why = ""
         if refused:
-            self.why = "it is larger than mitmproxy's body_size_limit"
+            why = "it is larger than mitmproxy's body_size_limit"
         elif given_up:
-            self.why = CORRUPT
+            why = CORRUPT
         elif message == Error.KILLED_MESSAGE:
-            self.why = "it was killed"
-        self.store(
-            self.close(stats, status, "client-left" if is_left else "upstream-broke")
-        )
+            why = "it was killed"
+        end = self._end_of_break("client-left" if is_left else "upstream-broke", why)
+        self.store(self.close(stats, status, end))
         self._let_go()
 
     def _let_go(self) -> None:
