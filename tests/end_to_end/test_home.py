@@ -17,8 +17,11 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 from support import (
     LOOPBACK,
     PATIENCE,
+    Http1Client,
+    Json,
     Mitmdump,
     Provider,
+    Script,
     body_script,
     connect,
     starting,
@@ -107,6 +110,39 @@ def test_status_says_which_process_it_is(regular: Mitmdump) -> None:
         reported["ca_sha256"].replace(":", "").lower()
         == hashlib.sha256(der).hexdigest()
     )
+
+
+def test_errors_by_status_stand_apart_from_answers(
+    start: Start, provider: Provider
+) -> None:
+    proxy = start(normalize_hosts=[LOOPBACK])
+    title = b'{"status":429,"title":"Too Many Requests"}'
+    in_200 = b'{"error":{"message":"The server is overloaded.","code":503}}'
+    good = b'data:{"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
+    asked: list[tuple[Script, Json]] = [
+        (body_script(title, 429), {"stream": True}),
+        (body_script(title, 429), {}),
+        (body_script(in_200), {}),
+        (Script("", [good, b"data: [DONE]\n\n"]), {"stream": True}),
+    ]
+    for number, (script, more) in enumerate(asked):
+        script.path = f"/{number}/v1/chat/completions"
+        provider.alias(script, script.path)
+        with Http1Client(connect(proxy.port)) as client:
+            url = f"http://{LOOPBACK}:{provider.port}{script.path}"
+            body = {"model": "m", "messages": [], **more}
+            client.post(url, body).rest()
+    (row,) = status(proxy)["counters"]
+    assert (row["responses"], row["repaired"]) == (1, 1)
+    assert row["errors"] == {"429": 2, "503": 1}
+    rows = [each[2:] for each in proxy.control(command="normalize.stats")[1:]]
+    assert ["1", "1", "error: 429", "2"] in rows
+    assert ["1", "1", "error: 503", "1"] in rows
+    page = " ".join(ask(proxy)[2].split())
+    assert "m: 1 of 1 repaired, error 429: 2, error 503: 1, " in page
+    said = proxy.printed()
+    assert said.count(" m: error, status 429, repaired (error-") == 2
+    assert " m: error, status 200 -> 503, repaired (" in said
 
 
 def test_certificates_are_the_ones_that_mitmproxy_wrote(regular: Mitmdump) -> None:

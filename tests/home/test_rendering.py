@@ -154,6 +154,15 @@ def test_text_says_the_same() -> None:
         "answers   api.test m: 2 of 3 repaired, role-null 5",
         "          and 1 more",
     ]
+    row = Row("api.test", "m", 0, 0, {"error-unwrapped": 3}, {"429": 3, "404": 1})
+    failed = replace(FACTS, rows=[row])
+    assert (
+        "answers   api.test m: none, error 429: 3, error 404: 1, error-unwrapped 3\n"
+    ) in text(VISIT, failed, CLIENTS)
+    page = html(VISIT, failed, CLIENTS)
+    assert "Errors by status: 429 (3), 404 (1)" in page
+    assert "No answer\n" in page
+    assert "0 of 0" not in page
     quiet = replace(FACTS, rows=[], more=0, refused={}, routes=[], opens="all")
     page = text(replace(VISIT, is_through=True), quiet, [])
     assert "this one goes through the proxy" in page

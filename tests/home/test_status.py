@@ -70,6 +70,7 @@ def test_rows_are_grouped_by_host_and_model() -> None:
     stats.add("a.test", "m", {"role-null": 1, "content-null": 4}, ["store-refused"])
     stats.add("a.test", "m", {})
     stats.add("b.test", "n", {})
+    stats.add("b.test", "n", {"error-unwrapped": 1}, status=429)
     assert grouped(stats.rows()) == (
         [
             Row(
@@ -79,7 +80,7 @@ def test_rows_are_grouped_by_host_and_model() -> None:
                 1,
                 {"content-null": 4, "role-null": 1, "request: store-refused": 1},
             ),
-            Row("b.test", "n", 1, 0, {}),
+            Row("b.test", "n", 1, 0, {"error-unwrapped": 1}, {"429": 1}),
         ],
         0,
     )

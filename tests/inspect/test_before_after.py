@@ -99,6 +99,32 @@ def test_the_summary_says_whose_answer_it_is_and_what_was_repaired() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("more", "first", "answer"),
+    [
+        ({"came_status": 429}, "error, repaired", "status 429, body"),
+        ({"came_status": 200, "status": 502}, "error, repaired", "status 200 -> 502, "),
+        (
+            {"came_status": 429, "fixes": []},
+            "error, as it was received",
+            "status 429, body, complete",
+        ),
+        (
+            {"came_status": None, "observe": True},
+            "error, would be repaired (observe)",
+            "status 429, body",
+        ),
+        ({"status": 200, "came_status": 201}, "1 of 3 events", "status 201 -> 200, "),
+    ],
+)
+def test_an_error_is_no_answer_that_was_repaired(
+    more: dict[str, Any], first: str, answer: str
+) -> None:
+    shown = text(**{"status": 429, "stream": False, **more})
+    assert shown.startswith(first)
+    assert f"\nanswer    {answer}" in shown
+
+
 def test_observe_says_that_nothing_was_changed() -> None:
     assert text(observe=True).startswith("1 of 3 events would be repaired (observe)\n")
 

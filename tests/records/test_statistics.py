@@ -29,6 +29,21 @@ def test_a_response_without_repair_has_a_line_too() -> None:
     assert list(stats.rows()) == [HEAD, ["a.test", "m", "1", "0", "", ""]]
 
 
+def test_errors_by_status_are_no_answers() -> None:
+    stats = Stats()
+    for status in (200, 429, 404, 429, None):
+        fixes = {"error-unwrapped": 1} if status == 429 else {}
+        stats.add("a.test", "m", fixes, status=status)
+    stats.add("b.test", "m", {"error-status": 1}, status=502)
+    assert list(stats.rows())[1:] == [
+        ["a.test", "m", "2", "0", "error: 429", "2"],
+        ["a.test", "m", "2", "0", "error: 404", "1"],
+        ["a.test", "m", "2", "0", "error-unwrapped", "2"],
+        ["b.test", "m", "0", "0", "error: 502", "1"],
+        ["b.test", "m", "0", "0", "error-status", "1"],
+    ]
+
+
 def test_changes_of_requests_are_counted_apart() -> None:
     stats = Stats()
     stats.add("a.test", "m", {}, ["tools-empty", "store-refused"])

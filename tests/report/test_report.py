@@ -45,6 +45,7 @@ from llm_normalize.report import log_reader as reader
 from llm_normalize.report import page as report_page
 from llm_normalize.report import progress as report_progress
 from llm_normalize.report.as_json import as_json
+from llm_normalize.report.as_markdown import as_markdown
 from llm_normalize.report.as_text import as_text
 from llm_normalize.text.printable import visible
 from streams import feed
@@ -510,6 +511,63 @@ def test_summary_says_in_words_what_matters() -> None:
     ):
         assert sentence in reported
     assert "Half of the answers began within 10 ms, 99 % within 10 ms." in reported
+
+
+def failures() -> collecting.Collected:
+    more: Any = {"events": 1, "changed": 1, "fixes": {"error-unwrapped": 1}}
+    return gathered(
+        flow(),
+        flow(status=429, **more),
+        flow(status=429, **more),
+        flow(status=401, **{**more, "fixes": {}, "changed": 0}),
+        flow(host="down.example", status=502, end="error", fixes={}, events=0),
+    )
+
+
+def test_errors_by_status_stand_apart_from_answers_everywhere() -> None:
+    found, notes = failures(), reader.Notes()
+    group = found.groups["api.acme.example", "acme-1", "repair"]
+    assert (group.flows, group.repaired, group.events, group.changed) == (1, 1, 5, 2)
+    assert group.errors == {"429": 2, "401": 1}
+    assert group.fixed == {"role-null": 1, "error-unwrapped": 2}
+    reported = json.loads(as_json(found, notes))
+    assert (reported["answers"], reported["whole"]["flows"]) == (1, 1)
+    assert reported["errors"] == {"429": 2, "401": 1, "502": 1}
+    assert [each["errors"] for each in reported["groups"]] == [
+        {"429": 2, "401": 1},
+        {"502": 1},
+    ]
+    (bucket,) = reported["over_time"]["buckets"]
+    assert bucket["ends"] == {"complete": 1, "status": 3, "error": 1}
+    assert (bucket["events"], bucket["changed"]) == (5, 2)
+    printed = " ".join(" ".join(as_text(found, notes)).split())
+    assert (
+        "1 answer in 0 files; errors by status: 429 (2), 401 (1), 502 (1);" in printed
+    )
+    assert "1 100 % 429 (2), 401 (1)" in printed
+    assert "0 - 502 (1)" in printed
+    assert "1 answer ended early: error 1" in printed
+    assert "| 429 (2), 401 (1) |" in "\n".join(as_markdown(found, notes))
+    assert "<dt>Errors by status</dt><dd>4<small>429 (2), 401" in page(found)
+    shown = " ".join(Parsed(page(found)).text.split())
+    for words in (
+        "1 of them (100 %) had something to repair: 2 of 5 events were not",
+        "error-unwrapped (40 % of the answers and errors)",
+        "Apart from the answers there were 4 errors by status: 429 (2), 401 (1), 502 (1).",
+        "2 of 5 429 (2), 401 (1)",
+        "error by status",
+    ):
+        assert words in shown
+
+
+def test_report_of_errors_alone_counts_no_answer() -> None:
+    found = gathered(flow(status=404, events=1, changed=1, fixes={"error-fields": 1}))
+    shown = " ".join(Parsed(page(found)).text.split())
+    assert "0 answers of 1 model at 1 host." in shown
+    assert "had something to repair" not in shown
+    assert "Every answer was complete." not in " ".join(
+        sentences.summary(found, reader.Notes())
+    )
 
 
 def test_summary_of_nothing_says_so() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
-from ..records.statistics import TOKENS
+from ..records.statistics import ERROR, TOKENS
 from ..wire.json_text import dumps
 
 ROWS = 100
@@ -24,6 +24,7 @@ class Row:
         model: The model.
         responses: How many answers there were.
         repaired: How many of them were repaired.
+        errors: How many errors there were beside them, by HTTP status.
         fixes: How many events each fix changed, the most first; what was done to
             requests as `request: NAME`.
         tokens: How many there were, by their names in OpenAI's usage.
@@ -34,6 +35,7 @@ class Row:
     responses: int
     repaired: int
     fixes: Mapping[str, int]
+    errors: Mapping[str, int] = field(default_factory=dict)
     tokens: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -95,6 +97,7 @@ class Facts:
                     "responses": row.responses,
                     "repaired": row.repaired,
                     "fixes": dict(row.fixes),
+                    **({"errors": dict(row.errors)} if row.errors else {}),
                     **row.tokens,
                 }
                 for row in self.rows
@@ -126,7 +129,10 @@ def grouped(table: Iterable[Sequence[str]]) -> tuple[list[Row], int]:
         host, model, responses, repaired = key
         fixes = {fix: int(count) for *_, fix, count in group if fix}
         tokens = {name: fixes.pop(name) for name in TOKENS if name in fixes}
-        rows.append(Row(host, model, int(responses), int(repaired), fixes, tokens))
+        statuses = [name for name in fixes if name.startswith(ERROR)]
+        errors = {name.removeprefix(ERROR): fixes.pop(name) for name in statuses}
+        answers = int(responses), int(repaired)
+        rows.append(Row(host, model, *answers, fixes, errors, tokens))
     return rows[:ROWS], max(0, len(rows) - ROWS)
 
 

@@ -13,9 +13,10 @@ from mitmproxy import contentviews
 
 from ..fixes import FIXES
 from ..records.difference import Change, aligned, changes
-from ..records.flow_metadata import AnswerMetadata
+from ..records.flow_metadata import AnswerMetadata, status_change
 from ..records.masking import text_of
 from ..records.pair_rows import Row
+from ..records.statistics import is_error
 from ..text.printable import brief, escaped
 from .answer_view import BLANK, AnswerView, broken_off
 
@@ -55,7 +56,10 @@ def _summary(record: AnswerMetadata) -> Iterator[str]:
     observe = record["observe"]
     changed, events = record["changed"], record["events"]
     verb = "would be repaired (observe)" if observe else "repaired"
-    yield f"{changed:,} of {_counted(events, 'event')} {verb}"
+    if is_error(record["status"]):
+        yield f"error, {verb}" if record["fixes"] else "error, as it was received"
+    else:
+        yield f"{changed:,} of {_counted(events, 'event')} {verb}"
     yield BLANK
     yield f"provider  {brief(record['host'])}"
     yield f"model     {brief(record['model'] or '-')}"
@@ -93,7 +97,10 @@ def _about(count: str, name: str) -> Iterator[str]:
 
 
 def _end(record: AnswerMetadata) -> str:
-    status = "" if record["status"] is None else f"status {record['status']}, "
+    status = ""
+    if record["status"] is not None:
+        change = status_change(record.get("came_status"), record["status"])
+        status = f"status {change}, "
     kind = "stream" if record["stream"] else "body"
     ends = {
         "complete": "complete",

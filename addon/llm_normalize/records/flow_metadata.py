@@ -37,6 +37,11 @@ def read_metadata(
     return found
 
 
+def status_change(received: int | None, sent: int | None) -> str:
+    """Return the status that was *sent*, with the one that was *received* if it differs."""
+    return f"{sent}" if received in (None, sent) else f"{received} -> {sent}"
+
+
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and 0 <= value < _LARGE
 

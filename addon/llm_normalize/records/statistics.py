@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from operator import itemgetter
 
 from ..text.printable import brief
@@ -11,6 +12,9 @@ PAIRS = 1000
 
 TOKENS = ("prompt_tokens", "completion_tokens")
 """What is counted of an answer's usage."""
+
+ERROR = "error: "
+"""What precedes the status of errors, in the column of the fixes."""
 
 OTHER_MODELS = "other models"
 OTHER_HOSTS = "other hosts"
@@ -22,10 +26,16 @@ class _Counts:
 
     responses: int = 0
     repaired: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
     fixes: dict[str, int] = field(default_factory=dict)
     requests: dict[str, int] = field(default_factory=dict)
     protocols: dict[str, int] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
+
+
+def is_error(status: int | None) -> bool:
+    """Tell whether an HTTP status is that of an error, not of an answer."""
+    return status is not None and status >= HTTPStatus.BAD_REQUEST
 
 
 class Stats:
@@ -47,18 +57,29 @@ class Stats:
         adaptations: Iterable[str] = (),
         tokens: Sequence[int | None] = (),
         protocol: str | None = None,
+        status: int | None = None,
     ) -> None:
-        """Count one response: the *fixes* that changed it, its request's changes, *tokens*.
+        """Count one answer, or one error.
 
-        Of the prompt and of the completion; None where the provider did not count. And the
-        *protocol* that it was translated to, if it was.
+        Args:
+            host: Where it was asked for.
+            model: The model asked for.
+            fixes: How often each fix changed it.
+            adaptations: What changed its request.
+            tokens: Of the prompt and of the completion; None where the provider did not
+                count.
+            protocol: What it was translated to, if it was.
+            status: The HTTP status that the client got, if any.
         """
         counts = self._of.get((host, model))  # a known pair is brief already
         if counts is None:
             pair = self._pair(brief(host), brief(model))
             counts = self._of.setdefault(pair, _Counts())
-        counts.responses += 1
-        counts.repaired += bool(fixes)
+        if is_error(status):
+            counts.errors[str(status)] = counts.errors.get(str(status), 0) + 1
+        else:
+            counts.responses += 1
+            counts.repaired += bool(fixes)
         for name, count in fixes.items():
             counts.fixes[name] = counts.fixes.get(name, 0) + count
         for name in adaptations:
@@ -78,13 +99,15 @@ class Stats:
     def rows(self) -> Iterable[list[str]]:
         """Yield the table: host, model, responses, repaired, fix, count.
 
-        Changes of requests are rows named `request: NAME`, with their count, translated
-        responses `protocol: NAME`; tokens are rows named as in OpenAI's usage.
+        Errors are no responses, but rows named `error: STATUS`. Changes of requests are
+        rows named `request: NAME`, with their count, translated responses
+        `protocol: NAME`; tokens are rows named as in OpenAI's usage.
         """
         yield ["host", "model", "responses", "repaired", "fix", "events"]
         for pair, counts in sorted(self._of.items(), key=itemgetter(0)):
             line = [*pair, str(counts.responses), str(counts.repaired)]
             repairs = [
+                *_sorted(counts.errors, ERROR),
                 *_sorted(counts.fixes, ""),
                 *_sorted(counts.requests, "request: "),
                 *_sorted(counts.protocols, "protocol: "),

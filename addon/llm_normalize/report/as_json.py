@@ -29,6 +29,7 @@ def as_json(found: Collected, notes: reader.Notes) -> str:
         "until": _moment(found.timeline.until),
         "percentiles_accuracy": ACCURACY,
         "answers": overall.flows,
+        "errors": dict(ranked(overall.errors)),
         "whole": overall.as_json(),
         "groups": [
             {"host": host, "model": model, "mode": mode, **group.as_json()}

@@ -29,6 +29,7 @@ def _models(found: Collected) -> Iterator[list[str]]:
     overall = found.overall()
     more = ["requests"] if overall.requests else []
     ends = [end for end in (*ENDS, OTHER_END) if overall.ends[end]]
+    errors = ["errors by status"] if overall.errors else []
     first = ["first ms p50", "p99"]
     counted = [name for name in TOKENS if overall.tokens[name]]
     yield [
@@ -40,6 +41,7 @@ def _models(found: Collected) -> Iterator[list[str]]:
         "changed",
         *more,
         *ends,
+        *errors,
         *counted,
         *first,
     ]
@@ -47,10 +49,12 @@ def _models(found: Collected) -> Iterator[list[str]]:
         counts = [group.flows, group.events, group.changed]
         counts += [group.requests] if more else []
         counts += [group.ends[end] for end in ends]
-        counts += [group.tokens[name] for name in counted]
+        failed = [group.failed or "-" for _ in errors]
+        tokens = [group.tokens[name] for name in counted]
         times = [group.begin.at(part) for part in (0.5, 0.99)]
         shown = ["-" if each is None else f"{each:.1f}" for each in times]
-        yield [host, model or "-", mode, *map(str, counts), *shown]
+        figures = [*map(str, counts), *failed, *map(str, tokens)]
+        yield [host, model or "-", mode, *figures, *shown]
 
 
 def _fixes(found: Collected) -> Iterator[list[str]]:

@@ -31,11 +31,13 @@ def as_text(found: Collected, notes: reader.Notes) -> Iterator[str]:
 
 def _models(found: Collected) -> Iterator[str]:
     rows = found.rows()
-    tokens = found.overall().tokens
-    counted = [name for name in TOKENS if tokens[name]]
+    overall = found.overall()
+    counted = [name for name in TOKENS if overall.tokens[name]]
+    errors = ["errors"] if overall.errors else []
     table = [
         [
             *("host", "model", "most needed", "answers", "repaired"),
+            *errors,
             *counted,
             *("first p50", "p99"),
         ]
@@ -48,6 +50,7 @@ def _models(found: Collected) -> Iterator[str]:
                 _needed(group, mode),
                 text.number(group.flows),
                 text.share(group.repaired, group.flows),
+                *[text.cut(group.failed or text.NONE, _MOST_NAME) for _ in errors],
                 *(text.number(group.tokens[name]) for name in counted),
                 text.duration(group.begin.at(0.5)),
                 text.duration(group.begin.at(0.99)),
@@ -73,7 +76,7 @@ def _fixes(found: Collected) -> Iterator[str]:
     table = [["fix", "answers", "of all", "events", "models"]]
     for name, answers in needed[:FIXES]:
         events = text.number(overall.fixes[name])
-        of_all = text.share(answers, overall.flows)
+        of_all = text.share(answers, overall.responses)
         table.append(
             [text.cut(name), text.number(answers), of_all, events, str(models[name])]
         )
@@ -87,7 +90,7 @@ def _fixes(found: Collected) -> Iterator[str]:
 
 def _broken(found: Collected) -> Iterator[str]:
     overall = found.overall()
-    total = overall.flows - overall.ends["complete"]
+    total = overall.broken
     if not total:
         yield "Every answer was complete."
     else:

@@ -9,13 +9,13 @@ from typing import Any
 
 from ..fixes import FIXES
 from ..protocols import PROTOCOLS
-from ..records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS
+from ..records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS, is_error
 from ..repair.translated_output import TRANSLATED
 from . import figures
 from . import log_reader as reader
 from .examples import Examples
 from .group import ENDS, Group
-from .timeline import OTHER_END, Timeline
+from .timeline import ERROR, OTHER_END, Timeline
 
 OTHER_FIXES = "other fixes"
 OTHER_PROTOCOL = "another protocol"
@@ -101,10 +101,10 @@ class Collected:
         return self.groups.setdefault((OTHER_HOSTS, OTHER_MODELS, mode), Group())
 
     def rows(self) -> list[tuple[tuple[str, str, str], Group]]:
-        """Return the groups that have answers, those with the most repairs first."""
-        found = [(key, group) for key, group in self.groups.items() if group.flows]
+        """Return the groups that have answers or errors, those with the most repairs first."""
+        found = [(key, group) for key, group in self.groups.items() if group.responses]
         return sorted(
-            found, key=lambda each: (-each[1].changed, -each[1].flows, each[0])
+            found, key=lambda each: (-each[1].changed, -each[1].responses, each[0])
         )
 
     def hosts(self) -> list[tuple[str, Group]]:
@@ -112,7 +112,7 @@ class Collected:
         sums: dict[str, Group] = {}
         for (host, _, _), group in self.rows():
             sums.setdefault(host, Group()).merge(group)
-        return sorted(sums.items(), key=lambda each: (-each[1].flows, each[0]))
+        return sorted(sums.items(), key=lambda each: (-each[1].responses, each[0]))
 
     def overall(self) -> Group:
         """Return the sum of all groups."""
@@ -179,7 +179,11 @@ class Collected:
         events = reader.number_of(record, "events")
         changed = min(reader.number_of(clean, "changed"), events)
         time = reader.text_of(record, "time")
-        at = self.timeline.add(time, clean["end"], events, changed)
+        if is_error(reader.number_of(record, "status")):
+            is_whole = clean["end"] == "complete"
+            at = self.timeline.add(time, ERROR if is_whole else clean["end"], 0, 0)
+        else:
+            at = self.timeline.add(time, clean["end"], events, changed)
         flow = reader.text_of(record, "flow")
         self.examples.close(flow, clean["host"], clean["model"])
         if clean["end"] == "complete":

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from ..records.statistics import TOKENS
+from ..records.statistics import TOKENS, is_error
 from .histogram import Histogram
 from .log_reader import Record, number_of, text_of, time_of
 
@@ -14,15 +14,18 @@ PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 class Group:
     """The answers of one model on one host, repaired or only observed.
 
+    An error by its HTTP status is no answer, and stands apart.
+
     Attributes:
         flows: How many answers.
         events: How many events they had.
         changed: How many of those a fix changed.
         requests: How many requests were changed.
         repaired: Answers that a fix changed.
-        ends: How often each end.
-        fixes: Events that each fix changed.
-        fixed: Answers that each fix changed.
+        errors: How many errors, by HTTP status.
+        ends: How often each end, of answers and of errors that did not arrive whole.
+        fixes: Events that each fix changed, also of errors.
+        fixed: Answers and errors that each fix changed.
         tokens: Tokens, by their names in OpenAI's usage.
         protocols: Answers that were translated, by the protocol of their client.
         begin: Milliseconds until the first event.
@@ -31,6 +34,7 @@ class Group:
 
     def __init__(self) -> None:
         self.flows = self.events = self.changed = self.requests = self.repaired = 0
+        self.errors: Counter[str] = Counter()
         self.ends: Counter[str] = Counter()
         self.fixes: Counter[str] = Counter()
         self.fixed: Counter[str] = Counter()
@@ -40,16 +44,21 @@ class Group:
         self.total = Histogram()
 
     def add(self, record: Record) -> None:
-        """Count the record of one answer."""
-        self.flows += 1
-        self.events += number_of(record, "events")
-        self.changed += number_of(record, "changed")
-        self.ends[text_of(record, "end")] += 1
-        fixes = record["fixes"]
-        self.repaired += bool(fixes)
+        """Count the record of one answer, or of one error."""
+        fixes, end = record["fixes"], text_of(record, "end")
         for name in fixes:
             self.fixes[name] += number_of(fixes, name)
             self.fixed[name] += 1
+        status = number_of(record, "status")
+        if is_error(status):
+            self.errors[str(status)] += 1
+            self.ends[end] += end != "complete"
+            return
+        self.flows += 1
+        self.events += number_of(record, "events")
+        self.changed += number_of(record, "changed")
+        self.ends[end] += 1
+        self.repaired += bool(fixes)
         for name in TOKENS:
             self.tokens[name] += number_of(record, name)
         if record.get("protocol"):
@@ -66,6 +75,7 @@ class Group:
         self.changed += other.changed
         self.requests += other.requests
         self.repaired += other.repaired
+        self.errors.update(other.errors)
         self.ends.update(other.ends)
         self.fixes.update(other.fixes)
         self.fixed.update(other.fixed)
@@ -73,6 +83,26 @@ class Group:
         self.protocols.update(other.protocols)
         self.begin.merge(other.begin)
         self.total.merge(other.total)
+
+    @property
+    def responses(self) -> int:
+        """How many answers and errors."""
+        return self.flows + self.errors.total()
+
+    @property
+    def kinds(self) -> str:
+        """What those are, in words."""
+        return "answers and errors" if self.errors else "answers"
+
+    @property
+    def broken(self) -> int:
+        """How many of them did not arrive whole."""
+        return self.ends.total() - self.ends["complete"]
+
+    @property
+    def failed(self) -> str:
+        """How many errors, by status; empty for none."""
+        return ", ".join(f"{status} ({n:,})" for status, n in ranked(self.errors))
 
     @property
     def translated(self) -> str:
@@ -86,13 +116,14 @@ class Group:
             "events": self.events,
             "changed": self.changed,
             "requests": self.requests,
-            "ends": dict(self.ends.most_common()),
+            "ends": dict((+self.ends).most_common()),
             "first_ms": _times(self.begin),
             "fixes": {
                 name: {"events": count, "flows": self.fixed[name]}
                 for name, count in ranked(self.fixes)
             },
             "repaired": self.repaired,
+            **({"errors": dict(ranked(self.errors))} if self.errors else {}),
             **+self.tokens,
             **({"protocols": dict(self.protocols)} if self.protocols else {}),
             "total_ms": _times(self.total),

@@ -8,12 +8,15 @@ from .log_reader import Notes
 
 def heading(found: Collected, notes: Notes) -> str:
     """Return how many answers of what time, and what could not be read."""
-    flows = sum(group.flows for group in found.groups.values())
-    parts = [f"{counted(flows, 'answer')} in {counted(len(notes.files), 'file')}"]
+    overall = found.overall()
+    files = counted(len(notes.files), "file")
+    parts = [f"{counted(overall.flows, 'answer')} in {files}"]
+    if overall.errors:
+        parts.append(f"errors by status: {overall.failed}")
     if found.since:
         parts.append(f"{found.since} to {found.until}")
-    if translated := found.overall().translated:
-        parts.append(f"translated: {translated}")
+    if overall.translated:
+        parts.append(f"translated: {overall.translated}")
     for count, what in (
         (notes.lost, "lost line"),
         (notes.torn, "torn end"),

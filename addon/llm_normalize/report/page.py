@@ -16,7 +16,7 @@ from . import log_reader as reader
 from .collected import Collected
 from .group import ENDS, Group, ranked
 from .histogram import ACCURACY
-from .timeline import OTHER_END, SPANS
+from .timeline import ERROR, OTHER_END, SPANS
 
 TEMPLATE = "page.html.jinja"
 SHOWN = 12  # models in the tables
@@ -30,6 +30,7 @@ _NAME = 34  # characters of a name in a chart
 _OPEN = 3  # fixes whose examples are open
 _DAY = 86_400
 _MINUTE = 60
+_CALLED = {ERROR: "error by status"}
 _PARTS = (("half", 0.5), ("90 %", 0.9), ("99 %", 0.99))
 
 
@@ -74,7 +75,7 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
         "notes": notes,
         "found": found,
         "whole": overall,
-        "broke": overall.flows - overall.ends["complete"],
+        "broke": overall.broken,
         "words": sentences.summary(found, notes),
         "observed": {mode for (_, _, mode), _ in rows} == {"observe"},
         "rows": rows[:SHOWN],
@@ -91,9 +92,7 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
             if each != "complete" and overall.ends[each]
         ],
         "broken_hosts": [
-            (host, group)
-            for host, group in found.hosts()
-            if group.flows > group.ends["complete"]
+            (host, group) for host, group in found.hosts() if group.broken
         ][:MODELS],
         "latest": found.latest(),
         "few": FEW,
@@ -152,25 +151,25 @@ def _fix_chart(
     rows: list[tuple[tuple[str, str, str], Group]], overall: Group
 ) -> Chart | None:
     columns = [name for name, _ in ranked(overall.fixed)[:_COLUMNS]]
-    drawn = [row for row in rows if row[1].repaired][:_DRAWN]
+    drawn = [row for row in rows if row[1].fixed][:_DRAWN]
     if not columns or not drawn:
         return None
     series = [
-        (label, [100 * group.fixed[name] / group.flows for name in columns])
+        (label, [100 * group.fixed[name] / group.responses for name in columns])
         for label, (_, group) in zip(_labels(drawn), drawn, strict=True)
     ]
     drawing = charts.dots(
         "Fixes that each model needed",
         [text.cut(name, _NAME) for name in columns],
         series,
-        lambda percent: f"{percent:.0f} % of its answers",
+        lambda percent: f"{percent:.0f} % of its {overall.kinds}",
     )
     left_out = []
     if len(rows) > len(drawn):
         left_out.append(f"the {len(drawn)} models with the most repaired events")
     if len(overall.fixed) > len(columns):
         left_out.append(f"the {len(columns)} fixes that most answers needed")
-    note = "The larger a dot, the more of the model's answers needed the fix."
+    note = f"The larger a dot, the more of the model's {overall.kinds} needed the fix."
     note += f" Shown: {' and '.join(left_out)}." if left_out else ""
     return Chart("Who needs which fix", drawing, ["one"], note)
 
@@ -187,11 +186,12 @@ def _time_charts(found: Collected) -> list[Chart]:
     called = SPANS[span]
     ends = [
         end
-        for end in (*ENDS, OTHER_END)
+        for end in (*ENDS, ERROR, OTHER_END)
         if any(bucket.ends.get(end) for _, bucket in buckets)
     ]
     answers = [
-        (end, [bucket.ends.get(end, 0) for _, bucket in buckets]) for end in ends
+        (_CALLED.get(end, end), [bucket.ends.get(end, 0) for _, bucket in buckets])
+        for end in ends
     ]
     changed = [bucket.changed for _, bucket in buckets]
     same = [bucket.events - bucket.changed for _, bucket in buckets]

@@ -22,7 +22,7 @@ def summary(found: Collected, notes: reader.Notes) -> list[str]:
 
 def _answers(found: Collected) -> Iterator[str]:
     overall, hosts, rows = found.overall(), found.hosts(), found.rows()
-    if not overall.flows:
+    if not overall.responses:
         yield "The logs hold no answer that has ended."
         return
     models = len({(host, model) for (host, model, _), _ in rows})
@@ -37,23 +37,25 @@ def _answers(found: Collected) -> Iterator[str]:
         yield "Nothing in them had to be repaired."
         return
     observed = sum(group.repaired for (_, _, mode), group in rows if mode == "observe")
-    yield (
-        f"{text.number(overall.repaired)} of them "
-        f"({text.share(overall.repaired, overall.flows)}) had something to repair: "
-        f"{text.number(overall.changed)} of {text.counted(overall.events, 'event')} were not "
-        "as OpenAI sends them."
-    )
+    if overall.repaired:
+        yield (
+            f"{text.number(overall.repaired)} of them "
+            f"({text.share(overall.repaired, overall.flows)}) had something to repair: "
+            f"{text.number(overall.changed)} of {text.counted(overall.events, 'event')} "
+            "were not as OpenAI sends them."
+        )
     if observed:
         yield (
             f"{text.counted(observed, 'answer')} of those passed unchanged, since the "
             "addon only observed."
         )
     named = [
-        f"`{text.cut(name)}` ({text.share(count, overall.flows)} of the answers)"
+        f"`{text.cut(name)}` ({text.share(count, overall.responses)} of the "
+        f"{overall.kinds})"
         for name, count in needed[:_MOST]
     ]
     yield f"Needed most: {_listed(named)}."
-    clean = [name for name, group in hosts if not group.repaired]
+    clean = [name for name, group in hosts if not group.fixed]
     if clean:
         shown = [f"`{text.cut(name)}`" for name in clean[:_MOST]]
         more = len(clean) - len(shown)
@@ -63,9 +65,12 @@ def _answers(found: Collected) -> Iterator[str]:
 
 def _ends(found: Collected) -> Iterator[str]:
     overall = found.overall()
-    if not overall.flows:
+    if not overall.responses:
         return
-    broke = overall.flows - overall.ends["complete"]
+    if overall.errors:
+        errors = text.counted(overall.errors.total(), "error")
+        yield f"Apart from the answers there were {errors} by status: {overall.failed}."
+    broke = overall.broken
     if broke:
         endings = {
             "upstream-broke": "broken off by the provider",
@@ -82,7 +87,7 @@ def _ends(found: Collected) -> Iterator[str]:
             other
         )
         yield f"{text.counted(broke, 'answer')} did not complete: {_listed(ends)}."
-    else:
+    elif overall.flows:
         yield "Every answer was complete."
     if overall.begin.count:
         yield (

@@ -22,6 +22,8 @@ SPANS = {
 """Seconds of a bucket, each a multiple of those before, and what they are called."""
 
 OTHER_END = "?"
+ERROR = "status"
+"""Stands among the ends for an error by its HTTP status that arrived whole."""
 _MAX_BUCKETS = 4000  # buckets, before they are joined to larger ones
 _SHOWN = 48
 _MONDAY = 4 * 86_400  # weeks begin on one; the epoch was a Thursday
@@ -37,7 +39,7 @@ class Bucket:
     """What ended within one span of time.
 
     Attributes:
-        ends: Answers, by how they ended.
+        ends: Answers, by how they ended; and errors.
         events: Events they had.
         changed: Events that a fix changed.
     """

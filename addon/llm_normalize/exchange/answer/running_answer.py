@@ -12,11 +12,11 @@ from mitmproxy.flow import Error
 from ...chat.growing_text import Growth, ProvedGrowth
 from ...chat.stream_state import Asked
 from ...protocols.answer_stream import AnswerStream
-from ...records.flow_metadata import ENDS
+from ...records.flow_metadata import ENDS, status_change
 from ...records.pair_rows import NO_ROWS, Rows
 from ...records.record_line import Record
 from ...records.snapshot import KEY, NO_SNAPSHOT, Snapshot
-from ...records.statistics import Stats
+from ...records.statistics import Stats, is_error
 from ...repair.fast_path.trace import Traces, TraceTree
 from ...repair.non_sse_stream import NonSseStream
 from ...repair.output import Output
@@ -280,8 +280,10 @@ class RunningAnswer:
             names = dict.fromkeys(name for name, _, _ in record.request)
         if protocol is not None:
             fixes = {name: n for name, n in fixes.items() if name != TRANSLATED}
-        stats.add(record.host, record.model, fixes, names, record.tokens, protocol)
-        if summary := self._summary(end, figures[0]):
+        stats.add(
+            record.host, record.model, fixes, names, record.tokens, protocol, status
+        )
+        if summary := self._summary(status, end, figures[0]):
             host, model = brief_name(record.host), brief_name(record.model)
             logger.info("normalize: %s %s: %s", host, model, summary)
         return line
@@ -408,16 +410,19 @@ class RunningAnswer:
             mark = _OBSERVED if self.record.observe else _REPAIRED
             is_changed = line["fixes"] or self.record.request
             marks = _OBSERVED, _REPAIRED
-            summary = self._summary(line["end"], line["events"])
+            summary = self._summary(line["status"], line["end"], line["events"])
             annotate(self.flow, summary, mark if is_changed else "", marks)
 
-    def _summary(self, end: str, events: int) -> str:
+    def _summary(self, status: int | None, end: str, events: int) -> str:
         """Return what became of an answer, for a log line or a list of flows."""
         parts, record = [], self.record
         if record.fixes:
             verb = "would be repaired" if record.observe else "repaired"
             fixes = ", ".join(f"{name} {count}" for name, count in record.by_count())
-            parts.append(f"{record.changed} of {events} events {verb} ({fixes})")
+            what = f"{record.changed} of {events} events"
+            if is_error(status):
+                what = f"error, status {status_change(self.received_status, status)},"
+            parts.append(f"{what} {verb} ({fixes})")
         if record.request:
             would = "would be " if record.observe else ""
             edits = (f"{path} {would}{verb}" for _, verb, path in record.request)
