@@ -64,21 +64,21 @@ FAULTS = {
         ),
         Fault(
             name="finish-waits",
-            happens="the provider breaks off while the finish reason waits",
-            client="all of it, with the finish reason, then a break-off",
-            log="`upstream-broke`",
+            happens="the provider breaks off after the finish reason, which may still wait",
+            client="all of it, with `[DONE]`: a finish is an end",
+            log="`complete`",
         ),
         Fault(
             name="after-done",
             happens="the provider resets or closes after `[DONE]`, before the answer's end",
-            client="all of it, then a break-off",
+            client="all of it",
             log="`complete`",
         ),
         Fault(
             name="never-closes",
             happens="the provider falls silent, before or after `[DONE]`",
-            client="what has arrived; the answer stays open until a side disconnects",
-            log="`client-left`, once it does; after `[DONE]` `complete`",
+            client="what has arrived; after `[DONE]` its end, else the answer stays open until a side disconnects",
+            log="`complete` after `[DONE]`, else `client-left`",
         ),
         Fault(
             name="slow",
@@ -89,8 +89,8 @@ FAULTS = {
         Fault(
             name="length-too-long",
             happens="the provider sends less than its `content-length`, and closes",
-            client="all that arrived, then a break-off",
-            log="`upstream-broke`; after `[DONE]` `complete`",
+            client="all that arrived, then a break-off, unless that was all",
+            log="`upstream-broke`; `complete` after `[DONE]`",
         ),
         Fault(
             name="length-too-short",
@@ -107,7 +107,7 @@ FAULTS = {
         Fault(
             name="trailers",
             happens="the provider sends HTTP/1 trailers",
-            client="all of it; mitmproxy 12 fails at them, and the answer stays open until the client disconnects",
+            client="all of it; mitmproxy 12 fails at them, so the addon ends the answer after `[DONE]`",
             log="`complete`; `mitmproxy has crashed!`",
         ),
         Fault(
@@ -241,7 +241,7 @@ FAULTS = {
         Fault(
             name="http2-after-done",
             happens="by HTTP/2, the provider sends RST_STREAM after `[DONE]`, before the stream's end",
-            client="all of it, then a break-off",
+            client="all of it",
             log="`complete`",
         ),
         Fault(
@@ -324,7 +324,7 @@ FAULTS = {
             name="leaves",
             happens="the client disconnects while the answer arrives; by FIN, by RST, or by closing the half it sends on, which mitmproxy takes for a disconnect",
             client="what had arrived by then",
-            log="`client-left`; after `[DONE]` `complete`",
+            log="`client-left`; `complete` after `[DONE]`",
         ),
         Fault(
             name="pipelines",

@@ -117,6 +117,7 @@ def test_what_waits_is_sent_while_the_provider_hangs(
     never.set()
 
 
+@pytest.mark.usefixtures("bridged")
 def test_call_without_a_name_is_sent_while_the_provider_hangs(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -237,7 +238,10 @@ def test_behind_another_proxy_what_waits_is_sent_too(
         assert reply.until(wire(due)) == wire(due)
         if is_cut:
             gate.set()
-            assert reply.broken() == wire(due)
+            if count > len(opening):
+                assert reply.rest() == wire([*opening, LATE_USAGE, LAST, DONE])
+            else:
+                assert reply.broken() == wire(due)
     gate.set()
 
 
@@ -275,7 +279,8 @@ def test_stream_goes_on_in_order_after_what_waited(
     gate = threading.Event()
     more = chunk({"content": "!"})
     script = upstream.script(wire([TEXT, STOP]), gate, wire([more, STOP, DONE]))
-    reply = client.post(script.path, ASKED)
+    # Later finish reasons of this model wait for the next event.
+    reply = client.post(script.path, {**ASKED, "model": script.path})
     reply.until(wire([TEXT, STOP]))
     gate.set()
     assert reply.rest() == wire([TEXT, STOP, more, DONE])

@@ -108,26 +108,29 @@ LENGTH = len(whole(SENT))
         "finish-waits": {
             "reset": Play(
                 [CHUNKED, chunked(*SENT[:4]), SEEN, RESET],
-                gets=whole(DUE[:4]),
+                gets=whole(DUE),
+                ends="clean",
                 events=4,
+                first=whole(DUE[:4]),
             )
         },
         "after-done": {
             "reset": Play(
                 [CHUNKED, chunked(*SENT), SEEN, RESET],
                 gets=whole(DUE),
+                ends="clean",
                 events=5,
-                end="complete",
             ),
             "close": Play(
                 [CHUNKED, chunked(*SENT), CUT],
                 gets=whole(DUE),
+                ends="clean",
                 events=5,
-                end="complete",
             ),
             "reset after two": Play(
                 [CHUNKED, chunked(*SENT, SENT[-1]), SEEN, RESET],
                 gets=whole(DUE),
+                ends="clean",
                 events=6,
                 end="complete",
             ),
@@ -142,14 +145,14 @@ LENGTH = len(whole(SENT))
             "after [DONE]": Play(
                 [CHUNKED, chunked(*SENT), SEEN, 1.0],
                 gets=whole(DUE),
-                ends="open",
+                ends="clean",
                 events=5,
                 end="complete",
             ),
             "its length is not reached": Play(
                 [head(f"content-length: {LENGTH + 1}"), *SENT, SEEN, 1.0],
                 gets=whole(DUE),
-                ends="open",
+                ends="clean",
                 events=5,
                 end="complete",
             ),
@@ -176,8 +179,13 @@ LENGTH = len(whole(SENT))
             "close after [DONE]": Play(
                 [head("content-length: 100000"), *SENT, CUT],
                 gets=whole(DUE),
+                ends="clean",
                 events=5,
-                end="complete",
+            ),
+            "close before the finish": Play(
+                [head("content-length: 100000"), *SENT[:3], CUT],
+                gets=whole(DUE[:3]),
+                events=3,
             ),
         },
         "length-too-short": {
@@ -228,7 +236,7 @@ LENGTH = len(whole(SENT))
             "one": Play(
                 [CHUNKED, chunked(*SENT), b"0\r\nx-brook: 1\r\n\r\n", SEEN, 1.0],
                 gets=whole(DUE),
-                ends="open",
+                ends="clean",
                 events=5,
                 end="complete",
                 says="HTTP trailers are not implemented yet",

@@ -62,6 +62,7 @@ def stage(
             "reset": Play(
                 [answer(), *SENT, SEEN, reset(ErrorCodes.NO_ERROR)],
                 gets=whole(DUE),
+                ends="clean",
                 events=5,
                 end="complete",
             )

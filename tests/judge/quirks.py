@@ -1715,9 +1715,6 @@ WAITING = {
 """Quirks of which something waits, and is lost when the connection breaks; and why."""
 
 LATE = {
-    "call-arguments-blank": "a blank has been sent, and the arguments follow it",
-    "call-name-late": "a call has been sent without its name",
-    "call-name-parts": "half a name has been sent",
     "finish-early": "a finish has been sent, and its choice goes on",
     "usage-early": "figures have been sent behind a finish, and later ones follow",
 }

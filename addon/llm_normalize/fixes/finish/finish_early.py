@@ -21,7 +21,7 @@ _STOP = chunk({}, finish="stop")
 class FinishEarly(Fix):
     """Send it after the last words, unless it has been sent.
 
-    It is held for the next event, at most 100 ms.
+    It is held for the next event: at most 100 ms, unless its choice is likely to go on.
     """
 
     name = "finish-early"

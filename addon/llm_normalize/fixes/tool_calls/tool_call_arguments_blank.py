@@ -16,7 +16,10 @@ _END: Wire = [chunk({}, finish="tool_calls"), DONE]
 
 
 class ToolCallArgumentsBlank(Fix):
-    """Let `{}` wait for one event, if the tool may take more; drop it where that comes."""
+    """Let `{}` wait for one event, if the tool may take more; drop it where that comes.
+
+    A pause does not end that: no client runs a call before its finish reason.
+    """
 
     name = "tool-call-arguments-blank"
     changes = '`"{}"` before the arguments of a call -> removed'
