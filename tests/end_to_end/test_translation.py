@@ -3,6 +3,7 @@
 import gzip
 import json
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -590,3 +591,31 @@ def test_messages_of_a_thread_are_no_messages_of_anthropics(
     body = {"role": "user", "content": "heron?"}
     assert ask(reverse, path, body)[::2] == (404, refused)
     assert (len(missing.requests), len(script.requests)) == (1, 0)
+
+
+# -- the end -------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "parts",
+    [(*EVENTS, 8.0), (*EVENTS[:-1], 8.0), (*EVENTS[:-1], 0.3, Break.RESET)],
+    ids=["stays", "falls silent", "resets"],
+)
+def test_stream_ends_with_its_protocols_last_event(
+    reverse: Mitmdump, provider: Provider, end: str, parts: Sequence[Part]
+) -> None:
+    script, others = chat_only(provider, *parts)
+    path, refused = others[end]
+    with (
+        reverse.options(normalize_keepalive=1),
+        Http1Client(connect(reverse.port)) as client,
+    ):
+        for _ in range(2):  # the second time the path is known
+            begun = time.monotonic()
+            body = client.post(path, ASKED[end]).rest()
+            assert events_in(body)[-1][0] == LAST[end]
+            assert time.monotonic() - begun < 5
+            flow = reverse.records(refused)[-1]
+            assert (flow["type"], flow["end"]) == ("flow", "complete")
+    assert len(script.requests) == 2
