@@ -287,9 +287,23 @@ class Normalize:
 
         mitmproxy awaits what is returned.
         """
-        response = flow.response
-        assert response is not None
         exchange = self._exchanges.of(flow)
+        asked = self._answers.retry_as_asked(exchange, self._routing.translations)
+        if asked is not None:
+            return self._begin_unless(exchange, asked)
+        return self._answered(exchange)
+
+    async def _begin_unless(
+        self, exchange: Exchange, replaced: Awaitable[bool]
+    ) -> None:
+        if await replaced:
+            self._routing.answered(exchange)
+        elif (second := self._answered(exchange)) is not None:
+            await second
+
+    def _answered(self, exchange: Exchange) -> Awaitable[None] | None:
+        response = exchange.flow.response
+        assert response is not None
         begun = exchange.is_chat and self._begin(exchange)
         self._routing.answered(exchange)  # by now it is known what must be in no log
         if begun:

@@ -138,7 +138,7 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     (chat,) = script.requests
     assert json.loads(chat.body)["messages"] == [{"role": "user", "content": "heron?"}]
     assert chat.headers["authorization"] == f"Bearer {KEY}"
-    status, _, again = ask(reverse, path, ASKED[end])
+    status, _, again = ask(reverse, path, ASKED[end], authorization=f"Bearer {KEY}")
     assert (status, text_in(end, again)) == (200, "Hi there")
     assert (len(refused.requests), len(script.requests)) == (1, 2)
     records = reverse.records(refused)
@@ -157,6 +157,26 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     assert names == [name for name, _ in events_in(reply.body)]
     assert text_in(end, logged) == "Hi there"
     assert "wagtail" not in json.dumps(records)
+
+
+@BOTH
+def test_request_that_was_translated_in_vain_is_sent_as_it_came(
+    reverse: Mitmdump, provider: Provider, end: str
+) -> None:
+    """Its host serves the path by now, or another model there."""
+    chat = Script("", EVENTS)
+    script, others = chat_only(provider, *EVENTS, turns=[chat])
+    script.parts, script.status = [MISSING_MODEL], 404
+    path, refused = others[end]
+    native = b"event: own\ndata: {}\n\n"
+    refused.turns = [Script("", refused.parts, 404)]
+    refused.parts, refused.status = [native], 200
+    asked = {**ASKED[end], "user": "wagtail"}
+    assert text_in(end, ask(reverse, path, asked)[2]) == "Hi there"
+    for _ in range(2):
+        assert ask(reverse, path, asked)[::2] == (200, native)
+    assert (len(refused.requests), len(script.requests)) == (3, 2)
+    assert all(json.loads(each.body) == asked for each in refused.requests)
 
 
 @BOTH
@@ -285,7 +305,7 @@ def test_error_has_the_form_of_the_protocol(
         error = json.loads(body)
         assert error["error"]["message"] == "no such luck"
         assert (error.get("type") == "error") == (end == MESSAGES)
-    assert len(refused.requests) == 1
+    assert len(refused.requests) == 2  # a refusal says nothing about the path
     assert reverse.records(refused)[-1]["status"] == 401
 
 

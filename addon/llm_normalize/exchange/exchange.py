@@ -41,6 +41,7 @@ class Exchange:
         mapped_model: The model asked for, where another one is sent.
         endpoint: Where its client sent it, if that may be translated.
         translated: What its client asked, if it is sent as chat.
+        recalls: Whether it is because its path was not served to another request.
         instead: What its client gets in the place of the provider's answer.
         adapted: What was changed in its request.
         is_expected: Whether it has a record even if no answer comes.
@@ -60,6 +61,7 @@ class Exchange:
     mapped_model: str | None = None
     endpoint: Endpoint | None = None
     translated: Translated | None = None
+    recalls: bool = False
     instead: http.Response | None = None
     adapted: Adapted | None = None
     is_expected: bool = False

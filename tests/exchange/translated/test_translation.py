@@ -430,6 +430,143 @@ def test_unstreamed_request_is_asked_as_chat(
     assert loads(response.content or b"")["type"] == "message"
 
 
+def asks(who: str, path: str = MESSAGES, **more: Any) -> http.HTTPFlow:
+    """Return a flow of the client with this key."""
+    made = flow(path, host=OTHER, **more)
+    made.request.headers["authorization"] = f"Bearer {who}"
+    return made
+
+
+def learn(
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: list[Any],
+    who: str,
+    status: int = 200,
+) -> None:
+    """Let a client find that a path is not served."""
+    first(monkeypatch, MISSING)
+    replies.append(Reply(status, "OK", JSON, BODY))
+    made = asks(who, stream=False)
+    play(proxy, answered(send(proxy, made), 404, "text/plain"))
+    assert made.request.path.endswith("/completions")
+
+
+def is_translated(proxy: Proxy, made: http.HTTPFlow) -> bool:
+    return send(proxy, made).request.path.endswith("/completions")
+
+
+def test_what_one_client_was_told_changes_no_other_requests(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    learn(proxy, monkeypatch, replies, "one")
+    assert is_translated(proxy, asks("one"))
+    assert not is_translated(proxy, asks("one", model="other"))
+    assert not is_translated(proxy, asks("one", RESPONSES))
+    assert not is_translated(proxy, asks("two"))
+    learn(proxy, monkeypatch, replies, "two")
+    assert not is_translated(proxy, asks("three"))
+    learn(proxy, monkeypatch, replies, "three")
+    assert is_translated(proxy, asks("four"))  # several say so
+    assert not is_translated(proxy, asks("four", model="other"))
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 422, 429, 503])
+def test_path_is_learned_from_an_answer_alone(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any], status: int
+) -> None:
+    learn(proxy, monkeypatch, replies, "one", status)
+    assert not is_translated(proxy, asks("one"))
+
+
+NATIVE = wire([{"type": "message_start"}])
+
+
+@pytest.mark.parametrize("status", [404, 405])
+@pytest.mark.parametrize("is_live", [True, False])
+def test_request_that_was_translated_in_vain_is_sent_once_as_it_came(
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: list[Any],
+    status: int,
+    is_live: bool,
+) -> None:
+    learn(proxy, monkeypatch, replies, "one")
+    sent: list[Any] = []
+
+    async def send_retry(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Any:
+        sent.append((flow.request.path, {**flow.request.headers}, body))
+        rest = Rest(NATIVE) if live and is_live else None
+        return Reply(200, "OK", EVENTS, b"" if is_live else NATIVE, live_body=rest)
+
+    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    client = first(monkeypatch, b'{"error":{"message":"no such model"}}')
+    made = answered(send(proxy, asks("one")), status, "application/json")
+    assert made.request.path.endswith("/completions")
+    response = play(proxy, made)
+    assert (response.status_code, client.received) == (200, NATIVE)
+    ((path, headers, body),) = sent
+    assert (path, loads(body)) == (MESSAGES, ASKED[MESSAGES])
+    assert headers["authorization"] == "Bearer one"
+    assert response.stream is True  # it is in its client's protocol already
+    proxy.addon.response(made)
+    assert made.request.path == MESSAGES
+    assert not is_translated(proxy, asks("one"))  # it is forgotten
+
+
+@pytest.mark.parametrize("reply", [Reply(404, "No", [], MISSING), "no connection"])
+def test_words_of_chat_stay_where_the_path_is_missing_indeed(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any], reply: Any
+) -> None:
+    learn(proxy, monkeypatch, replies, "one")
+
+    async def send_retry(*_: object, **__: object) -> Any:
+        return reply
+
+    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    words = b'{"error":{"message":"no such model"}}'
+    first(monkeypatch, words)
+    made = answered(send(proxy, asks("one")), 404, "application/json")
+    response = play(proxy, made)
+    response.raw_content = words
+    proxy.addon.response(made)
+    error = loads(response.content or b"")
+    assert (response.status_code, error["type"]) == (404, "error")
+    assert error["error"]["message"] == "no such model"
+    assert made.request.path == MESSAGES
+
+
+def test_host_that_is_known_is_never_asked_in_another_form(proxy: Proxy) -> None:
+    made = answered(send(proxy, flow()), 404, "application/json")
+    proxy.addon.responseheaders(made)
+    assert made.request.path.endswith("/completions")
+
+
+def test_key_of_a_client_goes_back_to_its_place(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    def keyed() -> http.HTTPFlow:
+        made = flow(host=OTHER)
+        del made.request.headers["authorization"]
+        made.request.headers["x-api-key"] = "one"
+        return made
+
+    first(monkeypatch, MISSING)
+    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
+    play(proxy, answered(send(proxy, keyed()), 404, "text/plain"))
+    sent: list[dict[str, str]] = []
+
+    async def send_retry(flow: http.HTTPFlow, *_: object, **__: object) -> Any:
+        sent.append({**flow.request.headers})
+        return Reply(200, "OK", EVENTS, NATIVE)
+
+    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    first(monkeypatch, MISSING)
+    play(proxy, answered(send(proxy, keyed()), 404, "text/plain"))
+    assert sent[0]["x-api-key"] == "one"
+    assert "authorization" not in sent[0]
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -618,9 +755,8 @@ def test_paths_that_are_remembered_are_bounded(
         path = f"/{number}{COUNT}"
         made = answered(send(proxy, flow(path, host=OTHER)), 404, "text/plain")
         proxy.body(made, MISSING)
-    assert flow(f"/0{COUNT}", host=OTHER).response is None
-    assert send(proxy, flow(f"/0{COUNT}", host=OTHER)).response is not None
-    assert send(proxy, flow(f"/1{COUNT}", host=OTHER)).response is None
+    assert send(proxy, flow(f"/1{COUNT}", host=OTHER)).response is not None
+    assert send(proxy, flow(f"/0{COUNT}", host=OTHER)).response is None  # the oldest
 
 
 # -- a provider with a protocol of its own, a route by model, a reload ----------------

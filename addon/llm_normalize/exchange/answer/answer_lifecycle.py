@@ -25,7 +25,7 @@ from ..retries.second_request import is_gone
 from ..settings import Settings
 from ..stream.answer_streams import AnswerStreams
 from ..stream.stream_rewriter import handed_over
-from ..translated.chat_retry import ChatRetry
+from ..translated.chat_retry import AskedRetry, ChatRetry
 from ..translated.translation import Translations
 from .answer_path import Path, path_of
 from .buffered_answer import Figures, is_slow, repair
@@ -127,6 +127,17 @@ class Answers:
         running = self._new(exchange, counts)
         second = SecondAnswer(exchange, running, chat.client, self.streams, self._stats)
         await second.replace_first(lambda *_: chat.retry(running, self._find_retry))
+
+    def retry_as_asked(
+        self, exchange: Exchange, translations: Translations
+    ) -> Awaitable[bool] | None:
+        """Return an awaitable that sends a request untranslated, or None.
+
+        It is for one that was translated from memory, and is refused for its path. Await it
+        before the headers are sent: it tells whether the answer is another one now.
+        """
+        found = AskedRetry.of(exchange, self.streams, translations)
+        return found.replace_first() if found is not None else None
 
     def replace_answer(self, exchange: Exchange) -> Awaitable[None] | None:
         """Return an awaitable that replaces this answer, or None.

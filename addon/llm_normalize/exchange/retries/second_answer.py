@@ -22,7 +22,7 @@ from ...wire.content_encoding import decoder_for
 from ..answer.answer_path import Path, path_of
 from ..answer.buffered_answer import repair
 from ..answer.response_headers import frame
-from ..answer.running_answer import RunningAnswer
+from ..answer.running_answer import ArrivingBody, RunningAnswer
 from ..exchange import Exchange
 from ..stream.answer_streams import AnswerStreams
 from ..stream.client_stream import ClientStream
@@ -171,7 +171,7 @@ class SecondAnswer:
             figures = repair(exchange, running)
             running.complete(self._stats, response.status_code, figures)
             running.on_end()
-        parts = running.live_body or _parts(response.raw_content or b"")
+        parts = running.live_body or parts_of(response.raw_content or b"")
         response.data.content = None
         self._receive(parts)
 
@@ -201,7 +201,7 @@ class SecondAnswer:
             decoder = decoder_for(first.headers.get("content-encoding", ""))
             if decoder is None:
                 raise ValueError("its encoding is not undone")
-            async for part in running.live_body or _parts(first.raw_content or b""):
+            async for part in running.live_body or parts_of(first.raw_content or b""):
                 for decoded in decoder.feed(part):
                     yield decoded
 
@@ -212,22 +212,38 @@ class SecondAnswer:
 
     def _receive(self, parts: AsyncIterable[bytes]) -> None:
         """Let mitmproxy receive *parts* as the body instead of the first one."""
-        running = self._running
-        self._client.forget_body()
+        receive_instead(self._flow, self._client, parts, self._running.live_body)
 
-        async def receive() -> None:
-            try:
-                await self._client.receive(parts)
-            finally:
-                if running.live_body is not None:
-                    await running.live_body.close()
 
-        asyncio_utils.create_task(
-            receive(),
-            name="second answer of a provider",
-            keep_ref=True,
-            client=self._flow.client_conn.peername,
-        )
+def receive_instead(
+    flow: http.HTTPFlow,
+    client: ClientStream,
+    parts: AsyncIterable[bytes],
+    live_body: ArrivingBody | None,
+) -> None:
+    """Let mitmproxy receive another body instead of the first one.
+
+    Args:
+        flow: The flow.
+        client: Where the answer is sent.
+        parts: The body.
+        live_body: What of it is still arriving, to be closed behind it.
+    """
+    client.forget_body()
+
+    async def receive() -> None:
+        try:
+            await client.receive(parts)
+        finally:
+            if live_body is not None:
+                await live_body.close()
+
+    asyncio_utils.create_task(
+        receive(),
+        name="second answer of a provider",
+        keep_ref=True,
+        client=flow.client_conn.peername,
+    )
 
 
 def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> bool:
@@ -249,5 +265,6 @@ def _add_fetched(
     running.record.add_event(record)
 
 
-async def _parts(body: bytes) -> AsyncIterator[bytes]:
+async def parts_of(body: bytes) -> AsyncIterator[bytes]:
+    """Yield a body that has arrived."""
     yield body

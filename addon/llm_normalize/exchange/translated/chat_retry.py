@@ -17,20 +17,24 @@ from ...protocols.answer_stream import object_in
 from ...protocols.protocol import UntranslatableError
 from ...request.missing_path import STATUSES
 from ...text.printable import brief
+from ..answer.response_headers import frame
 from ..answer.running_answer import RunningAnswer
 from ..exchange import Exchange
 from ..message_body import content_of
 from ..request_facts import place_of
 from ..retries.retry import Retry, send_retry
-from ..retries.second_answer import FindRetry, UnusableReplacementError
-from ..retries.second_request import Reply, replace_response
+from ..retries.second_answer import (
+    FindRetry,
+    UnusableReplacementError,
+    parts_of,
+    receive_instead,
+)
+from ..retries.second_request import Reply, drop, replace_response
 from ..stream.answer_streams import AnswerStreams
 from ..stream.client_stream import ClientStream
 from .translation import Translations, means_missing, refusal, translate
 
 logger = logging.getLogger(__name__)
-
-_FAILURE = 500
 
 
 class ChatRetry:
@@ -121,9 +125,9 @@ class ChatRetry:
         ):
             self._undo()
             raise UnusableReplacementError
-        # One that fails says nothing about its paths, nor may the first answer have.
-        if reply.status not in STATUSES and reply.status < _FAILURE:
-            self._translations.learn(flow.request, self._endpoint)
+        # One that refuses says nothing about its paths, nor may the first answer have.
+        if HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
+            self._translations.learn(exchange, self._endpoint)
         replace_response(response, reply)
         running.live_body = reply.live_body
         again = find_retry(exchange, running)
@@ -139,3 +143,73 @@ class ChatRetry:
 def _has_words(reply: Reply) -> bool:
     """Tell whether *reply* is an error of an API: for a missing path that says so, too."""
     return reply.status != HTTPStatus.METHOD_NOT_ALLOWED and bool(object_in(reply.body))
+
+
+class AskedRetry:
+    """A request that was translated from memory, and chat's path has a 404 for it.
+
+    Memory is wrong then, or does not hold for this request. So it is sent once as it came,
+    and its answer stays, unless that says the same.
+
+    Args:
+        exchange: The exchange, whose first answer's headers have arrived.
+        client: Where the answer is sent.
+        streams: Reads the first answer.
+        translations: Forgets.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        client: ClientStream,
+        streams: AnswerStreams,
+        translations: Translations,
+    ) -> None:
+        self._exchange = exchange
+        self._client = client
+        self._streams = streams
+        self._translations = translations
+
+    @classmethod
+    def of(
+        cls, exchange: Exchange, streams: AnswerStreams, translations: Translations
+    ) -> Self | None:
+        """Return what may send a request as it came; None if its answer stays."""
+        response = exchange.flow.response
+        if (
+            not translations.is_doubtful(exchange)
+            or response is None
+            or response.stream
+            or response.raw_content is not None  # an addon has made it
+        ):
+            return None
+        client = streams.client_of(exchange)
+        if client is None:
+            return None
+        return cls(exchange, client, streams, translations)
+
+    async def replace_first(self) -> bool:
+        """Send the request as it came; tell whether the answer to that is sent."""
+        exchange, flow = self._exchange, self._exchange.flow
+        request, response, translated = flow.request, flow.response, exchange.translated
+        assert response is not None
+        assert translated is not None
+        if await self._streams.first_body(self._client) is None:
+            return False
+        self._translations.forget(exchange)
+        path, content, headers = request.path, request.raw_content, request.headers
+        request.headers = headers.copy()
+        translated.restore(request)
+        translated.restore_key(request)
+        reply = await send_retry(flow, content_of(request), live=True)
+        if not isinstance(reply, Reply) or reply.status in STATUSES:
+            await drop(reply)
+            request.path, request.raw_content, request.headers = path, content, headers
+            return False
+        exchange.translated = exchange.adapted = None
+        replace_response(response, reply)
+        frame(request, response)
+        response.stream = True
+        parts = reply.live_body or parts_of(reply.body)
+        receive_instead(flow, self._client, parts, reply.live_body)
+        return True

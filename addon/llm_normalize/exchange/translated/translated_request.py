@@ -29,6 +29,7 @@ class Translated:
         path: As its client sent it, with its query, like the next two.
         body: The body, encoded.
         encoding: The body's encoding, if it has one.
+        key: The key in a header that chat does not have, if there is one.
     """
 
     protocol: ClientProtocol
@@ -37,6 +38,7 @@ class Translated:
     path: str
     body: bytes | None = field(repr=False)
     encoding: str | None
+    key: str | None = field(default=None, repr=False)
 
     @classmethod
     def send(
@@ -73,7 +75,7 @@ class Translated:
         request.path = endpoint.chat_path + mark + query
         named = {} if model is None else {"model": model}
         put_content(request, dumps({**found.body, **named}))
-        key = request.headers.pop(OTHER_HEADER, None)
+        made.key = key = request.headers.pop(OTHER_HEADER, None)
         if key and HEADER not in request.headers:
             request.headers[HEADER] = f"Bearer {key}"
         return made
@@ -84,6 +86,13 @@ class Translated:
         request.content = self.body
         if self.encoding is not None:
             request.headers["content-encoding"] = self.encoding
+
+    def restore_key(self, request: http.Request) -> None:
+        """Put the key of *request* where its client sent it, if it is still that one."""
+        if self.key and request.headers.get(HEADER) == f"Bearer {self.key}":
+            del request.headers[HEADER]
+        if self.key and HEADER not in request.headers:
+            request.headers[OTHER_HEADER] = self.key
 
     def state(self) -> list[Any]:
         """Return it in types that mitmproxy saves."""

@@ -1,10 +1,13 @@
 """Which requests are translated: those to whoever serves chat completions alone.
 
 Some are known (`hosts.CHAT_ONLY`). Others say so, by a path that they do not serve: that is
-remembered until mitmproxy ends.
+remembered of a client and a model whose request has then been answered as chat, and of
+all clients of the model once several have got that. It is forgotten where a request that
+was translated for it gets a 404 in turn.
 """
 
 import logging
+from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from mitmproxy import ctx, http
@@ -34,7 +37,11 @@ logger = logging.getLogger(__name__)
 
 MODES = ("auto", "off")
 _MOST = 1000
-"""Paths that are remembered; whoever asks chooses them."""
+"""Paths that are remembered; whoever asks chooses them, so the oldest goes first."""
+_LONG = 1000
+"""Characters of a path and a model that are remembered."""
+_SEVERAL = 3
+"""Clients after whom all others take their word for it."""
 _BAD_REQUEST = 400
 _JSON = {"content-type": "application/json"}
 
@@ -50,6 +57,10 @@ def parse(text: str) -> bool:
     return text == MODES[0]
 
 
+type _Missing = tuple[str, int, str, str]
+"""A host, its port, a path that it does not serve, and the model that was asked."""
+
+
 @dataclass(slots=True)
 class Translations:
     """What is known of who serves which protocols.
@@ -60,7 +71,8 @@ class Translations:
 
     is_on: bool = True
     _known: Hosts = field(default_factory=lambda: Hosts.parse(CHAT_ONLY))
-    _learned: set[tuple[str, int, str]] = field(default_factory=set)
+    _learned: OrderedDict[_Missing, set[bytes]] = field(default_factory=OrderedDict)
+    """The clients that have found that a path is not served."""
 
     @property
     def _is_active(self) -> bool:
@@ -99,26 +111,58 @@ class Translations:
 
     def serves_chat_only(self, exchange: Exchange, endpoint: Endpoint) -> bool:
         """Tell whether it is known that nothing but chat is served where a request goes."""
+        return self._is_known_chat_only(exchange) or self._remembers(exchange, endpoint)
+
+    def _is_known_chat_only(self, exchange: Exchange) -> bool:
         request = exchange.flow.request
         names, port = (request.host, named_host(request)), request.port
-        paths = endpoint.base + endpoint.end, endpoint.base + endpoint.protocol.path
-        return (
-            exchange.is_native
-            or any(self._known.include(name, port) for name in names)
-            or any((request.host, port, path) in self._learned for path in paths)
+        known = (self._known.include(name, port) for name in names)
+        return exchange.is_native or any(known)
+
+    def _remembers(self, exchange: Exchange, endpoint: Endpoint) -> bool:
+        """Tell whether its client, or several others, found that a path is not served."""
+        if not self._learned:
+            return False
+        asked = endpoint._replace(end=endpoint.protocol.path)
+        found = self._learned.get(_missing(exchange, asked), ())
+        own = self._learned.get(_missing(exchange, endpoint), ())
+        return len(found) >= _SEVERAL or exchange.client in (*found, *own)
+
+    def learn(self, exchange: Exchange, endpoint: Endpoint) -> None:
+        """Remember that the path of an *endpoint* is not served for an exchange's model."""
+        missing = _missing(exchange, endpoint)
+        _, _, path, model = missing
+        if len(path) + len(model) > _LONG:
+            return
+        clients = self._learned.pop(missing, set())
+        if len(clients) < _SEVERAL:
+            clients.add(exchange.client)
+        self._learned[missing] = clients
+        while len(self._learned) > _MOST:
+            self._learned.popitem(last=False)
+        logger.info(
+            "normalize: %s does not serve %s: requests of this client for it are "
+            "translated to chat completions from now on",
+            brief(place_of(exchange.flow.request)),
+            brief(path),
         )
 
-    def learn(self, request: http.Request, endpoint: Endpoint) -> None:
-        """Remember that the path of an *endpoint* is not served where *request* goes."""
-        if len(self._learned) < _MOST:
-            path = endpoint.base + endpoint.end
-            self._learned.add((request.host, request.port, path))
-            logger.info(
-                "normalize: %s does not serve %s: requests for it are translated to chat "
-                "completions from now on",
-                brief(place_of(request)),
-                brief(path),
-            )
+    def is_doubtful(self, exchange: Exchange) -> bool:
+        """Tell whether an answer says that its request was wrongly translated, from memory."""
+        response = exchange.flow.response
+        return (
+            exchange.translated is not None
+            and exchange.recalls
+            and response is not None
+            and response.status_code in STATUSES
+        )
+
+    def forget(self, exchange: Exchange) -> None:
+        """Forget that the path is not served which the client of *exchange* has asked."""
+        translated = exchange.translated
+        endpoint = endpoint_at(translated.path) if translated is not None else None
+        if endpoint is not None:
+            self._learned.pop(_missing(exchange, endpoint), None)
 
     def put_in_chat(self, exchange: Exchange) -> bool:
         """Make chat of a request that is one for Responses at chat's path, or refuse it.
@@ -160,6 +204,7 @@ class Translations:
             exchange.flow.response = _own_answer(endpoint, exchange.flow.request)
             return True
         try:
+            exchange.recalls = not self._is_known_chat_only(exchange)
             translate(exchange, endpoint)
         except UntranslatableError as error:
             exchange.flow.response = refusal(error)
@@ -202,9 +247,16 @@ class Translations:
         if not response.stream and means_missing(
             request, response.status_code, raw, encoding
         ):
-            self.learn(request, endpoint)
+            self.learn(exchange, endpoint)
             flow.response = _own_answer(endpoint, request)
             put_in_protocol(exchange, flow.response)
+
+
+def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:
+    """Return what is remembered if the path of *endpoint* is not served."""
+    request, asked = exchange.flow.request, exchange.mapped_model
+    model = asked or model_in(request_body(request) or b"") or ""
+    return request.host, request.port, endpoint.base + endpoint.end, model
 
 
 def _is_owners(request: http.Request, endpoint: Endpoint) -> bool:
