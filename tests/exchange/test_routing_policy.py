@@ -410,6 +410,11 @@ def test_page_of_another_site_uses_the_key_for_nothing(proxy: Proxy, site: str) 
         ("POST", "/v1/models", False),
         ("GET", "/v1/files", False),
         ("DELETE", "/v1/chat/completions", False),
+        ("GET", "/v1/organization/admin_api_keys/models", False),
+        ("GET", "/api/v1/keys/models", False),
+        ("POST", "/v1/files/chat/completions", False),
+        ("POST", "/v1/v1/chat/completions", False),
+        ("POST", "/v1//chat/completions", False),
     ],
 )
 def test_key_serves_chats_and_the_list_of_models_alone(
@@ -427,6 +432,52 @@ def test_key_serves_chats_and_the_list_of_models_alone(
     said = [each for each in caplog.messages if "without the key" in each]
     assert len(said) == (0 if served else 1)
     assert all(f"{HOST}{path} passes" in each for each in said)
+
+
+BASES = {
+    HOST: ["", "/v1", "/openai/v1", "/api/paas/v4", "/inference", "/team/x/v1beta"],
+    OPENAI: ["/v1"],
+    "x.openai.azure.com": ["/openai/deployments/NAME", "/openai/v1"],
+    "api.deepinfra.com": ["/v1/openai"],
+    "generativelanguage.googleapis.com": ["/v1beta/openai"],
+    "aiplatform.googleapis.com": ["/v1beta1/projects/P/locations/L/endpoints/openapi"],
+    "api.cloudflare.com": ["/client/v4/accounts/ID/ai/v1"],
+    "gateway.ai.cloudflare.com": [
+        *(f"/v1/ID/NAME{end}" for end in ("/compat", "/groq", "/anthropic/v1")),
+        "/v1/ID/NAME/azure-openai/RESOURCE/DEPLOYMENT",
+    ],
+}
+
+
+@pytest.mark.parametrize("host", BASES)
+def test_key_serves_behind_the_base_paths_of_apis(proxy: Proxy, host: str) -> None:
+    proxy.set(normalize_hosts=[host], normalize_keys=[f"{host}=env:A_KEY"])
+    for base in BASES[host]:
+        made = ask(proxy, host=host, path=f"{base}/chat/completions")
+        assert KEY in made.request.headers["authorization"], base
+        made = ask(proxy, host=host, path=f"{base}/models/", method="GET")
+        assert KEY in made.request.headers["authorization"], base
+
+
+@pytest.mark.parametrize("end", ["responses", "messages", "messages/count_tokens"])
+def test_key_serves_other_protocols_behind_a_base_path_alone(
+    proxy: Proxy, end: str
+) -> None:
+    host = "api.groq.com"
+    proxy.set(normalize_hosts=[host], normalize_keys=[f"{host}=env:A_KEY"])
+    for base, served in (("/openai/v1", True), ("/v1/organization", False)):
+        made = ask(proxy, host=host, path=f"{base}/{end}")
+        assert (KEY in made.request.headers["authorization"]) is served
+
+
+def test_key_serves_behind_the_base_path_of_a_route(proxy: Proxy) -> None:
+    proxy.set(
+        normalize_routes=[f"{OPENAI}=https://x.test/api/v2/own/v1"],
+        normalize_keys=["x.test=env:A_KEY"],
+    )
+    for path, served in (("/v1", True), ("", True), ("/v1/organization", False)):
+        made = ask(proxy, host=OPENAI, path=f"{path}/chat/completions")
+        assert (KEY in made.request.headers["authorization"]) is served
 
 
 def test_request_that_cannot_be_prepared_is_answered(
@@ -642,6 +693,7 @@ def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> 
     [
         "@evil.test/chat/completions",
         "/v1/files#/chat/completions",
+        "/v1/files;/chat/completions",
         "/v1/../chat/completions",
         "/v1/%2E%2e/chat/completions",
         "/x/..;/chat/completions",

@@ -350,18 +350,22 @@ class Routing:
         """Add the key, unless a web page would use it, or anybody could read it."""
         flow = exchange.flow
         request = flow.request
-        is_other = exchange.is_native or exchange.endpoint is not None
-        if not wants_key(request, is_other=is_other):
+        routed = exchange.route
+        known = routed.target.base if routed is not None else None
+        is_other = exchange.endpoint is not None
+        if not exchange.is_native and not wants_key(
+            request, is_other=is_other, known=known
+        ):
             if secret not in self._withheld and request.method != "OPTIONS":
                 self._withheld.add(secret)
                 asked = place_of(request) + request.path.partition("?")[0]
                 logger.warning(
                     "normalize: %s passes without the key of normalize_keys, which is "
-                    "for chat completions and the list of models (logged once)",
+                    "for chat completions and the list of models, behind the base path of "
+                    "an API (logged once)",
                     quoted(flow, f"{request.method} {asked}"),
                 )
             return
-        routed = exchange.route
         flow.response = key_refused(
             flow,
             self.origins,

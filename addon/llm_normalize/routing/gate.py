@@ -15,6 +15,7 @@ from ..text.printable import brief
 from ..wire.json_text import dumps
 from . import cors
 from .certificate_proof import is_proven
+from .hosts import HostPattern
 from .keys import Secret, is_let_in
 from .own_address import is_cross_site, is_here
 from .routes import is_reverse
@@ -22,12 +23,31 @@ from .routes import is_reverse
 logger = logging.getLogger(__name__)
 
 # What a server may take for another path than it says: what is quoted for no reason, or
-# means something else once it is not, names of folders, and what may begin with a host.
+# means something else once it is not, names of folders, what may begin with a host, and
+# parameters, which some servers drop.
 _ODD = re.compile(
-    r"^//|[\\#]|%(?![2-7][0-9a-f])|%(?:2[35f]|3f|5c|7f)"
-    r"|(?:^|/)(?:\.|%2e){1,2}(?:[/;?]|$)",
+    r"^//|[\\#;]|%(?![2-7][0-9a-f])|%(?:2[35f]|3f|5c|7f)"
+    r"|(?:^|/)(?:\.|%2e){1,2}(?:[/?]|$)",
     re.IGNORECASE,
 )
+_END = re.compile(
+    r"/(?:chat/completions|models|responses|messages(?:/count_tokens)?)/*\Z"
+)
+"""What is served, behind the base path of an API."""
+_BASE = re.compile(r"(?:/(?!v\d)[\w.~@:+-]+)*(?:/v\d\w*(?:/openai)?)?", re.ASCII)
+"""A base path: it ends with its version, behind which the paths of resources begin."""
+_OTHER_BASES = tuple(
+    (HostPattern.parse(host), re.compile(base))
+    for host, base in (
+        ("api.cloudflare.com", r"/client/v4/accounts/[^/]+/ai/v1"),
+        (
+            "gateway.ai.cloudflare.com",
+            r"/v1/[^/]+/[^/]+/(?:azure-openai/[^/]+/[^/]+|[^/]+(?:/v\d\w*(?:/openai)?)?)",
+        ),
+        ("*.googleapis.com", r"/v1\w*/projects/[^/]+/locations/[^/]+/endpoints/[^/]+"),
+    )
+)
+"""Those of hosts where it goes on behind a version."""
 
 
 def refused(
@@ -116,15 +136,24 @@ def upgrade_refused() -> http.Response:
     return response
 
 
-def wants_key(request: http.Request, *, is_other: bool) -> bool:
+def wants_key(request: http.Request, *, is_other: bool, known: str | None) -> bool:
     """Tell whether *request* asks for what a key of the proxy's is for.
+
+    The end of a path does not say that: `/v1/organization/keys/models` are no models.
 
     Args:
         request: The request.
-        is_other: Whether it asks for that in the form of a provider of its own, or in a
-            protocol that may be translated to chat.
+        is_other: Whether it asks for that in a protocol that may be translated to chat.
+        known: The base path that its host is known to have; None for none.
     """
-    return is_asked(request) or is_list(request) or is_other
+    if not (is_asked(request) or is_list(request) or is_other):
+        return False
+    base = _END.sub("", _path(request))
+    return base == known or any(
+        found.fullmatch(base)
+        for host, found in ((None, _BASE), *_OTHER_BASES)
+        if host is None or host.matches(request.host, request.port)
+    )
 
 
 def key_refused(
