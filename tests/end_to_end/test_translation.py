@@ -323,11 +323,10 @@ def test_error_in_mid_stream_is_an_event_and_nothing_is_completed(
 
 
 @BOTH
-@pytest.mark.parametrize("held", [(), (FINISH,)])
 def test_break_off_forges_no_end(
-    reverse: Mitmdump, provider: Provider, end: str, held: Sequence[bytes]
+    reverse: Mitmdump, provider: Provider, end: str
 ) -> None:
-    _, others = chat_only(provider, HEAD, TEXT, *held, Break.CUT)
+    _, others = chat_only(provider, HEAD, TEXT, Break.CUT)
     path, refused = others[end]
     with Http1Client(connect(reverse.port)) as client:
         reply = client.post(path, ASKED[end])

@@ -18,6 +18,9 @@ logger = logging.getLogger(__name__)
 type JsonObject = dict[str, Json]
 
 UNTOLD = "The provider sent an error that the proxy failed at translating."
+UNFINISHED = (
+    "The provider ended the answer without a finish reason: it may not be all of it."
+)
 """The words of an error if nothing else can be said."""
 
 CALL = 8 * 1024

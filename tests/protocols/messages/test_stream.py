@@ -225,7 +225,6 @@ def test_id_is_that_of_chat_unless_the_conversation_has_it(
         ("tool_calls", "end_turn", "tool_use"),
         ("function_call", "end_turn", "tool_use"),
         ("content_filter", "refusal", "refusal"),
-        (None, "end_turn", "tool_use"),
     ],
 )
 def test_stop_reason(finish: str | None, alone: str, with_call: str) -> None:
@@ -298,8 +297,10 @@ def test_a_stream_that_breaks_off_has_no_end() -> None:
     assert reader.end().faults == ["event 4 is missing: message_stop, or an error"]
 
 
-def test_a_stream_without_a_chunk_stays_empty() -> None:
-    assert answer().done() == []
+@pytest.mark.parametrize("sent", [(), (chunk({"content": "x"}),)])
+def test_a_stream_without_a_finish_is_no_success(sent: tuple[JsonObject, ...]) -> None:
+    *_, (name, data) = events_of(*sent)
+    assert (name, data["type"]) == ("error", "error")
 
 
 @pytest.mark.parametrize(

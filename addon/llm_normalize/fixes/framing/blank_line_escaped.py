@@ -20,7 +20,6 @@ class BlankLineEscaped(Fix):
     also_covered_by = ("data-unreadable",)
     examples = (
         Example("all on one line", [_ESCAPED], [_HI, _STOP, DONE]),
-        Example("closed", [_ESCAPED[:-4] + b"\n\n"], [_HI, _STOP, DONE]),
         Example.untouched("in a text", [_HI, _STOP, DONE]),
         Example.untouched("words", [b"data: \\n\\nhello\n\n"]),
     )

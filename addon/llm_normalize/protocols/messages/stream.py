@@ -9,7 +9,7 @@ from ...wire.json_text import Json
 from ..call_ids import CallIds
 from ..json_values import as_object, as_string, objects_in
 from ..object_end import ObjectEnd
-from ..protocol import CALL, AnswerTranslator, JsonObject, ServerEvent
+from ..protocol import CALL, UNFINISHED, AnswerTranslator, JsonObject, ServerEvent
 from .answer_form import (
     SIGNATURE,
     BlockKind,
@@ -199,9 +199,10 @@ class MessagesAnswer(AnswerTranslator):
 
     @override
     def done(self) -> Sequence[ServerEvent]:
-        # A stream that says nothing at all becomes one that says nothing, too.
-        if self._has_ended or not self._has_started:
+        if self._has_ended:
             return []
+        if self._finish is None:
+            return self.error({"message": UNFINISHED})
         self._has_ended = True
         reason = stop_reason(self._finish, has_call=bool(self._calls))
         return [

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from ...wire.json_text import Json
 from ..call_ids import CallIds
 from ..json_values import as_string
-from ..protocol import CALL, AnswerTranslator, JsonObject, ServerEvent
+from ..protocol import CALL, UNFINISHED, AnswerTranslator, JsonObject, ServerEvent
 from .body import chunk_of, failure_in
 from .output_items import (
     COMPLETED,
@@ -115,6 +115,8 @@ class ResponsesAnswer(AnswerTranslator):
         """Return what the stream's clean end becomes; nothing after an error."""
         if self._is_over:
             return []
+        if self._finish is None:
+            return self.error({"message": UNFINISHED})
         self._begin({})
         self._close_all()
         if self._finish in _CUT_BY:
