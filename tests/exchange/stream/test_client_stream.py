@@ -28,6 +28,7 @@ from mitmproxy.proxy.layers.http._http2 import Http2Server
 from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
 from mitmproxy.test import taddons
 
+from llm_normalize.exchange.stream import client_stream as client_stream_module
 from llm_normalize.exchange.stream.client_stream import (
     ClientStream,
     close,
@@ -631,6 +632,28 @@ def test_nothing_is_received_for_a_client_that_has_left() -> None:
     made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
     asyncio.run(client_stream.receive(parts(b"a")))
     assert made.client.events == []
+
+
+def test_body_that_nobody_wants_any_more_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client_stream_module, "_SECOND", 0.01)
+    made = Connections()
+    client_stream = made.client_stream(made.flows[1])
+    closed: list[bool] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        try:
+            yield b"a"
+            await asyncio.sleep(0.05)
+            made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
+            await asyncio.Event().wait()
+        finally:
+            closed.append(True)
+
+    asyncio.run(client_stream.receive(body()))
+    assert closed == [True]
+    assert [type(each) for each in made.client.events] == [ResponseData]
 
 
 def test_client_that_is_behind_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ mitmproxy may lack any of these parts: whoever calls must expect any exception.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterable, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from typing import Self, cast
 
 from mitmproxy import connection, ctx, flow, http
@@ -33,9 +33,11 @@ with contextlib.suppress(ImportError):  # names of its own, which a later one ma
 
 _LOOK = 0.01
 """Seconds between looks whether a client has taken what is under way."""
-_OVER = "the answer is complete"
+_SECOND = 1.0
+"""Seconds between looks whether a client still wants what its provider has not sent."""
 _PATIENCE = 60.0
 """Seconds after which a client that takes nothing will not take any more."""
+_OVER = "the answer is complete"
 
 type Commands = layer.CommandGenerator[None]
 
@@ -241,9 +243,7 @@ class ClientStream:
         await self._wake(self._begin)
         end: HttpEvent = ResponseEndOfMessage(self._id)
         try:
-            async for part in parts:
-                if not self.is_open:
-                    return
+            async for part in _while(lambda: self.is_open, parts):
                 if part:
                     await self._wake(_receiving(ResponseData(self._id, part)))
                 while self.is_behind and self.is_open:  # noqa: ASYNC110 - as above
@@ -251,7 +251,8 @@ class ClientStream:
         except Exception as error:  # noqa: BLE001 - whatever it is, the client shall see it
             code = ErrorCode.GENERIC_SERVER_ERROR
             end = ResponseProtocolError(self._id, str(error), code)
-        await self._wake(_receiving(end))
+        if self.is_open:
+            await self._wake(_receiving(end))
 
     def _begin(self) -> Commands:
         """Send the headers of an answer that streams, if mitmproxy has not.
@@ -352,6 +353,24 @@ class ClientStream:
             outer.command_sources[wakeup] = tunnel
         self._http.command_sources[wakeup] = cast(layer.Layer, _Woken(act))
         await self._handler.server_event(events.Wakeup(wakeup))
+
+
+async def _while(
+    is_wanted: Callable[[], bool], parts: AsyncIterable[bytes]
+) -> AsyncIterator[bytes]:
+    """Yield *parts* for as long as they are wanted, also while none arrives."""
+    rest = aiter(parts)
+    while is_wanted():
+        arriving = asyncio.ensure_future(anext(rest))
+        while not (await asyncio.wait({arriving}, timeout=_SECOND))[0]:
+            if not is_wanted():
+                arriving.cancel()
+                return
+        try:
+            part = arriving.result()
+        except StopAsyncIteration:
+            return
+        yield part
 
 
 def _receiving(event: "HttpEvent") -> Callable[[], Commands]:
