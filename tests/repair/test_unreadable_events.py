@@ -11,7 +11,17 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.framing.data_unreadable import DataUnreadable
 from llm_normalize.fixes.framing.error_as_words import ErrorAsWords
 from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.fix import DONE, USAGE, chunk, completion, wire
+from llm_normalize.repair.fix import (
+    DONE,
+    USAGE,
+    Wire,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps, loads
@@ -379,3 +389,63 @@ def test_half_of_the_last_event_is_lost_nowhere() -> None:
 def test_text_of_json_that_begins_like_an_object_is_given_up() -> None:
     data = b'data: "{\\"a\\": x}"\n\n'
     assert repaired(data) == b"\n"
+
+
+# -- words that wait ---------------------------------------------------------------------
+
+WORDS = [
+    b"data: PROCESSING REQUEST\n\n",
+    b"data: <html><title>502 Bad Gateway</title></html>\n\n",
+    b"upstream connect error or disconnect\n\n",
+    b"data: upstream timed out\n\n",
+]
+ARGUMENTS = [calling(head()), calling(rest(0, '{"a":')), calling(rest(0, "1}"))]
+CALLED = chunk({}, finish="tool_calls")
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_amid_an_answer_that_goes_on_are_a_newline(words: bytes) -> None:
+    orders: list[Wire] = [[words, HI, YOU], [HI, words, YOU], [HI, YOU, words]]
+    for events in orders:
+        steps: list[EventRecord] = []
+        out = repaired(wire([*events, STOP, DONE]), steps=steps)
+        assert (
+            out.replace(b"\n\n\n", b"\n\n").strip()
+            == wire([HI, YOU, STOP, DONE]).strip()
+        )
+        (step,) = [each for each in steps if each.before == words]
+        assert (step.after, step.fixes) == ([b"\n"], ["error-as-words"])
+    late = repaired(wire([HI, STOP, words, chunk(None, usage=USAGE), DONE]), ASKED)
+    assert b'"error"' not in late
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_before_an_end_without_a_finish_are_an_error(words: bytes) -> None:
+    for end in ([], [DONE], [b'data: {"error":{"message":"Busy"}}\n\n']):
+        out = repaired(wire([HI, words, *end]))
+        assert out.startswith(wire([HI]) + b'data: {"error":{"message":')
+        assert b'finish_reason":"' not in out
+
+
+def test_words_wait_however_long_and_leave_before_a_break() -> None:
+    pipeline = Pipeline(UNASKED, FIXES)
+    assert pipeline.feed(wire([HI, WORDS[-1]])) == [wire([HI])]
+    assert (pipeline.waiting, pipeline.holds) == (None, True)
+    assert pipeline.release() == []
+    assert b"upstream timed out" in b"".join(pipeline.release(last=True))
+
+
+def test_words_that_wait_are_bounded() -> None:
+    out = repaired(wire([HI, *WORDS[-1:] * 20]))
+    assert out.count(b"upstream timed out") <= 8
+
+
+def test_words_of_a_failure_may_stand_in_place_of_arguments() -> None:
+    first, *rest_of_them = ARGUMENTS
+    failed = repaired(
+        wire([first, rest_of_them[0], WORDS[-1], rest_of_them[1], CALLED])
+    )
+    assert b'"error"' in failed
+    assert b'"tool_calls"}' not in failed
+    notice = wire([first, rest_of_them[0], WORDS[0], rest_of_them[1], CALLED, DONE])
+    assert b'"error"' not in repaired(notice)

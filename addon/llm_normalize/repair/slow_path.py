@@ -98,6 +98,7 @@ class SlowPath:
             and choices(value)
             and not payloads.is_failure(value, self._seen)
         ):
+            self.ending.drop_words()
             self.ending.unmodified_chunk(Outgoing(record, value, data))
             self._seen.note(value)
             self._seen.lose(value)
@@ -143,8 +144,9 @@ class SlowPath:
 
     def _hold_words(self, record: EventRecord, event: Event) -> None:
         """Hold an error that is one only if the stream does not go on."""
-        error = self._chain.error(record, loads(event.data or b""))
-        self.ending.hold_words(Outgoing(record, error, None))
+        sent = EventRecord(record.n, None)  # what is fixed only if it is sent
+        error = self._chain.error(sent, loads(event.data or b""))
+        self.ending.hold_words(Outgoing(record, error, None), sent.fixes)
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""
@@ -197,6 +199,8 @@ class SlowPath:
             self._seen.has_choices = True
         elif (other := self._other(record, value, raw)) is not None:
             return other
+        if self.ending.words:
+            self.ending.drop_words()  # before what follows them counts as sent
         for outgoing in self._chain.run(record, value, payload, raw, dispatch):
             brings = outgoing.brings
             if brings is not None and self.ending.go_on(outgoing, brings):

@@ -46,7 +46,7 @@ def may_be_chunk(data: bytes) -> bool:
     try:
         value = loads(text.encode())
     except (ValueError, RecursionError):
-        return bool(text) and not _is_words(text)
+        return bool(text) and not _is_text(text.strip("[]"))
     if isinstance(value, dict):
         return "choices" in value and not (is_chunk(value) and is_readable(value))
     return not isinstance(value, str)
@@ -72,11 +72,15 @@ def _is_words(text: str) -> bool:
     """Tell whether *text*, no JSON, is a web page or words, and not a part of an event."""
     if text.lstrip().startswith("["):  # `[ERROR] Busy`
         return sounds_failed(text) and not _is_rest(text)
+    return _is_text(text) and not is_fine({"status": text})
+
+
+def _is_text(text: str) -> bool:
+    """Tell whether *text*, no JSON, is a web page or words, whatever they say."""
     return (
         bool(_WORD.search(text))
         and is_page_or_words(text.encode(), "text/plain")
         and not _is_rest(text)
-        and not is_fine({"status": text})
     )
 
 

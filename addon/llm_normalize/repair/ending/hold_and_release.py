@@ -32,8 +32,9 @@ class Ending:
     def __init__(self, state: EndState) -> None:
         self.state = state
         self._asked, self._seen, self._sender = state.asked, state.seen, state.sender
-        self.words: list[Outgoing] = []
-        """Words that are an error if the stream does not go on after them."""
+        self.words: list[tuple[Outgoing, list[str]]] = []
+        """Words that are an error if the stream does not go on after them, and what is fixed
+        then."""
 
     # -- what is received ------------------------------------------------------
 
@@ -47,7 +48,6 @@ class Ending:
         waits = state.opening or state.finish or state.extra_fields or state.done
         if (
             waits
-            or self.words
             or self._seen.hole
             or index not in state.opened
             or index in state.finished
@@ -66,7 +66,6 @@ class Ending:
     def chunk(self, outgoing: Outgoing) -> None:
         """Handle a repaired chunk: send it, hold it, or move its fields to another."""
         state = self.state
-        self._drop_words()
         if self._seen.hole and state.run_hook(EndHook.LOSS, outgoing):
             return
         state.last = outgoing
@@ -227,7 +226,7 @@ class Ending:
         if state.done and state.run_hook(EndHook.REPEATED_DONE, outgoing):
             return
         if state.all_finished:
-            self._drop_words()
+            self.drop_words()
         self._send_words()
         unfinished, n = state.unfinished, outgoing.record.n - 1
         self._settle(last=not unfinished)
@@ -254,16 +253,16 @@ class Ending:
         self.state.flush_usage(outgoing.record.n - 1)
         self._sender.send(outgoing)
 
-    def hold_words(self, outgoing: Outgoing) -> None:
+    def hold_words(self, outgoing: Outgoing, fixes: list[str]) -> None:
         """Hold an error until the next event tells whether the stream goes on."""
         if len(self.words) == _MOST_WORDS:
-            self._drop_words()
-        self.words.append(self._sender.hold(outgoing))
+            self.drop_words()
+        self.words.append((self._sender.hold(outgoing), fixes))
 
-    def _drop_words(self) -> None:
+    def drop_words(self) -> None:
         """Send a newline in place of each: the stream goes on."""
         words, self.words = self.words, []
-        for outgoing in words:
+        for outgoing, _ in words:
             received = outgoing.record.before or b""
             if sounds_failed(received.decode(errors="replace")):
                 self._seen.lose()  # they may stand in place of a chunk
@@ -272,7 +271,9 @@ class Ending:
 
     def _send_words(self) -> None:
         words, self.words = self.words, []
-        for outgoing in words:
+        for outgoing, fixes in words:
+            for fix in fixes:
+                outgoing.record.fixed(fix)
             self.error(outgoing)
             self._sender.drop(outgoing)
 
@@ -383,7 +384,7 @@ class Ending:
     def abandon(self) -> bool:
         """Drop what a stream that broke off still holds; tell whether that is a loss."""
         opening = self.state.opening
-        held = [*self.state.take_held_chunks(), *self.words]
+        held = self.state.take_held_chunks() + [each for each, _ in self.words]
         self.words.clear()
         for outgoing in held:
             self._sender.drop(outgoing)
