@@ -85,6 +85,14 @@ STREAMS: dict[str, Wire] = {
         chunk({}, finish="tool_calls"),
         DONE,
     ],
+    "name in parts": [
+        chunk({"role": "assistant", "content": None}),
+        calling({**head(), "function": {"name": "get_", "arguments": ""}}),
+        calling({"index": 0, "function": {"name": "time", "arguments": ""}}),
+        calling(rest(0, '{"a":1}')),
+        chunk({}, finish="tool_calls"),
+        DONE,
+    ],
     "no arguments": [
         _OPEN,
         calling(rest(0, "{}")),
@@ -105,7 +113,7 @@ STREAMS: dict[str, Wire] = {
         DONE,
     ],
 }
-TOOLS = Tools(frozenset({"f", "g"}))
+TOOLS = Tools(frozenset({"f", "g", "get_time"}))
 
 
 def blocks(data: bytes) -> list[bytes]:

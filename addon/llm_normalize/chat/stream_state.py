@@ -199,6 +199,8 @@ class Seen:
         self.error = False
         self.hole = False
         """Whether an event was lost that may have been a chunk: see `lose`."""
+        self.hit = _NO_INDEXES
+        """Choices of which a call had no name then, or only a part of one."""
         self.has_choices = False
         """Whether a chunk with choices was received: no answer is at the top level then."""
         self.is_value = False
@@ -236,6 +238,7 @@ class Seen:
             chunk: What some clients read of it, not as it was sent.
         """
         self.hole = True
+        self.hit |= self.unnamed
         for index, _, delta in deltas(chunk) if chunk else ():
             for call in calls(delta):
                 known = self.choice(index).calls.get(index_of(call))

@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk, calls, deltas, index_of
 from ...chat.errors.errors import lost
 from ...chat.finish_words import finishes
 from ...chat.stream_state import ChoiceSeen
+from ...chat.tool_calls.sent_call import Call
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest, wire
@@ -86,7 +87,9 @@ class EventLost(Fix):
         for index, choice, delta in deltas(chunk):
             seen = self.seen.choice(index)
             known = [seen.calls.get(index_of(call)) for call in calls(delta)]
-            if any(call is None or not call.name or call.is_hit for call in known):
+            if known and index in self.seen.hit:
+                return True
+            if any(call is None or self._is_cut(call) for call in known):
                 return True
             is_sound = seen.legacy_call and not seen.is_legacy_hit
             if delta.get("function_call") and not is_sound:
@@ -97,12 +100,18 @@ class EventLost(Fix):
 
     def _lacks(self, index: int, seen: ChoiceSeen, reason: object) -> bool:
         """Tell whether a choice that ends with *reason* may lack a call, or a part of one."""
-        if index in self.seen.unnamed or seen.is_legacy_hit:
+        if index in self.seen.unnamed | self.seen.hit or seen.is_legacy_hit:
             return True
         if reason in _CALLED and not seen.has_call:
             return True
         cut_short = reason in _CUT_SHORT
         return any(
-            call.is_hit or not (call.custom or call.is_complete or cut_short)
+            self._is_cut(call) or not (call.custom or call.is_complete or cut_short)
             for call in seen.calls.values()
         )
+
+    def _is_cut(self, call: Call) -> bool:
+        """Tell whether *call* may lack a part of its arguments, or of its name."""
+        names = self.asked.declared.names
+        is_whole = not names or call.custom or call.full_name in names
+        return call.is_hit or not (call.name and is_whole)
