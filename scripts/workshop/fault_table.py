@@ -77,8 +77,8 @@ FAULTS = {
         Fault(
             name="never-closes",
             happens="the provider falls silent, before or after `[DONE]`",
-            client="what has arrived; after `[DONE]` its end, else the answer stays open until a side disconnects",
-            log="`complete` after `[DONE]`, else `client-left`",
+            client="what has arrived, and the end: 100 ms after `[DONE]`, `normalize_keepalive` after the last finish reason; before that the answer stays open until a side disconnects",
+            log="`complete` after a finish reason, else `client-left`",
         ),
         Fault(
             name="slow",

@@ -908,7 +908,7 @@ def test_broken_stream_is_not_made_whole(
     assert flow["status"] == 200
 
 
-def test_finish_reason_that_waits_is_sent_before_the_break(
+def test_break_is_an_end_once_the_finish_reason_has_come(
     reverse: Mitmdump, provider: Provider
 ) -> None:
     gate = threading.Event()
@@ -917,8 +917,8 @@ def test_finish_reason_that_waits_is_sent_before_the_break(
         reply = client.post(script.path, ASKED)
         reply.until(OPENAI[2])
         gate.set()
-        assert reply.broken() == body_of(OPENAI[:4])
-    assert reverse.records(script)[-1]["end"] == "upstream-broke"
+        assert reply.rest() == body_of(OPENAI)
+    assert reverse.records(script)[-1]["end"] == "complete"
 
 
 @pytest.mark.parametrize("how", [Break.RESET, Break.CUT])

@@ -152,9 +152,14 @@ def test_stream_that_breaks_off_loses_and_forges_nothing(
 ) -> None:
     data, asked = data_of(entry), asked_of(entry)
     draw = random.Random(entry["file"])
-    for at in draw.sample(range(len(data)), min(5, len(data))):
+    # Most streams end with a finish reason, usage and `[DONE]`.
+    places = [at for at in range(len(data)) if data.startswith(b"\n\n", at)]
+    for at in [*draw.sample(range(len(data)), min(5, len(data))), *places[-3:]]:
         pipeline = Pipeline(asked, FIXES)
-        out = b"".join([*pipeline.feed(data[:at]), *pipeline.release(last=True)])
+        sent = [*pipeline.feed(data[:at]), *pipeline.release(last=True)]
+        if ends := pipeline.conclude():
+            sent += pipeline.end()
+        out = b"".join(sent)
         # Half an event has no meaning yet.
         before = conformance.meaning_of_stream(closed(data[:at]))
         before = replace(before, unread=[])
@@ -162,6 +167,9 @@ def test_stream_that_breaks_off_loses_and_forges_nothing(
             conformance.lost(before, conformance.meaning_of_stream(out), broke=True)
             == []
         )
+        assert out.count(b"data: [DONE]") == ends
+        finished = [each.finish_reason for each in before.choices.values()]
+        assert all(finished) or not ends or before.done
 
 
 @each_case(select(stream=True))

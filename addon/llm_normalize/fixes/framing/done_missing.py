@@ -10,10 +10,13 @@ _STOP = chunk({}, finish="stop")
 
 
 class DoneMissing(Fix):
-    """Close a stream that finished and ended cleanly."""
+    """Close a stream whose choices all have the finish reason that the provider sent.
+
+    It has ended, cleanly or not, or is silent for `normalize_keepalive`.
+    """
 
     name = "done-missing"
-    changes = "clean end after every finish reason, without `[DONE]` -> added"
+    changes = "end, break or long silence after every finish reason, without `[DONE]` -> added"
     why = "Clients wait for it until they time out."
     providers = ("chatglm.cpp", "Perplexity", "Cerebras", "Hugging Face")
     sources = (

@@ -75,5 +75,5 @@ class EndHook(Enum):
     REPEATED_DONE = auto()
     """A second `[DONE]` arrives. True: it is dropped."""
     MISSING_DONE = auto()
-    """Every choice has finished, and the stream ends cleanly without `[DONE]`. True: the
-    fix sent it (`add`)."""
+    """Every choice has finished, and the stream ends without `[DONE]`: by itself, by a
+    break, or by a long silence. True: the fix sent it (`add`)."""

@@ -4,7 +4,8 @@
 about it.
 
 Success is never made up: a finish reason is added only before a `[DONE]` that the
-provider sent, a `[DONE]` only after a finish and a clean end, neither after an error.
+provider sent, a `[DONE]` only after the finish of every choice that the provider sent,
+neither after an error.
 """
 
 from ...chat.chunks.chunk import ENVELOPE, choices, index_of, usage_of
