@@ -589,6 +589,10 @@ def _spaced(text: str) -> bytes:
     return _said(text).replace(b"data: ", b"data:")
 
 
+def _nulled(text: str) -> bytes:
+    return _said(text, role=None)
+
+
 def _spelled(say: Callable[[str], bytes], text: bytes) -> bytes:
     return say("WORD").replace(b"WORD", text)
 
@@ -736,17 +740,17 @@ def test_event_that_needs_nothing_keeps_its_text_as_it_is_spelled() -> None:
 
 def test_text_is_logged_as_received_and_as_it_is_respelled() -> None:
     client = Watched(stores=False)
-    client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
-    client.play([_spelled(_spaced, rb"na\u00efve")])
+    client.play([wire([HEAD]), *map(_nulled, "abcdefgh")])
+    client.play([_spelled(_nulled, rb"na\u00efve")])
     assert client.pairs[-1] == (9, rb"na\u00efve", "na\u00efve".encode())
 
 
 def test_bytes_that_a_text_loses_as_it_is_respelled_are_not_counted() -> None:
     client = Watched(stores=False)
     client.rewriter.log_repeat = None
-    client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
+    client.play([wire([HEAD]), *map(_nulled, "abcdefgh")])
     before = client.rewriter.bytes_out
-    (out,) = client.play([_spelled(_spaced, rb"na\u00efve")])
+    (out,) = client.play([_spelled(_nulled, rb"na\u00efve")])
     assert out == _said("naïve")
     assert client.rewriter._sent_alike()[0] > 0
     assert client.rewriter.bytes_out == before + len(out)

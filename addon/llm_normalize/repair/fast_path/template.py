@@ -32,6 +32,7 @@ _IS_TEXT = re.compile(
     rb'(?:%b|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))++' % _UNICODE
 ).fullmatch
 _IS_COUNT = re.compile(COUNT).fullmatch
+_FIELD = b"data: "
 is_as_written = re.compile(rb'(?:%b|\\["\\bfnrt])++' % _UNICODE).fullmatch
 """Matches a text that surely is spelled as in an event that is written anew.
 
@@ -72,6 +73,8 @@ class Template:
     """Where that text is, as received."""
     sides: tuple[bytes, bytes] = field(init=False, compare=False)
     """What is sent around the one text."""
+    is_anew: bool = field(init=False, compare=False)
+    """Whether the JSON is written anew, and not only its framing: then its texts are."""
 
     def __post_init__(self) -> None:
         """Note where the text is, if there is but one, and all else is ASCII."""
@@ -84,6 +87,17 @@ class Template:
         self.span = slice(len(self.head), -len(self.tail))
         before, behind = sides if once and sides else (self.head, self.tail)
         self.sides = before, behind
+        self.is_anew = not self._keeps_json(sides)
+
+    def _keeps_json(self, sent: list[bytes]) -> bool:
+        """Tell whether what is *sent* around the texts is the same JSON as received."""
+        texts = [part for part in self.out if isinstance(part, int)]
+        return (
+            texts == [*range(len(self.between) + 1)]
+            and tuple(sent[1:-1]) == self.between
+            and self.head.endswith(sent[0].removeprefix(_FIELD))
+            and self.tail.startswith(sent[-1].rstrip(b"\n"))
+        )
 
     @property
     def changes_all(self) -> bool:
@@ -108,7 +122,7 @@ class Template:
         if not self.out:
             return raw
         before, behind = self.sides
-        return before + as_sent(text) + behind
+        return before + (as_sent(text) if self.is_anew else text) + behind
 
     def fit(self, raw: bytes) -> list[bytes] | None:
         """Return the texts of the event *raw*; None if it has another shape."""
@@ -118,7 +132,8 @@ class Template:
 
     def after(self, texts: list[bytes]) -> list[bytes]:
         """Return the parts of what is sent for it, if that is not what was received."""
-        texts = [*map(as_sent, texts)]
+        if self.is_anew:
+            texts = [*map(as_sent, texts)]
         return [texts[part] if isinstance(part, int) else part for part in self.out]
 
     def added(self, texts: list[bytes]) -> Iterator[tuple[int, int, str]]:

@@ -120,7 +120,8 @@ def step_of(
         first_equal_index(texts),
         tuple(keys),
         None if result.sent == event.raw else _parts(result.sent, values, texts),
-        event.raw not in result.sent,
+        # Only its framing may be repaired.
+        event.raw[event.raw.find(b"{") : event.raw.rfind(b"}") + 1] not in result.sent,
         tuple(
             _closed(each, event, so_far.events, values, texts) for each in result.closed
         ),
