@@ -350,7 +350,8 @@ def test_success_forged_after_a_break_is_reported() -> None:
             done = b"data: [DONE]\n\n"
             for forged in (finish, done, finish + done):
                 assert judge(due, replace(good, body=good.body + forged)) != [], due
-        assert judge(due, replace(good, clean=True)) != [], due
+        is_complete = good.body.endswith(b"data: [DONE]\n\n")
+        assert (judge(due, replace(good, clean=True)) == []) is is_complete, due
 
 
 def test_words_lost_before_a_break_are_reported() -> None:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from judge.quirks import UNREAD, WAITING
-from judge.strict import chunks
+from judge.strict import chunks, taken
 from llm_normalize import conformance
 from workshop.soak.answers import envelope
 from workshop.soak.check import (
@@ -140,7 +140,7 @@ def _clean(seen: Seen) -> list[str]:
 
 def _stream(plan: Plan, seen: Seen) -> list[str]:
     transfer = plan.transfer
-    if transfer.breaks and seen.clean and seen.tells:
+    if transfer.breaks and seen.clean and seen.tells and not _is_complete(seen.body):
         return ["it ended cleanly, and the provider's broke off"]
     if not transfer.breaks and not seen.clean and transfer.arrives:
         return ["it broke off"]
@@ -164,6 +164,16 @@ def _stream(plan: Plan, seen: Seen) -> list[str]:
     if "call-name-late" in bases:  # a name may have been in what was cut off
         found = [each for each in found if not _NAMELESS.search(each)]
     return found or _envelope(plan, seen.body)
+
+
+def _is_complete(body: bytes) -> bool:
+    """Tell whether a stream ends with `[DONE]`, and each choice with a finish reason.
+
+    That the provider sent these is judged beside.
+    """
+    found = taken(body).choices.values()
+    finished = [each.finish_reason for each in found]
+    return body.endswith(b"data: [DONE]\n\n") and bool(finished) and all(finished)
 
 
 def _envelope(plan: Plan, body: bytes) -> list[str]:
