@@ -25,6 +25,7 @@ from llm_normalize.repair.fix import Fix, calling, chunk, completion, head, rest
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.text.echo import Echo
 from llm_normalize.wire.content_encoding import decoder_for
+from llm_normalize.wire.json_text import loads
 from llm_normalize.wire.sse import Event
 
 READ = 64 * 1024
@@ -301,3 +302,34 @@ LONG = "i" * 20_000
 )
 def test_no_event_makes_the_others_much_longer(data: bytes) -> None:
     assert through(data) < 10 * len(data)
+
+
+@pytest.mark.parametrize(
+    "unit", ["[", "{}", "[]", "][", '""', '"[', "\\", '{"a":', '["[[[",']
+)
+def test_work_of_parsing_grows_with_the_text_alone(unit: str) -> None:
+    def work(data: bytes) -> object:
+        try:
+            return loads(data)
+        except (ValueError, RecursionError) as error:
+            return error
+
+    assert growth(lambda n: (unit * n).encode(), work, 40_000) < MOST
+
+
+@pytest.mark.parametrize(
+    ("text", "is_deep"),
+    [
+        ("[" * 200 + "]" * 200, False),
+        ("[" * 201 + "]" * 201, True),
+        ('{"a":' * 201 + "1" + "}" * 201, True),
+        (f'["{"[" * 300}","\\"{"{" * 300}"]', False),
+        ("[" + "[]," * 300 + "[]]", False),
+    ],
+)
+def test_brackets_are_counted_outside_of_strings(text: str, is_deep: bool) -> None:
+    if is_deep:
+        with pytest.raises(RecursionError):
+            loads(text.encode())
+    else:
+        loads(text.encode())

@@ -67,7 +67,7 @@ _OTHER = re.compile(
     r"|quota|throttl|too many requests|please wait|wait before|credit|balance|billing"
     r"|concurren|time.?out|timed out"
     r"|\b(?:image|file|audio|video)s? (?:\w+ )?(?:exceed|is|are|must|too)|\bpixels\b"
-    r"|\b(?:kilo|mega)?bytes\b|\b[\d.]+ ?[KMG]i?B\b"
+    r"|\b(?:kilo|mega)?bytes\b|(?<![\w.])[\d.]++ ?[KMG]i?B\b"
     r"|\b(?:tool|function|schema|name|description|stop|user|metadata|batch|array)s?['\"`]?"
     r" (?:\w+ )?(?:is|are|exceeds?|must|has|have) ",
     re.IGNORECASE,
@@ -88,7 +88,7 @@ _LIMIT = re.compile(
 )
 _WANTED = re.compile(
     r"max_(?:completion_|new_)?tokens\W{0,3}(?:of|is|too|large|\W){0,12}(\d[\d,]*)"
-    r"|(\d[\d,]*) (?:`?max_new_tokens|(?:tokens )?(?:in|for) (?:the|your) (?:completion|output))",
+    r"|(?<![\d,])(\d[\d,]*+) (?:`?max_new_tokens|(?:tokens )?(?:in|for) (?:the|your) (?:completion|output))",
     re.IGNORECASE,
 )
 _LONG = 4000  # characters of a text that are looked at

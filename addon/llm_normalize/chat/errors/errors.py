@@ -9,7 +9,9 @@ from ..chunks.chunk import Chunk, choices, is_chunk
 from ..finish_words import FAILED, finish_word, meaning
 from .context_overflow import is_overflow
 
-_LONG = 2000
+_LONG = 2000  # characters that are sent of what a page says
+_READ = 64 * 1024  # characters of a text whose words are looked at
+_PAGE = 4 * _READ  # and of a page
 
 KEYS = ("message", "type", "param", "code")
 
@@ -184,7 +186,7 @@ def text_of(value: Json) -> str | None:
 
 def words_of_page(text: str) -> str:
     """Return what a web page says, on one line."""
-    return " ".join(shown(text).split())[:_LONG]
+    return " ".join(shown(text[:_PAGE]).split())[:_LONG]
 
 
 def phrase(status: int) -> str:
@@ -197,6 +199,7 @@ def phrase(status: int) -> str:
 
 def sounds_failed(text: str) -> bool:
     """Tell whether the words of *text* speak of a failure."""
+    text = text[:_READ]
     words = (_FAILURE, *(known for _, known in _STATUS_WORDS))
     return any(re.search(known, text, re.IGNORECASE) for known in words)
 
@@ -238,7 +241,7 @@ def status_of(body: Chunk) -> int:
 def _status_in(texts: tuple[str, ...]) -> int:
     for words in texts:
         for status, known in _STATUS_WORDS:
-            if re.search(known, words, re.IGNORECASE):
+            if re.search(known, words[:_READ], re.IGNORECASE):
                 return status
     return HTTPStatus.INTERNAL_SERVER_ERROR
 

@@ -12,6 +12,7 @@ _GLUED = re.compile(r"[\s_]?(?:json|code|commentary|analysis|final)$")
 _NAMESPACE = re.compile(r"[\w-]*[.:/]+")
 _OWN = "functions."
 """The namespace in which models that were trained on harmony see their tools."""
+_LONG = 1000  # characters of a name with its wrapping
 _DEPTH = 8  # of choices in choices
 _NAMES = {
     str: "string",
@@ -65,7 +66,7 @@ class Tools:
 
     def meant(self, given: str) -> str:
         """Return the declared name in *given*, with its wrapping cut; else *given*."""
-        if not self.names or given in self.names:
+        if not self.names or given in self.names or len(given) > _LONG:
             return given
         text = _MARKS.sub("", given.rpartition("to=")[2])
         text = _NUMBER.sub("", text.partition("<")[0].strip(_QUOTES))
