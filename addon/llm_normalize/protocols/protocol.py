@@ -18,10 +18,10 @@ logger = logging.getLogger(__name__)
 type JsonObject = dict[str, Json]
 
 UNTOLD = "The provider sent an error that the proxy failed at translating."
+"""The words of an error if nothing else can be said."""
 UNFINISHED = (
     "The provider ended the answer without a finish reason: it may not be all of it."
 )
-"""The words of an error if nothing else can be said."""
 
 CALL = 8 * 1024
 """Characters' worth of a call in what an answer holds: no model makes a thousand."""
@@ -53,7 +53,8 @@ class AnswerTranslator(ABC):
         last_resort: What ends the stream if its error cannot be told.
     """
 
-    last_resort: ClassVar[Sequence[ServerEvent]] = ()
+    # Not evaluated: typing would keep it, and with it this module at each reload.
+    last_resort: "ClassVar[Sequence[ServerEvent]]" = ()
     held: int = 0
 
     @abstractmethod
@@ -114,7 +115,7 @@ class ClientProtocol(ABC):
     """The end of its path, in the place of `/chat/completions`."""
     owners: ClassVar[tuple[str, ...]]
     """Hosts of who has made it, and serves it: what they refuse is not the path."""
-    last_resort: ClassVar[JsonObject]
+    last_resort: "ClassVar[JsonObject]"
     """The body of an error that cannot be told."""
 
     @abstractmethod

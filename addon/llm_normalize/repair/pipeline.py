@@ -231,8 +231,7 @@ class Pipeline:
         """Whether anything that was understood has not been sent."""
         if self.trace.follows:
             return bool(self.trace.waits)
-        ending = self._ending
-        return bool(self._chain.waiting or ending.state.has_held_data or ending.words)
+        return bool(self._chain.waiting or self._ending.has_held_data)
 
     @property
     def tokens(self) -> Tokens:
@@ -435,9 +434,8 @@ class Pipeline:
         """Let streams to come know what has become of *event*."""
         ending, output = self._ending.state, self.output
         more = self._broken or self.raw_events or self._parser.state or self.seen.error
-        more = more or self.seen.hole or self._ending.words
         names = {name for each in (*closed, record) for name in each.fixes}
-        more = more or names & self._plan.made_up
+        more = more or names & self._plan.made_up or self._ending.is_unsettled
         framed = event.payload() is not None or event.raw == LAST
         if more or not (framed and ending.is_traceable and self._chain.is_traceable):
             self.trace.stop()
@@ -525,9 +523,8 @@ class Pipeline:
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""
-        if self._broken or self.output.is_unsettled or self.seen.size > _COMPARED:
-            return None
-        if self.seen.hole or self._ending.words:
+        is_settled = not (self.output.is_unsettled or self._ending.is_unsettled)
+        if self._broken or not is_settled or self.seen.size > _COMPARED:
             return None
         ending = self._ending.state.snapshot
         if ending is None:

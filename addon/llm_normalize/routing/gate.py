@@ -15,7 +15,7 @@ from ..text.printable import brief
 from ..wire.json_text import dumps
 from . import cors
 from .certificate_proof import is_proven
-from .hosts import HostPattern
+from .hosts import OTHER_BASES, HostPattern
 from .keys import Secret, is_let_in
 from .own_address import is_cross_site, is_here
 from .routes import is_reverse
@@ -37,17 +37,8 @@ _END = re.compile(
 _BASE = re.compile(r"(?:/(?!v\d)[\w.~@:+-]+)*(?:/v\d\w*(?:/openai)?)?", re.ASCII)
 """A base path: it ends with its version, behind which the paths of resources begin."""
 _OTHER_BASES = tuple(
-    (HostPattern.parse(host), re.compile(base))
-    for host, base in (
-        ("api.cloudflare.com", r"/client/v4/accounts/[^/]+/ai/v1"),
-        (
-            "gateway.ai.cloudflare.com",
-            r"/v1/[^/]+/[^/]+/(?:azure-openai/[^/]+/[^/]+|[^/]+(?:/v\d\w*(?:/openai)?)?)",
-        ),
-        ("*.googleapis.com", r"/v1\w*/projects/[^/]+/locations/[^/]+/endpoints/[^/]+"),
-    )
+    (HostPattern.parse(host), re.compile(base)) for host, base in OTHER_BASES
 )
-"""Those of hosts where it goes on behind a version."""
 
 
 def refused(

@@ -114,6 +114,16 @@ def is_openai(host: str) -> bool:
     return name == "api.openai.com" or name.endswith(".api.openai.com")
 
 
+OTHER_BASES = (
+    ("api.cloudflare.com", r"/client/v4/accounts/[^/]+/ai/v1"),
+    (
+        "gateway.ai.cloudflare.com",
+        r"/v1/[^/]+/[^/]+/(?:azure-openai/[^/]+/[^/]+|[^/]+(?:/v\d\w*(?:/openai)?)?)",
+    ),
+    ("*.googleapis.com", r"/v1\w*/projects/[^/]+/locations/[^/]+/endpoints/[^/]+"),
+)
+"""Base paths that go on behind a version, as patterns, by host."""
+
 _KNOWN = 256
 """Hosts for which it is remembered whether they are among those of `Hosts`."""
 _NAME = 255  # characters of a host's name

@@ -37,6 +37,16 @@ class Ending:
         """Words that are an error if the stream does not go on after them, and what is fixed
         then."""
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether each event is to be looked at: one was lost, or words wait for the next."""
+        return bool(self.words) or self._seen.hole
+
+    @property
+    def has_held_data(self) -> bool:
+        """Whether anything is held."""
+        return bool(self.words) or self.state.has_held_data
+
     # -- what is received ------------------------------------------------------
 
     def go_on(self, outgoing: Outgoing, brings: Continuation) -> bool:
