@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
     Fix,
+    Wire,
     calling,
     chunk,
     completion,
@@ -100,6 +102,54 @@ REPEATED: dict[str, list[str]] = {
     "empty in one fragment": ["{}" + WHOLE],
     "doubled in one fragment": [WHOLE + WHOLE],
 }
+
+
+OTHERS = {
+    "whole": ['{"path":"a"}', '{"path":"b/c"}'],
+    "in fragments": ['{"path":', '"a"}', '{"path":', '"b/c"}'],
+    "in one fragment": ['{"path":"a"}{"path":"b/c"}'],
+    "over the end": ['{"path":"a', '"}{"path":"b', '/c"}'],
+    "every character": [*'{"path":"a"}{"path":"b/c"}'],
+    "with a repeat between": ['{"path":"a"}', '{"path":"a"}', '{"path":"b/c"}'],
+}
+
+
+@pytest.mark.parametrize("fragments", OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("n", [1, 2])
+def test_another_object_is_a_call_of_its_own(fragments: list[str], n: int) -> None:
+    asked = replace(ASKED, n=n)
+    events = [
+        chunk({"role": "assistant", "content": None}, index=at) for at in range(n)
+    ]
+    for each in ("", *fragments):
+        for at in range(n):
+            call = rest(0, each) if each else head(0, id=f"call_{at}")
+            events.append(chunk({"tool_calls": [call]}, index=at))
+    events += [chunk({}, index=at, finish="tool_calls") for at in range(n)]
+    out = repaired(wire([*events, DONE]), asked)
+    assert conformance.check_stream(out, replace(REQUEST, n=n)) == []
+    for choice in taken(out).choices.values():
+        assert [(each.name, each.arguments) for each in choice.calls] == [
+            ("f", '{"path":"a"}'),
+            ("f", '{"path":"b/c"}'),
+        ]
+
+
+def test_another_call_keeps_its_index() -> None:
+    events: Wire = [
+        calling(head(0)),
+        calling(rest(0, '{"a":1}{"a":2}')),
+        calling({**head(1), "function": {"name": "g", "arguments": ""}}),
+        calling(rest(1, '{"b":1}')),
+        chunk({}, finish="tool_calls"),
+        DONE,
+    ]
+    found = taken(repaired(wire(events), ASKED)).choices[0].calls
+    assert [(each.name, each.arguments) for each in found] == [
+        ("f", '{"a":1}'),
+        ("f", '{"a":2}'),
+        ("g", '{"b":1}'),
+    ]
 
 
 @pytest.mark.parametrize("fragments", REPEATED.values(), ids=REPEATED)

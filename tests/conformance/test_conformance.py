@@ -1483,6 +1483,21 @@ SPELLED = {"error": {"message": "m", "code": "503", "type": "t", "param": None}}
         ),
         (meant(chunk({"content": {"a": 1}})), meant(chunk({"content": '{"a": 1}'}))),
         (
+            meant(chunk(head(0, '{"a":1}{"a": 1} {"b":2}'))),
+            meant(chunk(head(0, '{"a":1}')), chunk(head(1, '{"b":2}'))),
+        ),
+        (
+            meant(chunk(head(0, '{"a":1}{"b'))),
+            meant(chunk(head(0, '{"a":1}')), chunk(head(1, '{"b'))),
+        ),
+        *(
+            (
+                meant(chunk(head(0, cut)), CALLS),
+                meant(chunk(head(0, cut)), chunk({}, "length")),
+            )
+            for cut in ('{"a":', '{"a":"b', '{"a":tr', '{"a":"\\', '{"a":-')
+        ),
+        (
             meaning_of_body(json.dumps(without(body(SAID), "usage")).encode()),
             meaning_of_body(
                 json.dumps(body(SAID, usage=dict.fromkeys(USAGE, 0))).encode()
@@ -1518,6 +1533,22 @@ def test_repair_is_no_loss(before: Meaning, after: Meaning) -> None:
         (meant(OPEN, "oh no"), meant(OPEN)),
         (meant(chunk({"content": {"a": 1}})), meant(chunk({"content": "{a: 1"}))),
         (meant(chunk(head(0, WHOLE))), meant(chunk(head(0, WHOLE.replace(":", ": "))))),
+        (
+            meant(chunk(head(0, WHOLE)), CALLS),
+            meant(chunk(head(0, WHOLE)), chunk({}, "length")),
+        ),
+        (
+            meant(chunk(head(0, "a: 1")), CALLS),
+            meant(chunk(head(0, "a: 1")), chunk({}, "length")),
+        ),
+        (
+            meant(chunk(head(0, "[" * 9999)), CALLS),
+            meant(chunk(head(0, "[" * 9999)), chunk({}, "length")),
+        ),
+        (
+            meant(chunk(head(0, WHOLE))),
+            meant(chunk(head(0, WHOLE)), chunk(head(1, WHOLE))),
+        ),
     ],
 )
 def test_forged_or_lost(before: Meaning, after: Meaning) -> None:

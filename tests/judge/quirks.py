@@ -757,6 +757,27 @@ def call_same_id(stream: Stream) -> None:
             head["id"] = head["id"] and call.id
 
 
+@quirk("two calls")
+def call_joined(stream: Stream) -> None:
+    """Gateways to Claude: the arguments of a second call follow those of the first."""
+    for index in stream.indexes():
+        meant = stream.meaning.choices[index].calls
+        if len({call.arguments for call in meant} - {"{}"}) < len(meant):
+            continue
+        for call in meant[1:]:
+            call.id, call.name = "", meant[0].name
+        for sent, _, delta in stream.parts(index):
+            for call in list(delta.get("tool_calls", ())):
+                if call.get("index") and "function" in call:
+                    text = call["function"]["arguments"]
+                    call.clear()
+                    call |= {"index": 0, "function": {"arguments": text}}
+                    if not text:
+                        delta["tool_calls"].remove(call)
+            if delta.get("tool_calls") == []:
+                stream.remove(sent)
+
+
 @quirk("calls", **HOLLOW, number=7)
 def call_id(stream: Stream, value: Json) -> None:
     """Ollama, old vLLM, GLM proxies: calls have no id, or a number."""
@@ -2056,6 +2077,19 @@ def body_finish_stop_with_calls(body: Body) -> None:
     for _, choice, _ in body.choices():
         if choice.get("finish_reason") == "tool_calls":
             choice["finish_reason"] = "stop"
+
+
+@body_quirk("two calls")
+def body_call_joined(body: Body) -> None:
+    """Gateways to Claude: the arguments of a second call follow those of the first."""
+    for meant, _, message in body.choices():
+        texts = [call.arguments for call in meant.calls]
+        if len({*texts} - {"{}"}) < len(texts) or not texts:
+            continue
+        for call in meant.calls[1:]:
+            call.id, call.name = "", meant.calls[0].name
+        message["tool_calls"][0]["function"]["arguments"] = "".join(texts)
+        del message["tool_calls"][1:]
 
 
 @body_quirk("calls", "unforced")

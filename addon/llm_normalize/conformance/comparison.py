@@ -1,13 +1,16 @@
 """What was lost, changed or made up between two readings of an answer."""
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from .finish_reasons import reason_meant
-from .json_values import as_dict, equal_json
+from .json_values import TOLERANT, as_dict, equal_json
 from .meaning import Call, Choice, Meaning, is_words
 from .openai_types import FINISH_REASONS
 
+_CUT = re.compile(r"-|\.|[eE][+-]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
 _USAGE_ALIASES = {
     "input_tokens": "prompt_tokens",
     "output_tokens": "completion_tokens",
@@ -26,6 +29,9 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
         now = after.choices.get(index, Choice())
         if was.function_call and now.function_call in (None, Call()):
             was = _as_tool_call(was, was.function_call, now)
+        if len(was.calls) < len(now.calls):
+            calls = [each for call in was.calls for each in _apart(call)]
+            was = replace(was, calls=calls)
         where = f"choice {index}"
         faults += [f"{where}: {fault}" for fault in _lost_in_choice(was, now)]
         fault = _finish_fault(was, now, before, after, broke=broke)
@@ -89,6 +95,42 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         yield from _lost_in_call("function_call", old_call, new_call, keep_id=False)
 
 
+def _apart(call: Call) -> Iterator[Call]:
+    """Yield *call*, or one for each of the objects that its arguments have in a row."""
+    rest, found = call.arguments.lstrip(), list[str]()
+    try:
+        while rest:
+            value, end = TOLERANT.raw_decode(rest)
+            is_new = not any(equal_json(rest[:end], each) for each in found)
+            found += (
+                [rest[:end]] if isinstance(value, dict) and value and is_new else []
+            )
+            rest = rest[end:].lstrip()
+    except (ValueError, RecursionError):
+        found = [*found, rest] if found and rest.startswith("{") else []
+    if len(found) < 2:  # noqa: PLR2004
+        yield call
+        return
+    for number, each in enumerate(found):
+        yield Call("" if number else call.id, call.name, each, as_object=True)
+
+
+def _is_cut(call: Call) -> bool:
+    """Say whether the arguments are the begin of an object, and its end is missing."""
+    text = call.arguments.strip()
+    try:
+        TOLERANT.decode(text)
+    except json.JSONDecodeError as error:
+        rest = text[error.pos :]
+        is_open = error.msg.startswith(("Unterminated", "Invalid \\"))
+        return text.startswith("{") and (
+            not rest or is_open or bool(_CUT.fullmatch(rest))
+        )
+    except RecursionError:
+        pass
+    return False
+
+
 def _joined(calls: list[Call]) -> Iterator[Call]:
     """Yield the calls of each name as one: those of several look like those of one."""
     for name in {call.name for call in calls}:
@@ -132,6 +174,9 @@ def _finish_fault(
             is_whole = not before.errors or bool(before.doubtful)
         return "" if is_whole else f"finish reason {new!r} was made up"
     meant = reason_meant(old)
+    cut = [*was.calls, *([was.function_call] if was.function_call else [])]
+    if new == "length" and meant != "error" and any(map(_is_cut, cut)):
+        return ""
     if new is None:
         failed = meant == "error" and (after.errors or broke)
         # Beside one that failed, one that says nothing does not show: the error is all.

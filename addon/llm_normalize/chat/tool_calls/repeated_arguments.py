@@ -74,6 +74,11 @@ def may_go_on(text: str) -> bool:
     return True
 
 
+def is_blank(text: str) -> bool:
+    """Tell whether *text* is an empty JSON object."""
+    return bool(_value(text) == {})
+
+
 def is_cut(text: str) -> bool:
     """Tell whether *text* is the begin of a JSON object, and not all of it."""
     begins = text.lstrip().startswith("{")
@@ -134,6 +139,23 @@ def without_repeats(text: str) -> str:
                 return last
         at = text.find("{", at + 1)
     return text
+
+
+def several_objects(text: str) -> list[str]:
+    """Return the objects that follow each other in *text*, each once; none if it is one.
+
+    Empty ones say nothing beside others.
+    """
+    if len(text) > _LONG or not begins_object(text) or is_object(text):
+        return []
+    values: list[Any] = []
+    found: list[str] = []
+    for each in _values(text)[:_BEGINS]:
+        value = _value(each)
+        if value and value not in values:
+            values.append(value)
+            found.append(each)
+    return found if len(found) > 1 else []
 
 
 def _values(text: str) -> list[str]:
@@ -248,8 +270,8 @@ def next_fragment(
         if grows or not goes_on:
             return rest, ""
         return ("", text) if may_go_on(meant) else (text, "")
-    # A bracket alone proves nothing.
-    tells = 1 < len(text.strip()) < _LONG
+    # A bracket alone proves nothing, unless all has been sent.
+    tells = (len(text.strip()) > 1 or bool(_value(sent))) and len(text) < _LONG
     is_begin = tells and new_suffix(text, sent) is not None
     return ("", text) if is_begin and not goes_on else (text, "")
 

@@ -1,6 +1,8 @@
-"""The arguments of a stream's calls: each part is sent once."""
+"""The arguments of a stream's calls: each part is sent once, and one object a call."""
 
+from ..chunks.chunk import Chunk, function, index_of, name_of
 from ..stream_state import MAX_TRACKED
+from .declared_tools import NONE, Tools
 from .repeated_arguments import (
     NOTHING,
     Waiting,
@@ -8,34 +10,105 @@ from .repeated_arguments import (
     first_fragment,
     flush_held,
     next_fragment,
+    several_objects,
 )
-from .sent_call import Call
+from .sent_call import Call, brief
+
+_BARE = {"index", "function", "arguments"}
 
 type Place = tuple[int, int]
 """A choice, and the index of a call in it."""
 
 
-class SentArguments:
-    """The held part of each call's arguments."""
+def calls_apart(call: Chunk) -> list[Chunk]:
+    """Return *call*, and a call for each further object in its arguments."""
+    inner = function(call)
+    given = inner.get("arguments")
+    found = several_objects(given) if isinstance(given, str) else []
+    bare = {key: each for key, each in call.items() if key not in ("id", "index")}
+    made = [{**bare, "function": {**inner, "arguments": each}} for each in found]
+    if made:
+        inner["arguments"] = found[0]
+    return [call, *made[1:]]
 
-    def __init__(self) -> None:
+
+class SentArguments:
+    """The held part of each call's arguments.
+
+    Args:
+        tools: The tools that the request declares.
+    """
+
+    def __init__(self, tools: Tools = NONE) -> None:
+        self._tools = tools
         self._waiting: dict[Place, Waiting] = {}
+        self._moved: dict[Place, int] = {}
+        """The call that goes on under an index, where another object opened one."""
+        self._shared = set[Place]()
+        """Where one call followed another."""
         self._grows = False
-        self._before = (
-            -1,
-            self._waiting,
-        )  # an event's number, and what was held before
+        # An event's number, and what was held and moved before.
+        self._before = -1, self._waiting, self._moved
 
     @property
     def state(self) -> object:
         """What determines how the next fragment is sent, to be compared later."""
         waits = tuple(self._waiting.items())
-        return waits, self._grows
+        moved = tuple(self._moved.items())
+        return waits, moved, frozenset(self._shared), self._grows
 
     @property
     def is_busy(self) -> bool:
         """Whether the text of fragments determines what is sent of them."""
         return bool(self._waiting)
+
+    def fragments(
+        self, index: int, call: Chunk, known: dict[int, Call], n: int
+    ) -> list[Chunk]:
+        """Return the fragments that are sent for the fragment *call* of choice *index*.
+
+        Args:
+            index: The choice.
+            call: The fragment.
+            known: Its calls so far; those of this fragment are added.
+            n: The number of the current event.
+        """
+        place, given = (index, index_of(call)), function(call).get("arguments")
+        at = self._moved.get(place, place[1])
+        if (opened := known.get(at)) and self._is_another(opened, call):
+            self._shared.add(place)
+        if not given or not isinstance(given, str) or place in self._shared:
+            return [call]
+        waits = self._waiting.get((index, at), NOTHING).text
+        room, name = len(waits + given), function(call).get("name")
+        opened = opened or Call(call.get("id"), name, room=room)
+        first, *rest = opened.cut(waits + given)
+        if rest:
+            known[at] = opened = opened.copied()
+        fragment, found = {**call, "index": at} if at != place[1] else call, []
+        for text in (first.removeprefix(waits), *rest):
+            sent, named = self.take((index, at), opened, text, n), dict[str, str]()
+            if opened.begins_another(sent) and len(self._moved) < MAX_TRACKED:
+                self._begin(n)
+                at = self._moved[place] = max([*known, at]) + 1
+                opened = known[at] = Call(None, opened.full_name, room=room)
+                fragment = {k: v for k, v in fragment.items() if k != "id"}
+                fragment = {"index": at, "type": "function"} | fragment | {"index": at}
+                named = {"name": opened.name}
+                sent = self.take((index, at), opened, sent, n)
+            inner = named | function(fragment) | {"arguments": sent}
+            is_bare = not sent and {*fragment, *inner} <= _BARE
+            found += [] if is_bare else [{**fragment, "function": inner}]
+            if rest:
+                opened.add(sent)
+            fragment = {"index": at}
+        return found
+
+    def _is_another(self, opened: Call, call: Chunk) -> bool:
+        """Tell whether *call* opens another call than *opened* under its index."""
+        identity = brief(call.get("id"))
+        is_other = bool(identity and name_of(call)) and identity != opened.id
+        return is_other or opened.is_renamed(call, self._tools)
 
     def take(self, place: Place, call: Call | None, arguments: str, n: int) -> str:
         """Return what to send of *arguments* received for the *call* at *place*.
@@ -54,23 +127,28 @@ class SentArguments:
         else:
             sent, text = next_fragment(call, waiting.text, arguments, grows=self._grows)
             now = Waiting(text)
-            self._grows = self._grows or (sent != arguments and not text)
+            whole = waiting.text + arguments
+            self._grows = self._grows or (sent != whole and not text)
         self._put(place, now, n)
         return sent
 
     def _put(self, place: Place, waiting: Waiting, n: int) -> None:
         if waiting == self._waiting.get(place, NOTHING):
             return
-        if self._before[0] != n:
-            self._before = n, dict(self._waiting)
+        self._begin(n)
         self._waiting.pop(place, None)
         if waiting != NOTHING and len(self._waiting) < MAX_TRACKED:
             self._waiting[place] = waiting
 
+    def _begin(self, n: int) -> None:
+        if self._before[0] != n:
+            self._before = n, dict(self._waiting), dict(self._moved)
+
     def undo(self, n: int) -> None:
         """Restore the state before event *n*, which is sent as received."""
         if self._before[0] == n:
-            self._waiting = dict(self._before[1])
+            _, waiting, moved = self._before
+            self._waiting, self._moved = dict(waiting), dict(moved)
 
     def release(
         self, indexes: set[int] | None, calls: dict[Place, Call]

@@ -1,5 +1,6 @@
 """A tool call that a stream has begun to send: its name, and its arguments so far."""
 
+import copy
 import re
 import zlib
 from dataclasses import dataclass, field
@@ -7,10 +8,18 @@ from dataclasses import dataclass, field
 from ...wire.json_text import Json, dumps
 from ..chunks.chunk import LONG, Chunk, function, name_of
 from .declared_tools import NONE, Tools
-from .repeated_arguments import is_cut, is_repeat
+from .repeated_arguments import begins_object, is_blank, is_cut, is_repeat, may_go_on
 
 _PARTS = 256  # of arguments before they are joined: a part takes 50 bytes more
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
+_NEXT = re.compile(r"\}\s*\{")
+_BLANK = "{} \t\r\n"
+_MOST = 64  # objects in one fragment, and characters of an empty one
+
+
+def may_begin_object(arguments: str) -> bool:
+    """Tell whether *arguments* may begin an object, alone or behind another."""
+    return begins_object(arguments) or bool(_NEXT.search(arguments))
 
 
 def brief(identity: Json) -> Json:
@@ -127,6 +136,45 @@ class Call:
         self._begins_late = self._begins_late or not self.length
         if self.custom or (self.length and not self._is_whole):
             self.is_hit = True
+
+    def copied(self) -> "Call":
+        """Return the same call, to which more can be added."""
+        made = copy.copy(self)
+        made._parts = [*self._parts]  # noqa: SLF001
+        return made
+
+    def cut(self, arguments: str) -> list[str]:
+        """Return *arguments*, which come next, cut where an object follows another.
+
+        Empty objects stay with what follows them.
+        """
+        if not (self.name and _NEXT.search(arguments)):
+            return [arguments]  # nearly always
+        probe, parts, begin, at = self.copied(), list[str](), 0, 0
+        for found in _NEXT.finditer(arguments):
+            end = found.end() - 1
+            probe.add(arguments[at:end])
+            at = end
+            piece = arguments[begin : min(end, begin + _MOST)]
+            says_nothing = begins_object(piece) and not piece.strip(_BLANK)
+            if probe.is_complete and not says_nothing and len(parts) < _MOST:
+                parts.append(arguments[begin:end])
+                begin = end
+        return [*parts, arguments[begin:]]
+
+    def begins_another(self, arguments: str) -> bool:
+        """Tell whether *arguments*, no repeat of what was sent, begin another object.
+
+        An empty one may have been sent before the arguments were known, and of a long one
+        nobody can tell.
+        """
+        if not (self.name and self.is_complete) or self.custom:
+            return False
+        if self._is_whole:  # an event was lost since, which may have opened that call
+            return False
+        own = self.arguments
+        known = own is not None and not is_blank(own)  # else it may be a repeat
+        return known and begins_object(arguments) and may_go_on(arguments)
 
     def add(self, arguments: Json) -> None:
         """Record *arguments* that were sent."""

@@ -6,38 +6,52 @@ from ...chat.chunks.chunk import (
     deltas,
     envelope_of,
     function,
-    index_of,
     messages,
-    name_of,
     put_calls,
 )
+from ...chat.chunks.chunk_split import part_calls
 from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.repeated_arguments import without_repeats
-from ...chat.tool_calls.sent_arguments import Place, SentArguments
-from ...chat.tool_calls.sent_call import Call, brief
+from ...chat.tool_calls.sent_arguments import SentArguments, calls_apart
 from ...repair.fix import Example, Fix, calling, completion, head, rest
 from ...wire.json_text import frozen
 
 _HEAD, _TWICE = calling(head()), completion({"tool_calls": [head(0, '{"a":1}{"a":1}')]})
 
+_ANOTHER = [calling(rest(0, '{"a":1}')), calling(rest(0, '{"a":2}'))]
+_OTHER = {
+    "index": 1,
+    "type": "function",
+    "function": {"name": "f", "arguments": '{"a":2}'},
+}
+
 
 class ToolCallArgumentsRepeated(Fix):
-    """Send of the arguments what was not sent: no object can follow an object."""
+    """Send of the arguments what was not sent: no object can follow an object.
+
+    Another object than the one before is a call of its own, of the same function.
+    """
 
     name = "tool-call-arguments-repeated"
-    changes = "arguments again, growing, or encoded twice -> each part of them once"
+    changes = (
+        "arguments again, growing, encoded twice -> each part once; other arguments under "
+        "one call -> a call of their own"
+    )
     why = "Clients add the fragments up, and that is no JSON: the call fails."
     providers = (
         "vLLM (GLM-5.1)",
         "DeepSeek and Qianfan gateways",
         "LiteLLM",
         "codex-lb",
+        "gateways to Claude (parallel calls)",
     )
     key = "call"
     sources = (
         "https://github.com/vllm-project/vllm/issues/42167",
         "https://github.com/NousResearch/hermes-agent/issues/35718",
         "https://github.com/BerriAI/litellm/issues/20480",
+        "https://github.com/dyedd/lens/issues/49",
+        "https://github.com/NousResearch/hermes-agent/issues/62937",
     )
     examples = (
         Example(
@@ -52,18 +66,24 @@ class ToolCallArgumentsRepeated(Fix):
         Example.of_body(
             "body", _TWICE, completion({"tool_calls": [head(0, '{"a":1}')]})
         ),
+        Example(
+            "another object",
+            [_HEAD, *_ANOTHER],
+            [_HEAD, _ANOTHER[0], calling(_OTHER)],
+            ended=False,
+        ),
         Example.untouched("once", [_HEAD, calling(rest(0, '{"a":')), calling(rest())]),
     )
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._sent = SentArguments()
+        self._sent = SentArguments(asked.declared)
         self._frame: Chunk = {}
-        self._shared: set[Place] = set()  # where one call followed another
+        self._is_apart = False  # whether a fragment of the chunk at hand became several
 
     def state(self) -> object:
         """Return what waits of which arguments."""
-        return self._sent.state, frozen(self._frame), frozenset(self._shared)
+        return self._sent.state, frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -71,47 +91,42 @@ class ToolCallArgumentsRepeated(Fix):
         return ("arguments",) if self._sent.is_busy else ()
 
     def edit(self, chunk: Chunk) -> bool:
-        """Leave in the fragments what is new."""
-        changed = False
+        """Leave in the fragments what is new, and let another object be another call."""
+        changed = self._is_apart = False
         for index, _, delta in deltas(chunk):
-            known, found, remaining = self.seen.choice(index).calls, calls(delta), []
+            known, found, sent = dict(self.seen.choice(index).calls), calls(delta), []
             for call in found:
-                inner, at = function(call), index_of(call)
-                given, sent = inner.get("arguments"), None
-                opened = known.get(at)
-                if opened and self._is_another(opened, call):
-                    self._shared.add((index, at))
-                own = (index, at) not in self._shared
-                if own and given and isinstance(given, str):
-                    sent = self._sent.take((index, at), opened, given, self.seen.n)
-                if sent not in (None, given):
-                    inner["arguments"] = sent
-                    changed = True
-                bare = sent == "" and len(call) + len(inner) == 3  # noqa: PLR2004
-                remaining += [] if bare else [call]
-            if len(remaining) < len(found):
-                put_calls(delta, remaining)
+                sent += self._sent.fragments(index, call, known, self.seen.n)
+            if sent != found:
+                put_calls(delta, sent)
+                changed = True
+                self._is_apart |= len(sent) > len(found)
         self._frame = envelope_of(chunk) if self._sent.is_busy else {}
         return changed
 
-    def _is_another(self, opened: Call, call: Chunk) -> bool:
-        """Tell whether *call* opens another call than *opened* under its index."""
-        identity = brief(call.get("id"))
-        is_other = bool(identity and name_of(call)) and identity != opened.id
-        return is_other or opened.is_renamed(call, self.asked.declared)
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Send a chunk for each fragment where one has become several."""
+        return part_calls(chunk) if self._is_apart else None
 
     def body(self, body: Chunk) -> bool:
-        """Leave the arguments of each call once."""
+        """Leave the arguments of each call once; each other object is another call."""
         changed = False
         for _, message in messages(body):
-            legacy = message.get("function_call")
-            found = [function(call) for call in calls(message)]
-            for inner in [*found, legacy] if isinstance(legacy, dict) else found:
+            found, legacy = calls(message), message.get("function_call")
+            inners = [
+                *map(function, found),
+                *([legacy] if isinstance(legacy, dict) else []),
+            ]
+            for inner in inners:
                 given = inner.get("arguments")
                 once = without_repeats(given) if isinstance(given, str) else given
                 if once != given:
                     inner["arguments"] = once
                     changed = True
+            apart = [each for call in found for each in calls_apart(call)]
+            if len(apart) > len(found):
+                message["tool_calls"] = apart
+                changed = True
         return changed
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from ...chat.stream_state import Seen
-from ...chat.tool_calls.repeated_arguments import begins_object
+from ...chat.tool_calls.sent_call import may_begin_object
 from ...wire.sse import LIMIT, Event, EventParser
 from ..outcome import EventRecord
 from ..output import Output
@@ -171,8 +171,8 @@ class EventPatcher:
         if texts is None:
             return None
         added = [*template.added(texts)]
-        if any(begins_object(text) for _, _, text in added):
-            return None  # they may have been sent before
+        if any(may_begin_object(text) for _, _, text in added):
+            return None  # they may have been sent before, or be of another call
         out = b"".join(template.after(texts)) if template.out else raw
         for each in added:
             self._seen.add_arguments(*each)
