@@ -1591,9 +1591,10 @@ def element_null(stream: Stream) -> None:
             for found in (sent.value["choices"], delta.get("tool_calls")):
                 if found:
                     found.append(None)
-    value = {**stream.chunks()[-1].value, "choices": [None]}
-    if not value.get("usage"):
-        stream.insert(stream.chunks()[0], value)
+    for sent in stream.chunks()[-1:]:
+        value = {**sent.value, "choices": [None]}
+        if not value.get("usage"):
+            stream.insert(stream.chunks()[0], value)
 
 
 @quirk()
@@ -1742,6 +1743,9 @@ LATE = {
 """Quirks of which too much has been sent when the provider goes on after a pause; and why."""
 
 UNREAD = {
+    "data-escaped": "the judge reads lines",
+    "data-unescaped": "the judge reads JSON",
+    "choices-enveloped": "the judge reads no envelope",
     "call-arguments-again": "the judge reads what comes, each time",
     "call-arguments-encoded": "the judge reads a string",
     "call-arguments-blank": "the judge reads two objects",

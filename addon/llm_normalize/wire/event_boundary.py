@@ -112,9 +112,10 @@ def _end_of(data: bytes | bytearray, at: int) -> int:
     return len(data) - (len(data) > at and data.endswith(b"\\"))
 
 
-def has_escaped_end(data: bytes | bytearray, start: int = 0) -> bool:
-    r"""Tell whether a value, or a text, in *data* ends before an escaped blank line."""
-    return data.find(b"\\n", start) >= 0 and bool(_ESCAPED_END.search(data, start))
+def has_escaped_end(data: bytes | bytearray, start: int, end: int) -> bool:
+    r"""Tell whether a bracket before an escaped blank line stands in this part of *data*."""
+    found = data.find(b"\\n", start, end)
+    return found >= 0 and bool(_ESCAPED_END.search(data, start, end))
 
 
 def value_end(data: bytes, start: int = 0) -> int:
@@ -267,9 +268,10 @@ class Boundary:
         """Return where a block of lines ends."""
         self._is_plain = True
         if not (self._line or self.has_cr or self.one_by_one):  # the common case
-            if end := self._escaped_end(buffer, start):
-                return end
             at = buffer.find(b"\n", start + self._sought)
+            line_end = at if at >= 0 else len(buffer)
+            if end := self._escaped_end(buffer, start, line_end):
+                return end
             if at < 0:
                 self._sought = len(buffer) - start
                 return -1
@@ -280,14 +282,14 @@ class Boundary:
             end = -1 if self.oversized_bytes else self._next_line(buffer, start)
         return end
 
-    def _escaped_end(self, buffer: bytearray, start: int) -> int:
+    def _escaped_end(self, buffer: bytearray, start: int, line_end: int) -> int:
         r"""Return where a block ends whose blank line is escaped, as `\n\n`; 0 if none does.
 
         The first such place counts only if it is outside of strings: the value is complete.
         """
         if self._data_value is None:
             unread = start + max(self._sought - _LONGEST_ESCAPE, 0)
-            if not has_escaped_end(buffer, unread):
+            if not has_escaped_end(buffer, unread, line_end):
                 return 0
             begins = _DATA.match(buffer, start)
             if begins is None:

@@ -275,7 +275,7 @@ class EventParser:
         if "_boundary" in self.__dict__ and self._boundary.one_by_one:
             return None
         event = Event(raw, self.count)
-        if event.payload() is None or has_escaped_end(raw):
+        if event.payload() is None or has_escaped_end(raw, 0, len(raw)):
             return None
         self.count += 1
         return event
