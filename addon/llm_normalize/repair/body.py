@@ -15,8 +15,9 @@ from ..chat.chunks.chunk import (
 from ..chat.errors.chunk_errors import is_error
 from ..chat.errors.errors import failures_in, status_of
 from ..chat.errors.failed_body import says_any, tells_only_failure
+from ..chat.escaped_answer import escaped_answer
 from ..chat.stream_state import Asked, Seen
-from ..wire.json_text import Json, dumps, escaped, loads
+from ..wire.json_text import Json, dumps, loads
 from ..wire.sse import BOM
 from .fix import Fix
 from .outcome import EventRecord
@@ -99,7 +100,8 @@ def _source(
         return data, ""
     names = {fix.name for fix in fixes}
     try:
-        if UNESCAPED in names and (fixed := escaped(data.removeprefix(BOM))):
+        bare = data.removeprefix(BOM)
+        if UNESCAPED in names and (fixed := escaped_answer(bare, Seen())):
             return fixed, UNESCAPED
         is_failure = status >= _FAILURE
         if STREAM in names:

@@ -32,11 +32,14 @@ _EACH = 10  # values that cost as much as an object
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|\Z', re.DOTALL)
 
 
-_BEGUN_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-_ESCAPES = re.compile(
-    rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(' + rb"\\'|\\(?!\Z)|[\x00-\x1f])"
-)
-"""The escapes of a string; as a group what JSON does not allow there."""
+_RIGHT = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+'
+"""What JSON allows in a string."""
+_STRINGS = rb'(?:[^"]*+"' + _RIGHT + rb'")*+[^"]*+(?:"' + _RIGHT + rb")?+"
+_OUTSIDE = re.compile(_STRINGS)
+"""From outside of a string on, all up to the first byte that no string may have."""
+_INSIDE = re.compile(_RIGHT + rb'(?:"' + _STRINGS + rb")?+")
+_MOST_WRONG = 20_000
+"""Bytes that lack an escape: what has more of them is left alone, as it takes too long."""
 
 
 class Number:
@@ -294,27 +297,40 @@ def escaped(data: bytes) -> bytes | None:
     `\'`, which loses it. None for anything else.
     """
     fixed = escape_strings(data)
+    if fixed == data:
+        return None
     try:
         loads(fixed)
     except (ValueError, RecursionError):
         return None
-    return fixed if fixed != data else None
+    return fixed
 
 
-def escape_strings(data: bytes) -> bytes:
-    """Return JSON, or the begin of some, with what `escaped` puts into its strings."""
-    return _BEGUN_STRING.sub(_escape, data)
+def escape_strings(data: bytes, *, is_quoted: bool = False) -> bytes:
+    """Return JSON, or a part of some, with what `escaped` puts into its strings.
+
+    Args:
+        data: The JSON.
+        is_quoted: Whether it begins within a string.
+    """
+    parts, at, most = list[bytes](), 0, _MOST_WRONG
+    scan = _INSIDE if is_quoted else _OUTSIDE
+    while (end := _end(scan, data, at)) < len(data) - data.endswith(b"\\", end):
+        most -= 1
+        if not most:
+            return data
+        wrong = (
+            data[end : end + 2] if data.startswith(rb"\'", end) else data[end : end + 1]
+        )
+        right = b"'" if wrong == rb"\'" else dumps(wrong.decode())[1:-1]
+        parts += data[at:end], right
+        at, scan = end + len(wrong), _INSIDE
+    return b"".join([*parts, data[at:]])
 
 
-def _escape(string: re.Match[bytes]) -> bytes:
-    return _ESCAPES.sub(_escape_one, string[0])
-
-
-def _escape_one(found: re.Match[bytes]) -> bytes:
-    wrong: bytes | None = found[1]
-    if wrong is None:
-        return found[0]
-    return b"'" if wrong == b"\\'" else dumps(wrong.decode())[1:-1]
+def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
+    found = pattern.match(data, at)
+    return found.end() if found else at
 
 
 def dumps(value: Json, *, by_parts: bool = False) -> bytes:

@@ -2,7 +2,7 @@
 
 import re
 
-from ...wire.json_text import Json, loads
+from ...wire.json_text import Json, loads, loads_leniently
 from ..chunks.chunk import Chunk, is_chunk, is_readable
 from .chunk_errors import is_error, is_fine
 from .errors import sounds_failed, words_of_page
@@ -12,6 +12,7 @@ _AROUND = ("response", "data", "result", "payload")
 """Keys under which events of other protocols have what they are about."""
 _NAMED = ("type", "object", "event", "tool", "name")
 _WORD = re.compile(r"[^\W\d_]{2}")
+_JSON_MARK = re.compile(r"""[{\["']""")
 _CHOICE = re.compile(r"""["']choices["']\s*:\s*\[\s*[^\]\s]""")
 _ERROR_KEY = re.compile(r"""["']error["']\s*:""")
 _CLOSED = (("{", "}"), ("[", "]"))
@@ -38,18 +39,25 @@ def failure_in(text: str, name: str = "") -> Json | None:
 
 
 def may_be_chunk(data: bytes) -> bool:
-    """Tell whether *data*, which no client can read, may have been a chunk or a part of one.
+    """Tell whether *data*, which is no chunk, may have been one, or a part of one.
 
     Words are none, nor is an object without choices, which is another protocol's event.
+    What lenient clients read is no loss.
     """
     text = data.decode(errors="replace").strip()
     try:
-        value = loads(text.encode())
+        value = loads_leniently(text.encode())
     except (ValueError, RecursionError):
-        return bool(text) and not _is_text(text.strip("[]"))
+        return bool(_JSON_MARK.search(text)) and not _is_text(text.strip("[]"))
     if isinstance(value, dict):
         return "choices" in value and not (is_chunk(value) and is_readable(value))
     return not isinstance(value, str)
+
+
+def broken_error(data: bytes) -> str | None:
+    """Return *data* as text if it is an object with an error that is not whole, else None."""
+    text = data.decode(errors="replace").strip()
+    return text if _is_broken_error(text) else None
 
 
 def _shown(text: str) -> str:

@@ -1,9 +1,25 @@
-"""Several events on one line: `data: {…}data: {…}`."""
+"""Several events on one line, of which some may be cut: `data: {…}data: {…}`."""
 
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from ...chat.chunks.chunk import is_chunk, is_readable
+from ...chat.errors.chunk_errors import is_error
+from ...chat.errors.failed_event import broken_error, may_be_chunk
 from ...repair.fix import DONE, Example, Fix, chunk, wire
-from ...wire.event_boundary import values_in
+from ...wire.event_boundary import DONE as DONE_DATA
+from ...wire.event_boundary import MARKS, ValueScan, values_in
+from ...wire.json_text import dumps, loads
 from ...wire.sse import Event, encode
 
+_MARK = re.compile(
+    rb"\A|data:[ \t]*+|[\r\n]++(?:data:[ \t]*+)?+"
+    rb'|(?=\{[ \t]*+"(?:id|object|created|model|choices|error)")'
+)
+"""Where a whole event may begin."""
+_MOST = 32  # such places
+_LONG = 256 * 1024  # bytes of a line that is parted
 _HI = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
 
@@ -13,10 +29,10 @@ def _glued(*events: bytes) -> bytes:
 
 
 class DataGlued(Fix):
-    """Give each value an event of its own, if all of the line are whole values."""
+    """Give each value an event of its own; what is cut leaves a bare newline."""
 
     name = "data-glued"
-    changes = "`data: {…}data: {…}` -> an event each"
+    changes = '`data: {…}data: {…}`, `data: {…,"chdata: {…}` -> an event each'
     why = "Every client fails to parse the line, or skips it."
     providers = ("relays before Z.AI and OpenRouter",)
     sources = (
@@ -28,7 +44,11 @@ class DataGlued(Fix):
         Example("two", [_glued(wire([_HI]), wire([_STOP])), DONE], [_HI, _STOP, DONE]),
         Example("done", [_HI, _glued(wire([_STOP]), DONE)], [_HI, _STOP, DONE]),
         Example.untouched("one each", [_HI, _STOP, DONE]),
-        Example.untouched("half a value", [_glued(wire([_HI])[:40], wire([_HI]))]),
+        Example(
+            "half a value",
+            [_HI, _glued(wire([_HI])[:40], wire([_STOP]), DONE)],
+            [_HI, b"\n", _STOP, DONE],
+        ),
         Example.untouched("words behind", [_glued(wire([_HI]), b"bye")]),
     )
 
@@ -38,3 +58,57 @@ class DataGlued(Fix):
         if len(values) < 2 or event.foreign:  # noqa: PLR2004
             return None
         return [Event(encode(value), event.n) for value in values]
+
+    def unread(self, event: Event) -> list[Event] | None:
+        """Part the values from what is cut."""
+        data = event.data or b""
+        if event.foreign or not event.closed or len(data) > _LONG:
+            return None
+        found, at = list[Event](), 0
+        for begin, stop, end in _wholes(data):
+            found += _of_cut(data[at:begin], event.n)
+            found.append(Event(encode(data[stop:end]), event.n))
+            at = end
+        return [*found, *_of_cut(data[at:], event.n)] if found else None
+
+
+def _wholes(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield where the glue before each whole event begins and stops, and where that ends.
+
+    Behind it the line ends, or another event begins: what a text quotes is none.
+    """
+    at = marks = 0
+    for mark in islice(_MARK.finditer(data), _MOST):
+        stop = mark.end()
+        if mark.start() < at or not data.startswith((b"{", b"["), stop):
+            continue
+        scan = ValueScan()
+        end = scan.find(data, stop)
+        marks += scan.marks
+        if marks > MARKS:
+            return
+        is_last = end >= 0 and (not data[end:].strip() or _MARK.match(data, end))
+        if is_last and _is_whole(data[stop:end]):
+            yield mark.start(), stop, end
+            at = end
+
+
+def _is_whole(data: bytes) -> bool:
+    """Tell whether *data* is a whole chunk, an error, or the end of a stream."""
+    if data == DONE_DATA:
+        return True
+    try:
+        value = loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return is_error(value) or (is_chunk(value) and is_readable(value))
+
+
+def _of_cut(data: bytes, n: int) -> list[Event]:
+    """Return what is sent in place of *data*, which is no whole event; nothing for none."""
+    if not data.strip():
+        return []
+    error = broken_error(data)
+    if error is not None:
+        return [Event(encode(dumps({"error": error})), n)]
+    return [Event(b"\n", n, is_hole=may_be_chunk(data))]

@@ -1,30 +1,21 @@
 """Data that is neither a chunk nor an error: broken JSON, or another protocol's event."""
 
 import re
-from itertools import islice
 
 from ...chat.chunks.chunk import choices, is_chunk, is_readable
-from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.failed_event import may_be_chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, wire
-from ...wire.event_boundary import values_in
 from ...wire.json_text import begun_value, first_value, is_broken, loads
 from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
-_MORE = chunk({"content": "!"})
 _HALF = wire([_TEXT])[:40] + b"\n\n"
 _OBJECT = re.compile(rb'\{\s*"')
 _DONE = re.compile(
     rb"\[DONE\]|^[^\w\n]*+(?:data:[^\w\n]*+)?done[^\w\n]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
-_GLUE = re.compile(
-    rb"data:[ \t]*+|[\r\n]++|(?=\{[ \t]*+\"(?:id|object|created|model|choices)\")"
-)
-"""Where, in broken data, a whole chunk may begin."""
 _MOST = 32  # places where a chunk may begin
-_LONG = 256 * 1024  # bytes of data in which no chunk is sought
 _PROGRESS = b'event: hermes.tool.progress\ndata: {"tool": "web_search"}\n\n'
 
 
@@ -32,10 +23,7 @@ class DataUnreadable(Fix):
     """Send a bare newline in its place, at the same moment; the log has the event."""
 
     name = "data-unreadable"
-    changes = (
-        "`data: {broken`, `data: 5`, events of other protocols -> a bare newline, and the "
-        "whole chunks on the same line"
-    )
+    changes = "`data: {broken`, `data: 5`, events of other protocols -> a bare newline"
     why = (
         "One such event ends the whole answer in Chatbox and AnythingLLM, and in each "
         "client that decodes every event as a chunk."
@@ -53,12 +41,6 @@ class DataUnreadable(Fix):
             [_TEXT],
             ended=False,
         ),
-        Example(
-            "a whole one behind a half",
-            [_TEXT, _HALF[:-2] + wire([_MORE, DONE])],
-            [_TEXT, b"\n", _MORE, DONE],
-            ended=False,
-        ),
         Example("a number", [_TEXT, b"data: 5\n\n"], [_TEXT, b"\n"], ended=False),
         Example("another protocol", [_PROGRESS, _TEXT], [b"\n", _TEXT], ended=False),
         Example.untouched("chunks", [_TEXT, chunk(None, usage=USAGE), DONE]),
@@ -71,14 +53,14 @@ class DataUnreadable(Fix):
     )
 
     def unread(self, event: Event) -> list[Event] | None:
-        """Leave nothing but the newline of it, and the whole chunks on its line."""
+        """Leave nothing but the newline of it."""
         if event.foreign or not event.closed:
             return None
         data = event.data or b""
         try:
             value = loads(data)
         except (ValueError, RecursionError):
-            return _readable(data, event.n) if is_broken(data) else None
+            return _rest(data, event.n) if is_broken(data) else None
         if is_chunk(value) and choices(value):  # a client may read some of it
             return None
         text = value.encode(errors="replace") if isinstance(value, str) else data
@@ -89,36 +71,18 @@ def _newline(lost: bytes, n: int) -> Event:
     return Event(b"\n", n, is_hole=may_be_chunk(lost))
 
 
-def _readable(data: bytes, n: int) -> list[Event] | None:
-    """Return what clients can read of broken *data*: the chunks it begins and ends with."""
+def _rest(data: bytes, n: int) -> list[Event] | None:
+    """Return the one chunk that broken *data* begins with, or nothing of it."""
     first = first_value(data)
-    begin = [first] if first and _is_whole(first) else []
-    rest = data[data.index(first) + len(first) :] if begin else data
-    end: list[bytes] = []
-    for mark in islice(_GLUE.finditer(rest), _MOST if len(rest) < _LONG else 0):
-        values = values_in(rest[mark.end() :])
-        if values and all(map(_is_whole, values)):
-            end, rest = values, rest[: mark.start()]
-            break
+    is_first = bool(first) and is_chunk(value := loads(first)) and is_readable(value)
+    rest = data[data.index(first) + len(first) :] if is_first else data
     if _holds_answer(rest):
         return None
-    found = [Event(encode(each), n) for each in begin]
-    if begin:
-        found[-1].is_hole = may_be_chunk(rest)  # behind it
-    else:
-        found.append(_newline(rest, n))
-    return [*found, *[Event(encode(each), n) for each in end]]
-
-
-def _is_whole(data: bytes) -> bool:
-    """Tell whether *data* is a whole chunk, an error, or the end of a stream."""
-    if data == b"[DONE]":
-        return True
-    try:
-        value = loads(data)
-    except (ValueError, RecursionError):
-        return False
-    return is_error(value) or (is_chunk(value) and is_readable(value))
+    if not is_first:
+        return [_newline(data, n)]
+    found = Event(encode(first), n)
+    found.is_hole = may_be_chunk(rest)  # behind it
+    return [found]
 
 
 def _holds_answer(data: bytes) -> bool:
