@@ -421,7 +421,7 @@ def test_words_amid_an_answer_that_goes_on_are_a_newline(words: bytes) -> None:
 
 @pytest.mark.parametrize("words", WORDS)
 def test_words_before_an_end_without_a_finish_are_an_error(words: bytes) -> None:
-    for end in ([], [DONE], [b'data: {"error":{"message":"Busy"}}\n\n']):
+    for end in ([], [DONE]):
         out = repaired(wire([HI, words, *end]))
         assert out.startswith(wire([HI]) + b'data: {"error":{"message":')
         assert b'finish_reason":"' not in out
@@ -449,3 +449,53 @@ def test_words_of_a_failure_may_stand_in_place_of_arguments() -> None:
     assert b'"tool_calls"}' not in failed
     notice = wire([first, rest_of_them[0], WORDS[0], rest_of_them[1], CALLED, DONE])
     assert b'"error"' not in repaired(notice)
+
+
+def test_a_notice_waits_through_silence() -> None:
+    pipeline = Pipeline(UNASKED, FIXES)
+    sent = pipeline.feed(wire([HI, WORDS[0]])) + pipeline.release(silent=True)
+    assert b"".join(sent).strip() == wire([HI]).strip()
+    assert b'"error"' not in b"".join(pipeline.feed(wire([YOU, STOP, DONE])))
+
+
+def test_usage_alone_is_no_answer_that_goes_on() -> None:
+    out = repaired(wire([HI, WORDS[-1], chunk(None, usage=USAGE)]), ASKED)
+    assert b"upstream timed out" in out
+
+
+def test_an_error_says_more_than_words_before_it() -> None:
+    failed: Wire = [HI, WORDS[0], {"error": {"message": "Busy"}}]
+    assert b"PROCESSING" not in repaired(wire(failed))
+
+
+def test_words_in_place_of_a_text_cost_no_body() -> None:
+    made = repair_body(wire([HI, WORDS[-1], YOU, STOP, DONE]), 200, Asked(), FIXES)
+    assert (made.status, b"Hi you" in made.after[0]) == (None, True)
+
+
+@pytest.mark.parametrize(
+    "notice", [b"processing", b"ok", b"...", b"[PENDING]", b"2026-11-22T10:00:00Z"]
+)
+def test_a_notice_costs_no_call(notice: bytes) -> None:
+    events: Wire = [*ARGUMENTS[:2], b"data: " + notice + b"\n\n", ARGUMENTS[2], CALLED]
+    assert repaired(wire([*events, DONE])).endswith(wire([CALLED, DONE]))
+
+
+def test_what_lenient_clients_read_is_not_lost() -> None:
+    nan = wire([ARGUMENTS[1]]).replace(b"null", b"NaN")
+    events: Wire = [ARGUMENTS[0], nan, ARGUMENTS[2], CALLED, DONE]
+    assert repaired(wire(events)).endswith(wire([CALLED, DONE]))
+
+
+def test_what_passes_unread_does_not_go_on_with_a_call_that_may_lack_a_part() -> None:
+    half = b'data: {"choices":[{"delta":{"con\n\n'
+    pipeline = Pipeline(UNASKED, FIXES)
+    pipeline.feed(wire([*ARGUMENTS[:2], half]))
+    pipeline.refill(-1)
+    out = b"".join(pipeline.feed(wire([ARGUMENTS[2], CALLED, DONE])))
+    assert out.startswith(b'data: {"error"')
+
+
+def test_an_error_that_is_cut_is_shown() -> None:
+    cut = b'data: {"error":{"message":"overloaded","ty' + wire([STOP])
+    assert b"overloaded" in repaired(wire([HI, cut, DONE]))

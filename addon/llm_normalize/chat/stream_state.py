@@ -201,6 +201,8 @@ class Seen:
         """Whether an event was lost that may have been a chunk: see `lose`."""
         self.hit = _NO_INDEXES
         """Choices of which a call had no name then, or only a part of one."""
+        self.is_cut = False
+        """Whether a part of the answer is missing, for no words stand in its place."""
         self.has_choices = False
         """Whether a chunk with choices was received: no answer is at the top level then."""
         self.is_value = False
@@ -231,13 +233,34 @@ class Seen:
         if opened is not None:
             opened.add(arguments)
 
-    def lose(self, chunk: Chunk | None = None) -> None:
+    @property
+    def has_calls(self) -> bool:
+        """Whether any call was sent, or begins."""
+        return bool(self._calls or self.unnamed) or any(
+            each.has_legacy for each in self.choices.values()
+        )
+
+    @property
+    def is_hit(self) -> bool:
+        """Whether a choice that has not finished has a call that may lack a lost event."""
+        return self.hole and any(
+            index in self.hit
+            or choice.is_legacy_hit
+            or any(call.is_hit for call in choice.calls.values())
+            for index, choice in self.choices.items()
+            if not choice.finished
+        )
+
+    def lose(self, chunk: Chunk | None = None, *, words: bool = False) -> None:
         """Record that an event was lost that may have been a chunk.
 
         Args:
             chunk: What some clients read of it, not as it was sent.
+            words: Whether words of a failure stand in its place, amid an answer that goes
+                on: of a call that was open they may have cost a part.
         """
         self.hole = True
+        self.is_cut = self.is_cut or not words
         self.hit |= self.unnamed
         for index, _, delta in deltas(chunk) if chunk else ():
             for call in calls(delta):

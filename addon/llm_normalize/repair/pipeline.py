@@ -435,7 +435,7 @@ class Pipeline:
         ending, output = self._ending.state, self.output
         more = self._broken or self.raw_events or self._parser.state or self.seen.error
         names = {name for each in (*closed, record) for name in each.fixes}
-        more = more or names & self._plan.made_up or self._ending.is_unsettled
+        more = more or names & self._plan.made_up or self._ending.is_its_own
         framed = event.payload() is not None or event.raw == LAST
         if more or not (framed and ending.is_traceable and self._chain.is_traceable):
             self.trace.stop()

@@ -199,7 +199,7 @@ class SlowPath:
             self._seen.has_choices = True
         elif (other := self._other(record, value, raw)) is not None:
             return other
-        if self.ending.words:
+        if self.ending.words and (choices(value) or self.ending.state.all_finished):
             self.ending.drop_words()  # before what follows them counts as sent
         for outgoing in self._chain.run(record, value, payload, raw, dispatch):
             brings = outgoing.brings

@@ -46,7 +46,7 @@ def body_in(
     out = b"".join(pipeline.feed(data) + pipeline.end())
     chunks = list(_values(out))
     failed = [each for each in chunks if is_error(each)]
-    if pipeline.seen.hole and pipeline.seen.choices:
+    if pipeline.seen.is_cut and pipeline.seen.choices:
         return failed[0] if failed else lost("a part")
     if pipeline.raw_events:
         return None

@@ -43,7 +43,7 @@ class EventLost(Fix):
     )
     # Of the lost event itself.
     also_covered_by = ("data-unreadable",)
-    end_hooks = (EndHook.LOSS, EndHook.LOSS_OF_FINISH)
+    end_hooks = (EndHook.LOSS, EndHook.LOSS_OF_CALL, EndHook.LOSS_OF_FINISH)
     examples = (
         Example(
             "arguments", [_OPEN, _HALF, _END, DONE], [_OPEN, _HALF, _LOST_CALL, DONE]
@@ -64,7 +64,8 @@ class EventLost(Fix):
             return False
         if hook is EndHook.LOSS and not self._is_hit(outgoing.chunk):
             return False
-        self._fail(end, outgoing, _LOST_CALL if hook is EndHook.LOSS else _LOST_END)
+        is_end = hook is EndHook.LOSS_OF_FINISH
+        self._fail(end, outgoing, _LOST_END if is_end else _LOST_CALL)
         return True
 
     def _fail(self, end: EndState, outgoing: Outgoing, error: Chunk) -> None:

@@ -64,12 +64,17 @@ class DataGlued(Fix):
         data = event.data or b""
         if event.foreign or not event.closed or len(data) > _LONG:
             return None
-        found, at = list[Event](), 0
-        for begin, stop, end in _wholes(data):
-            found += _of_cut(data[at:begin], event.n)
-            found.append(Event(encode(data[stop:end]), event.n))
+        found, cuts, at = list[Event](), list[bytes](), 0
+        for begin, stop, end in [*_wholes(data), (len(data),) * 3]:
+            if data[at:begin].strip():
+                cuts.append(data[at:begin])
+                found.append(_of_cut(cuts[-1], event.n))
+            if stop < end:
+                found.append(Event(encode(data[stop:end]), event.n))
             at = end
-        return [*found, *_of_cut(data[at:], event.n)] if found else None
+        # Of words others know what they say.
+        is_parted = len(found) > len(cuts) > 0
+        return found if is_parted and all(map(may_be_chunk, cuts)) else None
 
 
 def _wholes(data: bytes) -> Iterator[tuple[int, int, int]]:
@@ -104,11 +109,9 @@ def _is_whole(data: bytes) -> bool:
     return is_error(value) or (is_chunk(value) and is_readable(value))
 
 
-def _of_cut(data: bytes, n: int) -> list[Event]:
-    """Return what is sent in place of *data*, which is no whole event; nothing for none."""
-    if not data.strip():
-        return []
+def _of_cut(data: bytes, n: int) -> Event:
+    """Return what is sent in place of *data*, which is no whole event."""
     error = broken_error(data)
     if error is not None:
-        return [Event(encode(dumps({"error": error})), n)]
-    return [Event(b"\n", n, is_hole=may_be_chunk(data))]
+        return Event(encode(dumps({"error": error})), n)
+    return Event(b"\n", n, is_hole=True)

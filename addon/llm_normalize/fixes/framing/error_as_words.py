@@ -99,7 +99,8 @@ class ErrorAsWords(Fix):
             return None
         error = Event(encode(dumps({"error": reported})), event.n)
         # An object says for certain that the answer failed, words need not be about it.
-        error.may_be_noise = not str(reported).startswith("{")
+        is_words = not str(reported).startswith("{")
+        error.may_be_noise = is_words and len(event.raw) <= _LONG  # it is held
         return [Event(encode(first), event.n), error] if first else [error]
 
 

@@ -15,6 +15,9 @@ class EndHook(Enum):
     LOSS = auto()
     """An event was lost before this chunk. True: the fix sent an error in its place
     (`fail`), or dropped the chunk behind that."""
+    LOSS_OF_CALL = auto()
+    """An event that is not understood is next, and a lost one may have had a part of a call
+    that has not ended. The return value is ignored."""
     LOSS_OF_FINISH = auto()
     """An event was lost, `[DONE]` is next, and a choice has no finish. The return value is
     ignored."""

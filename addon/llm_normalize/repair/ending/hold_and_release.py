@@ -39,7 +39,12 @@ class Ending:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether each event is to be looked at: one was lost, or words wait for the next."""
+        """Whether each event is to be looked at: words wait, or a lost one may be of a call."""
+        return bool(self.words) or (self._seen.hole and self._seen.has_calls)
+
+    @property
+    def is_its_own(self) -> bool:
+        """Whether what follows says nothing of other streams: an event is lost, or words."""
         return bool(self.words) or self._seen.hole
 
     @property
@@ -236,8 +241,6 @@ class Ending:
         state = self.state
         if state.done and state.run_hook(EndHook.REPEATED_DONE, outgoing):
             return
-        if state.all_finished:
-            self.drop_words()
         self._send_words()
         unfinished, n = state.unfinished, outgoing.record.n - 1
         self._settle(last=not unfinished)
@@ -258,7 +261,11 @@ class Ending:
         self._sender.send(outgoing)
 
     def error(self, outgoing: Outgoing) -> None:
-        """Handle an error event: nothing may be added to the stream after it."""
+        """Handle an error event: nothing may be added to the stream after it.
+
+        It tells more than words before it.
+        """
+        self.drop_words()
         self._seen.error = True
         self._send_all(outgoing.record.n - 1)
         self.state.flush_usage(outgoing.record.n - 1)
@@ -266,9 +273,9 @@ class Ending:
 
     def hold_words(self, outgoing: Outgoing, fixes: list[str]) -> None:
         """Hold an error until the next event tells whether the stream goes on."""
-        if len(self.words) == _MOST_WORDS:
-            self.drop_words()
         self.words.append((self._sender.hold(outgoing), fixes))
+        if len(self.words) > _MOST_WORDS:
+            self._drop(self.words.pop()[0])
 
     def drop_words(self) -> None:
         """Send a newline in place of each: the stream goes on."""
@@ -276,11 +283,17 @@ class Ending:
         for outgoing, _ in words:
             received = outgoing.record.before or b""
             if sounds_failed(received.decode(errors="replace")):
-                self._seen.lose()  # they may stand in place of a chunk
-            self._sender.send(Outgoing(outgoing.record, {}, b"\n"))
-            self._sender.drop(outgoing)
+                self._seen.lose(words=True)  # they may stand in place of a chunk
+            self._drop(outgoing)
+
+    def _drop(self, words: Outgoing) -> None:
+        self._sender.send(Outgoing(words.record, {}, b"\n"))
+        self._sender.drop(words)
 
     def _send_words(self) -> None:
+        """Send the words that wait: nothing follows, unless all was there before them."""
+        if self.state.all_finished:
+            self.drop_words()
         words, self.words = self.words, []
         for outgoing, fixes in words:
             for fix in fixes:
@@ -295,6 +308,9 @@ class Ending:
         finish, so add neither after it.
         """
         self.state.send_opening()
+        if self._seen.is_hit:  # what is not understood may go on with that call
+            lost = Outgoing(EventRecord(self._seen.n - 1, None), {}, None)
+            self.state.run_hook(EndHook.LOSS_OF_CALL, lost)
         if self._asked.usage:  # else usage may follow, which belongs on the finish
             self.state.release_finish()
         self.state.doubtful = True
@@ -329,6 +345,8 @@ class Ending:
         state = self.state
         if last or silent:
             state.waited_enough |= silent and state.finish is not None
+            if last:
+                self._send_words()
             self._send_all(n)
         else:
             if not state.opening_waits_for_event:
@@ -347,6 +365,8 @@ class Ending:
         For a block whose end has not been received: anything sent after it would continue
         its last line.
         """
+        if last:
+            self._send_words()
         self._send_all(n - 1)
         self.state.flush_usage(n - 1)
         self.state.cut = self.state.cut or last
@@ -354,6 +374,7 @@ class Ending:
     def end(self, count: int) -> None:
         """Handle the clean end of a stream of *count* events."""
         state = self.state
+        self._send_words()
         self._send_all(count)
         if state.done or state.cut or self._seen.error:
             return
@@ -365,7 +386,6 @@ class Ending:
 
     def _send_all(self, n: int) -> None:
         """Send what is held, except usage, before event *n* is over."""
-        self._send_words()
         self._settle()
         self.state.flush_extra_fields(n)
         self.state.close_choices(n)
