@@ -123,7 +123,146 @@ def deepseek(word: str) -> str:
     return f"<\uff5ctool▁{word}\uff5c>"
 
 
+def dsml(bar: str, section: str = "tool_calls", *, ended: bool = True) -> str:
+    mark = f"{bar}DSML{bar}"
+    end = f"\n</{mark}{section}>" if ended else ""
+    return (
+        f'<{mark}{section}>\n<{mark}invoke name="f">\n'
+        f'<{mark}parameter name="a" string="false">1</{mark}parameter>\n'
+        f'</{mark}invoke>\n<{mark}invoke name="g">\n</{mark}invoke>{end}'
+    )
+
+
+M3 = "]<]minimax[>["
+NESTED = [("f", '{"o":{"k":[1,"x"],"m":{"n":"</o>"}},"c":"7"}')]
+SPECIAL = [("f", '{"a":1,"c":"x, \'y\' {z}","d":true,"o":{"k":[1,null]}}')]
+
 CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
+    "DSML": (dsml("\uff5c"), BOTH),
+    "DSML, in ASCII": (dsml("|", "function_calls"), BOTH),
+    "DSML, two bars": (dsml("\uff5c\uff5c"), BOTH),
+    "DSML, two bars in ASCII": (dsml("||"), BOTH),
+    "DSML, other bars": (dsml("\u2016"), BOTH),
+    "DSML, with blanks": (dsml(" | ", "tool_use"), BOTH),
+    "DSML, no end": (dsml("\uff5c", ended=False), BOTH),
+    "DSML, texts and values": (
+        (
+            '<|DSML|tool_calls><|DSML|invoke name="f">'
+            '<|DSML|parameter name="a" string="true">1</|DSML|parameter>'
+            '<|DSML|parameter name="o" string="false">{"k":[1]}</|DSML|parameter>'
+            '<|DSML|parameter name="c">\n7\n</|DSML|parameter>'
+            "</|DSML|invoke></|DSML|tool_calls>"
+        ),
+        [("f", '{"a":"1","o":{"k":[1]},"c":"7"}')],
+    ),
+    "DSML, of its own marks": (
+        (
+            '<|DSML|tool_calls><|DSML|invoke name="f">'
+            '<|DSML|parameter name="c" string="true"></|DSML|tool_calls>'
+            "</|DSML|parameter></|DSML|invoke></|DSML|tool_calls>"
+        ),
+        [("f", '{"c":"</|DSML|tool_calls>"}')],
+    ),
+    "MiniMax M3": (
+        (
+            f'{M3}<tool_call>\n{M3}<invoke name="f">{M3}<a>1{M3}</a>{M3}</invoke>\n'
+            f'{M3}<invoke name="g">\n{M3}</invoke>\n{M3}</tool_call>'
+        ),
+        BOTH,
+    ),
+    "MiniMax M3, tags in tags": (
+        (
+            f'{M3}<tool_call>\n{M3}<invoke name="f">\n{M3}<o>{M3}<k>{M3}<item>1{M3}</item>'
+            f"{M3}<item>x{M3}</item>{M3}</k>{M3}<m>{M3}<n></o>{M3}</n>{M3}</m>{M3}</o>\n"
+            f"{M3}<c>7{M3}</c>\n{M3}</invoke>\n{M3}</tool_call>"
+        ),
+        NESTED,
+    ),
+    "MiniMax M3, a tag again": (
+        (
+            f'{M3}<tool_call>{M3}<invoke name="f">{M3}<o>1{M3}</o>{M3}<o>x{M3}</o>'
+            f"{M3}</invoke>{M3}</tool_call>"
+        ),
+        [("f", '{"o":[1,"x"]}')],
+    ),
+    "MiniMax M3, without some of its tokens": (
+        f'<tool_call>\n{M3}<invoke name="f">{M3}<a>1</a>{M3}</invoke>\n{M3}</tool_call>',
+        ONE,
+    ),
+    "MiniMax M3, no end": (
+        f'{M3}<tool_call>\n{M3}<invoke name="f">{M3}<a>1{M3}</a>{M3}</invoke>',
+        ONE,
+    ),
+    "Seed": (
+        (
+            "<seed:tool_call>\n<function=f>\n<parameter=a>1</parameter>\n</function>\n"
+            "</seed:tool_call><seed:tool_call><function=g></function></seed:tool_call>"
+        ),
+        BOTH,
+    ),
+    "Nemotron": (
+        (
+            '<TOOLCALL>[{"name": "f", "arguments": {"a": 1}}, '
+            '{"name": "g", "arguments": {}}]</TOOLCALL>'
+        ),
+        BOTH,
+    ),
+    "Granite": ('<|tool_call|>[{"name": "f", "arguments": {"a": 1}}]', ONE),
+    "Phi": ('<|tool_call|>[{"name":"f","arguments":{"a":1}}]<|/tool_call|>', ONE),
+    "LongCat": (
+        '<longcat_tool_call>\n{"name":"f","arguments":{"a":1}}\n</longcat_tool_call>',
+        ONE,
+    ),
+    "LongCat, pairs": (
+        (
+            "<longcat_tool_call>f\n<longcat_arg_key>a</longcat_arg_key>\n"
+            "<longcat_arg_value>1</longcat_arg_value>\n</longcat_tool_call>"
+            "<longcat_tool_call>g\n</longcat_tool_call>"
+        ),
+        BOTH,
+    ),
+    "LFM2": ("<|tool_call_start|>[f(a=1), g()]<|tool_call_end|>", BOTH),
+    "LFM2, values": (
+        (
+            "<|tool_call_start|>[f(a=1, c=\"x, 'y' {z}\", d=True, "
+            "o={'k': [1, None]})]<|tool_call_end|>"
+        ),
+        SPECIAL,
+    ),
+    "LFM2, JSON": (
+        '<|tool_call_start|>[{"name":"f","arguments":{"a":1}}]<|tool_call_end|>',
+        ONE,
+    ),
+    "LFM2, of its own marks": (
+        '<|tool_call_start|>[f(c="<|tool_call_end|>")]<|tool_call_end|>',
+        [("f", '{"c":"<|tool_call_end|>"}')],
+    ),
+    "Gemma 3": ("```tool_code\nf(a=1)\n```", ONE),
+    "Gemma 3, printed": (
+        "```tool_code\nprint(default_api.f(a=1))\nprint(g())\n```",
+        BOTH,
+    ),
+    "FunctionGemma": (
+        (
+            "<start_function_call>call:f{a:1}<end_function_call>"
+            "<start_function_call>call:g{}<end_function_call>"
+        ),
+        BOTH,
+    ),
+    "FunctionGemma, values": (
+        (
+            "<start_function_call>call:f{a:<escape>1<escape>,"
+            "c:<escape>x, 'y' {z}<escape>,d:true,o:{k:[1,null]}}<end_function_call>"
+        ),
+        SPECIAL,
+    ),
+    "Gemma 4": (
+        (
+            "<|tool_call>call:f{a:1,c:<|\"|>x, 'y' {z}<|\"|>,d:true,"
+            'o:{<|"|>k<|"|>:[1,null]}}<tool_call|>'
+        ),
+        SPECIAL,
+    ),
     "harmony": (TO + '{"a": 1}<|call|>', ONE),
     "harmony, whose stop token is no text": (TO + '{"a": 1}', ONE),
     "harmony, the tool beside the role": (
@@ -291,7 +430,7 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
     text, calls = CALLS[name]
-    if before and not text.startswith(("<", "[")):
+    if before and not text.startswith(("<", "[", "]", "`")):
         before = ""  # it begins a text alone
     for size in (1, 4, 1000):
         assert said(before + text, size) == (before, "", calls, "tool_calls")
@@ -307,6 +446,129 @@ def test_no_form_is_a_call_without_its_tool_or_the_option(name: str) -> None:
     for asked, fixes in ((other, EVERY_FIX), (Asked(stream=True), EVERY_FIX)):
         assert said(text, 3, asked, fixes)[:3] == (text, "", [])
     assert said(text, 3, ASKED, FIXES)[:3] == (text, "", [])
+
+
+def reasoned(*events: Chunk) -> tuple[str, str, list[tuple[str, str]], str]:
+    """Return what a client takes of these events, as `said` does."""
+    data = wire([ROLE, *events, STOP, DONE])
+    out = b"".join(feed([data], ASKED, EVERY_FIX))
+    assert conformance.check_stream(out, conformance.Request(stream=True)) == []
+    choice = taken(out).choices[0]
+    calls = [(call.name, call.arguments) for call in choice.calls]
+    return choice.text, choice.reasoning, calls, str(choice.finish_reason)
+
+
+def thought(text: str, size: int, *keys: str) -> list[Chunk]:
+    cut = [text[at : at + size] for at in range(0, len(text), size)]
+    return [chunk(dict.fromkeys(keys or ("reasoning_content",), part)) for part in cut]
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("name", CALLS)
+def test_each_form_is_a_call_at_the_end_of_reasoning(name: str) -> None:
+    text, calls = CALLS[name]
+    before = "I need it. " if text.startswith(("<", "[", "]")) else ""
+    expected = ("", before, calls, "tool_calls")
+    for size in (1, 7, 1000):
+        assert reasoned(*thought(before + text, size)) == expected
+        assert reasoned(*thought(before + text, size, "reasoning")) == expected
+    message = {"role": "assistant", "content": "", "reasoning": before + text}
+    data = dumps(completion(message))
+    (choice,) = json.loads(repair_body(data, 200, ASKED, EVERY_FIX).after[0])["choices"]
+    made = [each["function"] for each in choice["message"]["tool_calls"]]
+    assert [(each["name"], each["arguments"]) for each in made] == calls
+    assert choice["message"].get("reasoning_content", "") == before
+    assert choice["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    ("behind", "text", "calls"),
+    [
+        (thought(" or so", 9), "", []),
+        ([chunk({"content": "Hi"})], "Hi", []),
+        ([calling(head(0, '{"a":1}'))], "", ONE),
+        ([chunk({"content": F})], "", ONE),
+        ([chunk({"content": F[:-12]})], "", ONE),
+    ],
+)
+def test_call_in_reasoning_that_goes_on_is_reasoning(
+    behind: list[Chunk], text: str, calls: list[tuple[str, str]]
+) -> None:
+    more = " or so" if "reasoning_content" in str(behind) else ""
+    found = reasoned(*thought("Hm. " + F, 9), *behind)
+    assert found[:3] == (text, "Hm. " + F + more, calls)
+    message = {"role": "assistant", "content": text, "reasoning_content": F + more}
+    if text or more:
+        data = dumps(completion(message))
+        assert repair_body(data, 200, ASKED, EVERY_FIX).after[0] == data
+
+
+def test_call_in_reasoning_counts_once_whatever_its_keys() -> None:
+    keys = ("reasoning_content", "reasoning")
+    expected = ("", "Hm. ", ONE, "tool_calls")
+    assert reasoned(*thought("Hm. " + F, 9, *keys)) == expected
+    data = dumps(completion({"content": None, **dict.fromkeys(keys, "Hm. " + F)}))
+    (choice,) = json.loads(repair_body(data, 200, ASKED, EVERY_FIX).after[0])["choices"]
+    assert len(choice["message"]["tool_calls"]) == 1
+    assert F not in json.dumps(choice)
+
+
+def test_call_in_reasoning_waits_for_the_end_of_its_choice() -> None:
+    pipeline = Pipeline(ASKED, EVERY_FIX)
+    out = pipeline.feed(wire([ROLE, *thought("Hm. " + F, 9)]))
+    assert pipeline.waiting is None
+    out += pipeline.release()
+    assert b"tool_call" not in b"".join(out)
+    out = pipeline.feed(wire([STOP]))
+    out += pipeline.release()
+    assert b'"name":"f"' in b"".join(out)
+
+
+def test_call_in_reasoning_is_not_lost_where_the_stream_breaks() -> None:
+    pipeline = Pipeline(ASKED, EVERY_FIX)
+    pipeline.feed(wire([ROLE, *thought("Hm. " + F, 9)]))
+    assert b'"name":"f"' in b"".join(pipeline.release(last=True))
+
+
+def test_calls_in_reasoning_are_of_their_choice() -> None:
+    asked = Asked(stream=True, tools=True, declared=TOOLS, n=2)
+    events = [ROLE, chunk(ROLE["choices"][0]["delta"], index=1)]
+    for part in (F[:20], F[20:]):
+        events += [chunk({"reasoning_content": part}, index=at) for at in (0, 1)]
+    events += [chunk({"content": "Hi"}, index=1)]
+    events += [chunk({}, finish="stop", index=at) for at in (0, 1)]
+    first, second = taken(
+        b"".join(feed([wire([*events, DONE])], asked, EVERY_FIX))
+    ).choices.values()
+    assert [(each.name, each.arguments) for each in first.calls] == ONE
+    assert (second.reasoning, second.calls, second.text) == (F, [], "Hi")
+
+
+def test_very_many_calls_in_reasoning_are_reasoning() -> None:
+    long = F.replace("1", '"' + "x" * 100_000 + '"')
+    assert len(reasoned(*thought(long * 3, 50_000))[2]) == 3
+    _, reasoning, calls, _ = reasoned(*thought(long * 4, 50_000))
+    assert (reasoning, calls) == (long * 4, [])
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("<thinking>", "</thinking>"),
+        ("<thought>", "</thought>"),
+        ("<seed:think>", "</seed:think>"),
+        ("<mm:think>", "</mm:think>"),
+        ("[THINK]", "[/THINK]"),
+        ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+    ],
+)
+def test_each_mark_of_thoughts_is_one(opening: str, closing: str) -> None:
+    text = f"{opening}so </think {closing}Hi"
+    for size in (1, 4, 1000):
+        assert said(text, size) == ("Hi", "so </think ", [], "stop")
+        assert said("Hi " + text, size) == ("Hi " + text, "", [], "stop")
+    assert in_body(text) == ("Hi", "so </think ", [], "stop")
+    assert in_body(opening + "so")[0] == opening + "so"
 
 
 VALUES: list[tuple[str, str, Any]] = [
@@ -342,6 +604,25 @@ def test_values_have_the_declared_type(key: str, text: str, value: Any) -> None:
 
 
 PROSE = [
+    "Write <\uff5cDSML\uff5ctool_calls> first, or ]<]minimax[>[<tool_call> and so on.",
+    dsml("|").replace('"g"', '"h"'),
+    ']<]minimax[>[<tool_call>]<]minimax[>[<invoke name="f">]<]minimax[>[<a>1</b>',
+    ']<]minimax[>[<tool_call>]<]minimax[>[<invoke name="f"> or',
+    "<|tool_call_start|>[f(1)]<|tool_call_end|>",
+    "<|tool_call_start|>[f(a=b)]<|tool_call_end|>",
+    "<|tool_call_start|>[f(a=1]<|tool_call_end|>",
+    "<|tool_call_start|>[h(a=1)]<|tool_call_end|>",
+    "<|tool_call_start|>[f(a=" + "[" * 99 + "]<|tool_call_end|>",
+    "<start_function_call>call:f{a:<escape>1}<end_function_call>",
+    "<start_function_call>call:f{a}<end_function_call>",
+    "<|tool_call>call:f{a:1} is<tool_call|>",
+    "In ```tool_code\nf(a=1)\n``` it is quoted",
+    "```python\nf(a=1)\n```",
+    "```tool_code\nx = f(a=1)\n```",
+    "<TOOLCALL>[f]</TOOLCALL>",
+    "<|tool_call|>[1]",
+    "<longcat_tool_call>f or g</longcat_tool_call>",
+    "<seed:tool_call><function=h></function></seed:tool_call>",
     "The tag <tool_call> begins it.",
     "<tool_call>{}</tool_call>",
     "<tool_call>no JSON</tool_call> and on",
@@ -413,7 +694,7 @@ def test_text_before_a_form_is_never_lost(text: str, size: int, name: str) -> No
     more, at = read(at, "", Wanted(TOOLS), ended=True)
     parts += more
     assert at.held == ""
-    if form.endswith("</tool_call>") and not form.startswith("<tool_call>"):
+    if form.endswith("</tool_call>") and not form.startswith(("<tool_call>", M3)):
         whole = whole.removesuffix("</tool_call>")  # nothing was opened
     assert "".join(part.text for part in parts).rstrip() == whole.rstrip()
     if form.startswith(("<", "[")):

@@ -1819,6 +1819,22 @@ WRITTEN: dict[str, Callable[[Sequence[Called]], str]] = {
         + "\n".join(map(invoked, calls))
         + "\n</minimax:tool_call>"
     ),
+    "dsml": lambda calls: (
+        "<\uff5cDSML\uff5ctool_calls>\n"
+        + "\n".join(
+            invoked(call)
+            .replace("</", "</\uff5cDSML\uff5c")
+            .replace("<invoke", "<\uff5cDSML\uff5cinvoke")
+            .replace("<parameter", "<\uff5cDSML\uff5cparameter")
+            for call in calls
+        )
+        + "\n</\uff5cDSML\uff5ctool_calls>"
+    ),
+    "nemotron": lambda calls: (
+        "<TOOLCALL>["
+        + joined(calls, '{"name": "%s", "arguments": %s}', ", ")
+        + "]</TOOLCALL>"
+    ),
     "minimax m1": lambda calls: (
         "<tool_calls>\n"
         + joined(calls, '{"name": "%s", "arguments": %s}', "\n")

@@ -2,7 +2,9 @@
 
 Sources: the parsers of vLLM and SGLang, and the models' own guides
 (https://docs.vllm.ai/en/latest/features/tool_calling.html); for Qwen's syntax without its
-opening tag, https://github.com/ollama/ollama/issues/16686.
+opening tag, https://github.com/ollama/ollama/issues/16686; for the bars of DSML,
+https://github.com/sgl-project/sglang/issues/40236 and
+https://github.com/lsdefine/GenericAgent/issues/804.
 """
 
 import json
@@ -16,6 +18,15 @@ from ..chunks.chunk import Chunk, function
 from . import harmony
 from .declared_tools import Tools, kind_of
 from .repeated_arguments import may_go_on
+from .written_values import (
+    M3,
+    MalformedError,
+    Quoted,
+    Written,
+    gemma_call,
+    m3_calls,
+    python_calls,
+)
 
 type Calls = list[Chunk] | None
 """Functions with name and arguments; None if a text has no calls."""
@@ -26,7 +37,11 @@ _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,;]*")
 _BLANK = re.compile(r"\s*\Z")
 _FENCE = "```"
+_TEXTS = frozenset({"string"})
+_QUOTES = " \"'"
 _HEAD = {"name", "arguments", "parameters", "id", "type"}
+_JSON = ("{", "[")
+_IS_JSON = re.compile(r"\{|\[\s*(?:[{\[\"]|\Z)")
 _SHOWN = 64  # characters of a passage that show whether it may be a call
 
 
@@ -162,7 +177,10 @@ _FUNCTIONS = _Blocks.of(r"<function=([^>\s]+)>", "</function>")
 _PARAMETERS = _Blocks.of(r"<parameter=([^>]+)>", "</parameter>")
 _INVOKES = _Blocks.of(r"""<invoke name=["']?([^>"']+)["']?>""", "</invoke>")
 _NAMED = _Blocks.of(r"""<parameter name=["']?([^>"']+)["']?>""", "</parameter>")
-_PAIRS = _Blocks.of(r"<arg_key>([^<]+)</arg_key>\s*<arg_value>", "</arg_value>")
+_PAIRS, _LONGCAT = (
+    _Blocks.of(rf"<{own}key>([^<]+)</{own}key>\s*<{own}value>", f"</{own}value>")
+    for own in ("arg_", "longcat_arg_")
+)
 _KIMI = _Blocks.of(
     r"<\|tool_call_begin\|>\s*([^\s<]+)\s*<\|tool_call_argument_begin\|>",
     r"<\|tool_call_end\|>",
@@ -171,15 +189,28 @@ _BEGIN, _END, _SEP, _ALL_BEGIN, _ALL_END = (
     f"<\uff5ctool▁{word}\uff5c>"
     for word in ("call▁begin", "call▁end", "sep", "calls▁begin", "calls▁end")
 )
+_BARS = ("\uff5c", "|", "\uff5c\uff5c", "||", "\u2016", " | ")
+_SECTIONS = ("tool_calls", "function_calls", "tool_use")
+_MARK = r"\s*[\uff5c|\u2016]+\s*DSML\s*[\uff5c|\u2016]+\s*"
+_DSML_INVOKES = _Blocks.of(
+    rf"""<{_MARK}invoke name=["']?([^>"']+)["']?>""", rf"</{_MARK}invoke>"
+)
+_DSML_NAMED = _Blocks.of(
+    rf"""<{_MARK}parameter name=([^>]+)>""", rf"</{_MARK}parameter>"
+)
+_IS_TEXT = re.compile(r"""\s+string=["']?(true|false)["']?\s*\Z""")
 _DEEPSEEK = _Blocks.of(
     rf"{_BEGIN}(?:function{_SEP})?([^\s<]+)(?:{_SEP}|\s*{_FENCE}json)", _END
 )
 
 
-def _typed(text: str, types: frozenset[str]) -> Json:
-    """Return the value that *text* writes, if it may be of one of the *types*."""
-    text = text.removeprefix("\n").removesuffix("\n")
-    if types == {"string"}:
+def _typed(text: str, types: frozenset[str], *, as_sent: bool = False) -> Json:
+    """Return the value that *text* writes, if it may be of one of the *types*.
+
+    Line ends around it are the template's, unless it is *as_sent*.
+    """
+    text = text if as_sent else text.removeprefix("\n").removesuffix("\n")
+    if types == _TEXTS:
         return text
     bare = text.strip()
     value = _LITERALS[bare] if bare in _LITERALS else _value(bare)
@@ -191,14 +222,21 @@ def _typed(text: str, types: frozenset[str]) -> Json:
 
 
 def _parameters(name: str, text: str, blocks: _Blocks, tools: Tools) -> Chunk | None:
-    """Return the call with the parameters in *text*, typed as the tool declares them."""
+    """Return the call with the parameters in *text*, typed as the tool declares them.
+
+    DSML says itself which of them are texts.
+    """
     given, meant = blocks.parts(text), tools.meant(name)
     if given is None:
         return None
-    fields = {
-        key.strip(): _typed(value, tools.types_of(meant, key.strip()))
-        for key, value in given
-    }
+    fields: dict[str, Json] = {}
+    for told, value in given:
+        is_text = _IS_TEXT.search(told) if blocks is _DSML_NAMED else None
+        key = _IS_TEXT.sub("", told).strip(_QUOTES) if blocks is _DSML_NAMED else told
+        types = tools.types_of(meant, key.strip())
+        if is_text is not None:
+            types = _TEXTS if is_text[1] == "true" else types - _TEXTS
+        fields[key.strip()] = _typed(value, types, as_sent=is_text is not None)
     return _call(name, fields, tools)
 
 
@@ -212,15 +250,55 @@ def _read_bare(text: str, tools: Tools) -> Calls:
     return _read_xml(_FUNCTIONS, _PARAMETERS, f"<function={text}", tools)
 
 
-def _read_pairs(text: str, tools: Tools) -> Calls:
+def _read_pairs(text: str, tools: Tools, blocks: _Blocks = _PAIRS) -> Calls:
     """Read a name and pairs of keys and values, GLM's syntax."""
-    name, tag, more = text.partition("<arg_key>")
-    return _all([_parameters(name.strip(), tag + more, _PAIRS, tools)])
+    begun = blocks.opening.search(text)
+    at = begun.start() if begun else len(text)
+    return _all([_parameters(text[:at].strip(), text[at:], blocks, tools)])
+
+
+def _read_longcat(text: str, tools: Tools) -> Calls:
+    """Read JSON, or a name and pairs under names of LongCat's own."""
+    if text.lstrip()[:1] in _JSON:
+        return _read_json(text, tools)
+    return _read_pairs(text, tools, _LONGCAT)
+
+
+def _read_written(read: Callable[[str], Written], text: str, tools: Tools) -> Calls:
+    """Read calls in another notation than JSON, or JSON."""
+    if text.lstrip()[:2].lstrip("[").startswith("{"):
+        return _read_json(text, tools)
+    try:
+        found = read(text)
+    except (MalformedError, RecursionError):
+        return None
+    made: list[Chunk | None] = []
+    for name, fields in found:
+        meant = tools.meant(name)
+        given = {
+            key: _typed(each, types, as_sent=True)
+            if isinstance(each, Quoted) and (types := tools.types_of(meant, key))
+            else each
+            for key, each in fields.items()
+        }
+        made.append(_call(name, given, tools))
+    return _all(made)
+
+
+def _read_m3(text: str, tools: Tools) -> Calls:
+    """Read MiniMax M3's tags, whose names are those of the arguments."""
+
+    def typed(name: str, key: str, text: str) -> Json:
+        return _typed(text, tools.types_of(tools.meant(name), key), as_sent=True)
+
+    return _read_written(partial(m3_calls, typed=typed), text, tools)
 
 
 def _read_tool_call(text: str, tools: Tools) -> Calls:
     """Read what stands between `<tool_call>` tags, a syntax of several models."""
     bare = text.lstrip()
+    if bare.startswith(M3):
+        return _read_m3(text, tools)
     if bare.startswith("<"):
         return _read_xml(_FUNCTIONS, _PARAMETERS, text, tools)
     return (
@@ -243,14 +321,13 @@ def _read_mistral(text: str, tools: Tools) -> Calls:
     return _all([_call(name.partition("[")[0].strip(), brace + rest, tools)])
 
 
-_JSON = ("{", "[")
 CALL_SYNTAX = {
     "<tool_call>": CallSyntax(
         re.compile("</tool_call>"),
         _read_tool_call,
-        (*_JSON, "<function="),
+        (*_JSON, "<function=", M3),
         is_named=True,
-        last=("</function>", "</arg_value>"),
+        last=("</function>", "</arg_value>", M3),
         is_single=True,
     ),
     "<function=": CallSyntax(
@@ -276,6 +353,66 @@ CALL_SYNTAX = {
     "[TOOL_CALLS]": CallSyntax(
         re.compile(r"(?=\[TOOL_CALLS\])|</s>"), _read_mistral, _JSON, is_named=True
     ),
+    "<seed:tool_call>": CallSyntax(
+        re.compile("</seed:tool_call>"),
+        partial(_read_xml, _FUNCTIONS, _PARAMETERS),
+        ("<function=",),
+        last=("</function>",),
+    ),
+    "<TOOLCALL>": CallSyntax(re.compile("</TOOLCALL>"), _read_json, _JSON),
+    "<|tool_call|>": CallSyntax(
+        re.compile(r"<\|/tool_call\|>|<\|end_of_text\|>"), _read_json, _JSON
+    ),
+    "<longcat_tool_call>": CallSyntax(
+        re.compile("</longcat_tool_call>"),
+        _read_longcat,
+        _JSON,
+        is_named=True,
+        last=("</longcat_arg_value>",),
+        is_single=True,
+    ),
+    "<|tool_call_start|>": CallSyntax(
+        re.compile(r"<\|tool_call_end\|>"),
+        partial(_read_written, python_calls),
+        _JSON,
+        is_named=True,
+        last=(")", "]"),
+    ),
+    f"{_FENCE}tool_code": CallSyntax(
+        re.compile(rf"{_FENCE}(?![\w`])"),
+        partial(_read_written, python_calls),
+        ("print(", "default_api.", "["),
+        is_named=True,
+        last=(")", "]"),
+    ),
+    "<start_function_call>": CallSyntax(
+        re.compile("<end_function_call>"),
+        partial(_read_written, gemma_call),
+        ("call:",),
+        last=("}",),
+    ),
+    "<|tool_call>": CallSyntax(
+        re.compile(r"<tool_call\|>"),
+        partial(_read_written, gemma_call),
+        ("call:",),
+        last=("}",),
+    ),
+    f"{M3}<tool_call>": CallSyntax(
+        re.compile(rf"(?:{re.escape(M3)})?</tool_call>"),
+        _read_m3,
+        (f"{M3}<invoke name=", "<invoke name="),
+        last=("</invoke>",),
+    ),
+    **{
+        f"<{bar}DSML{bar}{section}>": CallSyntax(
+            re.compile(rf"</{_MARK}(?:{'|'.join(_SECTIONS)})>"),
+            partial(_read_xml, _DSML_INVOKES, _DSML_NAMED),
+            (f"<{bar}DSML{bar}invoke name=",),
+            last=(f"</{bar}DSML{bar}invoke>",),
+        )
+        for bar in _BARS
+        for section in _SECTIONS
+    },
 }
 """How models write calls, by the opening of a passage; harmony is separate."""
 ENDS = (
@@ -287,6 +424,16 @@ ENDS = (
     "<|eom_id|>",
     "<|eot_id|>",
     "</s>",
+    "</seed:tool_call>",
+    "</TOOLCALL>",
+    "<|/tool_call|>",
+    "<|end_of_text|>",
+    "</longcat_tool_call>",
+    "<|tool_call_end|>",
+    "<end_function_call>",
+    "<tool_call|>",
+    f"{M3}</tool_call>",
+    *(f"</{bar}DSML{bar}{section}>" for bar in _BARS for section in _SECTIONS),
     *harmony.ENDS,
 )
 """Markers that may follow a call that was complete without one: after a pause, say."""
@@ -326,6 +473,6 @@ def message_call(header: harmony.Header, tools: Tools) -> Passage | None:
 def _goes_on(last: tuple[str, ...], text: str) -> bool:
     """Tell whether *text* may continue after an end marker that it only mentions."""
     bare = text.strip()
-    if bare[:1] in _JSON:
+    if _IS_JSON.match(bare):
         return may_go_on(bare)
     return not bare.endswith(last)

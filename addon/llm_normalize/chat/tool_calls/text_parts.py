@@ -1,6 +1,6 @@
 """Split a streamed text into words, thoughts and calls.
 
-Three markers open a thought or a call: `<think>` at the start of the text, the openings of
+Three markers open a thought or a call: `<think>` or the like at the start of the text, the openings of
 `text_calls.CALL_SYNTAX`, and the headers of harmony messages. Calls count anywhere. Thoughts
 and harmony messages count only at the start of the text, or directly after one another;
 elsewhere the text is only mentioning them. Recognised markers are removed; everything else
@@ -23,7 +23,16 @@ from .declared_tools import NONE, Tools
 from .repeated_arguments import is_object
 from .text_calls import CALL_SYNTAX, ENDS, Calls, Passage, message_call, passage_at
 
-_OPEN, _CLOSE = "<think>", "</think>"
+_THOUGHTS = {
+    **{
+        f"<{tag}>": f"</{tag}>"
+        for tag in ("think", "thinking", "thought", "seed:think", "mm:think")
+    },
+    "[THINK]": "[/THINK]",
+    "\u25c1think\u25b7": "\u25c1/think\u25b7",
+}
+"""How models mark their thoughts: by `think` most, `thought` Gemma, `seed:think` Seed,
+`mm:think` MiniMax M3, `[THINK]` Mistral, and the last one Kimi VL."""
 _LONG = 256 * 1024  # characters that may be held for the end of a call
 _TRIES = 16  # end markers that a call may mention, and calls that may lack theirs
 _TAG = 64  # characters: no end marker is longer
@@ -44,7 +53,7 @@ class Mode(Enum):
     ANALYSIS = auto()
     """A harmony message that is a thought."""
     THINK = auto()
-    """A thought up to `</think>`."""
+    """A thought up to the marker that closes it."""
 
 
 _ALONE = {
@@ -52,7 +61,6 @@ _ALONE = {
     Mode.ANSWER: (*_MARKERS, *harmony.ENDS),
     Mode.OTHER: (*_MARKERS, *harmony.ENDS),
     Mode.ANALYSIS: (harmony.START, *harmony.ENDS),
-    Mode.THINK: (_CLOSE,),
 }
 _SOUGHT = {
     (mode, has_tools): (*tags, *CALL_SYNTAX, *_MARKERS) if has_tools else tags
@@ -61,8 +69,11 @@ _SOUGHT = {
 }
 """The markers that are searched for in each mode, without tools and with them."""
 _PATTERNS = {
-    key: re.compile("|".join(map(re.escape, tags))) for key, tags in _SOUGHT.items()
+    tags: re.compile("|".join(map(re.escape, tags)))
+    for tags in (*_SOUGHT.values(), *((close,) for close in _THOUGHTS.values()))
 }
+_LONGEST = max(len(tag) for tags in _PATTERNS for tag in tags)
+_FIRST = {tag[0] for tags in _PATTERNS for tag in tags}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +84,9 @@ class Place:
         held: Text that is not understood yet, as received.
         shown: How many characters of that have been sent as words.
         mode: What the held text is.
+        closing: The marker that ends it, if it is a thought.
         is_first: Whether nothing precedes it.
+        is_line: Whether it begins a line, as a fence does.
         has_called: Whether a call directly precedes it: whitespace then means nothing.
         searched: How many characters of it contain no end of a call.
         tries: How many end markers in it ended no call.
@@ -82,7 +95,9 @@ class Place:
     held: str = ""
     shown: int = 0
     mode: Mode = Mode.BEGIN
+    closing: str = ""
     is_first: bool = True
+    is_line: bool = True
     has_called: bool = False
     searched: int = 0
     tries: int = 0
@@ -234,10 +249,12 @@ class _Reader:
         if self._mode is Mode.TEXT and not has_tools:
             self._send(len(self._rest))
             return False
-        sought = self._mode, has_tools
+        is_tagged = self._mode is Mode.THINK
+        sought = (self._at.closing,) if is_tagged else _SOUGHT[self._mode, has_tools]
         found = _PATTERNS[sought].search(self._rest)
         if found is None:
-            waits = 0 if self._ended else _begun(self._rest, _SOUGHT[sought])
+            is_line = self._at.is_line
+            waits = 0 if self._ended else _begun(self._rest, sought, is_line=is_line)
             self._send(len(self._rest) - waits, is_thought=is_thought)
             return False
         self._send(found.start(), is_thought=is_thought)
@@ -255,6 +272,9 @@ class _Reader:
             self._drop(size)
 
     def _drop(self, size: int) -> None:
+        line = self._rest[:size].rpartition("\n")
+        is_line = not line[2].strip(" ") and bool(line[1] or self._at.is_line)
+        self._at = replace(self._at, is_line=is_line)
         self._rest = self._rest[size:]
         shown = max(self._at.shown - size, 0)
         self._at = replace(self._at, shown=shown, is_first=False, has_called=False)
@@ -281,12 +301,13 @@ class _Reader:
         thinks = self._wanted.thoughts and self._at.is_first
         syntaxes = CALL_SYNTAX if self._wanted.tools.names else ()
         ends = ENDS if self._at.has_called else ()
-        tags = (*((_OPEN,) if thinks else ()), *harmony.BEGINS, *syntaxes, *ends)
+        tags = (*(_THOUGHTS if thinks else ()), *harmony.BEGINS, *syntaxes, *ends)
         opening = next(filter(bare.startswith, tags), "") if bare else ""
-        if opening == _OPEN or opening in ends:
+        closing = _THOUGHTS.get(opening, "")
+        if closing or opening in ends:
             self._drop(blanks + len(opening))
-            self._at = replace(self._at, has_called=opening != _OPEN)
-            return self._enter(Mode.THINK if opening == _OPEN else Mode.BEGIN)
+            self._at = replace(self._at, has_called=not closing, closing=closing)
+            return self._enter(Mode.THINK if closing else Mode.BEGIN)
         if opening in CALL_SYNTAX:
             return self._call(blanks, passage_at(bare, opening, self._wanted.tools))
         if opening:
@@ -319,7 +340,9 @@ class _Reader:
         if tag in harmony.ENDS:
             return self._end(tag)
         if tag in CALL_SYNTAX:
-            return self._call(0, passage_at(self._rest, tag, self._wanted.tools))
+            is_quoted = tag.startswith("`") and not self._at.is_line
+            found = passage_at(self._rest, tag, self._wanted.tools)
+            return self._call(0, None if is_quoted else found)
         if self._mode is not Mode.TEXT:
             return self._enter(Mode.BEGIN)
         header = harmony.header_of(self._rest)
@@ -390,8 +413,16 @@ class _Reader:
         return None
 
 
-def _begun(text: str, tags: tuple[str, ...]) -> int:
-    """Return how many of the last characters of *text* may start one of *tags*."""
-    at = max(text.rfind("<"), text.rfind("["))
-    end = text[at:] if at >= 0 else ""
-    return len(end) if end and any(tag.startswith(end) for tag in tags) else 0
+def _begun(text: str, tags: tuple[str, ...], *, is_line: bool) -> int:
+    """Return how many of the last characters of *text* may start one of *tags*.
+
+    A fence does so at the begin of a line alone.
+    """
+    first = max(len(text) - _LONGEST + 1, 0)
+    for at in range(first, len(text)):
+        character = text[at]
+        if character == "`" and not (text[at - 1] == "\n" if at else is_line):
+            continue
+        if character in _FIRST and any(tag.startswith(text[at:]) for tag in tags):
+            return len(text) - at
+    return 0

@@ -22,8 +22,8 @@ class ThinkAsText(Fix):
 
     name = "think-as-text"
     changes = (
-        "`<think>…</think>`, or harmony's `analysis`, at the begin of `content` -> "
-        "`reasoning_content`"
+        "`<think>…</think>`, `<thinking>`, `<thought>`, `[THINK]`, `<seed:think>` and the "
+        "like, or harmony's `analysis`, at the begin of `content` -> `reasoning_content`"
     )
     why = "Clients without a parser of their own show the thoughts as the answer."
     providers = (

@@ -1,11 +1,11 @@
 """Calls in `content`, as the model wrote them, and no call."""
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, envelope_of, messages
-from ...chat.chunks.chunk_split import fragments_of, part_calls, part_text
+from ...chat.chunks.chunk_split import part_calls, part_text
 from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.declared_tools import Tools
-from ...chat.tool_calls.text_parts import Part, Place, Texts, Wanted, joined, read
-from ...repair.fix import Example, Fix, calling, chunk, completion, head, rest
+from ...chat.tool_calls.written_calls import TEXTS, WrittenCalls
+from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
 from ...wire.json_text import frozen
 
 _TEXT = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
@@ -20,24 +20,31 @@ _CALL = {
 }
 _SPLIT = [calling(head(id=_CALL["id"])), calling(rest())]
 
+_END: list[Chunk | bytes] = [chunk({}, finish="stop"), DONE]
+
 
 class ToolCallAsText(Fix):
     """Send it as a call, where the tool is declared; any other text stays.
 
-    Text waits from an opening on; in a pause it is sent, and the call with its end. Where
+    In reasoning it is a call if the answer ends behind it. Text waits from an opening on; in a pause it is sent, and the call with its end. Where
     a text begins with harmony's marks of an answer, those go; its marks of thoughts stay.
     """
 
     name = "tool-call-as-text"
     changes = (
-        "call in `content`, in the form of Hermes, Qwen, GLM, harmony, MiniMax, Mistral, "
-        "Llama, DeepSeek or Kimi -> `tool_calls`, if declared"
+        "call in `content` or at the end of reasoning, in the form of Hermes, Qwen, GLM, "
+        "harmony, MiniMax, Mistral, Llama, DeepSeek, Kimi, Seed, Nemotron, Gemma, LFM2, "
+        "Granite or LongCat -> `tool_calls`, if declared"
     )
     why = "Agents take the call for the answer, and stop without a word."
     providers = ("vLLM, SGLang, TensorRT-LLM, llama.cpp without the tool parser",)
     sources = (
         "https://github.com/vllm-project/vllm/issues/32587",
         "https://github.com/NVIDIA/TensorRT-LLM/issues/9256",
+        "https://github.com/can1357/oh-my-pi/issues/798",
+        "https://github.com/github/app/issues/2128",
+        "https://github.com/QwenLM/qwen-code/issues/3730",
+        "https://github.com/vllm-project/vllm/issues/39056",
         "https://github.com/openai/harmony/blob/main/docs/format.md",
         "https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md",
     )
@@ -63,6 +70,12 @@ class ToolCallAsText(Fix):
             asked=Asked(tools=True, declared=_TOOLS, id="0"),
             kind="body",
         ),
+        Example(
+            "reasoning",
+            [chunk({"reasoning_content": "So." + _TEXT}), *_END],
+            [chunk({"reasoning_content": "So."}), *_SPLIT, *_END],
+            asked=_STREAM,
+        ),
         Example.untouched("prose", [chunk({"content": "<b>"})], asked=_STREAM),
         Example.untouched("marker", [chunk({"content": "<|call|> is"})], asked=_STREAM),
         Example.untouched("no tools", [chunk({"content": _TEXT})]),
@@ -70,20 +83,18 @@ class ToolCallAsText(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._wanted = Wanted(asked.declared)
-        self._texts = Texts(self._wanted)
-        self._made: dict[int, int] = {}  # calls of a choice
+        self._texts = WrittenCalls(asked, seen)
         self._is_calling = False
         self._frame: Chunk = {}
 
     def state(self) -> object:
         """Return where the texts have come to."""
-        return self._texts.state, tuple(self._made.items()), frozen(self._frame)
+        return self._texts.state, frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:
-        """The text, wherever tools are declared."""
-        return ("content",) if self.asked.declared.names else ()
+        """The texts, wherever tools are declared."""
+        return TEXTS if self.asked.declared.names else ()
 
     @property
     def waiting(self) -> object:
@@ -94,16 +105,9 @@ class ToolCallAsText(Fix):
         """Part the texts of the deltas."""
         changed = False
         for index, _, delta in deltas(chunk) if self.asked.declared.names else ():
-            text = delta.get("content")
-            if isinstance(text, str) and text:
-                parts = self._texts.read(index, text, self.seen.n)
-                fields = self._fields(parts, index, is_stream=True)
-                if fields != {"content": text}:
-                    changed = True
-                    del delta["content"]
-                    more = calls(delta) + fields.pop("tool_calls", [])
-                    delta.update(fields | ({"tool_calls": more} if more else {}))
-                    self._is_calling |= bool(more)
+            if self._texts.part(index, delta, self.seen.n):
+                changed = True
+                self._is_calling |= bool(calls(delta))
         self._frame = envelope_of(chunk) if self._texts.are_open else {}
         return changed
 
@@ -117,28 +121,9 @@ class ToolCallAsText(Fix):
         """Part the texts of the messages without a call."""
         changed = False
         for at, (_, message) in enumerate(messages(body)):
-            text = message.get("content")
-            declared = self.asked.declared.names and not message.get("tool_calls")
-            if declared and isinstance(text, str) and text:
-                parts, _ = read(Place(), text, self._wanted, ended=True)
-                fields = self._fields(parts, at, is_stream=False)
-                if fields != {"content": text}:
-                    message.update({"content": None, **fields})
-                    changed = True
+            if self.asked.declared.names and not message.get("tool_calls"):
+                changed |= self._texts.part_message(at, message)
         return changed
-
-    def _fields(self, parts: list[Part], index: int, *, is_stream: bool) -> Chunk:
-        """Return what a delta or message has of *parts*."""
-        text, functions = joined(parts)
-        found = list[Chunk]()
-        for function in functions:
-            at = max(len(self.seen.choice(index).calls), self._made.get(index, 0))
-            self._made[index] = at + 1
-            frame = {"id": self.asked.make_id("call_", index, at), "type": "function"}
-            call = {**frame, "function": function}
-            found += fragments_of(call, at) if is_stream else [call]
-        fields = (("content", text), ("tool_calls", found))
-        return {key: each for key, each in fields if each}
 
     def flush(self) -> list[Chunk]:
         """Send what waits of choices for which no finish has come."""
@@ -146,15 +131,13 @@ class ToolCallAsText(Fix):
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what waited: a call that lacks its end, else the text as received."""
-        made: list[Chunk] = []
-        called = {at for at, choice in self.seen.choices.items() if choice.calls}
-        for at, parts in self._texts.end(indexes, called - self._made.keys()):
-            fields = self._fields(parts, at, is_stream=True)
-            more = [{"tool_calls": [each]} for each in fields.pop("tool_calls", [])]
-            for delta in [fields, *more] if fields else more:
-                choice = {"index": at, "delta": delta, "finish_reason": None}
-                made.append({**self._frame, "choices": [choice]})
-        return made
+        return [
+            {
+                **self._frame,
+                "choices": [{"index": at, "delta": delta, "finish_reason": None}],
+            }
+            for at, delta in self._texts.end(indexes)
+        ]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""
