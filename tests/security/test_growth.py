@@ -82,6 +82,14 @@ STREAMS: dict[str, tuple[Make, int]] = {
         lambda n: wire([chunk({"tool_calls": [head()] * n})]),
         1_000,
     ),
+    "objects as arguments": (
+        lambda n: wire([calling(head()), calling(rest(0, '{"a":1} ' * n))]),
+        2_000,
+    ),
+    "brackets as arguments": (
+        lambda n: wire([calling(head()), calling(rest(0, "}{" * n))]),
+        20_000,
+    ),
     "ends": (lambda n: b"data: [DONE]\n\n" * n, 4_000),
     "errors": (lambda n: b'data: {"error":{"message":"x"}}\n\n' * n, 1_000),
 }
@@ -101,6 +109,7 @@ def dumped(make: Callable[[int], Any]) -> Make:
     return lambda n: json.dumps(make(n)).encode()
 
 
+M3 = b"]<]minimax[>["
 WRITTEN: dict[str, tuple[Make, int]] = {
     "openings": (lambda n: b"<tool_call>{" * n, 4_000),
     "ends in a string": (
@@ -123,6 +132,34 @@ WRITTEN: dict[str, tuple[Make, int]] = {
     ),
     "marks": (lambda n: b"<|start|>assistant<|message|>" + b"<|end|>" * n, 8_000),
     "brackets": (lambda n: b"<[" * n, 60_000),
+    "tags of MiniMax M3": (
+        lambda n: M3 + b"<tool_call>" + M3 + b'<invoke name="f">' + (M3 + b"<a>") * n,
+        4_000,
+    ),
+    "tags that end without their token": (
+        lambda n: (
+            M3 + b"<tool_call>" + M3 + b'<invoke name="f">' + (M3 + b"<a>1</a>") * n
+        ),
+        2_000,
+    ),
+    "parameters of DSML": (
+        lambda n: (
+            b'<|DSML|tool_calls><|DSML|invoke name="f">'
+            + b'<|DSML|parameter name="a" string="true">1</|DSML|parameter>' * n
+        ),
+        2_000,
+    ),
+    "bars": (lambda n: b"<|DSML|tool_calls><" + b"| " * n, 60_000),
+    "lists of Python": (lambda n: b"<|tool_call_start|>[f(a=" + b"[" * n, 60_000),
+    "strings of Python": (
+        lambda n: b"<|tool_call_start|>[f(a=[" + b'"x",' * n,
+        8_000,
+    ),
+    "values of Gemma": (
+        lambda n: b"<start_function_call>call:f{" + b"a:<escape>1<escape>," * n,
+        2_000,
+    ),
+    "fences": (lambda n: b"```tool_code\nf(a=" + b"```" * n, 20_000),
 }
 
 

@@ -19,6 +19,7 @@ _ESCAPED = re.compile(
     r'[^"\\]+|\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}'
     r"|u(?![dD][89abAB])[0-9a-fA-F]{4})"
 )
+_BLANKS = re.compile(r"\s*+")
 _LONG = 256 * 1024  # characters
 _BEGINS = 64  # places where a text may start again
 _SPREAD = 4  # times the length of its repeat: no text has more whitespace
@@ -170,7 +171,8 @@ def _values(text: str) -> list[str]:
         if not is_object(value):
             return []
         found.append(value)
-        at = end + len(text[end:]) - len(text[end:].lstrip())
+        blanks = _BLANKS.match(text, end)
+        at = blanks.end() if blanks else end
     return found
 
 

@@ -4,6 +4,7 @@ import copy
 import re
 import zlib
 from dataclasses import dataclass, field
+from itertools import islice
 
 from ...wire.json_text import Json, dumps
 from ..chunks.chunk import LONG, Chunk, function, name_of
@@ -14,6 +15,7 @@ _PARTS = 256  # of arguments before they are joined: a part takes 50 bytes more
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _NEXT = re.compile(r"\}\s*\{")
 _BLANK = "{} \t\r\n"
+_TRIES = 1024  # places where an object may follow another
 _MOST = 64  # objects in one fragment, and characters of an empty one
 
 
@@ -151,7 +153,7 @@ class Call:
         if not (self.name and _NEXT.search(arguments)):
             return [arguments]  # nearly always
         probe, parts, begin, at = self.copied(), list[str](), 0, 0
-        for found in _NEXT.finditer(arguments):
+        for found in islice(_NEXT.finditer(arguments), _TRIES):
             end = found.end() - 1
             probe.add(arguments[at:end])
             at = end
