@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.stream_state import MAX_TRACKED, Asked
+from llm_normalize.chat.stream_state import MAX_TRACKED, Asked, Seen
 from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.chat.tool_calls.harmony import Header, header_of
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
@@ -511,6 +511,22 @@ def test_call_in_reasoning_counts_once_whatever_its_keys() -> None:
     (choice,) = json.loads(repair_body(data, 200, ASKED, EVERY_FIX).after[0])["choices"]
     assert len(choice["message"]["tool_calls"]) == 1
     assert F not in json.dumps(choice)
+
+
+def test_call_in_reasoning_that_never_ends_is_reasoning() -> None:
+    assert reasoned(*thought("Hm. <tool_call>{", 9))[1:3] == ("Hm. <tool_call>{", [])
+
+
+def test_call_in_reasoning_is_undone_with_its_event() -> None:
+    seen = Seen()
+    fix = ToolCallAsText(ASKED, seen)
+    fix.edit(chunk({"reasoning_content": F[:-1]}))
+    before = fix.state()
+    seen.n = 1
+    fix.edit(chunk({"reasoning_content": F[-1:]}))
+    assert fix.state() != before
+    fix.undo(1)
+    assert fix.state() == before
 
 
 def test_call_in_reasoning_waits_for_the_end_of_its_choice() -> None:

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.flat_answer import open_envelope
+from ...chat.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
 
 _HI = {"role": "assistant", "content": "Hi"}
@@ -26,6 +27,13 @@ class ChoicesEnveloped(Fix):
             "stream",
             [{"code": 200, "msg": "ok", "data": _TEXT}, {"response": _TEXT}],
             [_TEXT, _TEXT],
+            ended=False,
+        ),
+        Example(
+            "usage",
+            [{"data": chunk(None, usage=USAGE), "code": 0}],
+            [chunk(None, usage=USAGE)],
+            asked=Asked(stream=True, usage=True),
             ended=False,
         ),
         Example.of_body("body", {"data": _BODY, "success": True}, _BODY),
