@@ -547,6 +547,36 @@ def test_client_with_a_host_wired_in_is_routed_and_translated(
 
 
 @BOTH
+@pytest.mark.parametrize("now", [200, 404])
+def test_request_that_is_sent_as_it_came_is_saved_without_the_key(
+    start: Start, provider: Provider, tmp_path: Path, end: str, now: int
+) -> None:
+    script, others = chat_only(provider, *EVENTS, turns=[Script("", EVENTS)])
+    script.parts, script.status = [MISSING_MODEL], 404
+    path, refused = others[end]
+    refused.turns = [Script("", refused.parts, 404)]
+    refused.status = now
+    flows = tmp_path / "flows"
+    mitmdump = start(
+        *("-w", str(flows)), *to(provider), normalize_keys=f"{LOOPBACK}=env:A_KEY"
+    )
+    own = {"x_api_key": "sk-the-clients-own"}
+    assert text_in(end, ask(mitmdump, path, ASKED[end], **own)[2]) == "Hi there"
+    assert ask(mitmdump, path, ASKED[end], **own)[0] == now
+    asked = [*refused.requests, *script.requests]
+    assert len(asked) == 4
+    for got in asked:
+        assert got.headers["authorization"] == f"Bearer {KEY}"
+        assert "x-api-key" not in got.headers
+    mitmdump.terminate()
+    stored = flows.read_bytes()
+    assert stored.count(path.encode()) == 2
+    for secret in (KEY, "sk-the-clients-own"):
+        assert secret.encode() not in stored
+        assert secret not in mitmdump.log
+
+
+@BOTH
 @pytest.mark.parametrize("alpn", ["http/1.1", "h2"])
 def test_selected_host_is_translated_directly(
     explicit: Mitmdump, secure: dict[str, Provider], end: str, alpn: str

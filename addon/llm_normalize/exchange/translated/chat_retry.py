@@ -197,14 +197,17 @@ class AskedRetry:
         if await self._streams.first_body(self._client) is None:
             return False
         self._translations.forget(exchange)
-        path, content, headers = request.path, request.raw_content, request.headers
-        request.headers = headers.copy()
+        path, content = request.path, request.raw_content
+        # Not a copy of the headers: it would be saved with the proxy's key.
+        headers, fields = request.headers, request.headers.fields
         translated.restore(request)
-        translated.restore_key(request)
+        if exchange.key is None:
+            translated.restore_key(request)
         reply = await send_retry(flow, content_of(request), live=True)
         if not isinstance(reply, Reply) or reply.status in STATUSES:
             await drop(reply)
-            request.path, request.raw_content, request.headers = path, content, headers
+            request.path, request.raw_content = path, content
+            headers.fields = fields  # of a flow that is over meanwhile, nobody's
             return False
         exchange.translated = exchange.adapted = None
         replace_response(response, reply)
