@@ -414,7 +414,12 @@ def test_page_of_another_site_uses_the_key_for_nothing(proxy: Proxy, site: str) 
         ("GET", "/api/v1/keys/models", False),
         ("POST", "/v1/files/chat/completions", False),
         ("POST", "/v1/v1/chat/completions", False),
-        ("POST", "/v1//chat/completions", False),
+        ("POST", "/v1//chat/completions", True),
+        ("GET", "/V1/organization/admin_api_keys/models", False),
+        ("GET", "/organization/admin_api_keys/models", False),
+        ("GET", "/api/organization/admin_api_keys/models", False),
+        ("GET", "/.v1/org/models", False),
+        ("POST", "/openai/Threads/thread_1/messages", False),
     ],
 )
 def test_key_serves_chats_and_the_list_of_models_alone(
@@ -475,7 +480,13 @@ def test_key_serves_behind_the_base_path_of_a_route(proxy: Proxy) -> None:
         normalize_routes=[f"{OPENAI}=https://x.test/api/v2/own/v1"],
         normalize_keys=["x.test=env:A_KEY"],
     )
-    for path, served in (("/v1", True), ("", True), ("/v1/organization", False)):
+    for path, served in (
+        ("/v1", True),
+        ("/v1/", True),
+        ("", True),
+        ("/v1/organization", False),
+        ("/v1/beta", False),
+    ):
         made = ask(proxy, host=OPENAI, path=f"{path}/chat/completions")
         assert (KEY in made.request.headers["authorization"]) is served
 

@@ -14,7 +14,7 @@ from .responses import RESPONSES
 PROTOCOLS: tuple[ClientProtocol, ...] = (RESPONSES, MESSAGES)
 
 _CHAT = "/chat/completions"
-_THREAD = re.compile(r"/threads/[^/]+\Z")
+_THREAD = re.compile(r"/threads/[^/]+\Z", re.IGNORECASE)
 """What has messages of its own, in OpenAI's Assistants API."""
 
 

@@ -15,7 +15,7 @@ from ..text.printable import brief
 from ..wire.json_text import dumps
 from . import cors
 from .certificate_proof import is_proven
-from .hosts import OTHER_BASES, HostPattern
+from .hosts import BASE, OTHER_BASES, HostPattern
 from .keys import Secret, is_let_in
 from .own_address import is_cross_site, is_here
 from .routes import is_reverse
@@ -34,11 +34,11 @@ _END = re.compile(
     r"/(?:chat/completions|models|responses|messages(?:/count_tokens)?)/*\Z"
 )
 """What is served, behind the base path of an API."""
-_BASE = re.compile(r"(?:/(?!v\d)[\w.~@:+-]+)*(?:/v\d\w*(?:/openai)?)?", re.ASCII)
-"""A base path: it ends with its version, behind which the paths of resources begin."""
-_OTHER_BASES = tuple(
-    (HostPattern.parse(host), re.compile(base)) for host, base in OTHER_BASES
+_BASES = tuple(
+    (host and HostPattern.parse(host), re.compile(base, re.ASCII | re.IGNORECASE))
+    for host, base in (("", BASE), *OTHER_BASES)
 )
+"""Base paths of APIs, by host; the first are any host's."""
 
 
 def refused(
@@ -135,15 +135,18 @@ def wants_key(request: http.Request, *, is_other: bool, known: str | None) -> bo
     Args:
         request: The request.
         is_other: Whether it asks for that in a protocol that may be translated to chat.
-        known: The base path that its host is known to have; None for none.
+        known: The base path that the user has set; empty, or None, for none.
     """
     if not (is_asked(request) or is_list(request) or is_other):
         return False
-    base = _END.sub("", _path(request))
-    return base == known or any(
+    # A client whose base URL ends with a slash asks for `/v1//models`.
+    base = _END.sub("", re.sub("//+", "/", _path(request)))
+    if known:
+        return base == re.sub("//+", "/", known)
+    return any(
         found.fullmatch(base)
-        for host, found in ((None, _BASE), *_OTHER_BASES)
-        if host is None or host.matches(request.host, request.port)
+        for host, found in _BASES
+        if not host or host.matches(request.host, request.port)
     )
 
 

@@ -114,13 +114,37 @@ def is_openai(host: str) -> bool:
     return name == "api.openai.com" or name.endswith(".api.openai.com")
 
 
+_NAME_IN_PATH = r"[\w~@:+-][\w.~@:+-]*"
+_VERSIONED = rf"(?:/(?!v\d){_NAME_IN_PATH})*/v\d[\w.-]*(?:/openai)?"
+BASE = (
+    rf"{_VERSIONED}|/openai/deployments/{_NAME_IN_PATH}"
+    rf"|(?:/orgs/{_NAME_IN_PATH})?/inference"
+    r"|(?:/(?:api|beta|models|openai|serving-endpoints))?"
+)
+"""Base paths of APIs, as a pattern.
+
+They end with their version, behind which the paths of resources begin. Those without one
+are known: behind any other path, a resource may be served.
+"""
+_VERTEX = r"/v1\w*/projects/[^/]+/locations/[^/]+/endpoints/[^/]+"
+_GATEWAY = (
+    rf"/v1/[^/]+/[^/]+(?:/azure-openai/[^/]+/[^/]+|/google-vertex-ai{_VERTEX}"
+    rf"|/(?!v\d)[^/]+|{_VERSIONED})"
+)
+
 OTHER_BASES = (
+    ("ai.api.nvidia.com", r"/v1/(?:gr|vlm)/[^/]+/[^/]+"),
+    ("*.nvcf.nvidia.com", r"/v2/nvcf/pexec/functions/[^/]+/v1"),
     ("api.cloudflare.com", r"/client/v4/accounts/[^/]+/ai/v1"),
-    (
-        "gateway.ai.cloudflare.com",
-        r"/v1/[^/]+/[^/]+/(?:azure-openai/[^/]+/[^/]+|[^/]+(?:/v\d\w*(?:/openai)?)?)",
-    ),
-    ("*.googleapis.com", r"/v1\w*/projects/[^/]+/locations/[^/]+/endpoints/[^/]+"),
+    ("gateway.ai.cloudflare.com", _GATEWAY),
+    ("*.googleapis.com", _VERTEX),
+    ("ark.*.volces.com", r"/api/v3/(?:bots|batch)"),
+    ("ark.*.bytepluses.com", r"/api/v3/(?:bots|batch)"),
+    ("qianfan.baidubce.com", r"/v2/(?:coding|ai_search)"),
+    ("*.aliyuncs.com", r"/api/v2/apps/(?:protocols/compatible-mode|anthropic)/v1"),
+    ("hyper.charm.land", r"/api/v1/fantasy"),
+    ("api.runpod.ai", r"/v2/[^/]+/openai/v1"),
+    ("*.snowflakecomputing.com", r"/api/v2/cortex/v1"),
 )
 """Base paths that go on behind a version, as patterns, by host."""
 
