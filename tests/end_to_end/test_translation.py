@@ -548,7 +548,7 @@ def test_client_with_a_host_wired_in_is_routed_and_translated(
 
 @BOTH
 @pytest.mark.parametrize("now", [200, 404])
-def test_request_that_is_sent_as_it_came_is_saved_without_the_key(
+def test_request_that_is_sent_as_it_came_has_the_models_name_and_a_hidden_key(
     start: Start, provider: Provider, tmp_path: Path, end: str, now: int
 ) -> None:
     script, others = chat_only(provider, *EVENTS, turns=[Script("", EVENTS)])
@@ -558,16 +558,22 @@ def test_request_that_is_sent_as_it_came_is_saved_without_the_key(
     refused.status = now
     flows = tmp_path / "flows"
     mitmdump = start(
-        *("-w", str(flows)), *to(provider), normalize_keys=f"{LOOPBACK}=env:A_KEY"
+        *("-w", str(flows)),
+        *to(provider),
+        normalize_models="gpt-*=acme/brook-8b",
+        normalize_keys=f"{LOOPBACK}=env:A_KEY",
     )
     own = {"x_api_key": "sk-the-clients-own"}
-    assert text_in(end, ask(mitmdump, path, ASKED[end], **own)[2]) == "Hi there"
-    assert ask(mitmdump, path, ASKED[end], **own)[0] == now
+    body = {**ASKED[end], "model": "gpt-7"}
+    assert text_in(end, ask(mitmdump, path, body, **own)[2]) == "Hi there"
+    assert ask(mitmdump, path, body, **own)[0] == now
     asked = [*refused.requests, *script.requests]
     assert len(asked) == 4
     for got in asked:
         assert got.headers["authorization"] == f"Bearer {KEY}"
         assert "x-api-key" not in got.headers
+        assert json.loads(got.body)["model"] == "acme/brook-8b"
+    assert json.loads(refused.requests[-1].body) == {**body, "model": "acme/brook-8b"}
     mitmdump.terminate()
     stored = flows.read_bytes()
     assert stored.count(path.encode()) == 2

@@ -27,7 +27,7 @@ from ..routing.hosts import Hosts
 from ..routing.key_echo import LogFilter
 from ..routing.key_headers import without_credentials
 from ..routing.keys import Keys, Secret
-from ..routing.model_names import Models, model_in
+from ..routing.model_names import MAPPED, Models, model_in
 from ..routing.own_address import asked_host, forget_hosts, is_address, is_here
 from ..routing.routes import Routed, Routes, Target, is_reverse
 from ..routing.saved_flow_guard import GuardedKey, unguard_flows
@@ -43,7 +43,6 @@ from .translated.translation import Translations, put_in_protocol
 
 logger = logging.getLogger(__name__)
 
-MAPPED = "model-mapped"
 _OK = 200
 _OPENED = "llm_normalize_opened"
 """Marks a client's connection whose TLS was opened for a route; it outlasts a reload."""

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from ..wire.json_scanner import text_at
 from ..wire.json_text import Json, dumps, loads
 
+MAPPED = "model-mapped"
+"""Names the change of a request's model, among those of a request."""
+
 
 def fits(pattern: str, name: str) -> bool:
     """Tell whether *name* is one that *pattern* means, in which `*` is anything."""
@@ -61,19 +64,9 @@ class Models:
 
         All its other bytes stay. None if there is nothing to be changed.
         """
-        if not self.names:
-            return None
-        try:
-            text = body.decode()
-        except UnicodeDecodeError:
-            return None
-        start, end = text_at(text, "model") or (0, 0)
-        asked = _read(text[start:end])
+        asked = model_in(body) if self.names else None
         sent = self.sent(asked) if asked else None
-        if sent is None or asked is None:
-            return None
-        spelled = json.dumps(sent, ensure_ascii=False)[1:-1]
-        return f"{text[:start]}{spelled}{text[end:]}".encode(), asked
+        return (with_model(body, sent), asked) if sent and asked else None
 
     def listed(self, body: bytes, more: Iterable[tuple[str, str]] = ()) -> bytes | None:
         """Return a list of models (`GET /models`) with the names that may be asked for.
@@ -117,6 +110,14 @@ class Models:
                     self.sent(other) == name
                 ):  # else an earlier mapping means another model
                     yield other, name
+
+
+def with_model(body: bytes, model: str) -> bytes:
+    """Return a request's *body*, which names a model, with another *model*."""
+    text = body.decode()
+    start, end = text_at(text, "model") or (0, 0)
+    spelled = json.dumps(model, ensure_ascii=False)[1:-1]
+    return f"{text[:start]}{spelled}{text[end:]}".encode()
 
 
 def model_in(body: bytes) -> str | None:

@@ -16,11 +16,13 @@ from ...protocols import Endpoint, endpoint_at
 from ...protocols.answer_stream import object_in
 from ...protocols.protocol import UntranslatableError
 from ...request.missing_path import STATUSES
+from ...routing.model_names import MAPPED, model_in, with_model
 from ...text.printable import brief
+from ..adapted_request import Adapted
 from ..answer.response_headers import frame
 from ..answer.running_answer import RunningAnswer
 from ..exchange import Exchange
-from ..message_body import content_of
+from ..message_body import content_of, put_content
 from ..request_facts import place_of
 from ..retries.retry import Retry, send_retry
 from ..retries.second_answer import (
@@ -197,22 +199,36 @@ class AskedRetry:
         if await self._streams.first_body(self._client) is None:
             return False
         self._translations.forget(exchange)
-        path, content = request.path, request.raw_content
+        path, content = request.path, content_of(request)
         # Not a copy of the headers: it would be saved with the proxy's key.
         headers, fields = request.headers, request.headers.fields
         translated.restore(request)
         if exchange.key is None:
             translated.restore_key(request)
+        adapted = _name_model(exchange, content)
         reply = await send_retry(flow, content_of(request), live=True)
         if not isinstance(reply, Reply) or reply.status in STATUSES:
             await drop(reply)
-            request.path, request.raw_content = path, content
             headers.fields = fields  # of a flow that is over meanwhile, nobody's
+            request.path = path
+            put_content(request, content)
             return False
-        exchange.translated = exchange.adapted = None
+        exchange.translated, exchange.adapted = None, adapted
         replace_response(response, reply)
         frame(request, response)
         response.stream = True
         parts = reply.live_body or parts_of(reply.body)
         receive_instead(flow, self._client, parts, reply.live_body)
         return True
+
+
+def _name_model(exchange: Exchange, chat: bytes) -> Adapted | None:
+    """Set the model that is sent, as it is in the request as *chat*, if another is asked."""
+    request, before = exchange.flow.request, exchange.adapted
+    sent = model_in(chat) if exchange.mapped_model is not None else None
+    if sent is None or before is None:
+        return None
+    content = content_of(request)
+    request.headers.pop("content-encoding", None)
+    put_content(request, with_model(content, sent))
+    return Adapted(content, [each for each in before.edits if each[0] == MAPPED])
