@@ -118,6 +118,19 @@ def test_work_on_a_request_grows_with_its_size_alone(name: str) -> None:
 
 
 @pytest.mark.unmeasured
+@each_case((["function_call", "function_call_output"], ["function_call_output"]))
+def test_work_on_calls_that_have_one_id_grows_with_their_number_alone(
+    kinds: list[str],
+) -> None:
+    given = [{**item(kind, 0), "call_id": "c"} for kind in kinds]
+
+    def work(count: int) -> object:
+        return RESPONSES.translate({"model": "m", "input": given * count}, {})
+
+    assert growth(lambda n: n, work, 4000) < MOST
+
+
+@pytest.mark.unmeasured
 def test_work_on_calls_of_unknown_tools_grows_with_their_number_alone() -> None:
     def make(count: int) -> tuple[Any, list[Any]]:
         tools = [{"type": "function", "name": f"f{at}"} for at in range(count)]

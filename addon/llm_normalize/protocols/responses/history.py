@@ -159,9 +159,10 @@ class History:
     def _output(self, at: int, item: JsonObject, path: str) -> None:
         self._end_turn()
         call_id = _call_id(item, path)
-        if at not in self._outputs[call_id]:
+        waiting = self._outputs[call_id]
+        if not waiting or waiting[0] != at:  # none before it waits any more
             return  # it stands after its call
-        self._outputs[call_id].remove(at)
+        waiting.popleft()
         # Providers refuse an output without a call. A client that has shortened the
         # conversation sends one.
         name = self._tools.flat_name(as_string(item.get("name")) or _UNKNOWN, None)
