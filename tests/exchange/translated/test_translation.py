@@ -107,6 +107,23 @@ def asked_of(made: http.HTTPFlow) -> Any:
     return json.loads(made.request.content or b"")
 
 
+def test_long_conversation_at_chats_path_has_more_values_as_chat(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["m=n"])
+    given: list[Any] = [{"role": "user", "content": "heron?"}]
+    for at in range(5000):
+        call = {"call_id": f"c{at}", "name": "f", "arguments": "{}"}
+        given += [
+            {"type": "function_call", **call},
+            {"type": "function_call_output", "call_id": f"c{at}", "output": "grey"},
+        ]
+    made = chat_flow(request={"model": "m", "input": given})
+    made.response = None
+    send(proxy, made)
+    assert made.response is None
+    sent = asked_of(made)
+    assert (sent["model"], len(sent["messages"])) == ("n", 10_001)
+
+
 # -- a host that serves chat alone ---------------------------------------------------
 
 

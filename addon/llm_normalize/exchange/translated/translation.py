@@ -28,7 +28,7 @@ from ...wire.content_encoding import beginning
 from ...wire.json_text import dumps
 from ..adapted_request import Adapted
 from ..exchange import Exchange
-from ..message_body import content_of, request_body
+from ..message_body import content_of, put_content, request_body
 from ..request_facts import named_host, place_of
 from .input_at_chat import chat_of
 from .translated_request import Translated
@@ -182,7 +182,7 @@ class Translations:
         if made is not None:
             content, edits = made
             request.headers.pop("content-encoding", None)
-            request.content = content
+            put_content(request, content)
             exchange.adapted = Adapted(content, edits)
         return exchange.flow.response is not None
 
