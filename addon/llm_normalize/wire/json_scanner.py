@@ -91,27 +91,40 @@ def text_at(text: str, key: str) -> tuple[int, int] | None:
     None if *text* is no object, or has no such text. Unlike `tokens` it looks no deeper,
     and takes no longer than a parser does.
     """
+    begin = next((at for name, at in members(text) if name == key), None)
+    if begin is None or not text.startswith('"', begin):
+        return None
+    try:
+        _, end = _DECODER.raw_decode(text, begin)
+    except ValueError:
+        return None
+    return begin + 1, end - 1
+
+
+def members(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the keys of an object, and where the value of each begins.
+
+    A value is read when the next key is wanted. What is broken ends it, as the object's
+    end does.
+    """
     at = _after_space(text, 0)
     mark = "{"
     try:
         while text.startswith(mark, at):
             at = _after_space(text, at + 1)
             if not text.startswith('"', at):
-                return None
+                return
             name, at = _DECODER.raw_decode(text, at)
             at = _after_space(text, at)
             if not text.startswith(":", at):
-                return None
+                return
             at = _after_space(text, at + 1)
-            begin = at
-            value, at = _DECODER.raw_decode(text, at)
-            if name == key:
-                return (begin + 1, at - 1) if isinstance(value, str) else None
+            yield name, at
+            _, at = _DECODER.raw_decode(text, at)
             at = _after_space(text, at)
             mark = ","
     except (ValueError, RecursionError):
         pass
-    return None
 
 
 def _after_space(text: str, at: int) -> int:

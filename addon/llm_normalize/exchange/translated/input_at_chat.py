@@ -4,13 +4,18 @@ Cursor's agent sends `input` and flat tools there, and reads the answer as chat.
 request alone is translated.
 """
 
+import re
+
 from ...chat.request_body import read_request
 from ...protocols.responses import RESPONSES
+from ...wire.json_scanner import members
 from ...wire.json_text import dumps
 from ..adapted_request import RequestEdit
 
 NAME = "request-not-chat"
 _KEY = b'"input"'
+_BEGUN = re.compile(r"\[[ \t\r\n]*+[^\]]")
+"""A list that is not empty."""
 _OF_CHAT = (
     "stream_options", "max_tokens", "max_completion_tokens", "n", "response_format",
     "reasoning_effort", "logprobs", "verbosity",
@@ -24,7 +29,7 @@ def chat_of(content: bytes) -> tuple[bytes, list[RequestEdit]] | None:
     Raises:
         UntranslatableError: Chat has no place for what it asks.
     """
-    if content.find(_KEY) < 0:  # most have none; the others are read
+    if content.find(_KEY) < 0 or not _has_input(content):
         return None
     try:
         asked = read_request(content)
@@ -43,3 +48,16 @@ def chat_of(content: bytes) -> tuple[bytes, list[RequestEdit]] | None:
     edits: list[RequestEdit] = [(NAME, "dropped", path) for path in dropped]
     edits += [(NAME, "changed", key) for key in changed]
     return dumps(made), edits
+
+
+def _has_input(content: bytes) -> bool:
+    """Tell whether a request may have `input` and no `messages`, without reading it all.
+
+    Many a tool has a parameter of that name.
+    """
+    text, found = content.decode(errors="replace"), False
+    for key, at in members(text):
+        if key == "messages" and _BEGUN.match(text, at):
+            return False
+        found = found or key == "input"
+    return found
