@@ -157,5 +157,10 @@ def client_of(flow: http.HTTPFlow) -> bytes:
     return mark_of([*parts, _bytes(address[0])])
 
 
+def address_mark(flow: http.HTTPFlow) -> bytes:
+    """Return a mark of the address alone that the request of *flow* came from."""
+    return mark_of([b"address", _bytes(flow.client_conn.peername[0])])
+
+
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

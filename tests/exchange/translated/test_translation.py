@@ -342,7 +342,16 @@ def test_tokens_are_counted_where_the_provider_does_not(
     response = response_of(made)
     assert response.status_code == 200
     assert loads(response.content or b"")["input_tokens"] > 0
-    assert response_of(send(proxy, flow(COUNT, host=OTHER))).status_code == 200
+    # Nobody has answered it with success, so nothing is remembered.
+    assert send(proxy, flow(COUNT, host=OTHER)).response is None
+
+
+def test_tokens_are_counted_at_once_where_messages_are_not_served(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    learn(proxy, monkeypatch, replies, "one")
+    assert response_of(send(proxy, asks("one", COUNT))).status_code == 200
+    assert send(proxy, asks("two", COUNT)).response is None
 
 
 @pytest.mark.parametrize(
@@ -404,7 +413,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     async def send_retry(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Any:
         assert live
-        assert flow.request.path == "/v1/chat/completions"
+        assert "/v1/chat/completions" in flow.request.path
         assert loads(body)["messages"]
         return made.pop(0)
 
@@ -460,17 +469,18 @@ def learn(
     replies: list[Any],
     who: str,
     status: int = 200,
+    path: str = MESSAGES,
 ) -> None:
     """Let a client find that a path is not served."""
     first(monkeypatch, MISSING)
     replies.append(Reply(status, "OK", JSON, BODY))
-    made = asks(who, stream=False)
+    made = asks(who, path, stream=False)
     play(proxy, answered(send(proxy, made), 404, "text/plain"))
-    assert made.request.path.endswith("/completions")
+    assert "/chat/completions" in made.request.path
 
 
 def is_translated(proxy: Proxy, made: http.HTTPFlow) -> bool:
-    return send(proxy, made).request.path.endswith("/completions")
+    return "/chat/completions" in send(proxy, made).request.path
 
 
 def test_what_one_client_was_told_changes_no_other_requests(
@@ -486,6 +496,34 @@ def test_what_one_client_was_told_changes_no_other_requests(
     learn(proxy, monkeypatch, replies, "three")
     assert is_translated(proxy, asks("four"))  # several say so
     assert not is_translated(proxy, asks("four", model="other"))
+
+
+def test_what_was_said_of_one_query_is_not_said_of_another(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    old, new = f"{MESSAGES}?api-version=1", f"{MESSAGES}?api-version=2"
+    for who in ("one", "two", "three"):
+        learn(proxy, monkeypatch, replies, who, path=f"{old}&key={who}")
+    assert is_translated(proxy, asks("four", f"{old}&key=four"))
+    assert not is_translated(proxy, asks("one", f"{new}&key=one"))
+    assert not is_translated(proxy, asks("one"))
+
+
+def test_clients_of_the_proxys_key_count_by_their_addresses(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    monkeypatch.setenv("A_KEY", "nvapi-canary-4711")
+    proxy.set(normalize_keys=[f"{OTHER}=env:A_KEY"])
+    # Their own keys go nowhere: anybody can make some up.
+    at_once = [asks(who, stream=False) for who in ("one", "two", "three")]
+    for made in [send(proxy, each) for each in at_once]:
+        first(monkeypatch, MISSING)
+        replies.append(Reply(200, "OK", JSON, BODY))
+        play(proxy, answered(made, 404, "text/plain"))
+    assert is_translated(proxy, asks("four"))
+    other = asks("one")
+    other.client_conn.peername = ("192.0.2.7", 1)
+    assert not is_translated(proxy, other)
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 422, 429, 503])
@@ -765,15 +803,13 @@ def test_answer_that_is_not_the_providers_passes(
 
 
 def test_paths_that_are_remembered_are_bounded(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
 ) -> None:
     monkeypatch.setattr(translation, "_MOST", 1)
-    for number in range(2):
-        path = f"/{number}{COUNT}"
-        made = answered(send(proxy, flow(path, host=OTHER)), 404, "text/plain")
-        proxy.body(made, MISSING)
-    assert send(proxy, flow(f"/1{COUNT}", host=OTHER)).response is not None
-    assert send(proxy, flow(f"/0{COUNT}", host=OTHER)).response is None  # the oldest
+    for who in ("one", "two"):
+        learn(proxy, monkeypatch, replies, who, path=f"/{who}{MESSAGES}")
+    assert is_translated(proxy, asks("two", f"/two{MESSAGES}"))
+    assert not is_translated(proxy, asks("one", f"/one{MESSAGES}"))  # the oldest
 
 
 # -- a provider with a protocol of its own, a route by model, a reload ----------------

@@ -22,11 +22,12 @@ from ...request.missing_path import STATUSES, is_path_missing
 from ...request.refusal_parser import LARGE
 from ...routing.gate import is_asked
 from ...routing.hosts import CHAT_ONLY, Hosts
+from ...routing.key_headers import without_credentials
 from ...routing.model_names import model_in
 from ...text.printable import brief
 from ...wire.content_encoding import beginning
 from ...wire.json_text import dumps
-from ..adapted_request import Adapted
+from ..adapted_request import Adapted, address_mark
 from ..exchange import Exchange
 from ..message_body import content_of, put_content, request_body
 from ..request_facts import named_host, place_of
@@ -58,7 +59,7 @@ def parse(text: str) -> bool:
 
 
 type _Missing = tuple[str, int, str, str]
-"""A host, its port, a path that it does not serve, and the model that was asked."""
+"""A host, its port, a path that it does not serve, with its query, and the model asked."""
 
 
 @dataclass(slots=True)
@@ -123,10 +124,9 @@ class Translations:
         """Tell whether its client, or several others, found that a path is not served."""
         if not self._learned:
             return False
-        asked = endpoint._replace(end=endpoint.protocol.path)
-        found = self._learned.get(_missing(exchange, asked), ())
-        own = self._learned.get(_missing(exchange, endpoint), ())
-        return len(found) >= _SEVERAL or exchange.client in (*found, *own)
+        found = self._learned.get(_missing(exchange, endpoint), ())
+        marks = exchange.client, address_mark(exchange.flow)
+        return len(found) >= _SEVERAL or any(each in found for each in marks)
 
     def learn(self, exchange: Exchange, endpoint: Endpoint) -> None:
         """Remember that the path of an *endpoint* is not served for an exchange's model."""
@@ -136,7 +136,9 @@ class Translations:
             return
         clients = self._learned.pop(missing, set())
         if len(clients) < _SEVERAL:
-            clients.add(exchange.client)
+            # A key of the proxy's own is everybody's; a client may make up any other.
+            is_own = exchange.key is None
+            clients.add(exchange.client if is_own else address_mark(exchange.flow))
         self._learned[missing] = clients
         while len(self._learned) > _MOST:
             self._learned.popitem(last=False)
@@ -144,7 +146,7 @@ class Translations:
             "normalize: %s does not serve %s: requests of this client for it are "
             "translated to chat completions from now on",
             brief(place_of(exchange.flow.request)),
-            brief(path),
+            brief(path.partition("?")[0]),
         )
 
     def is_doubtful(self, exchange: Exchange) -> bool:
@@ -247,16 +249,18 @@ class Translations:
         if not response.stream and means_missing(
             request, response.status_code, raw, encoding
         ):
-            self.learn(exchange, endpoint)
             flow.response = _own_answer(endpoint, request)
             put_in_protocol(exchange, flow.response)
 
 
 def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:
-    """Return what is remembered if the path of *endpoint* is not served."""
+    """Return what is remembered if the protocol of *endpoint* is not served."""
     request, asked = exchange.flow.request, exchange.mapped_model
     model = asked or model_in(request_body(request) or b"") or ""
-    return request.host, request.port, endpoint.base + endpoint.end, model
+    # The query may decide what is served: `api-version`.
+    _, mark, query = without_credentials(request.path).partition("?")
+    path = endpoint.base + endpoint.protocol.path + mark + query
+    return request.host, request.port, path, model
 
 
 def _is_owners(request: http.Request, endpoint: Endpoint) -> bool:
