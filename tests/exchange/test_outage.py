@@ -200,6 +200,25 @@ def test_upstream_proxy_that_fails_is_not_taken_for_the_host(
     assert found[1]["message"].startswith(f"No answer from {says}")
 
 
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("The remote server does not speak TLS.", "it does not speak TLS"),
+        (
+            "Certificate verify failed: hostname mismatch",
+            "its certificate is invalid (",
+        ),
+    ],
+)
+def test_neither_is_named_alone_where_both_speak_tls(message: str, reason: str) -> None:
+    made = failed(message)
+    made.server_conn.via = ("https", ("10.0.0.7", 3128))
+    found = error_for(made)
+    assert found is not None
+    both = f"the upstream proxy, or from {HOST} through it"
+    assert found[1]["message"].startswith(f"No answer from {both}: {reason}")
+
+
 def test_only_what_is_ours_gets_our_error() -> None:
     assert error_for(failed("server closed connection"), "other.test") is None
     models = failed("server closed connection", path="/v1/models", method="GET")

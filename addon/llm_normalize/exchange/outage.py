@@ -107,6 +107,7 @@ _REASONS = tuple(
 _IS_UNCONNECTED = re.compile(
     "|".join(pattern for pattern, _ in _UNCONNECTED), re.IGNORECASE
 )
+_IS_TLS = re.compile(r"\b(?:TLS|OpenSSL|alert)\b|verify failed", re.IGNORECASE)
 
 
 def reason_of(message: str) -> str:
@@ -127,6 +128,10 @@ def failing(host: str, message: str, server: connection.Server) -> str:
         return host  # or the reason names the proxy
     if _IS_UNCONNECTED.search(message):
         return f"the upstream proxy (for {host})"
+    if server.via[0] == "https" and _IS_TLS.search(message):
+        return (
+            f"the upstream proxy, or from {host} through it"  # mitmproxy names neither
+        )
     return f"{host} through the upstream proxy"
 
 
