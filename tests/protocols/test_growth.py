@@ -161,7 +161,7 @@ def test_work_on_the_end_of_an_object_grows_with_its_size_alone(unit: str) -> No
 
 
 @pytest.mark.unmeasured
-@each_case(("[", "\\n", "\\[", "\\u0041", "\\ud83d", "\\", "\\u"))
+@each_case(("[", "\\n", "\\[", "\\q", "\\\\", "\\u0041", "\\ud83d", "\\", "\\u"))
 def test_work_on_a_custom_input_grows_with_its_size_alone(unit: str) -> None:
     def work(text: str) -> str:
         made = CustomInput()

@@ -70,6 +70,7 @@ def test_nothing_waits_longer_than_it_must(
         ('{"input":"cut\\u12', "cut\\u12"),
         ('{"input":"cut\\', "cut\\"),
         (r'{"input":"C:\dir\u1x"}', r"C:\dir\u1x"),
+        (r'{"input":"\\\dir\\\\u0041\q\\"}', r"\\dir\\u0041\q" + "\\"),
         ('{"input":"say "hi" now"}', 'say "hi" now"}'),
     ],
 )

@@ -18,7 +18,7 @@ _UNIT = rf"\\u(?![dD][89abAB]..{_LOW_BEGUN})[0-9a-fA-F]{{4}}"
 _OTHER = r"\\(?!u[0-9a-fA-F]{4}|(?:u[0-9a-fA-F]{0,3})?\Z)."
 _WHOLE = re.compile(rf'(?:[^"\\]++|{_UNIT}|{_OTHER})*+', re.DOTALL)
 # A backslash that escapes nothing: models forget to double those of a path.
-_ESCAPE = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|(\\)')
+_BARE = re.compile(r'\\(?!["/bfnrt]|u[0-9a-fA-F]{4})')
 _LONGEST_PREFIX = 1000
 """Characters, blanks above all, before the string begins, and behind it."""
 
@@ -87,8 +87,8 @@ class CustomInput:
 
 def _decoded(text: str) -> str:
     """Return the text that *text* is, the inside of a string of JSON."""
-    try:
-        found: str = json.loads(f'"{text}"', strict=False)
-    except ValueError:
-        found = json.loads(f'"{_ESCAPE.sub(r"\1\2\2", text)}"', strict=False)
+    if "\\" not in text:
+        return text
+    spelled = _BARE.sub(r"\\\\", text.replace(r"\\", r"\u005c"))
+    found: str = json.loads(f'"{spelled}"', strict=False)
     return found
