@@ -126,4 +126,5 @@ def test_usual_spellings_of_a_secret() -> None:
 def test_words_are_folded_together_as_each_alone() -> None:
     words = [text for text, _ in SPELLED if not re.search(r"\s", text)]
     words += ["data:a1", "", "&amp;b2", "%41-c3", r"\x41"]
+    words += ["a%0bb", r"a\u000bb", r"a\x0bb", r"a\013b", "a&#11;b", r"a\u{b}b"]
     assert [*folded_words(words)] == [*map(folded, words)]

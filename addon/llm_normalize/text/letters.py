@@ -143,7 +143,9 @@ def folded(text: str) -> str:
 def folded_words(words: Iterable[str]) -> Iterator[str]:
     """Return *words* without white space, each folded, which is quicker than one by one."""
     text = "".join(f"{_BEGIN}{word}\v" for word in words)
-    return map(_letters, _plain(_SPELLED.sub(_meant, text)).split("\v")[:-1])
+    # An escape may mean what stands between words here: folded, it is nothing anyway.
+    text = _SPELLED.sub(lambda found: _meant(found).replace("\v", ""), text)
+    return map(_letters, _plain(text).split("\v")[:-1])
 
 
 def _letters(text: str) -> str:
