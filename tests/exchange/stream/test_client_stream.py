@@ -656,6 +656,29 @@ def test_body_that_nobody_wants_any_more_is_not_waited_for(
     assert [type(each) for each in made.client.events] == [ResponseData]
 
 
+def test_body_is_not_waited_for_where_who_receives_it_is_cancelled() -> None:
+    made = Connections()
+    client_stream = made.client_stream(made.flows[1])
+    closed: list[bool] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        try:
+            yield b"a"
+            await asyncio.Event().wait()
+        finally:
+            closed.append(True)
+
+    async def ask() -> None:
+        task = asyncio.create_task(client_stream.receive(body()))
+        await asyncio.sleep(0.02)
+        task.cancel()
+        await asyncio.wait({task})
+        await asyncio.sleep(0)
+        assert closed == [True]
+
+    asyncio.run(ask())
+
+
 def test_client_that_is_behind_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Connections()
     client_stream = made.client_stream(made.flows[1])

@@ -362,10 +362,12 @@ async def _while(
     rest = aiter(parts)
     while is_wanted():
         arriving = asyncio.ensure_future(anext(rest))
-        while not (await asyncio.wait({arriving}, timeout=_SECOND))[0]:
-            if not is_wanted():
-                arriving.cancel()
-                return
+        try:
+            while not (await asyncio.wait({arriving}, timeout=_SECOND))[0]:
+                if not is_wanted():
+                    return
+        finally:
+            arriving.cancel()  # also if the caller is cancelled
         try:
             part = arriving.result()
         except StopAsyncIteration:
