@@ -22,7 +22,7 @@ from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix
 from llm_normalize.wire import sse
-from workshop.fuzz import cases, checks
+from workshop.fuzz import cases, checks, sizes
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -237,6 +237,18 @@ def test_case_survives_being_written(target: Any) -> None:
     for mode in dict.fromkeys(cases.MODES):
         case = target.Case(asked, b"data: x", mode, 7, 8, 9, ended=False, tight=True)
         assert target.Case.read(case.write()) == case
+
+
+@pytest.mark.unmeasured
+def test_time_grows_with_the_size_alone(
+    target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in range(len(sizes.PLACES)):
+        case = target.Case(Asked(), b"1.", "size", place, place=6)
+        assert target.check(case.write()) == []
+    monkeypatch.setitem(sizes.PLACES, "bare", re.compile("1+x").search)
+    case = target.Case(Asked(), b"1", "size", 0, place=6)
+    assert "grows in bare" in {found.kind for found in target.check(case.write())}
 
 
 def test_any_bytes_are_an_input(target: Any) -> None:

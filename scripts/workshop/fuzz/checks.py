@@ -55,6 +55,7 @@ from workshop.fuzz.meaning import (
     text_of,
     values_of,
 )
+from workshop.fuzz.sizes import check_size
 
 
 class Finding(NamedTuple):
@@ -581,4 +582,5 @@ _CHECKS: dict[str, Callable[[Case, Say], None]] = {
     "encoded": _check_encoded,
     "body": _check_body,
     "long": _check_long,
+    "size": check_size,
 }
