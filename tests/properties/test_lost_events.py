@@ -12,7 +12,7 @@ from judge.strict import chunks, taken
 from llm_normalize import conformance
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.chat.tool_calls.declared_tools import Tools
-from llm_normalize.fixes import FIXES
+from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import DONE, USAGE, Wire, calling, chunk, head, rest, wire
 from properties import test_recorded as recorded
@@ -230,6 +230,35 @@ def test_nothing_is_made_up_behind_a_lost_event_of_a_recorded_answer(
     sound = repaired(recorded.data_of(entry), asked)
     for way, cut in damaged(sound, PLACES):
         assert made_up(sound, cut, b"".join(feed([cut], asked))) == [], way
+
+
+BEGUN = '<tool_call>{"name":"f","arguments":{"path":"a'
+
+
+@pytest.mark.parametrize("rest_of_it", ['.py"}}</tool_call>', '"}}</tool_call>', ""])
+def test_no_call_is_made_of_words_before_and_behind_a_lost_event(
+    rest_of_it: str,
+) -> None:
+    asked = Asked(stream=True, tools=True, declared=TOOLS)
+    opening = chunk({"role": "assistant", "content": "Hi" + BEGUN})
+    events: Wire = [
+        opening,
+        chunk({"content": rest_of_it}),
+        chunk({}, finish="stop"),
+        DONE,
+    ]
+    lost = b'data: {"choices":[{"delta":{"con\n\n'
+    out = repaired(wire([events[0], lost, *events[1:]]), asked, EVERY_FIX)
+    choice = taken(out).choices[0]
+    assert (choice.text, choice.calls) == ("Hi" + BEGUN + rest_of_it, [])
+    later: Wire = [
+        opening,
+        lost,
+        chunk({"content": BEGUN + '"}}</tool_call>'}),
+        *events[2:],
+    ]
+    (call,) = taken(repaired(wire(later), asked, EVERY_FIX)).choices[0].calls
+    assert parsed(call.arguments) == {"path": "a"}
 
 
 def test_the_property_finds_what_is_made_up() -> None:

@@ -199,6 +199,8 @@ class Seen:
         self.error = False
         self.hole = False
         """Whether an event was lost that may have been a chunk: see `lose`."""
+        self.holes = 0
+        """How many were."""
         self.hit = _NO_INDEXES
         """Choices of which a call had no name then, or only a part of one."""
         self.is_cut = False
@@ -260,6 +262,7 @@ class Seen:
                 on: of a call that was open they may have cost a part.
         """
         self.hole = True
+        self.holes += 1
         self.is_cut = self.is_cut or not words
         self.hit |= self.unnamed
         for index, _, delta in deltas(chunk) if chunk else ():

@@ -214,6 +214,14 @@ class Texts:
                 found += [(index, parts)] if parts else []
         return found
 
+    def give_up(self, index: int) -> str:
+        """Return what is held of choice *index*: it is words, and what follows is read anew."""
+        at = self._at.get(index)
+        if at is None:
+            return ""
+        self._at[index] = Place(mode=Mode.TEXT, is_first=False)
+        return at.held[at.shown :]
+
     def undo(self, n: int) -> None:
         """Restore the state before event *n*, which is sent as received."""
         if self._before[0] == n:

@@ -50,6 +50,8 @@ class WrittenCalls:
         self._due: dict[int, _Due] = {}
         self._before = -1, self._due  # an event's number, and what was due before
         self._made: dict[int, int] = {}  # calls of a choice
+        self._holes = 0  # events that were lost when a text was read last
+        self._is_cut = set[int]()  # choices of which nothing has come since
 
     @property
     def _texts(self) -> dict[str, Texts]:
@@ -61,7 +63,8 @@ class WrittenCalls:
     def state(self) -> object:
         """What determines what becomes of the next delta, to be compared later."""
         texts = tuple(each.state for each in self._texts.values())
-        return texts, tuple(self._due.items()), tuple(self._made.items())
+        cut = self._holes, frozenset(self._is_cut)
+        return texts, tuple(self._due.items()), tuple(self._made.items()), cut
 
     @property
     def waiting(self) -> object:
@@ -85,6 +88,7 @@ class WrittenCalls:
             n: The number of the event.
         """
         before, due = dict(delta), dict(self._due)
+        words = self._give_up(index)
         for key in _THOUGHTS:
             text = delta.get(key)
             if isinstance(text, str) and text:
@@ -101,7 +105,23 @@ class WrittenCalls:
             self._keep(index, delta)
         if self._due != due and self._before[0] != n:
             self._before = n, due
+        for key, text in words.items():
+            delta[key] = text + str(delta.get(key) or "")
         return delta != before
+
+    def _give_up(self, index: int) -> dict[str, str]:
+        """Return the texts held of choice *index* if an event has been lost since.
+
+        What follows may not go on with them, so no call is made of both.
+        """
+        if self._holes != self.seen.holes:
+            self._holes = self.seen.holes
+            self._is_cut = set(self.seen.choices)
+        if index not in self._is_cut:
+            return {}
+        self._is_cut.discard(index)
+        held = {key: each.give_up(index) for key, each in self._texts.items()}
+        return {key: text for key, text in held.items() if text}
 
     def _thought(self, index: int, key: str, parts: list[Part]) -> str:
         """Return the reasoning in *parts*; the calls in it are due."""
@@ -146,6 +166,8 @@ class WrittenCalls:
         """
         called = {at for at, choice in self.seen.choices.items() if choice.calls}
         called -= self._made.keys()
+        for at in sorted(self.seen.choices if indexes is None else indexes):
+            yield from _deltas(at, self._give_up(at))
         for key in _THOUGHTS:
             for at, parts in self._texts[key].end(indexes, called):
                 yield from _deltas(at, {key: self._thought(at, key, parts)})

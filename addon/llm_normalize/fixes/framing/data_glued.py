@@ -39,7 +39,6 @@ class DataGlued(Fix):
         "https://github.com/anomalyco/opencode/issues/23442",
         "https://github.com/1jehuang/jcode/issues/609",
     )
-    also_covered_by = ("data-unreadable",)
     examples = (
         Example("two", [_glued(wire([_HI]), wire([_STOP])), DONE], [_HI, _STOP, DONE]),
         Example("done", [_HI, _glued(wire([_STOP]), DONE)], [_HI, _STOP, DONE]),
