@@ -244,8 +244,8 @@ def test_no_byte_of_the_words_is_lost_doubled_or_changed_unseen() -> None:
         mark = f"<{due.n}>".encode()
         found = [each.start() for each in re.finditer(re.escape(mark), good.body)]
         # A key that is the copy of another may say what it likes.
-        copy = b'"reasoning_text":"'
-        for place in [at for at in found if not good.body[:at].endswith(copy)]:
+        copies = (b'"reasoning_text":"', b'"reasoning":"')
+        for place in [at for at in found if not good.body[:at].endswith(copies)]:
             at = place + dice.randrange(len(mark))
             for other in (b"", good.body[at : at + 1] * 2, bytes([good.body[at] ^ 1])):
                 body = good.body[:at] + other + good.body[at + 1 :]

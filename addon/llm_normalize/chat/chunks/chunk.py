@@ -17,7 +17,7 @@ _VERDICT = ("code", "Code", "status", "statusCode", "success")
 _FINE = frozenset((
     "none", "0", "200", "", "true", "1", "ok", "success", "succeeded", "completed",
 ))  # fmt: skip
-_PARTS = ("delta", "message", "text")
+_PARTS = ("delta", "message", "text", "finish_reason")
 _DEEP = 3  # envelopes around each other
 
 _COUNTED = "prompt_tokens"
@@ -142,14 +142,9 @@ def _is_whole(value: Chunk) -> bool:
     """Tell whether *value* is a chunk or a body by its choices."""
     if not _are_choices(value.get("choices")):
         return False
-    found = choices(value)
-    if found:
-        return any(
-            not isinstance(each.get(key), int | None)
-            for each in found
-            for key in _PARTS
-        )
-    return str(value.get("object")).startswith("chat.completion")
+    if str(value.get("object")).startswith("chat.completion"):
+        return True
+    return any(key in each for each in choices(value) for key in _PARTS)
 
 
 def has_counted(chunk: Chunk) -> bool:
