@@ -499,3 +499,8 @@ def test_what_passes_unread_does_not_go_on_with_a_call_that_may_lack_a_part() ->
 def test_an_error_that_is_cut_is_shown() -> None:
     cut = b'data: {"error":{"message":"overloaded","ty' + wire([STOP])
     assert b"overloaded" in repaired(wire([HI, cut, DONE]))
+
+
+def test_a_line_of_many_brackets_is_not_parted() -> None:
+    crowded = b'data: {"id":' + b"[" * 20_000 + b'{"id":' + b"[" * 20_000 + b"\n\n"
+    assert repaired(wire([HI, crowded, STOP, DONE])).endswith(wire([STOP, DONE]))

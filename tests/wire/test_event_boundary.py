@@ -791,3 +791,12 @@ def test_random_bytes_never_raise() -> None:
     alphabet = b'{}[]"\\\r\n \tdata:x'
     for _ in range(300):
         read(bytes(dice.choices(alphabet, k=dice.randrange(60))))
+
+
+def test_an_escaped_blank_line_behind_no_value_ends_nothing() -> None:
+    for data in (rb"data: words}\n\n", rb'data: {"a":"}\n\n'):
+        parser = EventParser()
+        assert [
+            item for at in range(len(data)) for item in parser.feed(data[at : at + 1])
+        ] == []
+        assert [item.raw for item in parser.end()] == [data]

@@ -9,6 +9,7 @@ from llm_normalize.wire.json_text import (
     Number,
     RepeatedKeyError,
     dumps,
+    escaped,
     frozen,
     is_broken,
     is_crowded,
@@ -238,3 +239,8 @@ def test_what_is_written_by_parts_is_written_alike() -> None:
 @pytest.mark.parametrize("data", [b'{"a":"\xff"}', b"[" * 100_000])
 def test_what_cannot_be_looked_at_is_not_called_broken(data: bytes) -> None:
     assert not is_broken(data)
+
+
+def test_strings_that_lack_many_escapes_are_left_alone() -> None:
+    assert escaped(b'{"a":"\t"}') == rb'{"a":"\t"}'
+    assert escaped(b'{"a":"' + b"\t" * 20_001 + b'"}') is None

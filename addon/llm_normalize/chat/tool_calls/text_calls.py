@@ -198,7 +198,7 @@ _DSML_INVOKES = _Blocks.of(
 _DSML_NAMED = _Blocks.of(
     rf"""<{_MARK}parameter name=([^>]+)>""", rf"</{_MARK}parameter>"
 )
-_IS_TEXT = re.compile(r"""\s+string=["']?(true|false)["']?\s*\Z""")
+_IS_TEXT = re.compile(r"""(?<!\s)\s++string=["']?(true|false)["']?\s*\Z""")
 _DEEPSEEK = _Blocks.of(
     rf"{_BEGIN}(?:function{_SEP})?([^\s<]+)(?:{_SEP}|\s*{_FENCE}json)", _END
 )
