@@ -504,3 +504,9 @@ def test_an_error_that_is_cut_is_shown() -> None:
 def test_a_line_of_many_brackets_is_not_parted() -> None:
     crowded = b'data: {"id":' + b"[" * 20_000 + b'{"id":' + b"[" * 20_000 + b"\n\n"
     assert repaired(wire([HI, crowded, STOP, DONE])).endswith(wire([STOP, DONE]))
+
+
+def test_a_chunk_that_is_no_utf8_costs_no_fix(caplog: pytest.LogCaptureFixture) -> None:
+    odd = b'data:{"":\xcf","choices":[{"":""}]}"\n\n'
+    assert repaired(wire([HI, odd, STOP, DONE])).endswith(wire([STOP, DONE]))
+    assert not caplog.records

@@ -73,9 +73,10 @@ def _newline(lost: bytes, n: int) -> Event:
 
 def _rest(data: bytes, n: int) -> list[Event] | None:
     """Return the one chunk that broken *data* begins with, or nothing of it."""
-    first = first_value(data)
-    is_first = bool(first) and is_chunk(value := loads(first)) and is_readable(value)
-    rest = data[data.index(first) + len(first) :] if is_first else data
+    first, data = first_value(data), data.lstrip()
+    is_begin = bool(first) and data.startswith(first)  # not where it is no UTF-8
+    is_first = is_begin and is_chunk(value := loads(first)) and is_readable(value)
+    rest = data[len(first) :] if is_first else data
     if _holds_answer(rest):
         return None
     if not is_first:
