@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from clients.families.nulls import nim_finish
 from clients.families.shapes import (
     COUNTED,
+    OPENAI_TEXT,
     OPENAI_TEXT_RIDING,
     OPENAI_TEXT_USAGE,
     OTHER_WORDS,
@@ -63,7 +64,7 @@ def counting(early: Json, last: Json) -> Answer:
 
 def families() -> Iterator[Family]:
     yield Family("nim-usage-each-asked", nim_counting(), OPENAI_TEXT_USAGE, COUNTED)
-    yield Family("nim-usage-each-unasked", nim_counting(), OPENAI_TEXT_RIDING)
+    yield Family("nim-usage-each-unasked", nim_counting(), OPENAI_TEXT)
     yield Family(
         "usage-unasked", stream(*text_chunks(), usage_chunk()), OPENAI_TEXT_RIDING
     )

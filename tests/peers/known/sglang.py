@@ -12,7 +12,7 @@ PEER = Peer(
             "text",
             ask("qwen3"),
             TEXT | USAGE,
-            fixes="tool-calls-null",
+            fixes="tool-calls-null usage-figure-null",
             breaches="content",
         ),
         Case(
@@ -30,6 +30,7 @@ PEER = Peer(
             "call",
             ask("qwen3", tools=True),
             called("ring_bell", '{"times": 2}') | USAGE,
+            fixes="field-null usage-figure-null",
         ),
         Case(
             "call-stream",
@@ -37,7 +38,7 @@ PEER = Peer(
             called("ring_bell", '{"times": 2}') | USAGE,
             fixes=(
                 "content-null envelope-changing field-null finish-with-delta reasoning-null role-null "
-                "tool-call-head-repeated tool-calls-null"
+                "tool-call-head-repeated tool-calls-null usage-figure-null"
             ),
             breaches="content envelope finish tool-calls",
         ),

@@ -13,7 +13,7 @@ PEER = Peer(
             ask("zai/GLM-5.2"),
             {"text": "Loch Ness.", "calls": [], "finish": "stop", "usage": (20, 11)},
             answer=capture("vllm/body-reasoning"),
-            fixes="field-null reasoning-renamed tool-calls-null",
+            fixes="field-null reasoning-renamed tool-calls-null usage-figure-null",
             breaches="content",
         ),
         Case(
