@@ -8,7 +8,6 @@ from pathlib import Path
 
 from clients.families import FAMILIES, Answer
 from clients.families.asking import as_asked
-from clients.families.shapes import OPENAI_TEXT, OPENAI_TEXT_RIDING
 from workshop import LOOPBACK, NORMALIZE, mitmdump
 from workshop.environments import AT_START
 from workshop.traffic import scripted
@@ -16,8 +15,6 @@ from workshop.traffic.http1 import Request
 from workshop.traffic.scripted import Script
 
 _PATH = re.compile(r"/(quirk|openai)/([\w-]+)/v1/chat/completions")
-# Its provider counts on every chunk: that is for clients that ask, and for no other.
-COUNTS = "nim-usage-each-unasked"
 _COMPLAINTS = ("Traceback", "crashed", "is left out", "passes as it is", "stays as")
 _STATUS = "/v2/nvcf/pexec/status/"  # where NIM gives an answer that took long
 
@@ -56,15 +53,7 @@ class Provider(scripted.Provider):
         answer = family.quirk if found[1] == "quirk" else family.openai
         if answer is family.openai:
             # Some clients always ask for usage: OpenAI would have heeded it.
-            body = json.loads(request.body)
-            options = body.get("stream_options") or {}
-            if (
-                answer is OPENAI_TEXT
-                and found[2] == COUNTS
-                and options.get("include_usage")
-            ):
-                answer = OPENAI_TEXT_RIDING
-            answer = as_asked(answer, family.request, body)
+            answer = as_asked(answer, family.request, json.loads(request.body))
         if answer.later is None:
             return _script(answer)
         place = f"{next(self._numbers):08}-0f3a"

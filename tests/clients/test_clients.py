@@ -18,14 +18,7 @@ from llm_normalize import conformance
 from workshop.environments import EnvironmentLackingError
 
 # Where a client does not report the same although OpenAI could have sent what it got.
-# They ask for usage, and the expectation of this family is that of who does not.
-EXCEPTIONS: dict[Key, str] = {
-    (client, "nim-usage-each-unasked"): "it asks for usage"
-    for client in (
-        "smolagents", "pydantic-ai", "llm", "continue-adapters", "ai-sdk7-openai",
-        "ai-sdk7-compatible", "ai-sdk6-openai",
-    )
-}  # fmt: skip
+EXCEPTIONS: dict[Key, str] = {}
 
 # Quirks that none of these clients minds, and why they are repaired all the same.
 UNNOTICED = {

@@ -81,6 +81,7 @@ class Answer:
         headers: What there is besides the content type.
         later: Of a 202, the answer that its status path gives in the end.
         polls: How often the status path says 202 before that.
+        counted: What a client gets that asks for usage, where this has none to move.
     """
 
     pieces: tuple[bytes, ...]
@@ -89,6 +90,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...] = ()
     later: "Answer | None" = None
     polls: int = 0
+    counted: "Answer | None" = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The figures: where they stand, and what they are called."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from clients.families.nulls import nim_finish
 from clients.families.shapes import (
@@ -64,7 +65,9 @@ def counting(early: Json, last: Json) -> Answer:
 
 def families() -> Iterator[Family]:
     yield Family("nim-usage-each-asked", nim_counting(), OPENAI_TEXT_USAGE, COUNTED)
-    yield Family("nim-usage-each-unasked", nim_counting(), OPENAI_TEXT)
+    # Figures that nobody asked for and that are on every chunk go.
+    uncounted = replace(OPENAI_TEXT, counted=OPENAI_TEXT_USAGE)
+    yield Family("nim-usage-each-unasked", nim_counting(), uncounted)
     yield Family(
         "usage-unasked", stream(*text_chunks(), usage_chunk()), OPENAI_TEXT_RIDING
     )
