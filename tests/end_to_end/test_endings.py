@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from support import (
     Part,
     Provider,
     Script,
-    connect,
 )
 
 type Json = Any
@@ -40,37 +38,6 @@ PAUSE = 0.3
 FOREVER = 8.0
 """Longer than all that is waited for: who sees its end has waited too long."""
 SOON = 4.0
-
-
-@pytest.fixture(scope="module", params=["http/1.1", "h2"])
-def upstream(request: pytest.FixtureRequest, secure: dict[str, Provider]) -> Provider:
-    """A provider behind TLS, in each version of HTTP."""
-    return secure[request.param]
-
-
-@pytest.fixture(scope="module")
-def proxy(explicit: Mitmdump) -> Mitmdump:
-    """A forward proxy."""
-    return explicit
-
-
-@pytest.fixture
-def brief(proxy: Mitmdump) -> Iterator[None]:
-    """Have a silence of one second be a long one."""
-    with proxy.options(normalize_keepalive=1):
-        yield
-
-
-@pytest.fixture(params=["http/1.1", "h2"])
-def client(
-    request: pytest.FixtureRequest, proxy: Mitmdump, upstream: Provider
-) -> Iterator[Http1Client | Http2Client]:
-    """A client that came by CONNECT and TLS, in each version of HTTP."""
-    target = f"localhost:{upstream.port}"
-    tunnel = connect(proxy.port, tunnel=target, ca=proxy.ca, alpn=[request.param])
-    kind = Http2Client if request.param == "h2" else Http1Client
-    with kind(tunnel, target) as made:
-        yield made
 
 
 def asked_of(script: Script) -> Json:
@@ -188,7 +155,7 @@ def test_model_with_a_finish_on_each_chunk_is_known_after_its_first_pause(
     assert second.count(b'"stop"') == 1
 
 
-@pytest.mark.usefixtures("brief")
+@pytest.mark.usefixtures("bridged")
 def test_what_waits_for_the_next_event_leaves_in_a_long_silence(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -203,7 +170,7 @@ def test_what_waits_for_the_next_event_leaves_in_a_long_silence(
 # -- a finish is an end ----------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("brief")
+@pytest.mark.usefixtures("bridged")
 @pytest.mark.parametrize("noise", [[], [b": ping\n\n", 0.3] * 20], ids=["", "comments"])
 def test_stream_ends_in_the_silence_after_its_finish(
     client: Http1Client | Http2Client,
@@ -244,7 +211,7 @@ def test_client_gets_the_end_at_once_although_the_provider_stays(
     goes_on(client, upstream)
 
 
-@pytest.mark.usefixtures("brief")
+@pytest.mark.usefixtures("bridged")
 @pytest.mark.parametrize(
     "events",
     [
