@@ -69,18 +69,14 @@ class ChatRetry:
         cls, exchange: Exchange, streams: AnswerStreams, translations: Translations
     ) -> Self | None:
         """Return what may send a request as chat; None if its answer stays."""
-        response = exchange.flow.response
         endpoint = endpoint_at(exchange.flow.request.path)
         if (
             endpoint is None
             or endpoint.own_answer is not None
             or not translations.is_refused(exchange)
-            or response is None
-            or response.stream
-            or response.raw_content is not None  # an addon has made it
         ):
             return None
-        client = streams.client_of(exchange)
+        client = _client_of(exchange, streams)
         if client is None:
             return None
         return cls(exchange, endpoint, client, streams, translations)
@@ -142,6 +138,16 @@ class ChatRetry:
         exchange.translated = exchange.adapted = exchange.running = None
 
 
+def _client_of(exchange: Exchange, streams: AnswerStreams) -> ClientStream | None:
+    """Return where another answer can be sent; None if the first one stays."""
+    response = exchange.flow.response
+    if response is None or response.stream:
+        return None
+    if response.raw_content is not None:  # an addon has made it
+        return None
+    return streams.client_of(exchange)
+
+
 def _has_words(reply: Reply) -> bool:
     """Tell whether *reply* is an error of an API: for a missing path that says so, too."""
     return reply.status != HTTPStatus.METHOD_NOT_ALLOWED and bool(object_in(reply.body))
@@ -150,8 +156,8 @@ def _has_words(reply: Reply) -> bool:
 class AskedRetry:
     """A request that was translated from memory, and chat's path has a 404 for it.
 
-    Memory is wrong then, or does not hold for this request. So it is sent once as it came,
-    and its answer stays, unless that says the same.
+    Memory is wrong then, or does not hold for this request. So it is sent once
+    untranslated, and its answer stays, unless that says the same.
 
     Args:
         exchange: The exchange, whose first answer's headers have arrived.
@@ -176,22 +182,16 @@ class AskedRetry:
     def of(
         cls, exchange: Exchange, streams: AnswerStreams, translations: Translations
     ) -> Self | None:
-        """Return what may send a request as it came; None if its answer stays."""
-        response = exchange.flow.response
-        if (
-            not translations.is_doubtful(exchange)
-            or response is None
-            or response.stream
-            or response.raw_content is not None  # an addon has made it
-        ):
+        """Return what may send a request untranslated; None if its answer stays."""
+        if not translations.is_doubtful(exchange):
             return None
-        client = streams.client_of(exchange)
+        client = _client_of(exchange, streams)
         if client is None:
             return None
         return cls(exchange, client, streams, translations)
 
     async def replace_first(self) -> bool:
-        """Send the request as it came; tell whether the answer to that is sent."""
+        """Send the request untranslated; tell whether the answer to that is sent."""
         exchange, flow = self._exchange, self._exchange.flow
         request, response, translated = flow.request, flow.response, exchange.translated
         assert response is not None
