@@ -197,12 +197,10 @@ class Seen:
         self.unnamed = _NO_INDEXES
         """Choices with call fragments without a name, which a fix holds."""
         self.error = False
-        self.hole = False
-        """Whether an event was lost that may have been a chunk: see `lose`."""
         self.holes = 0
-        """How many were."""
+        """The number of lost events that may have been chunks: see `lose`."""
         self.hit = _NO_INDEXES
-        """Choices of which a call had no name then, or only a part of one."""
+        """Choices with a call whose name was missing or partial when an event was lost."""
         self.is_cut = False
         """Whether a part of the answer is missing, for no words stand in its place."""
         self.has_choices = False
@@ -245,7 +243,7 @@ class Seen:
     @property
     def is_hit(self) -> bool:
         """Whether a choice that has not finished has a call that may lack a lost event."""
-        return self.hole and any(
+        return self.holes > 0 and any(
             index in self.hit
             or choice.is_legacy_hit
             or any(call.is_hit for call in choice.calls.values())
@@ -261,7 +259,6 @@ class Seen:
             words: Whether words of a failure stand in its place, amid an answer that goes
                 on: of a call that was open they may have cost a part.
         """
-        self.hole = True
         self.holes += 1
         self.is_cut = self.is_cut or not words
         self.hit |= self.unnamed

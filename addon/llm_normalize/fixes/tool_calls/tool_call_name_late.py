@@ -109,7 +109,7 @@ class ToolCallNameLate(Fix):
         """Send what never got a name, unless that may have been lost: no call is sound then."""
         released = self._unnamed.release(indexes, self.seen.n)
         self.seen.unnamed = self._unnamed.choices
-        return [] if self.seen.hole else [*map(self._alone, released)]
+        return [] if self.seen.holes else [*map(self._alone, released)]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""

@@ -68,7 +68,7 @@ class ChoiceProgress:
     @property
     def may_lack(self) -> bool:
         """Whether what is missing may have been lost, or sent and not understood."""
-        return self.doubtful or self.seen.hole
+        return self.doubtful or self.seen.holes > 0
 
     @property
     def is_over(self) -> bool:

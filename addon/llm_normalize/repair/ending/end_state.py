@@ -170,10 +170,10 @@ class EndState(ChoiceProgress):
         """What is held for a limited time, to be compared; None if nothing is."""
         opening = None if self._is_patient else self.opening
         finish = None if self.finish_waits_for_event else self.finish
-        kept, due = (opening, finish), self.can_send_usage
-        if not (any(kept) or due):
+        held, due = (opening, finish), self.can_send_usage
+        if not (any(held) or due):
             return None
-        return (*[each and each.record.n for each in kept], self._overtaken, due)
+        return (*[each and each.record.n for each in held], self._overtaken, due)
 
     @property
     def snapshot(self) -> object:
@@ -264,7 +264,7 @@ class EndState(ChoiceProgress):
 
         First arguments where there are none, then calls that never got a name.
         """
-        if self.seen.hole and self.run_hook(EndHook.LOSS, outgoing):
+        if self.seen.holes and self.run_hook(EndHook.LOSS, outgoing):
             return
         self.run_hook(EndHook.CLOSED_CALLS, outgoing)
         self.send_closed(outgoing, finished_of(outgoing.chunk))

@@ -40,12 +40,12 @@ class Ending:
     @property
     def is_unsettled(self) -> bool:
         """Whether each event is to be looked at: words wait, or a lost one may be of a call."""
-        return bool(self.words) or (self._seen.hole and self._seen.has_calls)
+        return bool(self.words or (self._seen.holes and self._seen.has_calls))
 
     @property
     def is_its_own(self) -> bool:
         """Whether what follows says nothing of other streams: an event is lost, or words."""
-        return bool(self.words) or self._seen.hole
+        return bool(self.words or self._seen.holes)
 
     @property
     def has_held_data(self) -> bool:
@@ -64,7 +64,7 @@ class Ending:
         waits = state.opening or state.finish or state.extra_fields or state.done
         if (
             waits
-            or self._seen.hole
+            or self._seen.holes
             or index not in state.opened
             or index in state.finished
         ):
@@ -82,7 +82,7 @@ class Ending:
     def chunk(self, outgoing: Outgoing) -> None:
         """Handle a repaired chunk: send it, hold it, or move its fields to another."""
         state = self.state
-        if self._seen.hole and state.run_hook(EndHook.LOSS, outgoing):
+        if self._seen.holes and state.run_hook(EndHook.LOSS, outgoing):
             return
         state.last = outgoing
         state.send_opening()
@@ -250,7 +250,7 @@ class Ending:
             state.run_hook(
                 EndHook.UNFINISHED, Outgoing(EventRecord(n, None), chunk, None)
             )
-        if self._seen.hole and (state.opened - state.finished or not state.opened):
+        if self._seen.holes and (state.opened - state.finished or not state.opened):
             lost = Outgoing(EventRecord(n, None), state.envelope(), None)
             state.run_hook(EndHook.LOSS_OF_FINISH, lost)
         state.flush_extra_fields(n)
