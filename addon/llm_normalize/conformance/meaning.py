@@ -38,7 +38,7 @@ class Meaning:
 
     choices: dict[int, Choice] = field(default_factory=dict)
     usage: dict[str, object] | None = None
-    # Whether figures came beside content, and again: they are on every chunk then.
+    # Whether a chunk with content had figures, and a later one: every chunk has them then.
     counted_throughout: bool = False
     errors: list[Error] = field(default_factory=list)
     done: bool = False

@@ -54,7 +54,7 @@ def _numbered(*numbers: int) -> str:
 # What the reports of mitmproxy and of the operating systems mean. They are not quoted:
 # they have local addresses and the provider's bytes.
 type _Reasons = tuple[tuple[str, str], ...]
-# Of whoever a connection is opened to: an upstream proxy, if there is one.
+# Of the peer of the connection: an upstream proxy, if there is one.
 _UNCONNECTED: _Reasons = (
     (_numbered(errno.ECONNREFUSED, 1225, 10061), "it refused the connection"),
     (_numbered(errno.ETIMEDOUT, 121, 10060), "the connection timed out"),

@@ -50,7 +50,7 @@ class AnswerTranslator(ABC):
 
     Attributes:
         held: About how many characters of the answer it holds.
-        last_resort: What ends the stream if its error cannot be told.
+        last_resort: What ends the stream if its error cannot be written.
     """
 
     # Not evaluated: typing would keep it, and with it this module at each reload.
@@ -116,7 +116,7 @@ class ClientProtocol(ABC):
     owners: ClassVar[tuple[str, ...]]
     """Hosts of who has made it, and serves it: what they refuse is not the path."""
     last_resort: "ClassVar[JsonObject]"
-    """The body of an error that cannot be told."""
+    """The body of an error that cannot be written."""
 
     @abstractmethod
     def translate(

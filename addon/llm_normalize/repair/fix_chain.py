@@ -436,11 +436,11 @@ class Chain:
 
     def error(self, record: EventRecord, value: Json) -> Json:
         """Return what the fixes make of an error in an event, which has no status."""
-        status = HTTPStatus.INTERNAL_SERVER_ERROR
-        told = status_of(value) if isinstance(value, dict) else status
+        is_object = isinstance(value, dict)
+        status = status_of(value) if is_object else HTTPStatus.INTERNAL_SERVER_ERROR
         for fix in self._on(self._plan.errors):
             try:
-                made = fix.error(value, told)
+                made = fix.error(value, status)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                 self._turn_off(type(fix), error)
                 continue

@@ -230,9 +230,9 @@ def _parameters(name: str, text: str, blocks: _Blocks, tools: Tools) -> Chunk | 
     if given is None:
         return None
     fields: dict[str, Json] = {}
-    for told, value in given:
-        is_text = _IS_TEXT.search(told) if blocks is _DSML_NAMED else None
-        key = _IS_TEXT.sub("", told).strip(_QUOTES) if blocks is _DSML_NAMED else told
+    for label, value in given:
+        is_text = _IS_TEXT.search(label) if blocks is _DSML_NAMED else None
+        key = _IS_TEXT.sub("", label).strip(_QUOTES) if blocks is _DSML_NAMED else label
         types = tools.types_of(meant, key.strip())
         if is_text is not None:
             types = _TEXTS if is_text[1] == "true" else types - _TEXTS

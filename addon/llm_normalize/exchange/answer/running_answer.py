@@ -310,10 +310,10 @@ class RunningAnswer:
         self._let_go()
 
     def _end_of_break(self, end: str, why: str) -> str:
-        """Return how an answer has ended that broke off, and keep *why*.
+        """Return how an answer has ended that broke off, and save *why*.
 
-        Whoever has the last event of its protocol has all of the answer: many clients hang
-        up then, before the provider does.
+        A client with the last event of its protocol has all of the answer: many disconnect
+        then, before the provider does.
 
         Args:
             end: What it is if there was more to come.

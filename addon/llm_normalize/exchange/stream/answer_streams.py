@@ -95,7 +95,7 @@ class AnswerStreams:
     def rest_of(
         self, exchange: Exchange
     ) -> Callable[[], Coroutine[Any, Any, None]] | None:
-        """Return what sends the rest of a stream that breaks off, if any of it came."""
+        """Return what sends the rest of a stream that breaks off, if any of it arrived."""
         rewriter = _rewriter_of(exchange)
         if rewriter is None or not (rewriter.holds or rewriter.events):
             return None

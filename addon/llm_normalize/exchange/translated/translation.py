@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 MODES = ("auto", "off")
 _MOST = 1000
-"""Paths that are remembered; whoever asks chooses them, so the oldest goes first."""
+"""Paths that are remembered; clients choose them, so the oldest goes first."""
 _LONG = 1000
 """Characters of a path and a model that are remembered."""
 _SEVERAL = 3
@@ -51,7 +51,7 @@ def parse(text: str) -> bool:
     """Return whether *text*, the option's value, has requests translated.
 
     Raises:
-        ValueError: It is no value of the option.
+        ValueError: The value is invalid.
     """
     if text not in MODES:
         raise ValueError(f"{text!r} is no mode; give auto or off")
@@ -179,7 +179,7 @@ class Translations:
             made = chat_of(content_of(request))
         except UntranslatableError as error:
             exchange.flow.response = refusal(error)
-        except ValueError:  # it cannot be decoded: whoever needs it says so
+        except ValueError:  # it cannot be decoded: reported where it is read
             return False
         if made is not None:
             content, edits = made

@@ -28,7 +28,7 @@ LAST_RESORT: JsonObject = {
     "type": "error",
     "error": {"type": _NO_STATUS, "message": UNTOLD},
 }
-"""The error that is sent if another cannot be told."""
+"""The error that is sent if another cannot be written."""
 # What the types and codes of providers hold, the surest first.
 _WORDS = (
     (re.compile(r"overload|unavailable|capacity|busy"), "overloaded_error"),

@@ -28,7 +28,7 @@ LAST_RESORT: JsonObject = {
     "param": None,
     "code": None,
 }
-"""The error that is sent if another cannot be told."""
+"""The error that is sent if another cannot be written."""
 _NO_WORDS = "The provider sent an error without words."
 _MEANT = {
     "429": _BUSY,
