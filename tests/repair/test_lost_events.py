@@ -93,6 +93,15 @@ STREAMS: dict[str, Wire] = {
         chunk({}, finish="tool_calls"),
         DONE,
     ],
+    "late name": [
+        chunk({"role": "assistant", "content": None}),
+        calling({**head(), "function": {"arguments": '{"m":[1'}}),
+        calling(rest(0, ",2")),
+        calling({"index": 0, "function": {"name": "f", "arguments": ""}}),
+        calling(rest(0, "]}")),
+        chunk({}, finish="tool_calls"),
+        DONE,
+    ],
     "no arguments": [
         _OPEN,
         calling(rest(0, "{}")),
