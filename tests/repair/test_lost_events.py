@@ -15,6 +15,7 @@ from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import DONE, USAGE, Wire, calling, chunk, head, rest, wire
+from llm_normalize.repair.outcome import EventRecord
 from properties import test_recorded as recorded
 from streams import feed, repaired
 
@@ -278,3 +279,90 @@ def test_the_property_finds_what_is_made_up() -> None:
     assert made_up(sound, cut, forged) == ["choice 0: a call f {}"]
     assert made_up(sound, cut, wire([chunk({}, finish="stop"), DONE])) != []
     assert list(chunks(sound))
+
+
+LOST = b'data: {"choices":[{"delta":{"con\n\n'
+BEGUN_CALL = [_OPEN, calling(rest(0, '{"path":"a'))]
+GOES_ON = calling(rest(0, '.py"}'))
+
+
+def test_text_and_usage_that_wait_are_sent_before_the_error() -> None:
+    waiting: Wire = [chunk({"content": "see <thi"}), chunk(None, usage=USAGE)]
+    data = wire([*BEGUN_CALL, *waiting, LOST, GOES_ON, DONE])
+    read = until_error(repaired(data, Asked(stream=True, usage=True, tools=True)))
+    assert b'"see <thi"' in read
+    assert b'"total_tokens":' in read
+
+
+def test_finish_that_waits_is_recorded_as_dropped() -> None:
+    finish = chunk({}, finish="tool_calls")
+    records: list[EventRecord] = []
+    feed(
+        [wire([*BEGUN_CALL, finish, LOST, GOES_ON, DONE])],
+        Asked(stream=True, tools=True, declared=TOOLS),
+        steps=records,
+    )
+    (dropped,) = [each for each in records if each.before == wire([finish])]
+    assert (dropped.fixes, dropped.after) == (["event-lost"], [])
+
+
+def custom(text: str, **opening: Any) -> Any:
+    given = {"name": "f"} if opening else {}
+    return calling({"index": 0, **opening, "custom": {**given, "input": text}})
+
+
+def arguments_in(data: bytes) -> str:
+    """Return what the calls in *data* got as arguments or input, joined."""
+    pieces = []
+    for each in chunks(data):
+        for choice in each.get("choices", []):
+            for call in choice["delta"].get("tool_calls", []):
+                pieces.append(call.get("function", {}).get("arguments", ""))
+                pieces.append(call.get("custom", {}).get("input", ""))
+    return "".join(pieces)
+
+
+CUT_SHORT = chunk({}, finish="length")
+CALLED = chunk({}, finish="tool_calls")
+CUSTOM = custom("", id="call_0", type="custom")
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        # Any text may be the whole input of a custom call.
+        ([CUSTOM], [custom("b"), CALLED]),
+        ([CUSTOM, custom("a")], [CALLED]),
+        ([CUSTOM], [CALLED]),
+        # Of another object, the lost event may have been the opening.
+        ([_OPEN, calling(rest(0, '{"a":1}'))], [calling(rest(0, '{"b":2}')), CALLED]),
+        # Some providers open each call with an empty object.
+        ([_OPEN, calling(rest(0, "{}"))], [CALLED]),
+        # What does not begin an object goes on with one.
+        ([_OPEN], [calling(rest(0, '"b":2}')), CUT_SHORT]),
+        ([_OPEN], [calling(rest(0, "5")), CALLED]),
+    ],
+)
+def test_call_that_may_lack_a_lost_event_fails_at_once(
+    before: Wire, behind: Wire
+) -> None:
+    asked = Asked(stream=True, tools=True, declared=TOOLS)
+    out = repaired(wire([*before, LOST, *behind, DONE]), asked)
+    read, _, error = out.partition(b'data: {"error":')
+    assert b"a tool call may be missing" in error
+    assert arguments_in(error) == ""
+    # An empty object may wait for what follows it.
+    assert arguments_in(read) in {arguments_in(wire(before)), ""}
+    assert b'"finish_reason":"' not in out
+
+
+def test_words_amid_a_body_cost_no_text() -> None:
+    words = b"data: error: internal server error\n\n"
+    opening, more = (
+        chunk({"role": "assistant", "content": "Do"}),
+        chunk({"content": "!"}),
+    )
+    body = wire([opening, words, more, chunk({}, finish="stop"), DONE])
+    made = repair_body(body, 200, Asked(), FIXES)
+    assert made.status is None
+    assert json.loads(made.after[0])["choices"][0]["message"]["content"] == "Do!"
