@@ -32,7 +32,6 @@ _MOST = 28  # times the work for so much more; its square would be 64 times
 _LEAST = 0.02  # seconds: below it, caches and the clock have their say
 _TRIES = 3
 _READ = 64 * 1024
-_SLOW = 4.0  # seconds of one input of 8 MB
 
 _ASKED: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [], "input": "a"}
 
@@ -105,8 +104,6 @@ def check_size(case: Case, say: Say) -> None:
             break
     if large > _LEAST and grown >= _MOST:
         say(f"grows in {name}", f"{unit!r}: {grown:.0f} times to {size} bytes")
-    if large > _SLOW:
-        say(f"slow in {name}", f"{size} bytes of {unit!r} took {large:.1f} s")
 
 
 def _cost(name: str, unit: str, size: int) -> float:
