@@ -1,12 +1,9 @@
 from collections.abc import Callable
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
-from llm_normalize.chat.growing_text import Growth, ProvedGrowth
 from llm_normalize.chat.stream_state import Asked, ChoiceSeen, Seen
-from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.chat.tool_calls.sent_call import Call, brief
 from llm_normalize.repair.fix import calling, chunk, head
 from llm_normalize.wire.json_text import Json, dumps
@@ -316,21 +313,6 @@ def test_many_short_arguments_are_what_they_say_together() -> None:
     for digit in "0123456789" * 60:
         call.add(digit)
     assert call.arguments == "0123456789" * 60
-
-
-def test_the_form_of_what_was_asked_is_all_of_it_but_the_exchange() -> None:
-    asked = Asked.from_body(b'{"model":"m"}', exchange="a", time=7)
-    assert (asked.id, asked.time) == ("a", 7)
-    assert replace(asked, id="b", time=8).form == asked.form
-    assert replace(asked, growth=Growth(ProvedGrowth(), "here")).form == asked.form
-    other = Asked(
-        stream=True, usage=True, tools=True, forced_tool=True, model="o", n=2,
-        strict=True, is_mapped=True, declared=Tools(frozenset({"t"})), legacy=True,
-    )  # fmt: skip
-    changed = {each.name for each in fields(Asked)} - {"id", "time", "growth"}
-    for name in changed:
-        assert replace(asked, **{name: getattr(other, name)}).form != asked.form
-    assert hash(other.form)
 
 
 @pytest.mark.parametrize("body", [None, b"{", b"[]"])

@@ -5,7 +5,6 @@ import pytest
 from llm_normalize.chat.stream_state import Seen
 from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fast_path.patching import EventPatcher
-from llm_normalize.repair.fast_path.stream_trace import StreamTrace
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire
@@ -45,9 +44,8 @@ class Way:
 
         templates = Templates("label")
         templates.known[:] = known
-        trace = StreamTrace(None, [], self.output, "label")
         self.patcher = EventPatcher(
-            templates, self.parser, trace, self.seen, self.output, count, "label"
+            templates, self.parser, self.seen, self.output, count, "label"
         )
 
 

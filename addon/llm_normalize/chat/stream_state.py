@@ -5,9 +5,7 @@ The pipeline updates both; fixes only read them.
 
 import hashlib
 import json
-from collections.abc import Hashable
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from dataclasses import dataclass, field
 from typing import Self
 
 from ..wire.json_text import Json, RepeatedKeyError, loads, loads_request
@@ -32,7 +30,6 @@ from .tool_calls.sent_call import Call, brief
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _SHARED = {"id": str, "created": int, "model": str}
 _STORED = 256 * 1024  # characters of arguments of the first call; the second gets half
-_OWN = ("id", "time", "declared")  # fields of `Asked` that belong to one exchange
 _NO_INDEXES = frozenset[int]()
 MAX_TRACKED = 1024
 """Choices and calls of one stream that are tracked, each."""
@@ -118,21 +115,10 @@ class Asked:
             legacy=has_tools and bool(request.get("functions")),
         )
 
-    @property
-    def form(self) -> Hashable:
-        """What was asked, independent of the exchange: everything but `id` and `time`."""
-        tools = self.declared  # its schemas are large, and are not compared
-        return *_form(self), tools.names, tools.bare
-
     def make_id(self, prefix: str, *place: int) -> str:
         """Return an id that is unique to the exchange, and the same for each *place*."""
         name = " ".join([self.id, *map(str, place)])
         return prefix + hashlib.sha256(name.encode()).hexdigest()[:24]
-
-
-_form = attrgetter(
-    *[each.name for each in fields(Asked) if each.compare and each.name not in _OWN]
-)
 
 
 def _read(body: bytes) -> Json:

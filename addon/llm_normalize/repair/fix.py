@@ -125,12 +125,6 @@ class Fix:
     """Whether it is off unless `normalize_also` names it."""
     spares_openai: ClassVar[bool] = False
     """Whether it skips OpenAI's own answers, where clients expect what it repairs."""
-    watches_growth: ClassVar[bool] = False
-    """Whether its `watched` texts matter only if they start with the previous delta."""
-    reads_texts: ClassVar[bool] = False
-    """Whether it reads the words of any text, so that its streams share nothing."""
-    makes_up: ClassVar[bool] = False
-    """Whether it adds values that the stream lacks, such as a time: they are not shared."""
     holds_calls: ClassVar[bool] = False
     """Whether it holds fragments of a call: it counts as begun all the same.
 

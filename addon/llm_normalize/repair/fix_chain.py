@@ -153,13 +153,6 @@ class Chain:
         """Keys of a delta whose words decide, too."""
         return {key for fix in self._stateful for key in fix.watched}
 
-    @property
-    def is_traceable(self) -> bool:
-        """Whether it holds nothing, and words count only in texts that grow."""
-        stateful = self._stateful
-        reads = any(fix.watched and not fix.watches_growth for fix in stateful)
-        return not (self._failed or reads or self.waiting)
-
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""
         events = [event]

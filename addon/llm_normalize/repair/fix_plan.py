@@ -78,9 +78,7 @@ class FixPlan:
             ]
 
         self.names = frozenset(each.name for each in fixes)
-        self.made_up = frozenset(each.name for each in fixes if each.makes_up)
         self.holding_calls = frozenset(each.name for each in fixes if each.holds_calls)
-        self.reads_texts = any(each.reads_texts for each in fixes)
         self.framing = those("event")
         self.unread = those("unread")
         self.edits = those("edit", "replace")

@@ -11,7 +11,6 @@ from ..chat.stream_state import Asked
 from ..wire.json_text import dumps
 from ..wire.sse import BOM, encode
 from .fast_path.template import Template
-from .fast_path.trace import TraceTree
 from .fix import Fix
 from .fix_plan import FixPlan
 from .outcome import EventRecord
@@ -43,9 +42,8 @@ class NonSseStream(Pipeline):
         label: str,
         count: Callable[[int, bytes, bytes, Template], bool],
         make_output: Callable[..., Output] = Output,
-        traces: TraceTree | None = None,
     ) -> None:
-        super().__init__(asked, fixes, observe, label, count, make_output, traces)
+        super().__init__(asked, fixes, observe, label, count, make_output)
         self._words = b""
         self._is_ordinary = False
 
@@ -61,7 +59,6 @@ class NonSseStream(Pipeline):
         unread = max(len(begun) - len(data) - _LONGEST, 0)
         if is_field or not (_EVENT.search(begun, unread) or len(words) > _MAX_HELD):
             self._words = words
-            self.trace.stop()
             return []
         return self._let_go(words)
 

@@ -44,8 +44,6 @@ class Output:
         r"""The record of one that ended in `\r`: a `\n` may still join it."""
         self.verbatim = verbatim
         """Whether the block before was sent as received, and newlines after it shall be."""
-        self.closed: list[EventRecord] | None = None
-        """What has been observed since a record was begun, until somebody takes it."""
         self._observe = observe
         self._label = label
         self._out: list[bytes] = []
@@ -99,17 +97,6 @@ class Output:
         """Open a record; what `emit` sends until `close_record` may not be all of it."""
         self.record = record
         self._begun = len(self._out)
-        self.closed = []
-
-    def take_closed(self) -> list[EventRecord]:
-        """Return what has been observed since a record was begun."""
-        closed, self.closed = self.closed, None
-        return closed or []
-
-    @property
-    def sent(self) -> bytes:
-        """What has been emitted since a record was begun."""
-        return b"".join(self._out[self._begun :])
 
     def repaired(self, record: EventRecord) -> EventRecord:
         """Return *record*, the last one that was begun, as it is untranslated."""
@@ -134,8 +121,6 @@ class Output:
         """Have *record* observed, unless something of it is still to come."""
         if record.waiting or record is self.record or record is self.last:
             return
-        if self.closed is not None:
-            self.closed.append(record)
         try:
             self._observe(record)
         except Exception:  # an observer cannot change bytes, nor cost any

@@ -8,19 +8,15 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 
 from ..chat.chunks.chunk import Tokens
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import EVENT
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
-from .ending.hold_and_release import Ending
 from .fast_path.learned_templates import Templates
 from .fast_path.patching import EventPatcher
-from .fast_path.stream_trace import LAST, StreamTrace
 from .fast_path.template import Template
-from .fast_path.trace import TraceTree
-from .fast_path.trace_step import Result
 from .fix import Fix
 from .fix_chain import Chain
 from .fix_plan import FixPlan, plan_of
@@ -46,7 +42,6 @@ _SHOWN = 50
 _BYTES = 7  # 128 of them cost as much as a bracket
 _COMPARED = 128
 """Choices and calls of a stream that learns: to compare more costs more than it spares."""
-_NONE: Counter[Outcome] = Counter()
 _ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
 
 
@@ -61,7 +56,6 @@ class Pipeline:
         count: Called with an event that a template knew: its number, its bytes before
             and after, the template. Tells whether that will do, and no `EventRecord` is wanted.
         make_output: Makes what sends: see `Output`.
-        traces: The traces of streams like it; None if it shares nothing with others.
     """
 
     def __init__(
@@ -72,10 +66,8 @@ class Pipeline:
         label: str = "stream",
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
         make_output: Callable[..., Output] = Output,
-        traces: TraceTree | None = None,
     ) -> None:
         self.seen = Seen()
-        self._asked = asked
         self._plan = plan = plan_of(fixes)
         self._parser = EventParser()
         self.label = label
@@ -86,43 +78,27 @@ class Pipeline:
         # It does not refer to this: a stream that nobody refers to shall be gone at once,
         # not when Python's collector halts all streams to find it.
         self._templates = Templates(label)
-        self.templates = known = self._templates.known
+        self.templates = self._templates.known
         """The templates that hold now."""
-        shared = None if plan.reads_texts else traces
-        self.trace = trace = StreamTrace(shared, known, output, label)
-        """What the stream has in common with others."""
         self.patcher = EventPatcher(
-            self._templates, self._parser, trace, self.seen, output, count, label
+            self._templates, self._parser, self.seen, output, count, label
         )
         """Sends events that are known."""
+        self._chain = chain = Chain(plan, asked, self.seen, label)
+        self.slow_path = SlowPath(asked, chain, self.seen, self._parser, output)
+        """Parses and repairs events."""
+        self._ending = self.slow_path.ending
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
         self._due = b""  # bytes of the block at hand that have not been sent
-        self._mark: object = None  # of what waited when an event was recorded last
-        self._left: tuple[object, int] = None, 0  # when the trace was left, since when
         self.comments = 0
         """Blocks that were only comments: they tell nothing but that the provider is there."""
-
-    # Most streams are not read at all (fast_path/stream_trace.py), and need none of these.
-
-    @cached_property
-    def _chain(self) -> Chain:
-        return Chain(self._plan, self._asked, self.seen, self.label)
-
-    @cached_property
-    def slow_path(self) -> SlowPath:
-        """Parses and repairs events."""
-        return SlowPath(self._asked, self._chain, self.seen, self._parser, self.output)
-
-    @cached_property
-    def _ending(self) -> Ending:
-        return self.slow_path.ending
 
     @property
     def raw_events(self) -> Counter[Outcome]:
         """Events that passed unread, by reason."""
-        return self.slow_path.raw_events if "slow_path" in self.__dict__ else _NONE
+        return self.slow_path.raw_events
 
     @property
     def events(self) -> int:
@@ -148,7 +124,7 @@ class Pipeline:
             while may_read and (end := data.find(b"\n\n") + 2) > 2:  # noqa: PLR2004
                 raw = data[:end]
                 may_know = patcher.knows_any and raw != patcher.unknown
-                patched = patcher.patch_event(raw, may_wait=True) if may_know else None
+                patched = patcher.patch_event(raw) if may_know else None
                 if patched is not None:
                     parser.budget_left -= self.output.cost
                     out += [patched] if patched else []
@@ -173,26 +149,13 @@ class Pipeline:
             self._run(data)
         return out + self.output.drain()
 
-    def known_end(self) -> bytes | None:
-        """Return what is sent at the end if other streams knew it: nothing; else None."""
-        trace = self.trace
-        is_over = trace.has_ended and self.patcher.counted is None
-        return b"" if is_over and self._parser.is_between else None
-
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
-        if self.known_end() is not None:
-            return []
-        self.output.closed = []
         self.slow_path.has_ended = True
         self._run(b"")
         self.slow_path.has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
-        out = self.output.drain()
-        closed = self.output.take_closed()
-        is_silent = self._ending.state.done and not (out or closed)
-        self.trace.end(is_silent=is_silent)
-        return out
+        return self.output.drain()
 
     def _end(self) -> None:
         self._catch_up()
@@ -213,14 +176,8 @@ class Pipeline:
         Never raises: on a bug, all that waits is sent with what is received next.
         """
         try:
-            found: tuple[object, ...]
-            if self.trace.follows:
-                found = [], self.trace.waits, self._parser.may_end
-            else:
-                mark = self._ending.state.mark
-                if mark == self._left[0]:
-                    mark = self._left[1] or mark  # it has waited since then
-                found = self._chain.waiting_briefly, mark, self._parser.may_end
+            mark = self._ending.state.mark
+            found = self._chain.waiting_briefly, mark, self._parser.may_end
         except Exception:
             logger.exception(_OVER, self.label)
             self._bail(None)
@@ -229,14 +186,12 @@ class Pipeline:
     @property
     def holds(self) -> bool:
         """Whether anything that was understood has not been sent."""
-        if self.trace.follows:
-            return bool(self.trace.waits)
         return bool(self._chain.waiting or self._ending.has_held_data)
 
     @property
     def tokens(self) -> Tokens:
         """What the last usage counted."""
-        return self.trace.tokens if self.trace.follows else self.seen.tokens
+        return self.seen.tokens
 
     @property
     def is_between(self) -> bool:
@@ -246,8 +201,6 @@ class Pipeline:
     @property
     def is_done(self) -> bool:
         """Whether the client has the last event of its protocol: `[DONE]`, in chat."""
-        if self.trace.follows:
-            return self.trace.is_done
         return self._ending.state.done or self.output.is_over
 
     def conclude(self) -> bool:
@@ -275,7 +228,6 @@ class Pipeline:
         for item in self._parser.cut():
             self._guarded(self._item, item)
         self._catch_up()
-        self.trace.stop()
         self._templates.forget()
         self.output.settle()
         if self._broken or not self.is_between:
@@ -292,7 +244,6 @@ class Pipeline:
 
     def _bail(self, failed: EventRecord | None) -> None:
         """Send all that waits as it is, but nothing of the record that *failed*."""
-        self._leave_trace()
         self._broken = True
         n = failed.n if failed else self._parser.count
         if failed:
@@ -315,7 +266,6 @@ class Pipeline:
         Returns:
             Whether something that was received has not been sent: a finish reason, say.
         """
-        self._leave_trace()
         self.output.settle()
         record = EventRecord(self._parser.count, None)
         held = [*self._chain.flush(record), *self._chain.end(record, None)]
@@ -350,14 +300,11 @@ class Pipeline:
 
     def _item(self, item: Item | Comments) -> None:
         self._due = item.raw
-        if not isinstance(item, Event):
-            self._step_aside()
         match item:
             case Gap():
                 self.output.gap(item, self._ending.join)
             case Oversized():
                 self._catch_up()
-                self.trace.stop()
                 self._templates.forget()
                 self.output.settle()
                 self._ending.flush_before(self._parser.count, last=False)
@@ -373,18 +320,11 @@ class Pipeline:
                 self.output.settle()
                 self._comments(item)
             case _ if _ALL_COMMENTS(item.raw):
-                self._step_aside()
                 self.output.settle()
                 self._comments(Comments(item.raw, item.n, 1))
             case _:
                 self.output.settle()
                 self._handle(item)
-
-    def _step_aside(self) -> None:
-        """Share nothing of what waits with other streams: what is between is no event."""
-        if self.trace.waits or self._ending.state.held_chunks:
-            self._leave_trace()
-            self.trace.stop()
 
     def _handle(self, event: Event) -> None:
         patcher = self.patcher
@@ -399,8 +339,7 @@ class Pipeline:
     def _repair(self, event: Event) -> None:
         """Send what becomes of *event*, which nothing knows."""
         self.output.settle()
-        if self.trace.follows or self.patcher.counted is not None:
-            self._catch_up()
+        self._catch_up()
         self._parser.budget_left -= EVENT + self.seen.size // 2
         record = EventRecord(event.n, event.raw)
         self.output.open_record(record)
@@ -419,44 +358,11 @@ class Pipeline:
         else:
             self._learn(record)
         self.patcher.unknown = None
-        closed = self.output.take_closed()
-        if self.trace.records:
-            self._record(event, record, closed)
 
     def _learn(self, record: EventRecord) -> None:
         """Let this stream learn from the last event that was repaired."""
         untranslated = self.output.repaired(record)
         self._templates.watch(untranslated, self._state, lambda: self._chain.watched)
-
-    def _record(
-        self, event: Event, record: EventRecord, closed: list[EventRecord]
-    ) -> None:
-        """Let streams to come know what has become of *event*."""
-        ending, output = self._ending.state, self.output
-        more = self._broken or self.raw_events or self._parser.state or self.seen.error
-        names = {name for each in (*closed, record) for name in each.fixes}
-        more = more or names & self._plan.made_up or self._ending.is_its_own
-        framed = event.payload() is not None or event.raw == LAST
-        if more or not (framed and ending.is_traceable and self._chain.is_traceable):
-            self.trace.stop()
-            return
-        mark, self._mark = self._mark, ending.mark
-        waits = ending.finish is not None
-        if waits and mark is not None and mark != self._mark:
-            self.trace.stop()  # something else waits than before, and as long anew
-            return
-        known = list(self._templates.known)
-        self.trace.record(
-            event,
-            Result(
-                output.sent,
-                closed,
-                output.verbatim,
-                waits,
-                self.seen.tokens,
-                known,
-            ),
-        )
 
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""
@@ -479,47 +385,15 @@ class Pipeline:
 
     def _catch_up(self) -> None:
         """Read what was not, as far as it decides on what follows."""
-        self._leave_trace()
         event, self.patcher.counted = self.patcher.counted, None
         if event is None or self._broken:
             return
-        self.trace.stop()  # its figures are those of one event of many
         try:
             with self.output.discard_output():
                 self.slow_path.event(EventRecord(event.n, event.raw), event)
         except Exception:
             logger.exception(_OVER, self.label)
             self._bail(None)
-
-    def _leave_trace(self) -> None:
-        """Read the events that other streams knew: what follows is for this one alone."""
-        waits, unread = self.trace.waits, self.trace.leave()
-        if not unread:
-            return
-        closed = self.output.closed
-        try:
-            with self.output.discard_output():
-                for event in unread:
-                    self._reread(event)
-            self.output.closed = closed
-            self._mark = self._ending.state.mark
-            self._left = self._mark, waits
-            if self._parser.state:  # since the event at hand: no template knows that
-                self._templates.forget()
-        except Exception:
-            logger.exception(_OVER, self.label)
-            self._broken = True
-            self._templates.forget()
-            if waits:
-                self.output.pass_on(unread[-1].raw)
-
-    def _reread(self, event: Event) -> None:
-        """Read an event that has been sent, and learn what it would have taught then."""
-        record = EventRecord(event.n, event.raw)
-        self.output.open_record(record)
-        self.slow_path.event(record, event)
-        self.output.close_record(record)
-        self._learn(record)
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""

@@ -42,7 +42,11 @@ class Dumper:
         ({"flow_detail": 0}, False, False),
         ({"flow_detail": 0, "hardump": "flows.har"}, False, True),
         ({"flow_detail": 0, "save_stream_file": "flows"}, True, True),
-        ({"flow_detail": 0, "scripts": ["addon/normalize.py", "mine.py"]}, True, True),
+        (
+            {"flow_detail": 0, "scripts": ["addon/normalize.py", "mine.py"]},
+            False,
+            False,
+        ),
     ],
 )
 def test_in_mitmdump_only_who_asks_for_it_can_look_at_a_flow(

@@ -791,16 +791,6 @@ def test_turn_ends_for_all_who_wait_for_that() -> None:
     assert (ended, turn.number) == (["a", "b"], 2)
 
 
-def test_unslowed_stream_has_two_reads_looked_at_in_its_first_turn() -> None:
-    client = Watched(stores=False)
-    client.rewriter.turn = Turn(lambda _: None, most=0)
-    client.rewriter.begin_unslowed()
-    many = [_said(f"w{at}", **{f"k{at}": at}) for at in range(700)]
-    out = client.play([b"".join(many[:350]), b"".join(many[350:])])
-    assert b"".join(out).count(b"data: ") == 700
-    assert client.rewriter.pipeline.raw_events == {}
-
-
 def test_bug_behind_what_was_expected_costs_no_byte(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -26,7 +26,6 @@ def is_shown() -> bool:
         ctx.master.addons.get("dumper") is None
         or bool(options.save_stream_file)
         or options.flow_detail >= _BODIES
-        or len(options.scripts) > 1
         or any(map(_is_others, addonmanager.traverse(ctx.master.addons.chain)))
     )
 

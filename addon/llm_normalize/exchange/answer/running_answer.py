@@ -17,7 +17,6 @@ from ...records.pair_rows import NO_ROWS, Rows
 from ...records.record_line import Record
 from ...records.snapshot import KEY, NO_SNAPSHOT, Snapshot
 from ...records.statistics import Stats, is_error
-from ...repair.fast_path.trace import Traces, TraceTree
 from ...repair.non_sse_stream import NonSseStream
 from ...repair.output import Output
 from ...repair.translated_output import TRANSLATED, TranslatedOutput
@@ -162,15 +161,12 @@ class RunningAnswer:
         """Its name in log lines."""
         return f"normalize: {brief_name(self.record.host)} (flow {self.flow.id})"
 
-    def stream_through(
-        self, decoder: Decoder, turn: Turn | None = None, traces: Traces | None = None
-    ) -> Rewriter:
+    def stream_through(self, decoder: Decoder, turn: Turn | None = None) -> Rewriter:
         """Have its body pass a rewriter, which is returned.
 
         Args:
             decoder: Undoes the content encoding.
             turn: Bounds what is looked at, shared with other streams.
-            traces: What streams have in common.
         """
         settings, record, flow = self.settings, self.record, self.flow
         label = self.label
@@ -186,7 +182,6 @@ class RunningAnswer:
             label,
             record.count,
             output,
-            self._traces_in(traces) if traces is not None else None,
         )
         self.rewriter = Rewriter(
             pipeline,
@@ -196,8 +191,6 @@ class RunningAnswer:
             snapshot=self.snapshot,
             turn=turn,
         )
-        if not settings.is_read:
-            pipeline.trace.records_unchanged = False
         if not settings.shown:
             record.repeats = pipeline.patcher.count_repeats()
             if settings.log is not None:
@@ -205,14 +198,6 @@ class RunningAnswer:
         if stream is not None:
             self.rewriter.beyond = lambda: 0 if stream.is_over else _BEYOND
         return self.rewriter
-
-    def _traces_in(self, traces: Traces) -> TraceTree | None:
-        """Return what is known of streams for which all is the same but their bytes."""
-        growth = self.asked.growth
-        if growth.source is None or growth.known or self.translated is not None:
-            return None  # what was proved may be disproved
-        # Nothing that is made of these two is known of others.
-        return traces.at((growth.source, self.asked.form, self.settings.plan))
 
     def prepare_headers(self, response: http.Response) -> None:
         """Make the headers of *response* those of the stream that is sent."""

@@ -11,7 +11,6 @@ from typing import Any
 from mitmproxy import http
 from mitmproxy.utils import asyncio_utils
 
-from ...repair.fast_path.trace import Traces
 from ...wire.content_encoding import decoder_for
 from ...wire.header import header_in
 from ..answer.running_answer import RunningAnswer
@@ -31,7 +30,6 @@ class AnswerStreams:
 
     def __init__(self) -> None:
         self._turn = Turn(_soon)
-        self._traces = Traces()
         # Made once, not with each stream.
         self._at_end, self._cannot_send = self._turn.at_end, self.cannot_send
         self._can_send = True
@@ -43,7 +41,7 @@ class AnswerStreams:
         assert response is not None
         decoder = decoder_for(header_in(response.headers.fields, b"content-encoding"))
         assert decoder is not None
-        rewriter = running.stream_through(decoder, self._turn, self._traces)
+        rewriter = running.stream_through(decoder, self._turn)
         if settings.stored:
             rewriter.on_growth = running.show_growth
         # Others have their turn before more of the answer is read.
@@ -52,12 +50,8 @@ class AnswerStreams:
         if not settings.observe:
             running.prepare_headers(response)
         response.stream = rewriter.read
-        if rewriter.pipeline.trace.begins_known:
-            # So hardly anything of it is looked at.
-            rewriter.begin_unslowed()
-        else:
-            # What is read while the hook is awaited would all be handed over at once.
-            rewriter.slow_down()
+        # What is read while the hook is awaited would all be handed over at once.
+        rewriter.slow_down()
         running.status = response.status_code
         keepalive = 0 if settings.observe else settings.keepalive
         try:

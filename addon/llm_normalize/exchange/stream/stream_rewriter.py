@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ...records.snapshot import Snapshot
-from ...repair.fast_path.stream_trace import LAST
 from ...repair.fast_path.template import Template
 from ...repair.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
@@ -19,8 +18,6 @@ from .alike_events import Log, alike_events
 
 logger = logging.getLogger(__name__)
 
-_TWO_READS = 3 * STREAM_BUDGET
-"""What is looked at of a stream where two reads, not one, may come in a turn."""
 _MUCH = STREAM_BUDGET // 2
 _END = "the end of the message"
 """What waits once the last event has been sent."""
@@ -151,24 +148,17 @@ class Rewriter:
 
     def _rewritten(self, data: bytes) -> list[bytes]:
         pipeline = self._pipeline if self._expected is None else self.pipeline
-        trace = pipeline.trace
         self._bytes_in += len(data)
         is_known = self._is_plain and not self._raw
         out = None
         try:
-            if is_known:
-                out = (
-                    pipeline.patcher.patch_event(data, may_wait=True)
-                    if data
-                    else pipeline.known_end()
-                )
+            if is_known and data:
+                out = pipeline.patcher.patch_event(data)
         except Exception:
             logger.exception("%s: repair failed, the rest passes", self._pipeline.label)
             out = self._give_in(data)
         if out is None:
             out = self._bounded(data)
-        elif trace.follows and (self._waiting or trace.waits or data == LAST):
-            self._try("what waits has no time limit", self._look_at_waiting)
         if not self._repair:
             out = data
         self._bytes_out += len(out)
@@ -320,10 +310,6 @@ class Rewriter:
         self.read = _passed  # the former one refers to this object
         self.on_end = self.on_growth = self.on_wait = self.on_much = _nobody
         self._give_up, self.on_break = _nobody, None
-
-    def begin_unslowed(self) -> None:
-        """Look at two reads in the first turn: nothing keeps the second one back."""
-        self._own = _TWO_READS
 
     def slow_down(self) -> None:
         """Have more of the answer wait, if that is possible."""

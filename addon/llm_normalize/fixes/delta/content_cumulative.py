@@ -48,8 +48,6 @@ class ContentCumulative(Fix):
         ),
     )
 
-    watches_growth = True
-
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._texts = GrowingTexts(asked.growth, "content")

@@ -50,8 +50,6 @@ class ReasoningCumulative(Fix):
         ),
     )
 
-    watches_growth = True
-
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._texts = GrowingTexts(asked.growth, "reasoning")

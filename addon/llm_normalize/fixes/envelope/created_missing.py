@@ -24,7 +24,6 @@ class CreatedMissing(Fix):
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
     edits_bodies = True
-    makes_up = True
     examples = (
         Example(
             "missing",

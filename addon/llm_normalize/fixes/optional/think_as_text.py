@@ -35,7 +35,7 @@ class ThinkAsText(Fix):
         "https://docs.vllm.ai/en/latest/features/reasoning_outputs.html",
         "https://github.com/openai/harmony/blob/main/docs/format.md",
     )
-    optional = reads_texts = True
+    optional = True
     examples = (
         Example(
             "stream",

@@ -48,7 +48,7 @@ class ToolCallAsText(Fix):
         "https://github.com/openai/harmony/blob/main/docs/format.md",
         "https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md",
     )
-    optional = reads_texts = True
+    optional = True
     examples = (
         Example(
             "stream",

@@ -23,7 +23,6 @@ class UsagePartial(Fix):
     providers = ("MiniMax", "gateways to Claude")
     key = "usage"
     edits_bodies = True
-    makes_up = True
     sources = (
         "https://github.com/zed-industries/zed/issues/42893",
         "https://platform.openai.com/docs/api-reference/chat/object",

@@ -143,12 +143,6 @@ class EndState(ChoiceProgress):
         return bool(self.held_chunks or self.held_usage or self.extra_fields)
 
     @property
-    def is_traceable(self) -> bool:
-        """Whether nothing is held, except possibly a finish that is sent after 100 ms."""
-        held = self.opening or self.usage_chunk or self.held_usage
-        return not (held or self.extra_fields or self.finish_waits_for_event)
-
-    @property
     def can_send_usage(self) -> bool:
         """Whether usage is held that can be sent now: nothing has to precede it."""
         has_some = self.usage_chunk is not None or counts(self.held_usage)

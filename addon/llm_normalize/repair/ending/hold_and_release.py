@@ -43,11 +43,6 @@ class Ending:
         return bool(self.words or (self._seen.holes and self._seen.has_calls))
 
     @property
-    def is_its_own(self) -> bool:
-        """Whether what follows says nothing of other streams: an event is lost, or words."""
-        return bool(self.words or self._seen.holes)
-
-    @property
     def has_held_data(self) -> bool:
         """Whether anything is held."""
         return bool(self.words) or self.state.has_held_data

@@ -9,7 +9,6 @@ from ...wire.sse import LIMIT, Event, EventParser
 from ..outcome import EventRecord
 from ..output import Output
 from .learned_templates import Templates
-from .stream_trace import StreamTrace
 from .template import Template
 
 logger = logging.getLogger(__name__)
@@ -21,7 +20,6 @@ class EventPatcher:
     Args:
         templates: What the stream has learned.
         parser: Whose events they are; it numbers them.
-        trace: What it has in common with other streams.
         seen: Records what the client has to have seen.
         output: Where they are sent.
         count: Called with an event that was changed: its number, its bytes before and
@@ -33,7 +31,6 @@ class EventPatcher:
         self,
         templates: Templates,
         parser: EventParser,
-        trace: StreamTrace,
         seen: Seen,
         output: Output,
         count: Callable[[int, bytes, bytes, Template], bool],
@@ -51,7 +48,6 @@ class EventPatcher:
         """The last one, if it has usage: that is taken in when it has to be."""
         self.unknown: bytes | None = None
         """What no template knew last, to be tried once; None if they may be others now."""
-        self._trace = trace
         self._seen = seen
         self._count = count
         self._label = label
@@ -72,7 +68,7 @@ class EventPatcher:
     @property
     def knows_any(self) -> bool:
         """Whether any event may be known."""
-        return bool(self._known) or self._trace.follows
+        return bool(self._known)
 
     def count_sent(self, template: Template, count: int) -> None:
         """Count *count* events that were sent as the *template* that was expected says."""
@@ -90,9 +86,7 @@ class EventPatcher:
         repeats, self._repeats = self._repeats, 0
         return repeats
 
-    def patch_event(
-        self, data: bytes, n: int | None = None, *, may_wait: bool = False
-    ) -> bytes | None:
+    def patch_event(self, data: bytes, n: int | None = None) -> bytes | None:
         """Return what is sent for *data* if it is one event that is known.
 
         Else None, and nothing has happened. Most events go no further than here. Empty if
@@ -101,31 +95,14 @@ class EventPatcher:
         Args:
             data: What was received.
             n: Its place in the stream, if it has been parsed nevertheless.
-            may_wait: Whether whoever asks looks at what waits then.
         """
         parser = self._parser
         if n is None and not (parser.is_between and len(data) <= LIMIT):
             return None
         if self._known and (out := self._patched(data, n)) is not None:
             return out
-        trace = self._trace
-        # The figures of one that is counted are part of what waits.
-        if self.counted is not None or not trace.follows:
-            self.unknown = data
-            return None
-        at = parser.count if n is None else n
-        try:
-            found = trace.next(data, at, may_wait=may_wait)
-        except Exception as error:  # noqa: BLE001 - the slow path takes it
-            trace.fail(error)
-            return None
-        if found is None:
-            return None
-        if n is None:
-            parser.count = at + 1
-        sent, step = found
-        self._output.verbatim = step.verbatim
-        return sent
+        self.unknown = data
+        return None
 
     def _patched(self, data: bytes, n: int | None) -> bytes | None:
         """Return what is sent for *data* if it fits a template."""
