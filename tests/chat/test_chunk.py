@@ -10,7 +10,6 @@ from llm_normalize.chat.chunks.chunk import (
     deltas,
     drop_other_usage,
     envelope_of,
-    frame_of,
     function,
     in_deltas,
     in_messages,
@@ -372,20 +371,3 @@ def test_news_is_what_was_added(old: Any, new: Any, rest: Any) -> None:
 def test_a_chunk_that_is_split_off_has_the_begin_of_a_long_envelope() -> None:
     long = {"id": "i" * 300, "created": 1, "choices": [], "usage": {}}
     assert envelope_of(long) == {"id": "i" * 256, "created": 1, "choices": []}
-
-
-def test_frame_tells_envelopes_and_the_place_of_choices_apart() -> None:
-    chunks: list[Chunk] = [
-        {},
-        {"id": "a"},
-        {"id": "b"},
-        {"created": 1},
-        {"created": 2},
-        {"system_fingerprint": {"a": 1, "b": 2}},
-        {"system_fingerprint": {"b": 2, "a": 1}},
-        {"id": "a", "choices": []},
-        {"choices": [], "id": "a"},
-    ]
-    frames = [frame_of(each) for each in chunks]
-    assert all(frames.count(each) == 1 for each in frames)
-    assert frame_of({"id": "a", "choices": [1], "usage": 1}) == frames[-2]

@@ -214,9 +214,9 @@ def test_text_that_is_sent_again_changes_nothing_that_is_known() -> None:
     texts = GrowingTexts(Growth(proof(), "here"), "content")
     for n, text in enumerate(GROWING):
         texts.read(0, "content", text, n)
-    before = texts.state
+    before = dict(texts._texts)
     assert texts.read(0, "content", GROWING[-1], 9) == ""
-    assert texts.state == before
+    assert texts._texts == before
 
 
 def test_what_waited_leaves_in_a_chunk_of_its_stream() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from llm_normalize.chat.stream_state import Asked, ChoiceSeen, Seen
 from llm_normalize.chat.tool_calls.sent_call import Call, brief
-from llm_normalize.repair.fix import calling, chunk, head
+from llm_normalize.repair.fix import chunk
 from llm_normalize.wire.json_text import Json, dumps
 
 
@@ -263,27 +263,6 @@ def test_choice_with_an_error_is_an_error() -> None:
     seen = Seen()
     seen.note(chunk({}, choice={"error": {"message": "no"}}))
     assert seen.error
-
-
-def test_arguments_of_a_call_that_was_opened_are_added_to_it() -> None:
-    seen = Seen()
-    seen.note(calling(head(0)))
-    for at in (0, 1):
-        seen.add_arguments(0, at, "{}")
-        seen.add_arguments(at + 1, 0, "{}")
-    assert [(at, call.length) for at, call in seen.choice(0).calls.items()] == [(0, 2)]
-    assert list(seen.choices) == [0]
-
-
-def test_state_tells_what_calls_are_but_not_all_they_say() -> None:
-    seen = Seen()
-    seen.note(calling(head(0)))
-    opened = seen.state
-    seen.add_arguments(0, 0, "{")
-    begun = seen.state
-    seen.add_arguments(0, 0, "}")
-    assert opened != begun
-    assert begun == seen.state
 
 
 def test_an_envelope_that_is_too_long_is_not_the_streams() -> None:

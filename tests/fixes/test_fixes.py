@@ -96,7 +96,6 @@ def test_names_are_unique() -> None:
     assert len({fix.name for fix in EVERY_FIX}) == len(EVERY_FIX)
 
 
-STATEFUL = [fix for fix in EVERY_FIX if fix.state is not Fix.state]
 OWN = {*vars(Fix(STREAM, Seen()))}
 
 
@@ -107,40 +106,6 @@ def attributes_of(fix: Any) -> dict[str, Any]:
         for name, each in vars(fix).items()
         if name not in OWN
     }
-
-
-@each_case(EVERY_FIX, ids=lambda fix: fix.name)
-def test_fix_declares_a_state_if_it_has_attributes(fix: type[Fix]) -> None:
-    assert (fix in STATEFUL) is bool(attributes_of(fix(STREAM, Seen())))
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("fix", STATEFUL, ids=lambda fix: fix.name)
-def test_declared_state_follows_the_attributes_and_is_a_snapshot(
-    fix: type[Fix],
-) -> None:
-    changes = 0
-    for example in [each for other in EVERY_FIX for each in other.examples]:
-        seen = Seen()
-        made = fix(example.asked, seen)
-        events = [each for each in example.before if isinstance(each, dict)]
-        for seen.n, event in enumerate(events if example.kind == "stream" else ()):
-            if not isinstance(event.get("choices"), list):
-                continue
-            old, old_state, watched = attributes_of(made), made.state(), made.watched
-            before = repr(old_state)
-            chunk = copy.deepcopy(event)
-            made.edit(chunk)
-            made.replace(chunk)
-            seen.note(chunk)
-            assert repr(old_state) == before
-            is_same = made.state() == old_state
-            # Words decide while they are watched, so what is known of them is no state.
-            assert (attributes_of(made) == old) is is_same or (
-                is_same and (watched or made.watched)
-            )
-            changes += made.state() != old_state
-    assert changes or fix.end_hooks  # at the end of a stream it may change, too
 
 
 CALL = {

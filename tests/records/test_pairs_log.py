@@ -16,8 +16,8 @@ from llm_normalize.records import log_file, pairs_log
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.records.record_line import (
     Entry,
-    PatchedPair,
-    PatchedPairTemplate,
+    TextPair,
+    TextPairs,
     line,
 )
 
@@ -621,12 +621,12 @@ def test_the_default_is_to_warn(
     assert "cannot write the pairs log" in caplog.text
 
 
-def test_a_pair_that_a_template_knew_is_written_and_weighed(
+def test_a_pair_that_was_not_parsed_is_written_and_weighed(
     logs: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = logs.make()
-    form = PatchedPairTemplate("f", (), ("x",), 0.0, (b"<", b">"), (b"[", b"]"), False)
-    known: PatchedPair = (form, 3, 1.5, b"a", b"a")
+    form = TextPairs("f", (), ("x",), 0.0, (b"<", b">"), (b"[", b"]"), False)
+    known: TextPair = (form, 3, 1.5, b"a")
     log.write(known)
     until(written(log))
     monkeypatch.setattr(pairs_log, "_QUEUE_BYTES", 100)

@@ -6,8 +6,8 @@ import pytest
 from llm_normalize.records import record_line as logged_line
 from llm_normalize.records.record_line import (
     Entry,
-    PatchedPair,
-    PatchedPairTemplate,
+    TextPair,
+    TextPairs,
     line,
 )
 
@@ -69,20 +69,18 @@ def known(
     text: bytes,
     secrets: tuple[str, ...] = (),
     *,
-    after: bytes | None = None,
     head: bytes = HEAD,
     observe: bool = False,
-) -> tuple[PatchedPair, Entry]:
-    """Return a pair as it is handed over for an event that a template knew, and as any."""
-    after = text if after is None else after
+) -> tuple[TextPair, Entry]:
+    """Return a pair as it is handed over for an event that was not parsed, and as any."""
     sides, new_sides = (head, TAIL), (b"-" + head, b", more" + TAIL)
-    form = PatchedPairTemplate(
+    form = TextPairs(
         "8f3b", secrets, ("role-null", "field-null"), 50.0, sides, new_sides, observe
     )
-    record = PAIR | {"before": text.join(sides), "after": [after.join(new_sides)]}
+    record = PAIR | {"before": text.join(sides), "after": [text.join(new_sides)]}
     if observe:
         record |= {"mode": "observe"}
-    return (form, 7, 50.0125, text, after), Entry(record, secrets)
+    return (form, 7, 50.0125, text), Entry(record, secrets)
 
 
 @pytest.mark.parametrize(
@@ -101,19 +99,13 @@ def known(
 @pytest.mark.parametrize("secrets", [(), ("sk-1",), ('a "secret"', "sk-1"), ('Hi"}',)])
 @pytest.mark.parametrize("observe", [False, True])
 @pytest.mark.parametrize("head", [HEAD, b'data: {"request":1,"content":"'])
-def test_a_pair_that_a_template_knew_reads_as_any(
+def test_a_pair_that_was_not_parsed_reads_as_any(
     text: bytes, secrets: tuple[str, ...], head: bytes, observe: bool
 ) -> None:
     pair, entry = known(text, secrets, head=head, observe=observe)
     for _ in range(2):  # the second time its text is known
         assert line(pair) == line(entry)
     assert b"sk-1" not in line(known(text, ("sk-1",), head=head)[0])
-
-
-def test_a_text_that_is_spelled_anew_reads_as_any() -> None:
-    for _ in range(2):
-        pair, entry = known(rb"\u00e9 \/", after="é /".encode())
-        assert line(pair) == line(entry)
 
 
 def test_what_a_terminal_would_obey_is_escaped_around_a_text() -> None:
@@ -124,8 +116,8 @@ def test_what_a_terminal_would_obey_is_escaped_around_a_text() -> None:
 
 @pytest.mark.parametrize("ms", [0.0, 0.1, 9.9, 10.0, 12345.6])
 def test_milliseconds_have_one_place(ms: float) -> None:
-    (form, n, _, *texts), entry = known(b"Hi")
-    pair: Any = (form, n, form.since + ms / 1000, *texts)
+    (form, n, _, text), entry = known(b"Hi")
+    pair = (form, n, form.since + ms / 1000, text)
     assert line(pair) == line(Entry(entry.record | {"ms": ms}))
 
 

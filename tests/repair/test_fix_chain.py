@@ -551,17 +551,18 @@ def test_what_a_fix_changed_before_it_failed_to_part_it_is_recorded() -> None:
     assert (made[0].raw, fixes) == (None, ["mark-a", "mark-rider"])
 
 
-def test_fix_that_failed_acts_at_no_hook_and_has_no_state() -> None:
+def test_fix_that_failed_acts_at_no_hook_and_reads_no_words() -> None:
     class Ends(Broken):
         end_hooks = (EndHook.FINISH,)
 
-        def state(self) -> object:
-            return "state"
+        @property
+        def watched(self) -> tuple[str, ...]:
+            return ("content",)
 
     chain = chain_of(Ends)
     payload = json.dumps(TEXT).encode()
     assert [type(each) for each in chain.at(EndHook.FINISH)] == [Ends]
-    assert chain.state == (0, [("always-broken", "state")])
+    assert chain.watched == {"content"}
     assert list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
     assert chain.at(EndHook.FINISH) == []
-    assert chain.state == (1, [])
+    assert chain.watched == set()

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import pytest
 
+from fixes.test_fixes import attributes_of
 from llm_normalize.chat.chunks.chunk import ENVELOPE, Chunk, is_chunk, is_readable
 from llm_normalize.chat.chunks.chunk_shape import shape_of
 from llm_normalize.chat.continuation import continuation_of
@@ -109,11 +110,11 @@ def test_a_fix_that_is_not_asked_would_do_nothing(fix: type[Fix]) -> None:
         for other in alike(value) if not fix.only_on_changed else ():
             for asked in ASKS:
                 made, given = fix(asked, Seen()), copy.deepcopy(other)
-                before = made.state()
+                before = attributes_of(made)
                 assert not made.edit(given), given
                 assert made.replace(given) is None, given
                 assert given == other
-                assert made.state() == before
+                assert attributes_of(made) == before
 
 
 @pytest.mark.unmeasured
@@ -173,11 +174,11 @@ def test_a_fix_that_notes_shapes_notes_each_once(fix: type[Fix]) -> None:
             made = fix(asked, Seen())
             assert not made.edit(copy.deepcopy(value))
             assert made.replace(copy.deepcopy(value)) is None
-            recorded = made.state()
+            recorded = attributes_of(made)
             for other in alike(value):
                 assert not made.edit(other)
                 assert made.replace(other) is None
-                assert made.state() == recorded
+                assert attributes_of(made) == recorded
 
 
 @pytest.mark.unmeasured

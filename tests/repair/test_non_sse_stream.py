@@ -22,7 +22,7 @@ class Stream:
         self.records: list[EventRecord] = []
         fixes = [each for each in FIXES if wraps or each is not ErrorUnwrapped]
         self.pipeline = NonSseStream(
-            Asked(stream=True), fixes, self.records.append, "a", lambda *_: False
+            Asked(stream=True), fixes, self.records.append, "a"
         )
 
     def feed(self, *parts: bytes) -> list[bytes]:

@@ -94,15 +94,6 @@ def test_what_belongs_to_no_step_leaves_in_its_place() -> None:
     assert out.output.drain() == [b"a", b"b"]
 
 
-def test_nothing_leaves_of_what_is_only_gone_through() -> None:
-    out = Out()
-    out.output.pass_on(b"a")
-    step = EventRecord(0, b"")
-    with out.output.discard_output():
-        out.output.emit(step, b"b")
-    assert out.output.drain() == [b"a"]
-
-
 def test_an_observer_that_fails_is_said_and_costs_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

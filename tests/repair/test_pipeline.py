@@ -1059,14 +1059,14 @@ def test_nothing_is_repaired_once_events_cannot_be_found(
     assert len(caplog.records) == 1
 
 
-def test_bug_behind_an_event_that_has_been_sent_sends_it_once(
-    monkeypatch: pytest.MonkeyPatch,
+def test_bug_in_what_is_remembered_costs_no_repair(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError
 
+    data = wire([OPENING, NULL_ROLE])
     pipe = Pipeline(STREAM, FIXES)
-    with monkeypatch.context() as patch:
-        patch.setattr(pipe._templates, "watch", fail)
-        sent = b"".join(pipe.feed(wire([OPENING, NULL_ROLE])))
-    assert sent == wire([chunk({"role": "assistant", "content": ""}), NULL_ROLE])
+    monkeypatch.setattr(pipe._memory, "learn", fail)
+    assert pipe.feed(data) == Pipeline(STREAM, FIXES).feed(data)
+    assert caplog.messages == ["stream: nothing is remembered"] * 2

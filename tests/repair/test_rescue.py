@@ -20,15 +20,12 @@ from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
 from llm_normalize.repair import payload, slow_path
 from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.hold_and_release import Ending
-from llm_normalize.repair.fast_path import template_candidate
-from llm_normalize.repair.fast_path.learned_templates import Templates
-from llm_normalize.repair.fast_path.patching import EventPatcher
-from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
 from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.repair.text_memory import Around, TextMemory
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.event_boundary import Boundary
 from llm_normalize.wire.sse import Event, EventParser
@@ -117,13 +114,13 @@ OUTPUT = {
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
-        Boundary, Chain, Ending, EndState, Event, EventParser, Output, ChunkSender, EventPatcher,
-        Outgoing, Seen, EventRecord, Template, Templates,
+        Boundary, Chain, Ending, EndState, Event, EventParser, Output, ChunkSender,
+        Outgoing, Seen, EventRecord, Around, TextMemory,
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
     and (owner, name) != (Ending, "give_up")
-] + [(template_candidate, "_parted"), (payload, "loads"), (slow_path, "is_chunk")]  # fmt: skip
+] + [(payload, "loads"), (slow_path, "is_chunk")]  # fmt: skip
 METHODS = ("event", "unread", "edit", "replace", "flush", "end", "at_end", "error")
 FIX_PLACES = [
     (fix, name)
@@ -248,7 +245,7 @@ def measured(places: list[tuple[Any, str]], *names: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "place", measured(PLACES, "Seen.note", "Template.patch", "Outgoing.encode")
+    "place", measured(PLACES, "Seen.note", "Around.text_in", "Outgoing.encode")
 )
 def test_a_failure_anywhere_loses_nothing_and_sends_nothing_twice(
     place: tuple[Any, str],
@@ -327,7 +324,7 @@ def test_nothing_is_raised_where_even_the_rescue_fails(
     pipe = Pipeline(TOOLS, FIXES)
     for owner, name in (
         (pipe, "feed"),
-        (pipe.patcher, "patch_event"),
+        (pipe, "known"),
         (pipe, "rescue"),
     ):
         monkeypatch.setattr(owner, name, fail)

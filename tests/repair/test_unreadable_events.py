@@ -244,7 +244,7 @@ PLAIN = chunk({"content": "x"})
 )
 def test_bytes_that_are_no_text_cost_their_event_only(bad: bytes) -> None:
     event = LATIN.replace(b"\xe9", bad)
-    many = [NULL] * 6  # enough for a template
+    many = [NULL] * 6  # so many that the text is known
     data = wire([HI, *many, event, *many, STOP])
     out = repaired(data)
     assert out == wire([HI, *[PLAIN] * 6, event, *[PLAIN] * 6, STOP, DONE])

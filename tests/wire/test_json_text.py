@@ -10,7 +10,6 @@ from llm_normalize.wire.json_text import (
     RepeatedKeyError,
     dumps,
     escaped,
-    frozen,
     is_broken,
     is_crowded,
     loads,
@@ -68,15 +67,6 @@ def test_a_number_is_its_spelling() -> None:
     assert Number("1.0") != 1.0
     assert len({Number("1.0"), Number("1.0"), Number("1e0")}) == 2
     assert repr(Number("1.50")) == "Number('1.50')"
-
-
-def test_frozen_values_do_not_follow_what_becomes_of_them() -> None:
-    value: dict[str, Any] = {"a": [1, {"b": "x"}], "c": Number("1.0")}
-    before = frozen(value)
-    assert before == frozen(value)
-    value["a"][1]["b"] = "y"
-    assert before != frozen(value)
-    assert frozen({"a": 1, "b": 2}) != frozen({"b": 2, "a": 1})
 
 
 def test_a_lone_surrogate_is_written_as_its_escape() -> None:

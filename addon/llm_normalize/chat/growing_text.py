@@ -23,7 +23,6 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 
-from ..wire.json_text import frozen
 from .chunks.chunk import Chunk, deltas, envelope_of
 
 _PROOF = 3  # consecutive deltas that start with the previous delta
@@ -142,20 +141,6 @@ class GrowingTexts:
         self._texts: dict[_At, _Text | None] = {}  # None once it is not cumulative
         self._before = (-1, self._texts)  # an event's number, and the state before it
         self._frame: Chunk = {}  # of the chunk whose text is held
-
-    @property
-    def state(self) -> object:
-        """The state that determines how the next deltas are sent, to be compared later.
-
-        A text that has not been repeated so far counts as one that never is: both are
-        sent alike. Until all `are_clear`, their words matter, too.
-        """
-        growing = [
-            (at, each)
-            for at, each in self._texts.items()
-            if each and (each.times or each.is_known)
-        ]
-        return tuple(self._texts), growing, frozen(self._frame)
 
     @property
     def are_clear(self) -> bool:

@@ -164,15 +164,6 @@ class ChoiceSeen:
         return any(call.name is not None for call in self.calls.values())
 
 
-def _state_of(index: int, seen: ChoiceSeen) -> object:
-    calls = [
-        (at, call.id, call.name, call.more, call.custom, call.length > 0)
-        for at, call in seen.calls.items()
-    ]
-    legacy = (seen.legacy_call, seen.has_legacy)
-    return index, seen.role, seen.finished, legacy, calls
-
-
 class Seen:
     """What has been sent to the client so far, after all repairs."""
 
@@ -203,21 +194,6 @@ class Seen:
     def size(self) -> int:
         """The number of choices and calls."""
         return len(self.choices) + self._calls
-
-    @property
-    def state(self) -> object:
-        """What determines how the next chunk is repaired, to be compared later.
-
-        If that opens or repeats a call, what the calls have sent so far matters, too.
-        """
-        states = [_state_of(index, seen) for index, seen in self.choices.items()]
-        return tuple(self.envelope.items()), self.error, self.has_choices, states
-
-    def add_arguments(self, index: int, call: int, arguments: str) -> None:
-        """Record the arguments of an opened call in a chunk that is not parsed."""
-        opened = self.choice(index).calls.get(call)
-        if opened is not None:
-            opened.add(arguments)
 
     @property
     def has_calls(self) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from .log_file import LogFile
-from .record_line import Entry, PatchedPair, line
+from .record_line import Entry, TextPair, line
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _WEIGHT = 256  # bytes of a record beside its blocks, roughly
 _WAKE = Entry({}), 0
 """What is no entry: the thread looks up."""
 
-type _Weighed = tuple[Entry | PatchedPair, int]
+type _Weighed = tuple[Entry | TextPair, int]
 """An entry, and roughly how many bytes it takes."""
 
 
@@ -82,12 +82,9 @@ class PairsLog:
         """Records that could not be written, so far."""
         return self._refused + self._failed
 
-    def write(self, entry: Entry | PatchedPair) -> None:
+    def write(self, entry: Entry | TextPair) -> None:
         """Hand *entry* over. Never waits, never raises."""
-        if isinstance(entry, tuple):
-            weight = _WEIGHT + len(entry[3]) + len(entry[4])
-        else:
-            weight = _weight(entry)
+        weight = _weight(entry)
         if self._handed - self._taken + weight > _QUEUE_BYTES:
             self._refused += 1
             return
@@ -130,7 +127,7 @@ class PairsLog:
             batch.clear()  # it has keys of requests, and the next one may be long in coming
         self._file.close()
 
-    def _write(self, batch: Sequence[Entry | PatchedPair]) -> None:
+    def _write(self, batch: Sequence[Entry | TextPair]) -> None:
         if not batch:  # else whatever is appended does that
             self._file.let_go()
         # No stream can move while lines are made, so that is done by turns. Each of them
@@ -146,7 +143,7 @@ class PairsLog:
                 lines = []
         self._append(lines)
 
-    def _lines(self, bite: Sequence[Entry | PatchedPair]) -> list[bytes]:
+    def _lines(self, bite: Sequence[Entry | TextPair]) -> list[bytes]:
         lines = []
         for entry in bite:
             try:
@@ -182,8 +179,10 @@ class PairsLog:
                 logger.exception("pairs log: cannot say that it cannot write")
 
 
-def _weight(entry: Entry) -> int:
+def _weight(entry: Entry | TextPair) -> int:
     """Return how many bytes *entry* takes, roughly."""
+    if isinstance(entry, tuple):
+        return _WEIGHT + len(entry[3])
     record = entry.record
     blocks = (record.get("before") or b"", *record.get("after", ()))
     return _WEIGHT + sum(map(len, blocks))

@@ -31,8 +31,8 @@ class Entry:
 
 
 @dataclass(slots=True)
-class PatchedPairTemplate:
-    """Fields shared by all pairs that one template patched in one stream.
+class TextPairs:
+    """Fields shared by the pairs of one stream that differ in their text alone.
 
     Attributes:
         flow: The flow's id.
@@ -66,17 +66,17 @@ _UNSEEN = re.compile(
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 
-type PatchedPair = tuple[PatchedPairTemplate, int, float, bytes, bytes]
-"""The pair of an event that a template patched, as a plain tuple.
+type TextPair = tuple[TextPairs, int, float, bytes]
+"""The pair of an event that was not parsed, as a plain tuple.
 
-The shared fields, its n, when it was sent (`time.monotonic`), its text before and after.
+The shared fields, its n, when it was sent (`time.monotonic`), its text.
 """
 
 
-def line(entry: Entry | PatchedPair) -> bytes:
+def line(entry: Entry | TextPair) -> bytes:
     """Return *entry* as a line of the log."""
     if isinstance(entry, tuple):
-        return _patched_pair(entry)
+        return _text_pair(entry)
     if entry.record["type"] == "pair":
         return _encoded(_pair(entry)) + b"\n"
     text = json.dumps(entry.record, ensure_ascii=False, separators=(",", ":"))
@@ -118,56 +118,54 @@ def _pair(entry: Entry) -> str:
     )
 
 
-def _patched_pair(pair: PatchedPair) -> bytes:
-    """Return the line of an event that a template patched, six times as fast as `_pair`.
+def _text_pair(pair: TextPair) -> bytes:
+    """Return the line of an event that was not parsed, six times as fast as `_pair`.
 
     Everything except its text is encoded once for all pairs. JSON punctuation separates
     the parts, so that nothing that has to be masked spans two of them.
     """
-    template, n, at, before, after = pair
-    parts = template.json_parts
+    shared, n, at, text = pair
+    parts = shared.json_parts
     if parts is None:
-        parts = template.json_parts = _json_parts(template)
-    tenths = int((at - template.since) * 10_000 + 0.5)
+        parts = shared.json_parts = _json_parts(shared)
+    tenths = int((at - shared.since) * 10_000 + 0.5)
     if parts:
-        text, repaired = before, after
+        word = text
         if (
-            before != after
-            or len(before) >= template.masked_from
-            or before.strip(PLAIN)
-            or before.find(b"'") >= 0  # quicker than `in`, which tries numbers first
+            len(text) >= shared.masked_from
+            or text.strip(PLAIN)
+            or text.find(b"'") >= 0  # quicker than `in`, which tries numbers first
         ):
-            text = _word(before, template.secrets)
-            repaired = text if after == before else _word(after, template.secrets)
-        if text and repaired:
-            known = parts[0], n, tenths // 10, tenths % 10, parts[1], text, parts[2]
-            return b'%b%d,"ms":%d.%d%b%b%b%b%b' % (*known, repaired, parts[3])
+            word = _word(text, shared.secrets)
+        if word:
+            known = parts[0], n, tenths // 10, tenths % 10, parts[1], word, parts[2]
+            return b'%b%d,"ms":%d.%d%b%b%b%b%b' % (*known, word, parts[3])
     record = {
-        "flow": template.flow,
+        "flow": shared.flow,
         "n": n,
         "ms": tenths / 10,
-        "fixes": template.fixes,
-        "before": before.join(template.before),
-        "after": [after.join(template.after)],
+        "fixes": shared.fixes,
+        "before": text.join(shared.before),
+        "after": [text.join(shared.after)],
     }
-    record |= {"mode": "observe"} if template.observe else {}
+    record |= {"mode": "observe"} if shared.observe else {}
     # A chunk, so nothing in it is an error.
-    return _encoded(_pair(Entry(record, template.secrets))) + b"\n"
+    return _encoded(_pair(Entry(record, shared.secrets))) + b"\n"
 
 
-def _json_parts(template: PatchedPairTemplate) -> tuple[bytes, ...]:
-    secrets = template.secrets
-    sides = [each.decode() for each in (*template.before, *template.after)]
+def _json_parts(shared: TextPairs) -> tuple[bytes, ...]:
+    secrets = shared.secrets
+    sides = [each.decode() for each in (*shared.before, *shared.after)]
     if any('"' in secret for secret in secrets):
         return ()
     if not all(is_clean(side, secrets) for side in sides):
         return ()
-    template.masked_from = min([SHORTEST_ECHO, *map(len, secrets)])
+    shared.masked_from = min([SHORTEST_ECHO, *map(len, secrets)])
     head, tail, new_head, new_tail = (_quoted(side)[1:-1] for side in sides)
-    fixes = ",".join(map(_quoted, template.fixes))
-    mode = ',"mode":"observe"' if template.observe else ""
+    fixes = ",".join(map(_quoted, shared.fixes))
+    mode = ',"mode":"observe"' if shared.observe else ""
     parts = (
-        f'{{"type":"pair","v":1,"flow":"{template.flow}","n":',
+        f'{{"type":"pair","v":1,"flow":"{shared.flow}","n":',
         f',"fixes":[{fixes}],"before":"{head}',
         f'{tail}","after":["{new_head}',
         f'{new_tail}"]{mode}}}\n',

@@ -151,13 +151,6 @@ class Fix:
         """
         return True
 
-    def state(self) -> object:
-        """Return the state that, with the next chunk, determines what the fix does to it.
-
-        The value is compared later, so it must be immutable. A fix that keeps state
-        between chunks overrides this; it is called after each event.
-        """
-
     @property
     def waiting(self) -> object:
         """What it holds back, to be compared; None for nothing.

@@ -72,7 +72,7 @@ class Chain:
         self._plan = plan_of(fixes)
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self._failed = 0  # how many are
-        self._stateful: list[Fix] = []  # of those that have been made
+        self._watching: list[Fix] = []  # of those that have been made
         self._edit_of: dict[type[Fix], _Edit] = {}  # of those that are on
         self._edits: dict[tuple[Dispatch, int, bool, bool], list[_Edit]] = {}
         # Of chunks that those left alone which record them: their dispatch, and the last
@@ -121,18 +121,13 @@ class Chain:
             self._turn_off(kind, error)
             return None
         self._made[kind] = fix
-        if fix is not None and kind.state is not Fix.state:
-            self._stateful.append(fix)
+        if fix is not None and kind.watched is not Fix.watched:
+            self._watching.append(fix)
         return fix
 
     def _begun(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
         """Return those of *kinds* that have been made: no other holds anything."""
         return [fix for kind in kinds if (fix := self._made.get(kind)) is not None]
-
-    @property
-    def state(self) -> object:
-        """What decides, beside the next chunk, on what the fixes make of it."""
-        return self._failed, [(fix.name, fix.state()) for fix in self._stateful]
 
     @property
     def waiting(self) -> list[object]:
@@ -151,7 +146,7 @@ class Chain:
     @property
     def watched(self) -> set[str]:
         """Keys of a delta whose words decide, too."""
-        return {key for fix in self._stateful for key in fix.watched}
+        return {key for fix in self._watching for key in fix.watched}
 
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""
@@ -446,7 +441,7 @@ class Chain:
         if kind in self._made and self._made[kind] is None:
             return
         self._made[kind] = None
-        self._stateful = [each for each in self._stateful if type(each) is not kind]
+        self._watching = [each for each in self._watching if type(each) is not kind]
         self._failed += 1
         logger.error(_OFF, self._label, kind.name, exc_info=error)
         self._edit_of.pop(kind, None)

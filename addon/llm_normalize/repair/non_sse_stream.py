@@ -10,12 +10,11 @@ from ..chat.errors.failed_body import is_page_or_words
 from ..chat.stream_state import Asked
 from ..wire.json_text import dumps
 from ..wire.sse import BOM, encode
-from .fast_path.template import Template
 from .fix import Fix
 from .fix_plan import FixPlan
 from .outcome import EventRecord
 from .output import Output
-from .pipeline import Pipeline
+from .pipeline import Count, Pipeline
 
 _MAX_HELD = 64 * 1024  # bytes that are held for the end
 _FIELDS = (b"data", b"event", b"id", b"retry")
@@ -40,7 +39,7 @@ class NonSseStream(Pipeline):
         fixes: Sequence[type[Fix]] | FixPlan,
         observe: Callable[[EventRecord], None],
         label: str,
-        count: Callable[[int, bytes, bytes, Template], bool],
+        count: Count | None = None,
         make_output: Callable[..., Output] = Output,
     ) -> None:
         super().__init__(asked, fixes, observe, label, count, make_output)

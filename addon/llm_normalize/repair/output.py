@@ -6,8 +6,7 @@ and a `\n` may still follow that belongs to its last line end.
 
 import logging
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from ..wire.sse import Gap
 from .outcome import EventRecord
@@ -24,7 +23,7 @@ class Output:
     Attributes:
         translate: Returns what the client gets for repaired bytes, if it speaks another
             protocol.
-        cost: What an event costs that a template knows: see `event_boundary.EVENT`.
+        cost: What an event costs that is not parsed: see `event_boundary.EVENT`.
 
     Args:
         observe: Called with each `EventRecord` once all of it has been sent.
@@ -82,16 +81,6 @@ class Output:
         """Send *data*, which belongs to *record*."""
         record.after.append(data)
         self._out.append(data)
-
-    @contextmanager
-    def discard_output(self) -> Iterator[None]:
-        """Discard what is emitted meanwhile, and observe nothing."""
-        out, self._out = self._out, []
-        observe, self._observe = self._observe, lambda _: None
-        try:
-            yield
-        finally:
-            self._out, self._observe = out, observe
 
     def open_record(self, record: EventRecord) -> None:
         """Open a record; what `emit` sends until `close_record` may not be all of it."""

@@ -13,16 +13,14 @@ from functools import partial
 from ..chat.chunks.chunk import Tokens
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import EVENT
-from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
-from .fast_path.learned_templates import Templates
-from .fast_path.patching import EventPatcher
-from .fast_path.template import Template
+from ..wire.sse import LIMIT, Comments, Event, EventParser, Gap, Item, Oversized
 from .fix import Fix
 from .fix_chain import Chain
 from .fix_plan import FixPlan, plan_of
 from .outcome import EventRecord, Outcome
 from .output import Output
 from .slow_path import COMMENT, SlowPath
+from .text_memory import Around, TextMemory
 
 logger = logging.getLogger(__name__)
 
@@ -33,15 +31,15 @@ STREAM_BUDGET = 256 * EVENT
 SHARED_BUDGET = 320 * EVENT
 """Budget shared by all streams per turn: enough for one 64 KiB read of 120-byte events.
 
-If the events of a read are all different, those beyond the budget pass unrepaired. Similar
-events cost next to nothing (fast_path/template.py).
+If the events of a read are all different, those beyond the budget pass unrepaired. Those
+that differ in their text alone cost next to nothing (text_memory.py).
 """
-_WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
 """Comments of one run that have a record of their own; the others share one."""
 _BYTES = 7  # 128 of them cost as much as a bracket
-_COMPARED = 128
-"""Choices and calls of a stream that learns: to compare more costs more than it spares."""
+type Count = Callable[[int, bytes, bytes, Around], None]
+"""Counts an event that was changed as the last ones."""
+
 _ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
 
 
@@ -53,8 +51,8 @@ class Pipeline:
         fixes: The classes of the fixes to apply, in order, or their plan.
         observe: Called with each `EventRecord` once all of it has been sent.
         label: Names the stream in log lines.
-        count: Called with an event that a template knew: its number, its bytes before
-            and after, the template. Tells whether that will do, and no `EventRecord` is wanted.
+        count: Called in place of *observe* with an event that was changed as the last
+            ones: its number, its bytes before and after, what is around its text.
         make_output: Makes what sends: see `Output`.
     """
 
@@ -64,7 +62,7 @@ class Pipeline:
         fixes: Sequence[type[Fix]] | FixPlan,
         observe: Callable[[EventRecord], None] = lambda _: None,
         label: str = "stream",
-        count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
+        count: Count | None = None,
         make_output: Callable[..., Output] = Output,
     ) -> None:
         self.seen = Seen()
@@ -77,13 +75,9 @@ class Pipeline:
         self.output = output = make_output(observe, label, verbatim=verbatim)
         # It does not refer to this: a stream that nobody refers to shall be gone at once,
         # not when Python's collector halts all streams to find it.
-        self._templates = Templates(label)
-        self.templates = self._templates.known
-        """The templates that hold now."""
-        self.patcher = EventPatcher(
-            self._templates, self._parser, self.seen, output, count, label
-        )
-        """Sends events that are known."""
+        self._memory = TextMemory()
+        self._count = count
+        self._translate = output.translate
         self._chain = chain = Chain(plan, asked, self.seen, label)
         self.slow_path = SlowPath(asked, chain, self.seen, self._parser, output)
         """Parses and repairs events."""
@@ -117,17 +111,16 @@ class Pipeline:
     def feed(self, data: bytes) -> list[bytes]:
         """Return what is sent when *data* is received, maybe nothing. Never raises."""
         out: list[bytes] = []
-        parser, patcher = self._parser, self.patcher
+        parser = self._parser
         parser.budget_left -= len(data) >> _BYTES
         may_read = parser.budget_left >= 0
         try:
             while may_read and (end := data.find(b"\n\n") + 2) > 2:  # noqa: PLR2004
                 raw = data[:end]
-                may_know = patcher.knows_any and raw != patcher.unknown
-                patched = patcher.patch_event(raw) if may_know else None
-                if patched is not None:
+                known = self.known(raw)
+                if known is not None:
                     parser.budget_left -= self.output.cost
-                    out += [patched] if patched else []
+                    out += [known] if known else []
                 else:
                     event = parser.framed(raw) if parser.budget_left >= 0 else None
                     if event is None:
@@ -149,6 +142,44 @@ class Pipeline:
             self._run(data)
         return out + self.output.drain()
 
+    def known(self, raw: bytes, n: int | None = None) -> bytes | None:
+        """Return what is sent for *raw*, if it is an event like the last ones; else None.
+
+        Most events go no further than here. Empty if a translation holds its text back.
+
+        Args:
+            raw: What was received.
+            n: Its place in the stream, if it has been taken for an event already.
+        """
+        around = self._memory.known
+        if around is None or not (text := around.text_in(raw)):
+            return None
+        parser, out = self._parser, raw
+        if n is None:
+            if not parser.is_between or len(raw) > LIMIT:
+                return None
+            n = parser.count
+            parser.count += 1
+        self.output.verbatim = not around.fixes
+        if around.fixes:
+            out = around.before + text + around.behind
+        if self._translate is not None:
+            out = self._translate(out)
+        if out != raw:
+            self._record(n, raw, out, around)
+        return out
+
+    def _record(self, n: int, raw: bytes, out: bytes, around: Around) -> None:
+        """Have the change of an event that was known recorded."""
+        if self._count is None:
+            after = [out] if out else []
+            self.output.close(EventRecord(n, raw, after, list(around.fixes)))
+            return
+        try:
+            self._count(n, raw, out, around)
+        except Exception:  # whoever counts cannot change bytes, nor cost any
+            logger.exception("%s: event %d is not recorded", self.label, n)
+
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
         self.slow_path.has_ended = True
@@ -158,8 +189,7 @@ class Pipeline:
         return self.output.drain()
 
     def _end(self) -> None:
-        self._catch_up()
-        self._templates.forget()
+        self._memory.forget()
         self.output.settle()
         if self._broken:
             return
@@ -227,8 +257,7 @@ class Pipeline:
     def _wait_no_more(self, silent: bool, last: bool) -> None:
         for item in self._parser.cut():
             self._guarded(self._item, item)
-        self._catch_up()
-        self._templates.forget()
+        self._memory.forget()
         self.output.settle()
         if self._broken or not self.is_between:
             return
@@ -304,8 +333,7 @@ class Pipeline:
             case Gap():
                 self.output.gap(item, self._ending.join)
             case Oversized():
-                self._catch_up()
-                self._templates.forget()
+                self._memory.forget()
                 self.output.settle()
                 self._ending.flush_before(self._parser.count, last=False)
                 self._ending.unknown_event()
@@ -327,19 +355,16 @@ class Pipeline:
                 self._handle(item)
 
     def _handle(self, event: Event) -> None:
-        patcher = self.patcher
-        is_new = event.raw != patcher.unknown
-        patched = patcher.patch_event(event.raw, event.n) if is_new else None
-        if patched is not None:
+        known = self.known(event.raw, event.n)
+        if known is not None:
             self._parser.budget_left -= self.output.cost
-            self.output.add(patched)
+            self.output.add(known)
         else:
             self._repair(event)
 
     def _repair(self, event: Event) -> None:
         """Send what becomes of *event*, which nothing knows."""
         self.output.settle()
-        self._catch_up()
         self._parser.budget_left -= EVENT + self.seen.size // 2
         record = EventRecord(event.n, event.raw)
         self.output.open_record(record)
@@ -353,16 +378,26 @@ class Pipeline:
                 self._fail()
         self._due = b""
         self.output.close_record(record)
-        if len(event.raw) > _WATCHED:
-            self._templates.forget()
-        else:
-            self._learn(record)
-        self.patcher.unknown = None
+        self._learn(record)
 
     def _learn(self, record: EventRecord) -> None:
-        """Let this stream learn from the last event that was repaired."""
-        untranslated = self.output.repaired(record)
-        self._templates.watch(untranslated, self._state, lambda: self._chain.watched)
+        """Remember what is around the text of the last event, if nothing waits."""
+        last = self._ending.state.last
+        try:
+            if (
+                last is not None
+                and last.record is record
+                and not self._broken
+                and not self.output.is_unsettled
+                and self._ending.is_at_rest(last.chunk)
+                and not self._chain.waiting
+            ):
+                untranslated = self.output.repaired(record)
+                self._memory.learn(untranslated, last.chunk, self._chain.watched)
+                return
+        except Exception:
+            logger.exception("%s: nothing is remembered", self.label)
+        self._memory.forget()
 
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""
@@ -382,28 +417,6 @@ class Pipeline:
         self.output.emit(record, b"\n" * count)
         self._due = self._due[len(comments) :]
         self.output.close(record)
-
-    def _catch_up(self) -> None:
-        """Read what was not, as far as it decides on what follows."""
-        event, self.patcher.counted = self.patcher.counted, None
-        if event is None or self._broken:
-            return
-        try:
-            with self.output.discard_output():
-                self.slow_path.event(EventRecord(event.n, event.raw), event)
-        except Exception:
-            logger.exception(_OVER, self.label)
-            self._bail(None)
-
-    def _state(self) -> object:
-        """Return what decides on the next event, to be compared; None while it waits."""
-        is_settled = not (self.output.is_unsettled or self._ending.is_unsettled)
-        if self._broken or not is_settled or self.seen.size > _COMPARED:
-            return None
-        ending = self._ending.state.snapshot
-        if ending is None:
-            return None
-        return self._chain.state, ending, self.seen.state, self._parser.state
 
     def _guarded[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
         """Run *act*; on a bug send all that waits as received, and repair no more."""

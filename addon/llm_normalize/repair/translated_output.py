@@ -1,7 +1,5 @@
 """The output of a stream whose client speaks another protocol than its provider."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -35,22 +33,21 @@ class TranslatedOutput(Output):
 
     Args:
         of: What `Output` is given.
-        translate: Translates. `EventPatcher` has it, too: while the output is discarded,
-            no event goes unread.
+        translate: Translates.
     """
 
-    translate: Callable[[bytes], bytes]
+    translate: Translate
     cost = Output.cost + EVENT // 8  # the share of the slow path that translating takes
 
     def __init__(self, *of: Any, translate: Translate, verbatim: bool) -> None:
         super().__init__(*of, verbatim=verbatim)
-        self.translate = self._translate = translate
+        self.translate = translate
         self._repaired: list[bytes] = []  # what was emitted of the record at hand
 
     @property
     def is_over(self) -> bool:
         """Whether the client has got the last event of its protocol."""
-        return self._translate.is_over
+        return self.translate.is_over
 
     def pass_on(self, data: bytes) -> None:
         """Send what becomes of *data*, which belongs to no record."""
@@ -63,16 +60,6 @@ class TranslatedOutput(Output):
             self._repaired.append(data)
         if translated := self.translate(data):
             super().emit(record, translated)
-
-    @contextmanager
-    def discard_output(self) -> Iterator[None]:
-        """Discard what is emitted meanwhile, untranslated."""
-        translate, self.translate = self.translate, lambda _: b""
-        try:
-            with super().discard_output():
-                yield
-        finally:
-            self.translate = translate
 
     def open_record(self, record: EventRecord) -> None:
         """Open a record."""

@@ -72,18 +72,6 @@ def whole_number(given: Json, *, cut: bool = True) -> int | None:
         return None
 
 
-def frozen(value: Json) -> object:
-    """Return an immutable copy of *value*, to be compared later.
-
-    Objects are equal only if their keys are also in the same order.
-    """
-    if isinstance(value, dict):
-        return tuple([(key, frozen(each)) for key, each in value.items()])
-    if isinstance(value, list):
-        return tuple(map(frozen, value))
-    return value
-
-
 class RepeatedKeyError(ValueError):
     """An object repeats a key: no Python value can hold both."""
 

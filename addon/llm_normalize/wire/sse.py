@@ -241,11 +241,6 @@ class EventParser:
         return self._oversized is not None
 
     @property
-    def state(self) -> object:
-        """What decides on where the next block ends, beside its bytes."""
-        return self._boundary.one_by_one
-
-    @property
     def may_end(self) -> int:
         """Which block, from 1, seems to lack nothing but its blank line; 0 if none."""
         size = len(self._buffer)

@@ -33,7 +33,7 @@ REQUEST: dict[str, Any] = {
     "input": "",
 }
 """What a client of another protocol asks, whichever it is."""
-SETTLED = 400  # events: templates are learned, and the view has all that it shows
+SETTLED = 400  # events: the text is known, and the view has all that it shows
 SHORT = 8  # events with a text in a stream that never settles
 TOGETHER = 200  # events in one read, about what mitmproxy reads at saturation
 
@@ -162,10 +162,7 @@ def rewriter(
         stream = AnswerStream(protocol.translate(REQUEST, {}).answer)
         output = partial(TranslatedOutput, translate=stream)
     pipeline = Pipeline(ASKED, FIXES, answer.add_event, "bench", answer.count, output)
-    made = Rewriter(pipeline, decoder, snapshot=Snapshot(is_on=False))
-    answer.repeats = pipeline.patcher.count_repeats()
-    made.log_repeat = answer.log_repeat if write is not None else None
-    return made
+    return Rewriter(pipeline, decoder, snapshot=Snapshot(is_on=False))
 
 
 def _whole(
@@ -186,7 +183,7 @@ def _log(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
     entries.clear()
     for event in events:
         made.read(event)
-    # A pair of an event that a template knew is a tuple.
+    # A pair of an event that is not parsed is a tuple.
     pairs = [e for e in entries if isinstance(e, tuple) or e.record["type"] == "pair"]
     work, _ = _each(line, pairs)
     return work, len(events)  # a stream that needs nothing has none of them

@@ -15,13 +15,13 @@ from llm_normalize.exchange.answer import answer_record
 from llm_normalize.exchange.answer.answer_record import AnswerRecord
 from llm_normalize.records.record_line import (
     Entry,
-    PatchedPair,
-    PatchedPairTemplate,
     Record,
+    TextPair,
+    TextPairs,
 )
 from llm_normalize.records.snapshot import KEY, VERSION, Snapshot, unpacked
-from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.text_memory import Around
 
 
 @dataclass
@@ -63,7 +63,7 @@ def answer(records: list[Record] | None = None, **more: Any) -> AnswerRecord:
     }
     if records is not None:
 
-        def write(entry: Entry | PatchedPair) -> None:
+        def write(entry: Entry | TextPair) -> None:
             reported: Any = entry if isinstance(entry, tuple) else entry.record
             records.append(reported)
 
@@ -257,7 +257,7 @@ def test_the_metadata_holds_what_was_received() -> None:
 def test_pairs_that_nobody_can_look_at_are_left_out() -> None:
     each = answer(shown=False)
     each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
-    assert each.count(1, b"<a>", b"[a]", SIMPLE)
+    each.count(1, b"<a>", b"[a]", SIMPLE)
     shown = each.metadata(each.close(200, "complete", 1, 1, 1), Snapshot())
     assert (shown["pairs"], shown["left_out"], shown["changed"]) == ([], 2, 2)
 
@@ -279,8 +279,8 @@ def test_the_metadata_survives_a_flow_file() -> None:
     each.add_event(EventRecord(0, b"\xff\0\r", [], ["y"]))
     each.add_event(EventRecord(1, None, ["ä".encode()], ["x"]))
     each.add_event(EventRecord(2, b"a", [b"b"], ["x"]))
-    assert each.count(3, b"<a>", b"[a]", SIMPLE)
-    assert each.count(4, b"<b>", b"[b]", SIMPLE)
+    each.count(3, b"<a>", b"[a]", SIMPLE)
+    each.count(4, b"<b>", b"[b]", SIMPLE)
     data = each.metadata(each.close(None, "upstream-broke", 1, 1, 1), Snapshot())
     flow = tflow.tflow(resp=True)
     flow.metadata[KEY] = data
@@ -303,8 +303,7 @@ def test_without_a_log_nothing_is_written_and_nothing_fails() -> None:
     assert each.close(200, "complete", 1, 1, 1)["changed"] == 1
 
 
-SIMPLE = Template(b"<", (), b">", (0,), (b"[", 0, b"]"), ("x", "y"), (), ())
-TWO = Template(b"<", (b"",), b">", (0, 0), (b"[", 0, b"]"), ("x",), (), ())
+SIMPLE = Around(b"<", b">", b"[", b"]", ("x", "y"))
 
 
 def rows(each: AnswerRecord) -> list[Any]:
@@ -316,7 +315,7 @@ def test_events_that_were_changed_alike_are_one_row(clock: Clock) -> None:
     each = answer()
     for n, text in enumerate((b"a", b"b", b"c")):
         clock.tick(0.001)
-        assert each.count(n, b"<%s>" % text, b"[%s]" % text, SIMPLE)
+        each.count(n, b"<%s>" % text, b"[%s]" % text, SIMPLE)
     assert rows(each) == [
         [0, 1.0, ["x", "y"], b"<a>", [b"[a]"], 2, [2, b"<c>", [b"[c]"]]]
     ]
@@ -324,22 +323,13 @@ def test_events_that_were_changed_alike_are_one_row(clock: Clock) -> None:
 
 
 @pytest.mark.usefixtures("clock")
-def test_two_kinds_by_turns_are_two_rows() -> None:
-    each = answer()
-    for n in range(6):
-        assert each.count(n, b"<a>", b"[a]", TWO if n % 2 else SIMPLE)
-    assert [(row[0], row[5], row[6][0]) for row in rows(each)] == [(0, 2, 4), (1, 2, 5)]
-    assert dict(each.fixes) == {"x": 6, "y": 3}
-
-
-@pytest.mark.usefixtures("clock")
 def test_what_is_changed_otherwise_begins_a_row_and_so_does_what_follows() -> None:
     each = answer()
-    assert each.count(0, b"<a>", b"[a]", SIMPLE)
+    each.count(0, b"<a>", b"[a]", SIMPLE)
     each.add_event(EventRecord(1, b"same", [b"same"]))
-    assert each.count(2, b"<a>", b"[a]", SIMPLE)
+    each.count(2, b"<a>", b"[a]", SIMPLE)
     each.add_event(EventRecord(3, b"a", [b"b"], ["z"]))
-    assert each.count(4, b"<a>", b"[a]", SIMPLE)
+    each.count(4, b"<a>", b"[a]", SIMPLE)
     assert [(row[0], row[5]) for row in rows(each)] == [(0, 1), (3, 0), (4, 0)]
     assert dict(each.fixes) == {"x": 3, "y": 3, "z": 1}
 
@@ -347,39 +337,21 @@ def test_what_is_changed_otherwise_begins_a_row_and_so_does_what_follows() -> No
 @pytest.mark.usefixtures("clock")
 def test_rows_can_be_read_while_events_come() -> None:
     each = answer()
-    assert each.count(0, b"<a>", b"[a]", SIMPLE)
+    each.count(0, b"<a>", b"[a]", SIMPLE)
     assert [row[5] for row in rows(each)] == [0]
-    assert each.count(1, b"<a>", b"[a]", SIMPLE)
+    each.count(1, b"<a>", b"[a]", SIMPLE)
     assert [row[5] for row in rows(each)] == [1]
 
 
-def test_an_event_that_a_template_knew_is_handed_over_in_brief(clock: Clock) -> None:
+def test_an_event_that_was_not_parsed_is_handed_over_in_brief(clock: Clock) -> None:
     records: list[Any] = []
     each = answer(records)
     each.add_event(EventRecord(0, b"<a>", [b"[a]"], ["x"]))
     clock.tick(0.0126)
-    assert each.count(1, b"<b>", b"[b]", SIMPLE)
-    assert each.count(2, b"<b>", b"[b]", TWO)  # which has no one text
-    form = PatchedPairTemplate(
-        "f1", (), ("x", "y"), 50.0, (b"<", b">"), (b"[", b"]"), False
-    )
-    assert records[1] == (form, 1, clock.steady, b"b", b"b")
-    whole = {"n": 2, "ms": 12.6, "fixes": ["x"], "before": b"<b>", "after": [b"[b]"]}
-    assert records[2] == {"type": "pair", "v": 1, "flow": "f1", **whole}
-    assert each.close(200, "complete", 3, 9, 9)["changed"] == 3
-
-
-@pytest.mark.parametrize("shown", [True, False])
-def test_a_log_that_fails_costs_the_line_alone(
-    caplog: pytest.LogCaptureFixture, shown: bool
-) -> None:
-    def fail(_: object) -> None:
-        raise OSError
-
-    each = answer(shown=shown, write=fail)
-    assert each.count(1, b"<b>", b"[b]", SIMPLE)
-    each.log_repeat(2, b"<c>", b"[c]")
-    assert "event 2 is not in the pairs log" in caplog.text
+    each.count(1, b"<b>", b"[b]", SIMPLE)
+    form = TextPairs("f1", (), ("x", "y"), 50.0, (b"<", b">"), (b"[", b"]"), False)
+    assert records[1] == (form, 1, clock.steady, b"b")
+    assert each.close(200, "complete", 2, 9, 9)["changed"] == 2
 
 
 @pytest.mark.usefixtures("clock")
@@ -387,7 +359,7 @@ def test_a_translated_event_is_handed_over_whole() -> None:
     """What is sent for it has numbers of its own around the text."""
     records: list[Any] = []
     each = answer(records, protocol="responses")
-    assert each.count(0, b"<a>", b"0 a", SIMPLE)
-    assert each.count(1, b"<b>", b"", SIMPLE)
+    each.count(0, b"<a>", b"0 a", SIMPLE)
+    each.count(1, b"<b>", b"", SIMPLE)
     assert [record["after"] for record in records] == [[b"0 a"], []]
     assert [row[4:] for row in rows(each)] == [[[b"0 a"], 1, [1, b"<b>", []]]]

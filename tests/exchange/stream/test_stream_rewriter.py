@@ -1,6 +1,5 @@
 import functools
 import gzip
-import json
 import random
 import zlib
 from collections import Counter
@@ -18,12 +17,11 @@ from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import Snapshot, unpacked
 from llm_normalize.repair import payload
-from llm_normalize.repair.fast_path.learned_templates import Templates
-from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.repair.slow_path import SlowPath
+from llm_normalize.repair.text_memory import Around, TextMemory
 from llm_normalize.wire.content_encoding import (
     MAX_INFLATED_PER_TURN,
     Decoder,
@@ -264,7 +262,7 @@ def test_an_observer_that_fails_costs_no_byte() -> None:
     assert b"".join(out) == GOOD
 
 
-@pytest.mark.parametrize("names", [("patcher.patch_event",), ("feed", "end")])
+@pytest.mark.parametrize("names", [("known",), ("feed", "end")])
 def test_a_pipeline_that_fails_costs_no_byte(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,9 +274,7 @@ def test_a_pipeline_that_fails_costs_no_byte(
         raise RuntimeError
 
     for name in names:
-        *path, last = name.split(".")
-        owner = functools.reduce(getattr, path, client.pipeline)
-        monkeypatch.setattr(owner, last, fail)
+        monkeypatch.setattr(client.pipeline, name, fail)
     out += client.read(GOOD[half:]) + client.read(b"")
     assert out == GOOD
 
@@ -379,7 +375,7 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = 0
-    steps = (SlowPath.event, ValueScan.__init__, Boundary._next_line, Templates.watch)
+    steps = (SlowPath.event, ValueScan.__init__, Boundary._next_line, TextMemory.learn)
 
     def count(step: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*given: Any) -> Any:
@@ -390,7 +386,7 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
         return counted
 
     for step in steps:
-        owner = {"event": SlowPath, "__init__": ValueScan, "watch": Templates}
+        owner = {"event": SlowPath, "__init__": ValueScan, "learn": TextMemory}
         monkeypatch.setattr(
             owner.get(step.__name__, Boundary), step.__name__, count(step)
         )
@@ -573,14 +569,6 @@ def test_body_in_a_stream_is_repaired_up_to_its_bound() -> None:
         assert (out == dumps(body)) is bool(unread)
 
 
-def test_what_very_many_choices_have_sent_is_not_compared() -> None:
-    for count, compared in ((100, True), (150, False)):
-        client = Client()
-        found = [{"index": at, "delta": {"content": "a"}} for at in range(count)]
-        client.read(wire([chunk(None, choices=found)]))
-        assert (client.pipeline._state() is not None) is compared
-
-
 def _said(text: str, **more: Any) -> bytes:
     return wire([chunk({"content": text, **more})])
 
@@ -623,35 +611,20 @@ READS: list[bytes | str] = [
 
 
 class Watched(Client):
-    """One rewriter, and all that may be asked of it; it *stores*, and expects nothing."""
+    """One rewriter, which *remembers* texts or parses every event, and what it counts."""
 
-    def __init__(self, *, stores: bool) -> None:
+    def __init__(self, *, remembers: bool) -> None:
         super().__init__()
+        self.counted: list[tuple[int, bytes, list[bytes], list[str]]] = []
         self.pipeline = Pipeline(
             Asked(stream=True), FIXES, self.steps.append, count=self._count
         )
-        self.rewriter = Rewriter(
-            self.pipeline, Decoder(), snapshot=Snapshot(is_on=stores)
-        )
-        self.repeats = self.pipeline.patcher.count_repeats()
-        self.rewriter.log_repeat = self._log
-        self.pairs: list[tuple[int, bytes, bytes]] = []
-        self.counted: Counter[tuple[str, ...]] = Counter()
-        self._last: tuple[str, ...] = ()
-        self.quick = 0
+        self.rewriter = Rewriter(self.pipeline, Decoder())
+        if not remembers:
+            self.pipeline._memory.learn = lambda *_: None  # type: ignore[method-assign]
 
-    def _count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
-        self._add_repeats()
-        self._last = template.fixes
-        self.counted[self._last] += 1
-        self._log(n, before[template.span], template.text_sent(after))
-        return True
-
-    def _log(self, n: int, text: bytes, text_sent: bytes) -> None:
-        self.pairs.append((n, text, text_sent))
-
-    def _add_repeats(self) -> None:
-        self.counted[self._last] += self.repeats()
+    def _count(self, n: int, before: bytes, after: bytes, around: Around) -> None:
+        self.counted.append((n, before, [after], list(around.fixes)))
 
     def play(self, reads: Sequence[bytes | str]) -> list[bytes]:
         out = []
@@ -662,17 +635,16 @@ class Watched(Client):
                 out.append(b"\n" if self.rewriter.newline() else b"")
             else:
                 out.append(self.read(read))
-            self.quick += self.rewriter._sent_alike()[0] > 0
         return out
 
     def seen(self) -> list[Any]:
         rewriter = self.rewriter
-        changed = [(each.n, each.before, each.after, each.fixes) for each in self.steps]
+        steps = [each for each in self.steps if each.changed]
+        changed = [(each.n, each.before, each.after, each.fixes) for each in steps]
+        changed += self.counted
+        changed.sort(key=lambda each: each[0])
         sizes = rewriter.bytes_in, rewriter.bytes_out
-        events = rewriter.pipeline.events, rewriter.pipeline.raw_events
-        self._add_repeats()
-        counted = +self.counted, self.pairs
-        return [sizes, events, changed, *counted, rewriter.bytes_out]
+        return [sizes, rewriter.events, rewriter.pipeline.raw_events, changed]
 
 
 _SETTLED = [(_said(word), 1) for word in "abcdef"] + [
@@ -685,94 +657,14 @@ _SETTLED = [(_said(word), 1) for word in "abcdef"] + [
 @example([*_SETTLED, (_said("half")[:30], 1), (_spaced("b"), 2)])
 @example([*_SETTLED, (_spaced("x" * LIMIT), 1), (_spaced("b"), 2)])
 @example([*_SETTLED, (_spelled(_spaced, b"\xc3"), 1), (_spaced("b"), 2)])
-def test_what_is_sent_as_expected_is_sent_and_counted_as_ever(
+def test_what_is_not_parsed_is_sent_and_counted_as_ever(
     drawn: list[tuple[bytes | str, int]],
 ) -> None:
     reads = [wire([HEAD]), *(read for read, count in drawn for _ in range(count))]
-    quick, slow = Watched(stores=False), Watched(stores=True)
+    quick, slow = Watched(remembers=True), Watched(remembers=False)
     assert quick.play(reads) == slow.play(reads)
     assert quick.seen() == slow.seen()
-    assert slow.quick == 0
-
-
-@pytest.mark.parametrize("say", [_said, _spaced])
-def test_event_as_the_one_before_is_sent_at_once(say: Callable[[str], bytes]) -> None:
-    client, words = Watched(stores=False), [*"abcdefghijklmnop"]
-    out = client.play([wire([HEAD]), *map(say, words)])
-    assert out == [wire([HEAD]), *map(_said, words)]
-    assert client.quick >= len(words) - 5
-    rewriter = client.rewriter
-    received = len(wire([HEAD])) + sum(len(say(each)) for each in words)
-    assert (rewriter.bytes_in, rewriter.bytes_out) == (received, len(b"".join(out)))
-    assert rewriter.pipeline.events == len(words) + 1
-
-
-@pytest.mark.parametrize("say", [_said, _spaced])
-def test_text_that_is_spelled_unusually_is_sent_at_once_too(
-    say: Callable[[str], bytes],
-) -> None:
-    client = Watched(stores=False)
-    words = [*"abcdefgh", "na\u00efve", '"tea"', "back\\slash", "i", "two\n", "j"]
-    out = client.play([wire([HEAD]), *map(say, words)])
-    assert out == [wire([HEAD]), *map(_said, words)]
-    spelled = [json.dumps(each, ensure_ascii=False)[1:-1].encode() for each in words]
-    logged = [(before, after) for _, before, after in client.pairs]
-    changed = say is _spaced
-    assert logged[-6:] == [(each, each) for each in spelled[-6:] if changed]
-    assert client.rewriter._sent_alike()[0] >= 6
-    received = len(wire([HEAD])) + sum(len(say(each)) for each in words)
-    sizes = client.rewriter.bytes_in, client.rewriter.bytes_out
-    assert sizes == (received, len(b"".join(out)))
-    assert client.rewriter.pipeline.events == len(words) + 1
-    assert client.rewriter.bytes_out == len(b"".join(out))
-
-
-def test_event_that_needs_nothing_keeps_its_text_as_it_is_spelled() -> None:
-    client = Watched(stores=False)
-    client.play([wire([HEAD]), *map(_said, "abcdefgh")])
-    read = _spelled(_said, rb"na\u00efve")
-    assert client.play([read, _said("i")]) == [read, _said("i")]
-    assert client.rewriter._sent_alike()[0] >= 2
-    bad = _spelled(_said, b"\xc3")  # it is no text
-    assert client.play([bad]) == [bad]
-    assert client.rewriter._sent_alike()[0] == 0
-
-
-def test_text_is_logged_as_received_and_as_it_is_respelled() -> None:
-    client = Watched(stores=False)
-    client.play([wire([HEAD]), *map(_nulled, "abcdefgh")])
-    client.play([_spelled(_nulled, rb"na\u00efve")])
-    assert client.pairs[-1] == (9, rb"na\u00efve", "na\u00efve".encode())
-
-
-def test_bytes_that_a_text_loses_as_it_is_respelled_are_not_counted() -> None:
-    client = Watched(stores=False)
-    client.rewriter.log_repeat = None
-    client.play([wire([HEAD]), *map(_nulled, "abcdefgh")])
-    before = client.rewriter.bytes_out
-    (out,) = client.play([_spelled(_nulled, rb"na\u00efve")])
-    assert out == _said("naïve")
-    assert client.rewriter._sent_alike()[0] > 0
-    assert client.rewriter.bytes_out == before + len(out)
-
-
-def test_bug_in_a_template_that_is_expected_costs_no_byte(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    client = Watched(stores=False)
-    client.play([wire([HEAD]), *map(_said, "abcdefgh")])
-    monkeypatch.setattr(Template, "patch", lambda *_: 1 // 0)
-    reads = [_spelled(_said, rb"\u00e9"), _said("i")]
-    assert client.play(reads) == reads
-
-
-def test_stream_that_is_done_passes_what_still_comes() -> None:
-    client = Client()
-    read = client.rewriter.read
-    assert b"".join(read(GOOD)) == GOOD
-    client.rewriter.detach()
-    assert client.rewriter.read(b"more") == [b"more"]
-    assert client.rewriter.read(b"") == []
+    assert slow.counted == []
 
 
 def test_turn_ends_for_all_who_wait_for_that() -> None:
@@ -791,19 +683,10 @@ def test_turn_ends_for_all_who_wait_for_that() -> None:
     assert (ended, turn.number) == (["a", "b"], 2)
 
 
-def test_bug_behind_what_was_expected_costs_no_byte(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
-    client = Watched(stores=False)
+def test_bug_in_the_memory_costs_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Watched(remembers=True)
     client.play([wire([HEAD]), *map(_spaced, "abcdefgh")])
-    assert client.rewriter._sent_alike()[0]
-    monkeypatch.setattr(client.pipeline.patcher, "patch_event", fail)
-    odd = wire([chunk({"content": "x"}, more=1)])
-    assert client.play([odd, *map(_spaced, "ij"), b""]) == [
-        odd,
-        *map(_spaced, "ij"),
-        b"",
-    ]
+    assert client.counted
+    monkeypatch.setattr(Around, "text_in", lambda *_: 1 // 0)
+    reads = [_spaced("i"), wire([chunk({"content": "x"}, more=1)]), b""]
+    assert client.play(reads) == reads

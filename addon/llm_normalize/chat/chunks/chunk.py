@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...wire.json_text import Json, frozen
+from ...wire.json_text import Json
 
 type Chunk = dict[str, Any]
 
@@ -307,15 +307,6 @@ def envelope_of(chunk: Chunk) -> Chunk:
         for key, value in chunk.items()
         if key in _SPLIT_FRAME
     }
-
-
-def frame_of(chunk: Chunk) -> object:
-    """Return what `envelope_of` returns for *chunk*, to be compared later."""
-    return [
-        (key, value if value.__class__ is str else frozen(key in ENVELOPE and value))
-        for key, value in chunk.items()
-        if key in _SPLIT_FRAME
-    ]
 
 
 _SPLIT_FRAME = ENVELOPE | {"choices"}

@@ -53,11 +53,6 @@ class IndexMap:
         self._ours: dict[Place, int] = {}
         self._by_id: dict[tuple[Place, Json], int] = {}
 
-    @property
-    def state(self) -> object:
-        """Its current content, to be compared later."""
-        return tuple(self._ours.items()), tuple(self._by_id.items())
-
     def get(self, theirs: Place) -> int:
         """Return our index for *theirs*; if none is recorded, the same."""
         return self._ours.get(theirs, theirs[1])
@@ -100,12 +95,6 @@ class AssignedIndexes:
         ] = {}  # calls without an index: the id, and whether it has a name
         self._by_id: dict[tuple[int, Json], int] = {}
         self._last: dict[int, int] = {}
-
-    @property
-    def state(self) -> object:
-        """Its current content, to be compared later."""
-        theirs, own = tuple(self._theirs.items()), tuple(self._own.items())
-        return theirs, own, tuple(self._by_id.items()), tuple(self._last.items())
 
     def last(self, index: int) -> int | None:
         """Return the index of the last fragment of choice *index*.

@@ -51,13 +51,6 @@ class SentArguments:
         self._before = -1, self._waiting, self._moved
 
     @property
-    def state(self) -> object:
-        """What determines how the next fragment is sent, to be compared later."""
-        waits = tuple(self._waiting.items())
-        moved = tuple(self._moved.items())
-        return waits, moved, frozenset(self._shared), self._grows
-
-    @property
     def is_busy(self) -> bool:
         """Whether the text of fragments determines what is sent of them."""
         return bool(self._waiting)

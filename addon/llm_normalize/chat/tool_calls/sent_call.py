@@ -19,11 +19,6 @@ _TRIES = 1024  # places where an object may follow another
 _MOST = 64  # objects in one fragment, and characters of an empty one
 
 
-def may_begin_object(arguments: str) -> bool:
-    """Tell whether *arguments* may begin an object, alone or behind another."""
-    return begins_object(arguments) or bool(_NEXT.search(arguments))
-
-
 def brief(identity: Json) -> Json:
     """Return *identity*, or its hash if it is long: stored data must stay bounded."""
     text = identity if isinstance(identity, str | None) else dumps(identity)

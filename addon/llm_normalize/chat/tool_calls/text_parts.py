@@ -151,11 +151,6 @@ class Texts:
         self._before = (-1, self._at)  # an event's number, and the state before it
 
     @property
-    def state(self) -> object:
-        """What determines how the next parts are sent, to be compared later."""
-        return tuple(self._at.items())
-
-    @property
     def are_over(self) -> bool:
         """Whether everything that follows is words."""
         words = not self._wanted.tools.names

@@ -1,6 +1,6 @@
 """Fragments of tool calls that wait for a name, and how two fragments become one."""
 
-from ...wire.json_text import dumps, frozen
+from ...wire.json_text import dumps
 from ..chunks.chunk import Chunk, function, index_of, name_of
 from ..chunks.chunk_content import is_hollow
 from ..stream_state import MAX_TRACKED
@@ -25,12 +25,6 @@ class Unnamed:
         self._known: set[tuple[int, int | str]] = set()  # calls that wait no more
         self._size = 0
         self._before = (-1, self._held)  # an event's number, and what waited before it
-
-    @property
-    def state(self) -> object:
-        """What decides on the next fragment, to be compared later."""
-        waits = tuple(self._at.items()), tuple(self._where.items()), frozen(self._held)
-        return frozenset(self._known), waits
 
     @property
     def waiting(self) -> object:

@@ -60,13 +60,6 @@ class WrittenCalls:
         )
 
     @property
-    def state(self) -> object:
-        """What determines what becomes of the next delta, to be compared later."""
-        texts = tuple(each.state for each in self._texts.values())
-        cut = self._holes, frozenset(self._is_cut)
-        return texts, tuple(self._due.items()), tuple(self._made.items()), cut
-
-    @property
     def waiting(self) -> object:
         """How much of each text is held, to be compared; None for nothing.
 

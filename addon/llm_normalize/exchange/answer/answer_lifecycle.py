@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from mitmproxy import http
 
 from ...chat.growing_text import ProvedGrowth
-from ...records.record_line import Entry, PatchedPair
+from ...records.record_line import Entry, TextPair
 from ...records.statistics import Stats
 from ...repair.outcome import EventRecord
 from ...request.learned_rejections import Learned
@@ -236,7 +236,7 @@ class Answers:
         self, exchange: Exchange, running: RunningAnswer
     ) -> Figures:
         """Repair a large answer in a thread, so that no stream waits for it."""
-        answer, entries = running.record, list[Entry | PatchedPair]()
+        answer, entries = running.record, list[Entry | TextPair]()
         write = answer.write
         running.before_repair = running.copy()
         if write is not None:

@@ -10,19 +10,14 @@ from typing import Any
 
 from ...chat.chunks.chunk import Tokens
 from ...records.pair_rows import NO_ROWS, Row, Rows
-from ...records.record_line import Entry, PatchedPair, PatchedPairTemplate, Record
+from ...records.record_line import Entry, Record, TextPair, TextPairs
 from ...records.snapshot import VERSION, Snapshot
 from ...records.statistics import TOKENS
-from ...repair.fast_path.template import Template
 from ...repair.outcome import EventRecord
+from ...repair.text_memory import Around
 from ...text.echo import Echo
 
 logger = logging.getLogger(__name__)
-
-
-def no_repeats() -> int:
-    """Return how many events are counted elsewhere: none."""
-    return 0
 
 
 @dataclass(slots=True)
@@ -47,7 +42,6 @@ class AnswerRecord:
         request: What was changed in the request: an adaptation's name, what it did, and
             the path of a field.
         protocol: The protocol of its client, if it was translated to that.
-        repeats: Returns how many events were changed as the last one, and not counted.
     """
 
     flow: str
@@ -57,7 +51,7 @@ class AnswerRecord:
     stream: bool
     observe: bool
     asked_at: float
-    write: Callable[[Entry | PatchedPair], None] | None = None
+    write: Callable[[Entry | TextPair], None] | None = None
     secrets: tuple[str, ...] = ()
     echo: Echo | None = None
     is_error: bool = False
@@ -66,15 +60,14 @@ class AnswerRecord:
     tokens: Tokens = (None, None)
     request: list[tuple[str, str, str]] = field(default_factory=list)
     protocol: str | None = None
-    repeats: Callable[[], int] = no_repeats
     fixes: dict[str, int] = field(default_factory=dict)  # how often each
     changed: int = 0
     first_ms: float | None = None
-    _template: Template | None = None  # of the event before, if one knew it
-    _patched: int = 0  # events that it knew since, not counted yet
+    _around: Around | None = None  # the text of the event before, if that was known
+    _alike: int = 0  # events like it since, not counted yet
     _last: tuple[int, bytes, list[bytes]] = (0, b"", [])  # of them
-    _alike: dict[int, tuple[Template, Row]] = field(default_factory=dict)  # by its id
-    _form: PatchedPairTemplate | None = None  # of their pairs
+    _row: Row | None = None  # of their pairs
+    _form: TextPairs | None = None  # the same, for the log
     _headers_at: float = field(default_factory=time.monotonic)
     _waited: float = 0.0  # seconds from the request to the headers, by the clock
 
@@ -101,90 +94,72 @@ class AnswerRecord:
         ms = self._since_headers()
         if self.shown:
             self.count_alike()
-            self._template = None
-            self._alike.clear()  # what is changed alike from now on has a row of its own
+            self._around = None
             self.rows.add_or_count(event.n, ms, event.fixes, event.before, event.after)
         if self.write is not None:
             self._write_pair(event, ms, self.write)
 
-    def count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
-        """Record an event that *template* knew.
-
-        Returns:
-            True: it needs no `EventRecord`, since one of an equal event was recorded.
-        """
-        if template is not self._template:
-            self._take_up(n, before, [after] if after else [], template)
-        self._patched += 1
-        if self.shown:
-            self._last = n, before, [after] if after else []
-        write = self.write
-        if write is None:
-            return True
-        form = self._form
-        if form is None:
-            blocks = [after] if after else []
-            event = EventRecord(n, before, blocks, list(template.fixes))
-            self._write_pair(event, self._since_headers(), write)
-        else:
-            self.log_repeat(n, before[template.span], template.text_sent(after))
-        return True
-
-    def log_repeat(self, n: int, text: bytes, text_sent: bytes) -> None:
-        """Log an event of the template of the event that was counted last. Never raises.
+    def count(self, n: int, before: bytes, after: bytes, around: Around) -> None:
+        """Record an event that differs from the last ones in its text alone.
 
         Args:
             n: The event's number.
-            text: Its text, as received.
-            text_sent: The same as it was sent.
+            before: Its bytes as received.
+            after: What was sent for it, maybe nothing.
+            around: What is around its text.
         """
-        try:
-            form, write = self._form, self.write
-            assert form is not None
-            assert write is not None
-            write((form, n, time.monotonic(), text, text_sent))
-        except Exception:  # whoever counts cannot change bytes, nor cost any
-            logger.exception("normalize: event %d is not in the pairs log", n)
+        if around is not self._around:
+            self._take_up(n, before, [after] if after else [], around)
+        self._alike += 1
+        if self.shown:
+            self._last = n, before, [after] if after else []
+        if self.write is None:
+            return
+        if self._form is not None:
+            text = before[len(around.head) : -len(around.tail)]
+            self.write((self._form, n, time.monotonic(), text))
+        else:
+            blocks = [after] if after else []
+            event = EventRecord(n, before, blocks, list(around.fixes))
+            self._write_pair(event, self._since_headers(), self.write)
 
     def _take_up(
-        self, n: int, before: bytes, after: list[bytes], template: Template
+        self, n: int, before: bytes, after: list[bytes], around: Around
     ) -> None:
-        """Count what the template before knew, and let *template* be the next."""
+        """Count the events before, and let those to come be like this one."""
         self.count_alike()
-        self._template = template
-        self._form = None
-        if self.shown and id(template) not in self._alike:
+        self._around, self._form = around, None
+        if self.shown:
             ms = self._since_headers()
-            row = self.rows.add(n, ms, template.fixes, before, after)
-            self._alike[id(template)] = template, row
-        if template.out and template.has_one_text and self.protocol is None:
-            self._form = PatchedPairTemplate(
+            self._row = self.rows.add(n, ms, around.fixes, before, after)
+        if self.protocol is None:
+            self._form = TextPairs(
                 self.flow,
                 self.secrets,
-                template.fixes,
+                around.fixes,
                 self._headers_at,
-                (template.head, template.tail),
-                template.sides,
+                (around.head, around.tail),
+                (around.before, around.behind),
                 self.observe,
             )
 
     def count_alike(self) -> None:
-        """Count the events that one template knew, and that were not counted yet."""
-        template, patched = self._template, self._patched + self.repeats()
-        if template is None or not patched:
+        """Count the events that differed in their text alone, and were not counted yet."""
+        around, alike = self._around, self._alike
+        if around is None or not alike:
             return
-        self._patched = 0
-        for name in template.fixes:
-            self.fixes[name] = self.fixes.get(name, 0) + patched
-        self.changed += patched
-        if self.shown:
-            self.rows.count(self._alike[id(template)][1], patched, self._last)
+        self._alike = 0
+        for name in around.fixes:
+            self.fixes[name] = self.fixes.get(name, 0) + alike
+        self.changed += alike
+        if self._row is not None:
+            self.rows.count(self._row, alike, self._last)
 
     def _write_pair(
         self,
         event: EventRecord,
         ms: float,
-        write: Callable[[Entry | PatchedPair], None],
+        write: Callable[[Entry | TextPair], None],
     ) -> None:
         record = {
             "type": "pair",

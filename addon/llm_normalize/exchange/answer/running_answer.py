@@ -32,7 +32,7 @@ from ..settings import Settings
 from ..stream.keepalive_clock import StreamClock
 from ..stream.stream_rewriter import Rewriter, Turn
 from ..translated.translated_request import Translated
-from .answer_record import AnswerRecord, no_repeats
+from .answer_record import AnswerRecord
 from .flow_list import annotate, show_anew
 from .response_headers import prepare_headers
 
@@ -191,10 +191,6 @@ class RunningAnswer:
             snapshot=self.snapshot,
             turn=turn,
         )
-        if not settings.shown:
-            record.repeats = pipeline.patcher.count_repeats()
-            if settings.log is not None:
-                self.rewriter.log_repeat = record.log_repeat
         if stream is not None:
             self.rewriter.beyond = lambda: 0 if stream.is_over else _BEYOND
         return self.rewriter
@@ -375,10 +371,9 @@ class RunningAnswer:
         rewriter, response = self.rewriter, self.flow.response
         if rewriter is None:
             return
-        if response is not None and response.stream is rewriter.read:
+        if response is not None and response.stream == rewriter.read:
             response.stream = True
         rewriter.detach()
-        self.record.repeats = no_repeats
 
     def store(self, line: Record | None) -> None:
         """Store in the flow what was sent and what changed.

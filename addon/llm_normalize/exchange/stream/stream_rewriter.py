@@ -11,10 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...records.snapshot import Snapshot
-from ...repair.fast_path.template import Template
 from ...repair.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
-from .alike_events import Log, alike_events
 
 logger = logging.getLogger(__name__)
 
@@ -27,18 +25,10 @@ def _nobody() -> None:
     """What is called where nobody has to know."""
 
 
-_REWRITER = "llm_normalize_rewriter"
-"""Where `Rewriter.read` has its rewriter, for an addon that is loaded later."""
-
-
 def handed_over(stream: object) -> Any:
     """Return what *stream* is the `read` of, if that was handed over at a reload."""
-    return getattr(stream, _REWRITER, None)
-
-
-def _passed(data: bytes) -> list[bytes]:
-    """Return what is sent for a read of a stream that is done."""
-    return [data] if data else []
+    found = getattr(stream, "__self__", None)
+    return found if getattr(found, "is_handed_over", False) else None
 
 
 class Turn:
@@ -112,13 +102,12 @@ class Rewriter:
     ) -> None:
         # With 30 attributes CPython would no longer keep them in the object, but in a
         # dictionary of 1.5 KB.
-        self.read, self._expect_alike, self._sent_alike = alike_events(self._rewritten)
-        """Returns what is to be sent for one read; `b""` is the stream's end."""
-        self.log_repeat: Log | None = None
-        """Logs each changed event that is sent without asking the pipeline."""
-        self._bytes_in = self._bytes_out = 0  # until the last `_expect_alike`
-        self._expected: Template | None = None
-        self._pipeline = pipeline
+        self.bytes_in = self.bytes_out = 0
+        """How many bytes were received, and sent."""
+        self.pipeline = pipeline
+        """What repairs the stream."""
+        self.is_handed_over = False
+        """Whether an addon that was loaded later ends it."""
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair
         self.snapshot = snapshot or Snapshot()
@@ -146,71 +135,35 @@ class Rewriter:
         self._corrupt = False
         self._raw = False  # the pipeline failed: what is decoded passes as it is
 
-    def _rewritten(self, data: bytes) -> list[bytes]:
-        pipeline = self._pipeline if self._expected is None else self.pipeline
-        self._bytes_in += len(data)
-        is_known = self._is_plain and not self._raw
+    def read(self, data: bytes) -> list[bytes]:
+        """Return what is to be sent for one read; `b""` is the stream's end."""
+        self.bytes_in += len(data)
         out = None
         try:
-            if is_known and data:
-                out = pipeline.patcher.patch_event(data)
+            if self._is_plain and not self._raw:
+                out = self.pipeline.known(data)
         except Exception:
-            logger.exception("%s: repair failed, the rest passes", self._pipeline.label)
+            logger.exception("%s: repair failed, the rest passes", self.pipeline.label)
             out = self._give_in(data)
         if out is None:
             out = self._bounded(data)
         if not self._repair:
             out = data
-        self._bytes_out += len(out)
+        self.bytes_out += len(out)
         if self.snapshot.is_on:
             self._store(data, out)
-        elif pipeline.templates and is_known and self._repair:
-            self._expect(pipeline.patcher.expected)
         if not data:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []
-
-    def _expect(self, expected: Template | None) -> None:
-        """Send events that fit *expected* at once, until one does not."""
-        if expected is None or self._raw:
-            return
-        self._expected = expected
-        self._expect_alike(expected, self._pipeline.events, self.log_repeat)
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """What repairs the stream, and knows of all that was sent.
-
-        It may change now, so nothing is expected until the next read has gone through it.
-        """
-        if self._expected is not None:
-            events, bytes_in, bytes_out = self._sent_alike()
-            if events:
-                self._bytes_in += bytes_in
-                self._bytes_out += bytes_out
-                self._pipeline.patcher.count_sent(self._expected, events)
-            self._expected = None
-            self._expect_alike(None, 0, None)
-        return self._pipeline
 
     @property
     def given_up(self) -> bool:
         """Whether the answer was broken off because it was corrupt."""
         return self._corrupt and self._repair
 
-    @property
-    def bytes_in(self) -> int:
-        """How many bytes were received."""
-        return self._bytes_in + self._sent_alike()[1]
-
-    @property
-    def bytes_out(self) -> int:
-        """How many bytes were sent."""
-        return self._bytes_out + self._sent_alike()[2]
-
     def figures(self) -> tuple[int, int, int]:
         """Return how many events and bytes were received so far, and how many bytes sent."""
-        return self.pipeline.events, self._bytes_in, self._bytes_out
+        return self.pipeline.events, self.bytes_in, self.bytes_out
 
     def _store(self, received: bytes, sent: bytes) -> None:
         """Store one read, and what was sent for it."""
@@ -221,7 +174,7 @@ class Rewriter:
             if snapshot.add_sent(sent):
                 self.on_growth()
         except Exception:  # whoever looks cannot cost bytes
-            logger.exception("%s: it is not shown", self._pipeline.label)
+            logger.exception("%s: it is not shown", self.pipeline.label)
 
     @property
     def is_between(self) -> bool:
@@ -246,8 +199,7 @@ class Rewriter:
     @property
     def events(self) -> int:
         """How many events were received, not counting comments."""
-        alike, _, _ = self._sent_alike()
-        return self._pipeline.events + alike - self._pipeline.comments
+        return self.pipeline.events - self.pipeline.comments
 
     def conclude(self, *, broke: bool) -> tuple[bytes, bool]:
         """Return what is sent where no event follows for long, and whether that ends it.
@@ -287,11 +239,11 @@ class Rewriter:
         return self._sent(self.pipeline.output.passed(b"\n"))
 
     def _sent(self, out: bytes) -> bytes:
-        self._bytes_out += len(out)
+        self.bytes_out += len(out)
         try:
             self.snapshot.add_sent(out)
         except Exception:  # as above: whoever looks cannot cost bytes
-            logger.exception("%s: it is not shown", self._pipeline.label)
+            logger.exception("%s: it is not shown", self.pipeline.label)
         return out
 
     def _look_at_waiting(self) -> None:
@@ -303,11 +255,10 @@ class Rewriter:
 
     def hand_over(self) -> None:
         """Let `handed_over` find this."""
-        setattr(self.read, _REWRITER, self)
+        self.is_handed_over = True
 
     def detach(self) -> None:
-        """Drop all callbacks, and the reference cycle through `read`."""
-        self.read = _passed  # the former one refers to this object
+        """Drop all callbacks."""
         self.on_end = self.on_growth = self.on_wait = self.on_much = _nobody
         self._give_up, self.on_break = _nobody, None
 
@@ -355,7 +306,7 @@ class Rewriter:
         except CorruptBodyError as error:
             out.append(self._break_off(f"the compressed body is corrupt ({error})"))
         except Exception:
-            logger.exception("%s: the body cannot be decoded", self._pipeline.label)
+            logger.exception("%s: the body cannot be decoded", self.pipeline.label)
             out.append(self._break_off("the body cannot be decoded"))
         return b"".join(out)
 
@@ -366,7 +317,7 @@ class Rewriter:
         try:
             out = self.pipeline.feed(data) if data else self.pipeline.end()
         except Exception:
-            logger.exception("%s: repair failed, the rest passes", self._pipeline.label)
+            logger.exception("%s: repair failed, the rest passes", self.pipeline.label)
             return self._give_in(data)
         return out[0] if len(out) == 1 else b"".join(out)
 
@@ -376,7 +327,7 @@ class Rewriter:
         try:
             return self.pipeline.rescue() + self.pipeline.output.passed(data)
         except Exception:
-            logger.exception("%s: what waited is lost", self._pipeline.label)
+            logger.exception("%s: what waited is lost", self.pipeline.label)
             return data
 
     def _break_off(self, reason: str) -> bytes:
@@ -388,9 +339,9 @@ class Rewriter:
         rest = b"" if self._raw else b"".join(self.pipeline.release(last=True))
         self._corrupt = True
         if not self._repair:
-            logger.warning("%s: %s", self._pipeline.label, reason)
+            logger.warning("%s: %s", self.pipeline.label, reason)
             return rest
-        logger.warning("%s: %s; the answer is broken off", self._pipeline.label, reason)
+        logger.warning("%s: %s; the answer is broken off", self.pipeline.label, reason)
         self._try("it cannot be broken off", self._give_up)
         return rest
 
@@ -398,4 +349,4 @@ class Rewriter:
         try:
             act()
         except Exception:
-            logger.exception("%s: %s", self._pipeline.label, failure)
+            logger.exception("%s: %s", self.pipeline.label, failure)

@@ -52,10 +52,6 @@ class ContentCumulative(Fix):
         super().__init__(asked, seen)
         self._texts = GrowingTexts(asked.growth, "content")
 
-    def state(self) -> object:
-        """Return what is known of the texts so far."""
-        return self._texts.state
-
     @property
     def watched(self) -> tuple[str, ...]:
         """The text, as long as it may turn out to be repeated."""

@@ -54,10 +54,6 @@ class ReasoningCumulative(Fix):
         super().__init__(asked, seen)
         self._texts = GrowingTexts(asked.growth, "reasoning")
 
-    def state(self) -> object:
-        """Return what is known of the texts so far."""
-        return self._texts.state
-
     @property
     def watched(self) -> tuple[str, ...]:
         """The reasoning, as long as it may turn out to be repeated, and what it mirrors."""

@@ -34,10 +34,6 @@ class ReasoningNull(Fix):
         super().__init__(asked, seen)
         self._thought: set[int] = set()  # choices that have reasoned
 
-    def state(self) -> object:
-        """Return the choices that have reasoned."""
-        return frozenset(self._thought)
-
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
         changed = False

@@ -4,7 +4,6 @@ from ...chat.chunks.chunk import Chunk, deltas, envelope_of, messages
 from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
 from ...repair.fix import Example, Fix, chunk, completion
-from ...wire.json_text import frozen
 
 _WANTED = Wanted(thoughts=True)
 _BOTH = {"role": "assistant", "content": "<think>so</think>Hi"}
@@ -65,10 +64,6 @@ class ThinkAsText(Fix):
         super().__init__(asked, seen)
         self._texts = Texts(_WANTED)
         self._frame: Chunk = {}
-
-    def state(self) -> object:
-        """Return where the texts have come to."""
-        return self._texts.state, frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.declared_tools import Tools
 from ...chat.tool_calls.written_calls import TEXTS, WrittenCalls
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
-from ...wire.json_text import frozen
 
 _TEXT = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
 _HARMONY = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
@@ -86,10 +85,6 @@ class ToolCallAsText(Fix):
         self._texts = WrittenCalls(asked, seen)
         self._is_calling = False
         self._frame: Chunk = {}
-
-    def state(self) -> object:
-        """Return where the texts have come to."""
-        return self._texts.state, frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:

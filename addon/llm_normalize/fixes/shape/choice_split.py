@@ -55,10 +55,6 @@ class ChoiceSplit(Fix):
         super().__init__(asked, seen)
         self._by_deltas: set[int] = set()  # choices whose text comes in deltas
 
-    def state(self) -> object:
-        """Return which choices have had a text in their deltas."""
-        return frozenset(self._by_deltas)
-
     @classmethod
     def may_act(cls, chunk: Chunk) -> bool:
         """Tell whether it has several choices; the shape has no index that is a text."""

@@ -7,7 +7,6 @@ from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
 from ...repair.fix import USAGE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
-from ...wire.json_text import frozen
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _EXTRA = {"prompt_filter_results": [{"prompt_index": 0}]}
@@ -56,12 +55,6 @@ class ChoicesEmpty(Fix):
         self._extra: Chunk = {}
         self._frame: Chunk = {}
         self._size = 0
-
-    def state(self) -> object:
-        """Return the held extra fields, and the chunk they are from."""
-        if not self._frame:
-            return None  # nearly always
-        return self._size, frozen([self._extra, self._frame])
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the extra fields of a dropped chunk."""

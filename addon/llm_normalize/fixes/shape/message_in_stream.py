@@ -13,7 +13,6 @@ from ...chat.conversion import is_body
 from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...chat.tool_calls.sent_call import brief
 from ...repair.fix import Example, Fix, chunk
-from ...wire.json_text import frozen
 
 _MOST = 8  # choices whose last message is kept
 _THOUGHT = re.compile("(reason|think|thought).*")
@@ -53,10 +52,6 @@ class MessageInStream(Fix):
         super().__init__(asked, seen)
         self._last: dict[int, Chunk | None] = {}  # the message before, if they grow
         self._deltas: set[tuple[int, str]] = set()  # (choice, kind of key), by deltas
-
-    def state(self) -> object:
-        """Return what messages and deltas have held."""
-        return frozen(self._last), frozenset(self._deltas)
 
     def edit(self, chunk: Chunk) -> bool:
         """Replace the messages by deltas, but those of an answer that is one body."""

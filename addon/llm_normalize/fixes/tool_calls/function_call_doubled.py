@@ -49,10 +49,6 @@ class FunctionCallDoubled(Fix):
         super().__init__(asked, seen)
         self._doubled: set[int] = set()  # choices from which one was removed
 
-    def state(self) -> object:
-        """Return the choices from which one was removed."""
-        return frozenset(self._doubled)
-
     def edit(self, chunk: Chunk) -> bool:
         """Remove it from the deltas; one that has been sent goes on."""
         changed = False

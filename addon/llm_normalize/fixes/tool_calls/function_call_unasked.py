@@ -53,10 +53,6 @@ class FunctionCallUnasked(Fix):
         self._indexes: dict[int, int] = {}  # of the call that it became, by choice
         self._others: set[int] = set()  # choices that have tool calls of their own
 
-    def state(self) -> object:
-        """Return which call of a choice it has become."""
-        return tuple(self._indexes.items()), frozenset(self._others)
-
     @classmethod
     def serves(cls, asked: Asked) -> bool:
         """Tell whether calls have the form of today."""

@@ -48,10 +48,6 @@ class ToolCallArgumentsBlank(Fix):
         self._blank: tuple[int, int] | None = None  # the call whose `{}` waits
         self._is_replaced = False
 
-    def state(self) -> object:
-        """Return whose `{}` waits, and whether more has come."""
-        return self._blank, self._is_replaced
-
     @classmethod
     def serves(cls, asked: Asked) -> bool:
         """Tell whether any call is declared."""

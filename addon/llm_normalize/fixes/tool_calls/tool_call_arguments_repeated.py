@@ -14,7 +14,6 @@ from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.repeated_arguments import without_repeats
 from ...chat.tool_calls.sent_arguments import SentArguments, calls_apart
 from ...repair.fix import Example, Fix, calling, completion, head, rest
-from ...wire.json_text import frozen
 
 _HEAD, _TWICE = calling(head()), completion({"tool_calls": [head(0, '{"a":1}{"a":1}')]})
 
@@ -80,10 +79,6 @@ class ToolCallArgumentsRepeated(Fix):
         self._sent = SentArguments(asked.declared)
         self._frame: Chunk = {}
         self._is_apart = False  # whether a fragment of the chunk at hand became several
-
-    def state(self) -> object:
-        """Return what waits of which arguments."""
-        return self._sent.state, frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:

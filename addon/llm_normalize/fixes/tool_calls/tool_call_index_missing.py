@@ -51,10 +51,6 @@ class ToolCallIndexMissing(Fix):
         super().__init__(asked, seen)
         self._indexes = AssignedIndexes()
 
-    def state(self) -> object:
-        """Return which calls are counted."""
-        return self._indexes.state
-
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments."""
         changed = False

@@ -51,10 +51,6 @@ class ToolCallIndexWrong(Fix):
         self._index_map = IndexMap()
         self._renumbered = False  # the chunk at hand
 
-    def state(self) -> object:
-        """Return which calls have which index."""
-        return self._index_map.state
-
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments anew."""
         changed = False

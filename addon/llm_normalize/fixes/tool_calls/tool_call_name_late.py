@@ -6,7 +6,6 @@ from ...chat.tool_calls.declared_tools import Tools
 from ...chat.tool_calls.sent_call import brief
 from ...chat.tool_calls.unnamed_calls import Unnamed, join_fragments
 from ...repair.fix import Example, Fix, calling, chunk, head, rest
-from ...wire.json_text import frozen
 
 _EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
 _LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
@@ -64,10 +63,6 @@ class ToolCallNameLate(Fix):
         super().__init__(asked, seen)
         self._unnamed = Unnamed(asked.declared)
         self._frame: Chunk = {}
-
-    def state(self) -> object:
-        """Return which fragments wait, and what their chunk would be."""
-        return self._unnamed.state, frozen(self._frame)
 
     @property
     def waiting(self) -> object:

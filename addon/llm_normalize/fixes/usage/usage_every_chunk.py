@@ -79,10 +79,6 @@ class UsageEveryChunk(Fix):
         # The figures that nobody asked for and that chunks with content have brought.
         self._figures = frozenset[str]()
 
-    def state(self) -> object:
-        """Return the names of those figures."""
-        return self._figures
-
     def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
         """Take it off, also off a finish that turns out not to be the last.
 

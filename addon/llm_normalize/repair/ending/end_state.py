@@ -23,7 +23,6 @@ from ...chat.chunks.chunk import (
     choices,
     drop_other_usage,
     envelope_of,
-    frame_of,
     index_of,
     usage_of,
 )
@@ -168,20 +167,6 @@ class EndState(ChoiceProgress):
         if not (any(held) or due):
             return None
         return (*[each and each.record.n for each in held], self._overtaken, due)
-
-    @property
-    def snapshot(self) -> object:
-        """What decides on the next chunk, to be compared; None while a chunk is held.
-
-        The values of held usage do not decide: later usage replaces it.
-        """
-        if self.opening or self.finish or self.usage_chunk or self.extra_fields:
-            return None
-        known = frozenset(self.opened), frozenset(self.finished)
-        began = tuple(self.begun.items()), tuple(self.thought.items())
-        flags = self.doubtful, self.doubted, self.usage_sent, self.done, self.cut
-        frame = frame_of(self.last.chunk if self.last else {})
-        return known, began, flags, bool(self.held_usage), self.held_usage_fix, frame
 
     def envelope(self) -> Chunk:
         """Return the envelope of the last chunk, for one that is added."""

@@ -8,7 +8,7 @@ provider sent, a `[DONE]` only after the finish of every choice that the provide
 neither after an error.
 """
 
-from ...chat.chunks.chunk import ENVELOPE, choices, index_of, usage_of
+from ...chat.chunks.chunk import ENVELOPE, Chunk, choices, index_of, usage_of
 from ...chat.continuation import Continuation
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import is_error
@@ -37,10 +37,13 @@ class Ending:
         """Words that are an error if the stream does not go on after them, and what is fixed
         then."""
 
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether each event is to be looked at: words wait, or a lost one may be of a call."""
-        return bool(self.words or (self._seen.holes and self._seen.has_calls))
+    def is_at_rest(self, chunk: Chunk) -> bool:
+        """Tell whether nothing waits, and the choices of *chunk* have begun and go on."""
+        state, seen = self.state, self._seen
+        waits = self.words or state.held_chunks or state.extra_fields
+        indexes = {index_of(choice) for choice in choices(chunk)}
+        goes_on = indexes <= state.opened and not indexes & state.finished
+        return goes_on and not (waits or state.done or seen.error or seen.holes)
 
     @property
     def has_held_data(self) -> bool:

@@ -1,4 +1,4 @@
-"""Templates are an optimisation: with and without them every byte leaves the same."""
+"""The memory of a text saves time: with and without it every byte leaves the same."""
 
 import itertools
 import json
@@ -23,12 +23,11 @@ from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.repair import fix_chain
-from llm_normalize.repair.fast_path.learned_templates import MAX_TEMPLATES, Templates
-from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.repair.text_memory import Around, TextMemory
 from llm_normalize.repair.translated_output import TranslatedOutput
 from llm_normalize.wire.event_boundary import EVENT
 from llm_normalize.wire.json_text import dumps
@@ -68,14 +67,22 @@ class Play:
             answer = protocol.translate(REQUEST, {}).answer
             output = partial(TranslatedOutput, translate=AnswerStream(answer))
         self.pipeline = Pipeline(asked, [*fixes], observe, make_output=output)
+        self.parsed = 0
+        event = self.pipeline.slow_path.event
+
+        def count(*of: Any) -> None:
+            self.parsed += 1
+            event(*of)
+
+        self.pipeline.slow_path.event = count  # type: ignore[method-assign,assignment]
 
     @property
-    def templates(self) -> Templates:
-        return self.pipeline._templates
+    def known(self) -> Around | None:
+        return self.pipeline._memory.known
 
     @property
     def fitted(self) -> int:
-        return self.pipeline.events - self.templates.long
+        return self.pipeline.events - self.parsed
 
     def feed(self, *reads: bytes) -> bytes:
         return b"".join(b"".join(self.pipeline.feed(read)) for read in reads)
@@ -85,11 +92,11 @@ class Play:
         return self.feed(*(wire([each]) for each in events))
 
     def settle(self, event: Callable[[str], Chunk | bytes] | None = None) -> None:
-        """Let the stream learn what *event* makes of a word."""
+        """Let the stream know what becomes of what *event* makes of a word."""
         make = event or text
         self.say(HEAD, *map(make, WORDS))
         self.say(make(" now"))
-        assert self.templates.known
+        assert self.known
         assert self.fitted
 
 
@@ -121,13 +128,13 @@ def outcome(reads: Iterable[bytes], *of: Any) -> Outcome:
 
 @contextmanager
 def the_slow_path(*, by_shape: bool = False) -> Iterator[None]:
-    """Let no stream learn, and every fix be asked about every chunk.
+    """Let no stream remember anything, and every fix be asked about every chunk.
 
     Args:
         by_shape: Whether only those are asked that its shape calls for.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Templates, "watch", lambda *_: None)
+        patch.setattr(TextMemory, "learn", lambda *_: None)
         if not by_shape:
             patch.setattr(fix_chain, "has_shape", lambda _: False)
         yield
@@ -288,10 +295,10 @@ def test_settled_stream_is_translated_unread(protocol: ClientProtocol) -> None:
     play = Play(protocol=protocol)
     play.settle(nim)
     play.steps.clear()
-    before, long = wire([nim(" a")]), play.templates.long
+    before, parsed = wire([nim(" a")]), play.parsed
     after = play.feed(before)
     assert b'" a"' in after
-    assert play.templates.long == long
+    assert play.parsed == parsed
     (step,) = play.steps
     assert (step.before, step.after, step.fixes[-1]) == (before, [after], "translated")
 
@@ -322,41 +329,20 @@ def test_events_that_are_not_read_cost_less_but_something() -> None:
     assert costs[0] < costs[1]
 
 
-def test_event_of_which_nothing_is_sent_is_recorded_as_such() -> None:
-    """A message has one block after the other: of a second call nothing is sent yet."""
-    play = Play(protocol=MESSAGES)
-    play.say(calling(head(0, "{")), calling(head(1, "{")))
-    said = [calling(rest(1, f"{word}")) for word in WORDS]
-    assert play.say(*said) == b""
-    assert play.feed(wire(said)) == b""
-    assert play.fitted > len(said)
-    assert all(each.after == [] for each in play.steps[2:])
-
-
 def test_event_that_is_only_counted_makes_no_step() -> None:
     counted: list[Any] = []
 
-    def count(n: int, before: bytes, after: bytes, template: Template) -> bool:
-        counted.append((n, before, after, template.fixes))
-        return True
+    def count(n: int, before: bytes, after: bytes, around: Around) -> None:
+        counted.append((n, before, after, around.fixes))
 
     play = Play()
     play.settle(nim)
     steps = len(play.steps)
-    play.pipeline.patcher._count = count
+    play.pipeline._count = count
     before, after = wire([nim(" a")]), wire([text(" a")])
     assert play.feed(before) == after
     assert counted == [(len(WORDS) + 2, before, after, ("role-null", "field-null"))]
     assert len(play.steps) == steps
-
-
-def test_template_knows_where_the_text_of_its_events_is() -> None:
-    play = Play()
-    play.settle(nim)
-    (template,) = play.templates.known
-    assert template.has_one_text
-    before, after = wire([nim(" so")]), wire([text(" so")])
-    assert before[template.span] == template.text_sent(after) == b" so"
 
 
 # -- what is learned, and when it holds ------------------------------------------------
@@ -383,17 +369,6 @@ def test_repaired_event_is_patched_and_recorded_as_before() -> None:
         [wire([text(' "no"\n')])],
         ["role-null", "field-null"],
     )
-
-
-def test_text_of_a_patched_event_is_spelled_as_of_one_written_anew() -> None:
-    play = Play()
-    play.settle(nim)
-    event = wire([nim("TEXT")]).replace(b"TEXT", rb"\u00e9\/\ud83d\ude00\ud83d \u000a")
-    fitted = play.fitted
-    assert play.feed(event) == wire([text("TEXT")]).replace(
-        b"TEXT", "é/😀".encode() + rb"\ud83d \n"
-    )
-    assert play.fitted == fitted + 1
 
 
 def test_several_events_of_a_read_are_patched_together() -> None:
@@ -452,7 +427,7 @@ def test_words_that_a_fix_still_reads_are_not_left_unread() -> None:
 def test_text_is_left_unread_once_three_deltas_have_not_grown() -> None:
     play = Play()
     play.say(HEAD, *map(text, WORDS))
-    assert play.templates.long == 4
+    assert play.parsed == 4
 
 
 NEXT: dict[str, Callable[[str], str]] = {
@@ -499,20 +474,6 @@ def test_reasoning_is_patched_before_the_text_has_begun() -> None:
     assert play.fitted == fitted
 
 
-def test_two_texts_that_were_alike_have_to_stay_alike() -> None:
-    def both(word: str, other: str | None = None) -> Chunk:
-        details = [{"type": "reasoning.text", "text": other or word}]
-        return chunk({"reasoning": word, "reasoning_details": details})
-
-    play = Play()
-    play.settle(both)
-    fitted = play.fitted
-    play.say(both(" a", " b"))
-    assert play.fitted == fitted
-    assert b'"reasoning_content":" c"' in play.say(both(" c"))
-    assert play.fitted == fitted + 1
-
-
 def test_text_elsewhere_is_not_taken_for_a_text_that_may_vary() -> None:
     play = Play()
     said = [chunk({"content": word}, choice={"text": word}) for word in WORDS * 2]
@@ -521,56 +482,13 @@ def test_text_elsewhere_is_not_taken_for_a_text_that_may_vary() -> None:
     assert not play.fitted
 
 
-def test_arguments_of_a_call_are_counted_though_unread() -> None:
-    play = Play(Asked(stream=True, tools=True))
-    play.say(calling(head(0)))
-    arguments = ['{"a', '": "', "b\\n", "c", "d", "e", "f", '\\"', '"', "}"]
-    out = play.say(*[calling(rest(0, each)) for each in arguments])
-    assert out == wire([calling(rest(0, each)) for each in arguments])
-    assert play.fitted
-    call = play.pipeline.seen.choice(0).calls[0]
-    assert call.length == len("".join(arguments))
-    assert call.is_complete
-    # A call that is told again, whole, is known by what it said.
-    again = head(0, "".join(arguments))
-    assert play.say(calling(again)) == b""
-
-
-def test_call_that_names_itself_each_time_is_read_each_time() -> None:
-    play = Play(Asked(stream=True, tools=True))
-    play.say(*[calling(head(0, word)) for word in ("{", *WORDS)])
-    assert not play.fitted
-
-
 def test_what_has_been_learned_is_forgotten_when_anything_changes() -> None:
     play = Play()
     play.settle()
     play.say(chunk({"reasoning_content": "x"}))
-    assert not play.templates.known
+    assert not play.known
     play.say(*map(text, WORDS))
-    assert play.templates.known
-
-
-def test_an_event_is_tried_once_on_each_template(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    play = Play()
-    play.settle()
-    tried: list[bytes] = []
-    patch = Template.patch
-
-    def count(template: Template, raw: bytes) -> bytes | None:
-        tried.append(raw)
-        return patch(template, raw)
-
-    monkeypatch.setattr(Template, "patch", count)
-    event = wire([chunk({"content": " a", "name": "b"})])
-    known = len(play.templates.known)
-    assert play.pipeline.patcher.patch_event(event) is None
-    assert play.feed(event) == event
-    assert tried == [event] * known
-    assert play.feed(event[:9], event[9:]) == event  # nor is there more to be tried
-    assert tried == [event] * known + [event] * len(play.templates.known)
+    assert play.known
 
 
 def test_what_changes_nothing_costs_nothing() -> None:
@@ -586,66 +504,26 @@ def test_nothing_is_known_while_anything_waits() -> None:
     play = Play()
     play.settle()
     assert play.say(chunk({}, finish="stop")) == b""
-    assert not play.templates.known
+    assert not play.known
     play.say(*map(text, WORDS))
-
-
-@pytest.mark.parametrize("usage", [False, True])
-def test_figures_of_events_that_were_not_read_are_known_at_the_end(usage: bool) -> None:
-    play = Play(Asked(stream=True, usage=usage))
-    play.say(HEAD, *[counting(" a", at) for at in range(1, 20)], *map(text, WORDS))
-    fitted = play.fitted
-    said = [counting(f" {at}", at) for at in range(20, 40)]
-    expected = [chunk({"content": f" {at}"}) for at in range(20, 40)]
-    if usage:
-        expected = [each | {"usage": None} for each in expected]
-    assert play.say(*said) == wire(expected)
-    assert play.fitted == fitted + 20
-    out = play.say(chunk({}, finish="stop"), DONE)
-    assert out.count(b'"completion_tokens":39') == usage
-    assert out.count(b'"reasoning_tokens":19') == usage
-    assert play.pipeline.tokens == (3, 39)
-
-
-def test_zeros_after_figures_that_were_not_read_replace_nothing() -> None:
-    play = Play(Asked(stream=True, usage=True))
-    play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
-    assert play.fitted
-    play.say(counting(" and", 0))
-    for _ in range(9):
-        play.say(counting(" a", 0), counting(" b", 0))
-    assert b'"completion_tokens":19' in play.say(chunk({}, finish="stop"), DONE)
-
-
-def test_bug_in_what_was_not_read_costs_the_repair_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    play = Play(Asked(stream=True, usage=True))
-    play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
-    assert play.pipeline.patcher.counted
-    monkeypatch.setattr(play.pipeline.slow_path, "event", None)
-    said = wire([chunk({}, finish=""), nim(" raw")])
-    out = play.feed(said)
-    assert out.endswith(said)
-    assert out.removesuffix(said).count(b"data: ") == 1  # the usage so far
 
 
 def test_nothing_is_known_behind_an_end_that_was_none() -> None:
     play = Play()
     play.settle()
     play.pipeline.end()
-    assert not play.templates.known
+    assert not play.known
 
 
 def test_nothing_is_known_behind_an_event_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("llm_normalize.wire.sse.LIMIT", 400)
-    monkeypatch.setattr("llm_normalize.repair.fast_path.patching.LIMIT", 400)
+    monkeypatch.setattr("llm_normalize.repair.pipeline.LIMIT", 400)
     play = Play()
     play.settle()
     play.say(text("x" * 500))
-    assert not play.templates.known
+    assert not play.known
 
 
 def test_nothing_is_known_once_repair_has_failed(
@@ -666,53 +544,6 @@ def test_newlines_behind_a_patched_event_are_spelled_as_behind_any() -> None:
         assert play.feed(wire([make(" a")]) + b"\r\n\n") == wire([text(" a")]) + (
             b"\r\n\n" if make is text else b"\n\n"
         )
-
-
-def test_stream_that_never_fits_stops_trying(monkeypatch: pytest.MonkeyPatch) -> None:
-    play = Play()
-    learned: list[EventRecord] = []
-
-    def learn(step: EventRecord) -> None:
-        learned.append(step)
-
-    monkeypatch.setattr("llm_normalize.repair.fast_path.learned_templates.learn", learn)
-    play.say(HEAD, *[chunk({"content": " a"}, created=at + 1) for at in range(99)])
-    assert 5 < len(learned) < 20
-
-
-def test_stream_that_fits_goes_on_learning() -> None:
-    play = Play()
-    said = [
-        chunk({"content": word}, created=1700000000 + second)
-        for second in range(40)
-        for word in WORDS * 3
-    ]
-    play.say(HEAD, *said)
-    assert play.fitted > len(said) * 0.8
-    assert len(play.templates.known) == MAX_TEMPLATES
-
-
-def test_nesting_too_deep_to_be_compared_is_not_learned() -> None:
-    def too_deep() -> object:
-        raise RecursionError
-
-    templates = Templates()
-    record = EventRecord(0, wire([text("Hi")]), [wire([text("Hi")])])
-    templates.watch(record, too_deep, set)
-    assert (templates.known, templates.long) == ([], 1)
-
-
-def test_a_bug_in_learning_ends_the_learning(caplog: pytest.LogCaptureFixture) -> None:
-    def fail() -> object:
-        raise RuntimeError
-
-    templates = Templates("label")
-    for _ in range(2):
-        record = EventRecord(0, wire([text("Hi")]), [wire([text("Hi")])])
-        templates.watch(record, fail, set)
-    assert [each.getMessage() for each in caplog.records] == [
-        "label: no more is learned"
-    ]
 
 
 @pytest.mark.parametrize("escape", [rb"\u65e5", rb"\/", rb"\u00e9\ud83d\ude00"])

@@ -1,1 +1,0 @@
-"""Settled streams: templates, and how they are learned and discarded."""
