@@ -479,6 +479,19 @@ def test_provider_is_slowed_down_that_sends_much_in_one_turn() -> None:
     assert asked == [221]
 
 
+def test_few_events_wait_for_nobody() -> None:
+    later = list[Callable[[], None]]()
+    client = Client()
+    client.rewriter.turn = Turn(later.append)
+    odd = [wire([chunk({"content": "a"}, **{f"k{at}": 1})]) for at in range(20)]
+    for each in odd[:7]:
+        client.read(each)
+    assert later == []
+    for each in odd[7:]:
+        client.read(each)
+    assert len(later) == 1
+
+
 def test_what_is_not_looked_at_makes_up_no_end() -> None:
     client = Client()
     odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(3000)]

@@ -13,10 +13,13 @@ from typing import Any
 from ...records.snapshot import Snapshot
 from ...repair.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
+from ...wire.event_boundary import EVENT
 
 logger = logging.getLogger(__name__)
 
 _MUCH = STREAM_BUDGET // 2
+_LITTLE = STREAM_BUDGET - 8 * EVENT
+"""What is left of the budget after so few events that nobody has to wait for their turn."""
 _END = "the end of the message"
 """What waits once the last event has been sent."""
 
@@ -128,9 +131,8 @@ class Rewriter:
         self.turn = turn or Turn()
         self._number = -1  # of the turn of the last read
         self._waiting: object = None
-        self._own: float = (
-            STREAM_BUDGET  # what is still looked at, of this stream alone
-        )
+        # What is still looked at, of this stream alone.
+        self._own: float = STREAM_BUDGET
         self._size = 0  # bytes that this turn's reads have inflated to
         self._corrupt = False
         self._raw = False  # the pipeline failed: what is decoded passes as it is
@@ -269,17 +271,19 @@ class Rewriter:
     def _bounded(self, data: bytes) -> bytes:
         """Return what *data* becomes, looked at as far as this turn has time for it."""
         turn, pipeline = self.turn, self.pipeline
-        number = turn.begin()
-        if number != self._number:
-            if self._number >= 0:
+        if self._own < _LITTLE or not self._is_plain:
+            number = turn.begin()
+            if number != self._number:
                 self._own = STREAM_BUDGET
-            self._number, self._size = number, 0
+                self._number, self._size = number, 0
         budget_left = self._own + max(turn.budget_left, -1)
         budget_left += self.beyond()
         pipeline.refill(budget_left)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
         self._try("what waits has no time limit", self._look_at_waiting)
         self._own -= budget_left - pipeline.budget_left
+        if self._own < _LITTLE:
+            self._number = turn.begin()
         if self._own < _MUCH:
             self.slow_down()
         if self._own < 0:
