@@ -9,7 +9,6 @@ from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.shape.choice_split import ChoiceSplit
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
@@ -706,11 +705,6 @@ def test_message_that_repeats_a_list_adds_nothing(key: str) -> None:
     whole = chunk(None, choices=[{"index": 0, "delta": {}, "message": {key: "x"}}])
     out = repaired(wire([TEXTS[0], *said, whole]), ended=False)
     assert out.count(b'"x"') == 1
-
-
-def test_choices_whose_index_is_a_text_are_noted_apart() -> None:
-    assert ChoiceSplit.may_act(chunk({"content": "Hi"}, index="1"))
-    assert not ChoiceSplit.may_act(chunk({"content": "Hi"}, index=1))
 
 
 def test_call_beside_a_choice_without_delta_costs_nothing(

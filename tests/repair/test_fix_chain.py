@@ -316,7 +316,7 @@ def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
 
     chain = chain_of(Holds, B)
     assert marks(list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW)))
-    monkeypatch.setattr(Chain, "_edits_of", fail)
+    monkeypatch.setattr(Chain, "_dispatch_of", fail)
     assert marks(list(chain.flush(EventRecord(0, None)))) == [(None, None)]
     assert "a stream: what was held passes as it is" in caplog.text
 
@@ -363,47 +363,6 @@ def counted(chain: Chain, *chunks: Chunk) -> int:
     return (made.count if isinstance(made := chain._made.get(fix), fix) else 0) - before
 
 
-def test_fix_that_reads_the_envelope_is_asked_when_another_one_comes() -> None:
-    class Reads(Counting):
-        reads_envelope = True
-
-    chain, other = chain_of(Reads), chunk({"content": "Hi"}, id="chatcmpl-2")
-    assert counted(chain, TEXT) == 1
-    assert counted(chain, TEXT, chunk({"content": "ho"}), chunk({}, finish="stop")) == 0
-    assert counted(chain, other) == 1  # and it differs from what was sent first
-    assert counted(chain, other) == 1
-    assert counted(chain, TEXT) == 1
-    assert counted(chain, TEXT, TEXT) == 0
-
-
-def test_one_is_not_true_in_an_envelope() -> None:
-    class Reads(Counting):
-        reads_envelope = True
-
-    chain = chain_of(Reads)
-    assert counted(chain, TEXT | {"created": 1}, TEXT | {"created": 1}) == 1
-    assert counted(chain, TEXT | {"created": True}) == 1
-
-
-def test_fix_that_notes_shapes_is_asked_once_about_each() -> None:
-    class Notes(Counting):
-        key = "recorded"
-        records_shape = True
-
-    chain, stop = chain_of(Notes), chunk({}, finish="stop")
-    assert counted(chain, TEXT, TEXT, stop, stop, chunk({"content": "ho"})) == 2
-    assert counted(chain, *[TEXT | {"recorded": 1}] * 2) == 2
-
-
-def test_what_a_later_fix_changes_has_been_noted_all_the_same() -> None:
-    class Notes(Counting):
-        key = "recorded"
-        records_shape = True
-
-    assert counted(chain_of(Notes, A), TEXT, TEXT) == 1
-    assert counted(chain_of(A, Notes), TEXT, TEXT) == 2
-
-
 def test_fix_that_does_not_serve_a_request_is_not_made() -> None:
     class Wanted(A):
         @classmethod
@@ -440,17 +399,6 @@ def test_steps_of_what_a_fix_makes_of_a_shape_are_found_once(
     assert len(sought) == 4
 
 
-def test_shapes_of_a_stream_are_remembered_up_to_a_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(fix_chain, "_SHAPES", 3)
-    chain = chain_of(Counting)
-    several = [{**TEXT, f"x{at}": at} for at in range(7)]
-    assert counted(chain, *several, *several) == 14
-    assert 0 < len(chain._edits) <= 3
-    assert len(chain._recorded) <= 3
-
-
 def test_shape_of_what_was_held_is_not_kept_for_it_may_be_large() -> None:
     class Holds(Fix):
         name = "holds"
@@ -477,16 +425,6 @@ class Once(A):
     def edit(self, chunk: Chunk) -> bool:
         is_first, self.is_over = not getattr(self, "is_over", False), True
         return is_first and super().edit(chunk)
-
-
-def test_what_an_earlier_fix_changes_has_not_been_noted() -> None:
-    class Notes(Counting):
-        key = "recorded"
-        records_shape = True
-
-    chain = chain_of(Once, Notes)
-    assert counted(chain, TEXT) == 1  # as it was changed
-    assert counted(chain, TEXT, TEXT) == 1
 
 
 def test_stream_adds_shapes_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Fixes are asked by the shape of a chunk: what they say of shapes has to be true."""
 
 import copy
-import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from fixes.test_fixes import attributes_of
-from llm_normalize.chat.chunks.chunk import ENVELOPE, Chunk, is_chunk, is_readable
+from llm_normalize.chat.chunks.chunk import Chunk, is_chunk, is_readable
 from llm_normalize.chat.chunks.chunk_shape import shape_of
 from llm_normalize.chat.continuation import continuation_of
 from llm_normalize.chat.stream_state import Asked, Seen
@@ -105,7 +104,7 @@ def test_whether_a_fix_may_act_depends_on_the_shape_alone(fix: type[Fix]) -> Non
 def test_a_fix_that_is_not_asked_would_do_nothing(fix: type[Fix]) -> None:
     plan = FixPlan([fix])
     for value in chunks():
-        if dispatch_of(plan, value).kinds(-1, is_recorded=False, is_known=False):
+        if dispatch_of(plan, value).behind(-1):
             continue
         for other in alike(value) if not fix.only_on_changed else ():
             for asked in ASKS:
@@ -144,44 +143,6 @@ def test_a_fix_makes_one_shape_of_each(fix: type[Fix]) -> None:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize(
-    "fix", [each for each in EDITS if each.reads_envelope], ids=lambda fix: fix.name
-)
-def test_a_fix_that_reads_the_envelope_reads_nothing_else(fix: type[Fix]) -> None:
-    for sent in ({}, {"id": "chatcmpl-1", "created": 1700000000, "model": "acme-1"}):
-        for asked in ASKS:
-            seen = Seen()
-            seen.envelope.update(sent)
-            of_envelope: dict[str, set[bool]] = {}
-            for value in chunks():
-                envelope = {key: value[key] for key in sorted(ENVELOPE & value.keys())}
-                key = json.dumps(envelope, default=repr)
-                due = fix(asked, seen).edit(copy.deepcopy(value))
-                of_envelope.setdefault(key, set()).add(due)
-            assert all(len(each) == 1 for each in of_envelope.values())
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize(
-    "fix", [each for each in EDITS if each.records_shape], ids=lambda fix: fix.name
-)
-def test_a_fix_that_notes_shapes_notes_each_once(fix: type[Fix]) -> None:
-    plan = FixPlan([fix])
-    for value in chunks():
-        if dispatch_of(plan, value).kinds(-1, is_recorded=True, is_known=False):
-            continue
-        for asked in ASKS:
-            made = fix(asked, Seen())
-            assert not made.edit(copy.deepcopy(value))
-            assert made.replace(copy.deepcopy(value)) is None
-            recorded = attributes_of(made)
-            for other in alike(value):
-                assert not made.edit(other)
-                assert made.replace(other) is None
-                assert attributes_of(made) == recorded
-
-
-@pytest.mark.unmeasured
 def test_what_goes_on_is_an_answer_in_one_part_and_no_failure() -> None:
     found = [each for each in chunks() if continuation_of(each) is not None]
     for value in found:
@@ -209,15 +170,9 @@ class Riding(Keyed):
     only_on_changed = True
 
 
-class Recording(Keyed):
-    name = "recording"
-    records_shape = True
-
-
 class Reading(Keyed):
     name = "reading"
     key = ("any", "model")
-    reads_envelope = True
 
 
 class Doubtful(Keyed):
@@ -234,25 +189,17 @@ def dispatch_of(plan: FixPlan, value: Chunk) -> Dispatch:
     return plan.known_dispatch(shape) or plan.add_dispatch(shape, value)
 
 
-def names(plan: FixPlan, value: Chunk, behind: int = -1, **known: bool) -> list[str]:
-    asked = {"is_recorded": False, "is_known": False, **known}
-    return [each.name for each in dispatch_of(plan, value).kinds(behind, **asked)]
+def names(plan: FixPlan, value: Chunk, behind: int = -1) -> list[str]:
+    return [each.name for _, each in dispatch_of(plan, value).behind(behind)]
 
 
-def test_fixes_are_asked_by_keys_and_by_what_is_known_of_the_stream() -> None:
-    plan, text = FixPlan([Keyed, Riding, Recording, Reading, Doubtful]), chunk({})
-    assert names(plan, text) == ["recording", "reading", "doubtful"]
-    assert names(plan, text, is_recorded=True) == ["reading", "doubtful"]
-    assert names(plan, text, is_known=True) == ["recording", "doubtful"]
-    assert names(plan, text, 0) == ["riding", "recording", "reading", "doubtful"]
-    assert names(plan, text, 2) == ["reading", "doubtful"]
+def test_fixes_are_asked_by_keys_and_by_what_was_changed() -> None:
+    plan, text = FixPlan([Keyed, Riding, Reading, Doubtful]), chunk({})
+    assert names(plan, text) == ["reading", "doubtful"]
+    assert names(plan, text, 0) == ["riding", "reading", "doubtful"]
+    assert names(plan, text, 1) == ["reading", "doubtful"]
     keyed = text | {"keyed": 1}
-    assert names(plan, keyed, is_recorded=True) == [
-        "keyed",
-        "recording",
-        "reading",
-        "doubtful",
-    ]
+    assert names(plan, keyed) == ["keyed", "reading", "doubtful"]
     assert names(plan, text | {"keyed": None}) == names(plan, text)
 
 

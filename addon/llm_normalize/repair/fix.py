@@ -106,12 +106,8 @@ class Fix:
     """
     acts_on_null: ClassVar[bool] = False
     """Whether it also runs if its `key` is null, or an empty list of calls."""
-    records_shape: ClassVar[bool] = False
-    """Whether it is also asked about other chunks: once in a stream for each shape."""
     makes_one_shape: ClassVar[bool] = False
     """Whether `edit` makes chunks of one shape of all those of one shape that it changes."""
-    reads_envelope: ClassVar[bool] = False
-    """Whether what it does depends on nothing but the envelope and what was sent of it."""
     edits_bodies: ClassVar[bool] = False
     """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
     only_on_changed: ClassVar[bool] = False

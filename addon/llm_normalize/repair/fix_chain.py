@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from http import HTTPStatus
 
-from ..chat.chunks.chunk import ENVELOPE, Chunk
+from ..chat.chunks.chunk import Chunk
 from ..chat.chunks.chunk_shape import has_shape, shape_of
 from ..chat.errors.errors import status_of
 from ..chat.stream_state import Asked, Seen
@@ -27,21 +27,10 @@ _OVER = sys.maxsize  # the place of a chunk that no fix gets any more
 _OFF = "%s: fix %s failed and is off for this stream"
 
 
-type _Edit = tuple[
-    int,
-    Fix,
-    Callable[[Chunk], bool] | None,
-    Callable[[Chunk], list[Chunk] | None] | None,
-    bool,
-]
-"""The place of a fix, the fix, its `edit` and its `replace`, None where it has none, and
-its `makes_one_shape`."""
-
 type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the place of the last fix of each, and its bytes if that is unchanged."""
 
-_ENVELOPE = tuple(ENVELOPE)
-_SHAPES = 32  # that a stream may add, and what is remembered at once of its own
+_SHAPES = 32  # that a stream may add
 
 
 def _made(parts: Sequence[Chunk], place: int) -> _Todo:
@@ -73,14 +62,7 @@ class Chain:
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self._failed = 0  # how many are
         self._watching: list[Fix] = []  # of those that have been made
-        self._edit_of: dict[type[Fix], _Edit] = {}  # of those that are on
-        self._edits: dict[tuple[Dispatch, int, bool, bool], list[_Edit]] = {}
-        # Of chunks that those left alone which record them: their dispatch, and the last
-        # envelope.
-        self._recorded = set[Dispatch]()
-        self._recorded_envelope: tuple[Json, ...] = ()
         self._new_shapes = 0  # that no stream had met before
-        self._envelope: tuple[Json, ...] = ()  # of the last chunk, as received
         self._at_end: dict[EndHook, list[Fix]] = {}
         self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
 
@@ -213,49 +195,6 @@ class Chain:
         """
         return self._draw(record, [(chunk, _NONE, raw)], payload, raw, dispatch)
 
-    def _edits_of(self, dispatch: Dispatch, part: Chunk, behind: int) -> list[_Edit]:
-        """Return what the fixes behind a place do to *part*, of those that are on.
-
-        Args:
-            dispatch: The dispatch of *part*.
-            part: The chunk.
-            behind: The place; if there is none, no fix has changed it.
-        """
-        is_received = behind == _NONE
-        is_recorded = is_received and dispatch in self._recorded
-        is_known = is_received and self._knows_envelope(part)
-        key = dispatch, behind, is_recorded, is_known
-        found = self._edits.get(key)
-        if found is None:
-            if len(self._edits) >= _SHAPES:
-                self._forget_shapes()
-            kinds = dispatch.kinds(behind, is_recorded=is_recorded, is_known=is_known)
-            known = self._edit_of
-            edits = [known.get(kind) or self._edit(kind) for kind in kinds]
-            found = self._edits[key] = [each for each in edits if each is not None]
-        return found
-
-    def _knows_envelope(self, chunk: Chunk) -> bool:
-        """Tell whether those that read the envelope left alone one like that of *chunk*."""
-        self._envelope = found = (
-            *map(chunk.get, _ENVELOPE),
-            type(chunk.get("created")),
-        )
-        if found != self._recorded_envelope:  # with the type, for 1 equals true
-            return False
-        self._envelope = self._recorded_envelope
-        return self._seen.envelope.items() <= chunk.items()
-
-    def _edit(self, kind: type[Fix]) -> _Edit | None:
-        """Return what the fix of this *kind* does to a chunk; None if it is off."""
-        fix = self._made[kind] if kind in self._made else self._make(kind)
-        if fix is None:
-            return None
-        place, edits, replaces, makes_one = self._plan.traits_of[kind]
-        edit, replace = fix.edit if edits else None, fix.replace if replaces else None
-        found = self._edit_of[kind] = place, fix, edit, replace, makes_one
-        return found
-
     def flush(self, record: EventRecord) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
         yield from self._send_held(record, lambda fix: fix.flush())
@@ -339,18 +278,20 @@ class Chain:
         is_long = known is None and (payload is None or not has_shape(payload))
         # Where the dispatch of the next chunk is remembered.
         then: dict[int, Dispatch] = {}
+        made = self._made
         while todo:
             part, behind, unchanged = todo.pop()
             dispatch = known or self._dispatch_of(part, is_long=is_long)
             then[behind] = dispatch
             then, known = {}, None
-            for place, fix, edit, replace, makes_one in self._edits_of(
-                dispatch, part, behind
-            ):
+            for place, kind in dispatch.behind(behind):
+                fix = made[kind] if kind in made else self._make(kind)
+                if fix is None:
+                    continue
                 parts, changed = None, False
                 try:
-                    changed = edit is not None and edit(part)
-                    parts = None if replace is None else replace(part)
+                    changed = fix.edit(part)
+                    parts = fix.replace(part)
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                     self._turn_off(type(fix), error)
                     if (yield from self._draw_without(fix, record, payload, raw)):
@@ -363,19 +304,15 @@ class Chain:
                 record.fixed(fix.name)
                 todo += [(part, place, None)] if parts is None else _made(parts, place)
                 if (
-                    makes_one
+                    kind.makes_one_shape
                     and parts is None
                     and dispatch is not self._plan.dispatch_to_all
                 ):
                     then, known = dispatch.then, dispatch.then.get(place)
                 break
             else:
-                place = _OVER
                 is_through = unchanged is None
                 yield Outgoing(record, part, unchanged, is_through, dispatch.brings)
-            if behind == _NONE and place > self._plan.last_recording:
-                self._recorded.add(dispatch)
-                self._recorded_envelope = self._envelope
 
     def _dispatch_of(self, part: Chunk, *, is_long: bool) -> Dispatch:
         """Return the dispatch of *part*: to all if it is long, or of one shape too many.
@@ -444,10 +381,4 @@ class Chain:
         self._watching = [each for each in self._watching if type(each) is not kind]
         self._failed += 1
         logger.error(_OFF, self._label, kind.name, exc_info=error)
-        self._edit_of.pop(kind, None)
-        self._forget_shapes()
         self._at_end.clear()
-
-    def _forget_shapes(self) -> None:
-        self._edits.clear()
-        self._recorded.clear()

@@ -1,7 +1,7 @@
 """Which fixes do what, by their classes alone: found once for all streams."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..chat.chunks.chunk import Chunk
 from ..chat.chunks.chunk_shape import Shape, keys_of
@@ -22,42 +22,33 @@ class Dispatch:
         then: The dispatch of what the fix at a place makes of the chunk, if that is sure.
 
     Args:
-        acting: Those that may act, by their places.
-        recording: Those that only record its shape, by their places.
+        acting: Those that may act, with their places, in order.
         brings: What the chunk brings if it goes on with a choice.
     """
 
-    __slots__ = ("_acting", "_all", "_kinds", "brings", "then")
+    __slots__ = ("_acting", "_behind", "brings", "then")
 
     def __init__(
         self,
-        acting: Mapping[int, type[Fix]],
-        recording: Mapping[int, type[Fix]],
+        acting: Sequence[tuple[int, type[Fix]]],
         brings: Continuation | None = None,
     ) -> None:
         self.brings = brings
         self.then: dict[int, Dispatch] = {}
-        self._acting, self._all = acting, {**acting, **recording}
-        self._kinds: dict[tuple[int, bool, bool], _Kinds] = {}
+        self._acting = acting
+        self._behind: dict[int, Sequence[tuple[int, type[Fix]]]] = {}
 
-    def kinds(self, behind: int, *, is_recorded: bool, is_known: bool) -> _Kinds:
-        """Return the fixes to be asked, in order.
+    def behind(self, place: int) -> Sequence[tuple[int, type[Fix]]]:
+        """Return the fixes to be asked behind a *place*, with their own, in order.
 
-        Args:
-            behind: Those behind this place; negative for a chunk that none has changed.
-            is_recorded: Without those that only record its shape.
-            is_known: Without those that read the envelope.
+        It is negative for a chunk that none has changed.
         """
-        key = behind, is_recorded, is_known
-        found = self._kinds.get(key)
+        found = self._behind.get(place)
         if found is None:
-            due = self._acting if is_recorded else self._all
-            found = self._kinds[key] = [
-                kind
-                for place, kind in sorted(due.items())
-                if place > behind
-                and not (is_known and kind.reads_envelope)
-                and not (behind < 0 and kind.only_on_changed)
+            found = self._behind[place] = [
+                (at, kind)
+                for at, kind in self._acting
+                if at > place and not (place < 0 and kind.only_on_changed)
             ]
         return found
 
@@ -84,23 +75,6 @@ class FixPlan:
         self.edits = those("edit", "replace")
         self.place_of = {each: at for at, each in enumerate(self.edits)}
         """The places of those that edit chunks among them."""
-        self.traits_of = {
-            each: (
-                at,
-                each.edit is not Fix.edit,
-                each.replace is not Fix.replace,
-                each.makes_one_shape,
-            )
-            for at, each in enumerate(self.edits)
-        }
-        """Of each of them its place, whether it has an `edit` and a `replace`, and more."""
-        recording = [
-            place
-            for each, place in self.place_of.items()
-            if each.records_shape or each.reads_envelope
-        ]
-        self.last_recording = max(recording, default=-1)
-        """The last place of those that need not see the like of a chunk again."""
         self.riders = [each for each in self.edits if each.only_on_changed]
         self.errors = those("error")
         self.waiting = those("waiting")
@@ -110,7 +84,7 @@ class FixPlan:
         for each in fixes:
             for hook in each.end_hooks:
                 self.at_end.setdefault(hook, []).append(each)
-        self.dispatch_to_all = Dispatch(dict(enumerate(self.edits)), {})
+        self.dispatch_to_all = Dispatch([*enumerate(self.edits)])
         """Asks all that edit chunks."""
         self._by_shape: dict[Shape, Dispatch] = {}
 
@@ -127,15 +101,13 @@ class FixPlan:
 
     def _dispatch_for(self, chunk: Chunk) -> Dispatch:
         keys, filled = map("\n".join, keys_of(chunk))
-        acting, recording = dict[int, type[Fix]](), dict[int, type[Fix]]()
+        acting = list[tuple[int, type[Fix]]]()
         for place, each in enumerate(self.edits):
             there = keys if each.acts_on_null else filled
             sought = (each.key,) if isinstance(each.key, str) else each.key
             if any(key in there for key in sought) and _may_act(each, chunk):
-                acting[place] = each
-            elif each.records_shape:
-                recording[place] = each
-        return Dispatch(acting, recording, continuation_of(chunk))
+                acting.append((place, each))
+        return Dispatch(acting, continuation_of(chunk))
 
 
 def _may_act(kind: type[Fix], chunk: Chunk) -> bool:

@@ -111,6 +111,7 @@ _decode_request = json.JSONDecoder(
     parse_float=Number, parse_constant=_no_constant
 ).raw_decode
 _first = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+_MINUS_ZERO = re.compile(r"(?:^|[:,\[\s])-0")  # outside a text; ids often have one
 _look = json.JSONDecoder(object_pairs_hook=lambda _: {}).decode
 _encode = json.JSONEncoder(
     ensure_ascii=False,
@@ -133,7 +134,7 @@ def loads(data: bytes) -> Json:
     text = data.decode()
     if text.count("{") + text.count("[") > _DEEP:
         _refuse_deep(text)
-    if "-0" in text:
+    if "-0" in text and _MINUS_ZERO.search(text):
         return _plain(_decode_spelled(text))
     try:
         return _decode(text)

@@ -18,7 +18,6 @@ class CreatedMissing(Fix):
     changes = "`created` missing, null or 0 -> the time of the answer, in seconds"
     why = "JetBrains' AI plugin refuses the chunk: the field is required for its type."
     providers = ("llama.cpp servers", "Perplexity", "Venice", "GitHub Copilot")
-    reads_envelope = True
     sources = (
         "https://github.com/peach0x33a/cmdcode2api/issues/1",
         "https://platform.openai.com/docs/api-reference/chat/streaming",

@@ -17,7 +17,6 @@ class CreatedNotSeconds(Fix):
     changes = "`created` in milliseconds, as a fraction, text or date -> whole seconds"
     why = "Typed clients expect an integer, and 32 or 64 bits overflow."
     providers = ("mistral.rs", "web-llm", "OpenCursor", "DIAL")
-    reads_envelope = True
     sources = (
         "https://github.com/EricLBuehler/mistral.rs/issues/1805",
         "https://github.com/mlc-ai/web-llm/issues/829",

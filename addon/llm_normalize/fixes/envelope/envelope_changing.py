@@ -14,7 +14,6 @@ class EnvelopeChanging(Fix):
     changes = "`id`, `created`, `model` other than the first chunk's -> the first's"
     why = "SDK helpers take a chunk with another id for another answer."
     providers = ("SGLang (`created`)", "llama.cpp (`created`)", "Ollama", "xAI")
-    reads_envelope = True
     sources = (
         "https://github.com/BerriAI/litellm/issues/1571",
         "https://github.com/ggml-org/llama.cpp/issues/5876",

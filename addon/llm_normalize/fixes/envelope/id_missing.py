@@ -20,7 +20,6 @@ class IdMissing(Fix):
     changes = '`id` missing, null, `""`, `"chatcmpl"` or a number -> one for the answer'
     why = "SDK helpers and logs tell answers apart by it; strict types want a string."
     providers = ("chatglm.cpp", "Azure", "Snowflake", "Hugging Face TGI", "MiniMax")
-    reads_envelope = True
     sources = (
         "https://github.com/li-plus/chatglm.cpp",
         "https://github.com/BerriAI/litellm/issues/1571",

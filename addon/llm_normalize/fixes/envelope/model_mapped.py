@@ -17,7 +17,6 @@ class ModelMapped(Fix):
     )
     why = "Clients that check it refuse an answer of a model that they have not asked for."
     providers = ("any, behind `normalize_models`",)
-    reads_envelope = True
     sources = ("https://github.com/router-for-me/CLIProxyAPI/issues/1548",)
     edits_bodies = True
     examples = (

@@ -31,7 +31,6 @@ class ModelMissing(Fix):
     changes = '`model` missing, null, `""`, `"model"`, `"default-model"` -> as asked'
     why = "Cursor refuses a stream of another model; one-api does not account for it."
     providers = ("chatglm.cpp", "Azure (first chunk)", "CLIProxyAPI", "Snowflake")
-    reads_envelope = True
     sources = (
         "https://github.com/router-for-me/CLIProxyAPI/issues/1548",
         "https://github.com/li-plus/chatglm.cpp",

@@ -30,7 +30,6 @@ class ChoiceSplit(Fix):
     changes = "several `choices[]` with one `index`, or with none -> one choice"
     why = "Clients read the first choice, and never see the calls in the second."
     providers = ("GitHub Copilot with Claude",)
-    records_shape = True
     sources = ("https://github.com/ericc-ch/copilot-api",)
     edits_bodies = True
     also_covered_by = ("choice-index-missing", "choice-text")
@@ -54,12 +53,6 @@ class ChoiceSplit(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._by_deltas: set[int] = set()  # choices whose text comes in deltas
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether it has several choices; the shape has no index that is a text."""
-        found = choices(chunk)
-        return len(found) > 1 or any(isinstance(x.get("index"), str) for x in found)
 
     def edit(self, chunk: Chunk) -> bool:
         """Merge the choices of a chunk."""

@@ -35,9 +35,6 @@ class MessageInStream(Fix):
     changes = "`message` in a stream -> what it adds as a delta, but nothing deltas say"
     why = "Clients read the delta, and show nothing or the whole text again."
     providers = ("Perplexity", "servers that ignore `stream`")
-    key = "message"
-    acts_on_null = True
-    records_shape = True
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/317",
         "https://docs.perplexity.ai/guides/streaming-responses",
