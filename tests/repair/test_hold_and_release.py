@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.continuation import Continuation
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.fixes import FIXES
@@ -22,7 +21,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
-from llm_normalize.repair.outcome import EventRecord, Outgoing
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from streams import STREAM, feed, repaired
@@ -660,61 +659,3 @@ def test_line_end_in_two_reads_is_added_to_its_own_event_alone() -> None:
     data = wire([TEXT, USED, STOP, DONE]).replace(b"\n", b"\r\n")
     single = [data[at : at + 1] for at in range(len(data))]
     assert b"".join(feed(single, ASKED)) == b"".join(feed([data], ASKED))
-
-
-SAYS, THINKS = Continuation(True, False), Continuation(False, True)
-
-
-def begun() -> Pipeline:
-    """Return a stream that has sent its opening and a text."""
-    pipeline = Pipeline(STREAM, FIXES)
-    pipeline.feed(wire([chunk({"role": "assistant", "content": ""}), MORE]))
-    return pipeline
-
-
-def goes_on(pipeline: Pipeline, brings: Continuation, index: int = 0) -> bytes | None:
-    """Return what the stream sends for its next text; None if that is no continuation."""
-    value = chunk({"content": "!"}, index=index)
-    outgoing = Outgoing(EventRecord(7, b"raw"), value, b"raw")
-    done = pipeline._ending.go_on(outgoing, brings)
-    assert (pipeline._ending.state.last is outgoing) == done
-    sent = b"".join(pipeline.output.drain())
-    assert done or not sent
-    return sent if done else None
-
-
-def test_next_text_of_a_choice_is_sent_at_once() -> None:
-    pipeline = begun()
-    assert goes_on(pipeline, SAYS) == goes_on(pipeline, SAYS) == b"raw"
-    assert goes_on(pipeline, Continuation(False, False)) == b"raw"
-
-
-@pytest.mark.parametrize("name", ["opening", "finish", "extra_fields", "done"])
-def test_text_does_not_just_go_on_while_anything_waits(name: str) -> None:
-    pipeline = begun()
-    waits = Outgoing(EventRecord(1, b""), {}, b"")
-    setattr(pipeline._ending.state, name, {"x": 1} if name == "extra_fields" else waits)
-    assert goes_on(pipeline, SAYS) is None
-
-
-def test_text_does_not_just_go_on_where_a_choice_has_not_begun_or_ended() -> None:
-    pipeline = begun()
-    assert goes_on(pipeline, SAYS, 1) is None
-    assert goes_on(pipeline, THINKS) is None  # it is the first of its reasoning
-    pipeline._ending.state.begun.clear()
-    assert goes_on(pipeline, SAYS) is None
-    pipeline = begun()
-    pipeline._ending.state.finished.add(0)
-    assert goes_on(pipeline, SAYS) is None
-
-
-def test_text_does_not_just_go_on_where_what_was_sent_decides() -> None:
-    pipeline = begun()
-    pipeline.seen.error = True
-    assert goes_on(pipeline, SAYS) is None
-    pipeline = begun()
-    del pipeline.seen.envelope["model"]
-    assert goes_on(pipeline, SAYS) is None
-    pipeline = begun()
-    pipeline.seen.choices.clear()
-    assert goes_on(pipeline, SAYS) is None

@@ -238,11 +238,6 @@ class Seen:
         """Return what choice *index* has sent; of a new one, nothing."""
         return self.choices.get(index) or ChoiceSeen()
 
-    def knows(self, index: int) -> bool:
-        """Tell whether a text of choice *index* is nothing new: no error has been sent."""
-        is_known = index in self.choices and len(self.envelope) == len(_SHARED)
-        return is_known and not self.error
-
     def note(self, chunk: Chunk) -> None:
         """Record a chunk as it is sent."""
         if len(self.envelope) < len(_SHARED):

@@ -162,24 +162,12 @@ class Chain:
                 return made
         return None
 
-    def known_dispatch(self, value: Json, payload: bytes) -> Dispatch | None:
-        """Return the dispatch of a chunk if that of another of its shape is known.
-
-        Args:
-            value: The chunk, or any other value.
-            payload: The JSON it was read from.
-        """
-        if value.__class__ is not dict or not has_shape(payload):
-            return None
-        return self._plan.known_dispatch(shape_of(value))
-
     def run(
         self,
         record: EventRecord,
         chunk: Chunk,
         payload: bytes,
         raw: bytes,
-        dispatch: Dispatch | None = None,
     ) -> Iterator[Outgoing]:
         """Yield what the fixes make of *chunk*, depth first.
 
@@ -191,9 +179,8 @@ class Chain:
             chunk: The chunk, changed in place.
             payload: The JSON it was read from.
             raw: The bytes that are sent if nothing changes it.
-            dispatch: Its `known_dispatch`.
         """
-        return self._draw(record, [(chunk, _NONE, raw)], payload, raw, dispatch)
+        return self._draw(record, [(chunk, _NONE, raw)], payload, raw)
 
     def flush(self, record: EventRecord) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
@@ -264,7 +251,6 @@ class Chain:
         todo: _Todo,
         payload: bytes | None,
         raw: bytes,
-        known: Dispatch | None = None,
     ) -> Iterator[Outgoing]:
         """Take each of *todo* through the fixes; those still to come by what it is then.
 
@@ -273,9 +259,9 @@ class Chain:
             todo: The chunks.
             payload: The JSON that they were read from, if they were.
             raw: The bytes of that chunk.
-            known: The dispatch of the last chunk, if that is known.
         """
-        is_long = known is None and (payload is None or not has_shape(payload))
+        is_long = payload is None or not has_shape(payload)
+        known: Dispatch | None = None
         # Where the dispatch of the next chunk is remembered.
         then: dict[int, Dispatch] = {}
         made = self._made
@@ -312,7 +298,7 @@ class Chain:
                 break
             else:
                 is_through = unchanged is None
-                yield Outgoing(record, part, unchanged, is_through, dispatch.brings)
+                yield Outgoing(record, part, unchanged, is_through)
 
     def _dispatch_of(self, part: Chunk, *, is_long: bool) -> Dispatch:
         """Return the dispatch of *part*: to all if it is long, or of one shape too many.

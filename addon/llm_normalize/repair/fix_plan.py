@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from ..chat.chunks.chunk import Chunk
 from ..chat.chunks.chunk_shape import Shape, keys_of
-from ..chat.continuation import Continuation, continuation_of
 from .ending.end_hook import EndHook
 from .fix import Fix
 
@@ -18,22 +17,15 @@ class Dispatch:
     """Which fixes are asked about a chunk of some shape.
 
     Attributes:
-        brings: What the chunk brings if it goes on with a choice.
         then: The dispatch of what the fix at a place makes of the chunk, if that is sure.
 
     Args:
         acting: Those that may act, with their places, in order.
-        brings: What the chunk brings if it goes on with a choice.
     """
 
-    __slots__ = ("_acting", "_behind", "brings", "then")
+    __slots__ = ("_acting", "_behind", "then")
 
-    def __init__(
-        self,
-        acting: Sequence[tuple[int, type[Fix]]],
-        brings: Continuation | None = None,
-    ) -> None:
-        self.brings = brings
+    def __init__(self, acting: Sequence[tuple[int, type[Fix]]]) -> None:
         self.then: dict[int, Dispatch] = {}
         self._acting = acting
         self._behind: dict[int, Sequence[tuple[int, type[Fix]]]] = {}
@@ -107,7 +99,7 @@ class FixPlan:
             sought = (each.key,) if isinstance(each.key, str) else each.key
             if any(key in there for key in sought) and _may_act(each, chunk):
                 acting.append((place, each))
-        return Dispatch(acting, continuation_of(chunk))
+        return Dispatch(acting)
 
 
 def _may_act(kind: type[Fix], chunk: Chunk) -> bool:

@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Protocol
 
 from ..chat.chunks.chunk import Chunk, Tokens
-from ..chat.continuation import Continuation
 from ..wire.json_text import dumps
 from ..wire.sse import encode
 
@@ -91,8 +90,6 @@ class Outgoing:
     raw: bytes | None
     is_through: bool = False
     """Whether the fixes that ride on others have had their turn."""
-    brings: Continuation | None = None
-    """What it brings if it is known to go on with a choice."""
 
     def fixed(self, name: str) -> None:
         """Record that the fix *name* changed this chunk."""

@@ -193,18 +193,11 @@ class SlowPath:
         value, outcome = self._value(payload)
         if outcome is not Outcome.UNDERSTOOD:
             return outcome
-        dispatch = self._chain.known_dispatch(value, payload)
-        if dispatch is not None and dispatch.brings is not None:
-            # As all chunks of its shape it is an answer, no failure, and in one part.
-            self._seen.has_choices = True
-        elif (other := self._other(record, value, raw)) is not None:
+        if (other := self._other(record, value, raw)) is not None:
             return other
         if self.ending.words and (choices(value) or self.ending.state.all_finished):
             self.ending.drop_words()  # before what follows them counts as sent
-        for outgoing in self._chain.run(record, value, payload, raw, dispatch):
-            brings = outgoing.brings
-            if brings is not None and self.ending.go_on(outgoing, brings):
-                continue
+        for outgoing in self._chain.run(record, value, payload, raw):
             if "choices" not in outgoing.chunk and is_error(outgoing.chunk):
                 self.flush(record.n - 1)
                 self._error(outgoing)

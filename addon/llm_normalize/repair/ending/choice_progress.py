@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from ...chat.chunks.chunk import Chunk, calls, choices, deltas, function, index_of
 from ...chat.chunks.chunk_content import has_answer
-from ...chat.continuation import ANSWER, THOUGHT
 from ...chat.finish_words import finished_of
 from ...chat.growing_text import GOES_ON
 from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...chat.tool_calls.sent_call import Call
 from ..outcome import EventRecord, Outgoing
+
+_ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
+_THOUGHT = ("reasoning_content", "reasoning")
 
 
 class ChoiceProgress:
@@ -50,10 +52,10 @@ class ChoiceProgress:
             if index not in self.opened:
                 continue
             opens = any(function(call).get("name") for call in calls(delta))
-            says = index not in self.begun and any(delta.get(key) for key in ANSWER)
+            says = index not in self.begun and any(delta.get(key) for key in _ANSWER)
             if opens or says:
                 self.begun[index] = outgoing.record
-            if index not in self.thought and any(delta.get(key) for key in THOUGHT):
+            if index not in self.thought and any(delta.get(key) for key in _THOUGHT):
                 self.thought[index] = outgoing.record
 
     @property

@@ -9,7 +9,6 @@ neither after an error.
 """
 
 from ...chat.chunks.chunk import ENVELOPE, Chunk, choices, index_of, usage_of
-from ...chat.continuation import Continuation
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.errors import sounds_failed
@@ -51,31 +50,6 @@ class Ending:
         return bool(self.words) or self.state.has_held_data
 
     # -- what is received ------------------------------------------------------
-
-    def go_on(self, outgoing: Outgoing, brings: Continuation) -> bool:
-        """Send a chunk that goes on with a choice that has begun; tell whether it does.
-
-        That is what `Seen.note` and `chunk` would do with it where nothing waits.
-        """
-        state = self.state
-        index = outgoing.chunk["choices"][0]["index"]
-        waits = state.opening or state.finish or state.extra_fields or state.done
-        if (
-            waits
-            or self._seen.holes
-            or index not in state.opened
-            or index in state.finished
-        ):
-            return False
-        if not self._seen.knows(index):
-            return False
-        if brings.answers and index not in state.begun:
-            return False
-        if brings.thinks and index not in state.thought:
-            return False
-        state.last = outgoing
-        self._sender.send(outgoing)
-        return True
 
     def chunk(self, outgoing: Outgoing) -> None:
         """Handle a repaired chunk: send it, hold it, or move its fields to another."""
