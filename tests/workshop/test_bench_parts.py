@@ -753,6 +753,26 @@ def test_latency_beyond_the_gap_is_an_overload() -> None:
     assert text.count(", overloaded") == 1
 
 
+@pytest.mark.parametrize("kept_up", [True, False])
+def test_table_of_a_side_that_fell_behind_is_in_no_document(
+    kept_up: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    command = load("workshop.bench.command")
+    document = tmp_path / "performance.md"
+    before = "<!-- begin bench (x writes this) -->\n<!-- end bench -->\n"
+    document.write_text(before)
+    monkeypatch.setattr(command, "DOCUMENT", document)
+    measured = result()
+    measured["sides"]["nim"]["latency"]["1"]["kept_up"] = kept_up
+    flags = argparse.Namespace(json=None, markdown=None, update_docs=True)
+    refused: Any = contextlib.nullcontext()
+    if not kept_up:
+        refused = pytest.raises(command.OverloadedError, match="a side was overloaded")
+    with refused:
+        command.tell(flags, measured)
+    assert (document.read_text() != before) is kept_up
+
+
 def test_one_round_proves_no_likeness() -> None:
     outcomes = [late(name, 0, 100, 200) for name in ("direct", "floor", "nim")]
     found = figures(outcomes, "direct", "floor", "nim")

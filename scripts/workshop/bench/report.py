@@ -10,6 +10,8 @@ type Spread = Mapping[str, float] | None
 type Figures = Mapping[str, Any]
 
 NONE = ""
+OVERLOADED = ", overloaded"
+"""Behind a figure of a side that fell behind."""
 
 
 def markdown(result: Mapping[str, Any]) -> str:
@@ -121,7 +123,7 @@ def _duel(duel: Figures | None) -> str:
     if "goal" in duel:
         text += f", goal ≤ {duel['goal']:.2f} {_met(duel['met'])}"
     if not duel.get("kept_up", True):
-        text += ", overloaded"
+        text += OVERLOADED
     return text
 
 
@@ -151,7 +153,7 @@ def _latency(streams: str) -> Cell:
             return f"0 of {own}"
         text = f"{spread(found['added_p50_us'])} / {spread(found['added_p99_us'])}"
         if not found["kept_up"]:
-            text += ", overloaded"
+            text += OVERLOADED
         elif "like_floor" in found:
             text += ", p50 as the floor's" if found["like_floor"] else ", p50 above"
         return text
