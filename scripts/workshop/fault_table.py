@@ -532,7 +532,7 @@ FAULTS = {
         ),
         Fault(
             name="observer-raises",
-            happens="the code that records an answer raises: an event's record, a patched event, the figures",
+            happens="the code that records an answer raises: an event's record, an event that is not parsed, the figures",
             client="the answer, repaired as usual",
             log="the reason; that record is missing",
         ),

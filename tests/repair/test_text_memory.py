@@ -17,18 +17,19 @@ from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.fixes import FIXES
+from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.repair import fix_chain
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
-from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.outcome import EventRecord, Outgoing
 from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.repair.text_memory import Around, TextMemory
 from llm_normalize.repair.translated_output import TranslatedOutput
+from llm_normalize.wire import sse
 from llm_normalize.wire.event_boundary import EVENT
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
@@ -52,7 +53,7 @@ class Outcome(NamedTuple):
 
 
 class Play:
-    """One stream, and how many of its events were patched unread."""
+    """One stream, and how many of its events were not parsed."""
 
     def __init__(
         self,
@@ -357,7 +358,7 @@ def test_event_that_needs_nothing_is_not_read_once_the_stream_has_settled() -> N
     assert play.fitted == before + 1
 
 
-def test_repaired_event_is_patched_and_recorded_as_before() -> None:
+def test_known_event_is_repaired_and_recorded_as_before() -> None:
     play = Play()
     play.settle(nim)
     steps, fitted = len(play.steps), play.fitted
@@ -371,7 +372,7 @@ def test_repaired_event_is_patched_and_recorded_as_before() -> None:
     )
 
 
-def test_several_events_of_a_read_are_patched_together() -> None:
+def test_several_events_of_a_read_are_known() -> None:
     play = Play()
     play.settle(nim)
     fitted = play.fitted
@@ -383,7 +384,7 @@ def test_several_events_of_a_read_are_patched_together() -> None:
     assert play.feed(b'"error":{"message":"no"}}\n\n').startswith(b'data: {"error"')
 
 
-def test_event_behind_half_a_one_is_patched_too() -> None:
+def test_known_event_may_come_in_parts() -> None:
     play = Play()
     play.settle(nim)
     data, fitted = wire([nim(" a"), nim(" b")]), play.fitted
@@ -461,7 +462,7 @@ def test_text_that_may_grow_leaves_the_same_with_and_without(
         assert_same([wire([HEAD]), *(wire([make(each)]) for each in texts)])
 
 
-def test_reasoning_is_patched_before_the_text_has_begun() -> None:
+def test_reasoning_is_known_before_the_text_has_begun() -> None:
     play = Play()
     play.say(HEAD)
     for word in WORDS:
@@ -480,6 +481,109 @@ def test_text_elsewhere_is_not_taken_for_a_text_that_may_vary() -> None:
     said += [chunk({"content": word, "x": {"content": word}}) for word in WORDS * 2]
     play.say(HEAD, *said)
     assert not play.fitted
+
+
+BESIDE: dict[str, Chunk] = {
+    "a call": {"tool_calls": [rest(0, "x")]},
+    "a legacy call": {"function_call": {"arguments": "x"}},
+    "reasoning": {"reasoning_content": "x"},
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_text_is_read_that_does_not_stand_alone(name: str) -> None:
+    play = Play(Asked(stream=True, tools=True, legacy=name == "a legacy call"))
+    play.say(HEAD, calling(head(0)))
+    play.say(*[chunk({"content": word, **BESIDE[name]}) for word in WORDS])
+    assert not play.fitted
+
+
+def test_texts_of_two_choices_in_one_event_are_read() -> None:
+    play = Play(Asked(stream=True, n=2))
+    for word in WORDS:
+        texts = [
+            {"index": at, "delta": {"content": each}}
+            for at, each in enumerate((word, "x"))
+        ]
+        play.say(chunk(None, choices=texts))
+    assert not play.fitted
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b'data: {"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"delta":{"content":"%b"},"index":1,"finish_reason":null}]}\n\n',
+        b'data: {"id":"y","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"delta":{"content":"%b"},"index":0,"finish_reason":null}]}\n\n',
+    ],
+)
+def test_event_with_other_bytes_around_its_text_is_read(other: bytes) -> None:
+    play = Play()
+    event = b'data: {"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"delta":{"content":"%b"},"index":0,"finish_reason":null}]}\n\n'
+    play.feed(*[event % word.encode() for word in WORDS])
+    assert play.known is not None
+    parsed = play.parsed
+    play.feed(other % b" a", event % b" b")
+    assert play.parsed == parsed + 2
+    assert play.known is None  # those two differ in more than their texts
+
+
+def test_event_behind_half_of_another_is_no_event() -> None:
+    settled = [wire([each]) for each in (HEAD, *map(text, WORDS))]
+    half = wire([chunk({"content": " b"}, more="c")])[:-6]
+    assert_same([*settled, half, wire([text(" a")]), wire([text(" b")])])
+
+
+def test_events_that_line_ends_part_are_read() -> None:
+    play = Play()
+    lines = wire([HEAD, *map(text, WORDS)]).replace(b"\n\n", b"\n")
+    assert play.feed(lines).count(b"data: ") == len(WORDS) + 1
+    assert not play.known
+
+
+@pytest.mark.parametrize(
+    "word", ["[" * 20_000, "," * 110_000], ids=["brackets", "commas"]
+)
+def test_large_event_is_read_whatever_is_known(word: str) -> None:
+    assert_same([wire([HEAD]), *(wire([nim(each)]) for each in (*WORDS, word, " a"))])
+
+
+THOUGHTS = ("<think>", "a", "b c", "d", "e f", " g", " h", "</think>", "Hi", " there")
+
+
+@pytest.mark.parametrize("protocol", [None, *PROTOCOLS])
+def test_words_that_an_optional_fix_moves_are_read(
+    protocol: ClientProtocol | None,
+) -> None:
+    words = [*THOUGHTS, *WORDS]
+    reads = [wire([HEAD]), *(wire([text(word)]) for word in words)]
+    assert_same(reads, STREAM, EVERY_FIX, protocol)
+    if protocol is None:
+        out = b"".join(outcome(reads, STREAM, EVERY_FIX).out)
+        assert b'"content":" there"' in out
+
+
+STATES: dict[str, Callable[[Any, Outgoing], object]] = {
+    "words": lambda ending, waits: ending.words.append((waits, [])),
+    "opening": lambda ending, waits: setattr(ending.state, "opening", waits),
+    "finish": lambda ending, waits: setattr(ending.state, "finish", waits),
+    "usage": lambda ending, waits: setattr(ending.state, "usage_chunk", waits),
+    "fields": lambda ending, _: setattr(ending.state, "extra_fields", {"x": 1}),
+    "not opened": lambda ending, _: ending.state.opened.clear(),
+    "finished": lambda ending, _: ending.state.finished.add(0),
+    "done": lambda ending, _: setattr(ending.state, "done", True),
+    "error": lambda ending, _: setattr(ending._seen, "error", True),
+    "hole": lambda ending, _: setattr(ending._seen, "holes", 1),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_stream_is_not_at_rest(name: str) -> None:
+    play = Play()
+    play.settle()
+    ending = play.pipeline._ending
+    assert ending.is_at_rest(text("a"))
+    STATES[name](ending, Outgoing(EventRecord(0, b""), {}, b""))
+    assert not ending.is_at_rest(text("a"))
 
 
 def test_what_has_been_learned_is_forgotten_when_anything_changes() -> None:
@@ -505,7 +609,6 @@ def test_nothing_is_known_while_anything_waits() -> None:
     play.settle()
     assert play.say(chunk({}, finish="stop")) == b""
     assert not play.known
-    play.say(*map(text, WORDS))
 
 
 def test_nothing_is_known_behind_an_end_that_was_none() -> None:
@@ -515,14 +618,11 @@ def test_nothing_is_known_behind_an_end_that_was_none() -> None:
     assert not play.known
 
 
-def test_nothing_is_known_behind_an_event_too_large(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("llm_normalize.wire.sse.LIMIT", 400)
-    monkeypatch.setattr("llm_normalize.repair.pipeline.LIMIT", 400)
+@pytest.mark.parametrize("size", [20_000, sse.LIMIT])
+def test_nothing_is_known_behind_a_large_event(size: int) -> None:
     play = Play()
     play.settle()
-    play.say(text("x" * 500))
+    play.say(text("x" * size))
     assert not play.known
 
 
@@ -531,16 +631,29 @@ def test_nothing_is_known_once_repair_has_failed(
 ) -> None:
     play = Play()
     play.settle(nim)
-    monkeypatch.setattr(play.pipeline._ending, "chunk", None)
-    usage = wire([chunk(None, usage={"a": 1})])
-    assert play.feed(usage) == usage
+    with monkeypatch.context() as patch:
+        patch.setattr(play.pipeline, "_comments", None)
+        assert play.feed(b": ping\n\n") == b": ping\n\n"
     assert play.say(nim(" raw")) == wire([nim(" raw")])
+    assert not play.known
 
 
-def test_newlines_behind_a_patched_event_are_spelled_as_behind_any() -> None:
+def test_known_event_that_came_in_parts_is_sent_once_whatever_fails_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play()
+    play.settle(nim)
+    event, parser = wire([nim(" h")]), play.pipeline._parser
+    assert play.feed(event[:40], event[40:]) == wire([text(" h")])
+    monkeypatch.setattr(parser, "cut", lambda: 1 // 0)
+    assert play.pipeline.release() == []
+
+
+def test_newlines_behind_a_known_event_are_spelled_as_behind_any() -> None:
     for make in (text, nim):
         play = Play()
         play.settle(make)
+        assert play.feed(b": ping\n\n") == b"\n"
         assert play.feed(wire([make(" a")]) + b"\r\n\n") == wire([text(" a")]) + (
             b"\r\n\n" if make is text else b"\n\n"
         )

@@ -196,13 +196,6 @@ class Seen:
         return len(self.choices) + self._calls
 
     @property
-    def has_calls(self) -> bool:
-        """Whether any call was sent, or begins."""
-        return bool(self._calls or self.unnamed) or any(
-            each.has_legacy for each in self.choices.values()
-        )
-
-    @property
     def is_hit(self) -> bool:
         """Whether a choice that has not finished has a call that may lack a lost event."""
         return self.holes > 0 and any(

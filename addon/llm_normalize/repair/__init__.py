@@ -1,1 +1,1 @@
-"""Events to fixes to an ending to bytes; bodies; the fast path of settled streams."""
+"""Events to fixes to an ending to bytes; bodies; the memory of a text."""

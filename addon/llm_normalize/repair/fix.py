@@ -157,7 +157,10 @@ class Fix:
 
     @property
     def watched(self) -> tuple[str, ...]:
-        """Keys of a delta whose text it reads; other keys are only checked for presence."""
+        """Keys of a delta, as sent, whose text it reads, or moves there.
+
+        Other keys are only checked for presence.
+        """
         return ()
 
     def event(self, event: Event) -> list[Event] | None:

@@ -54,11 +54,6 @@ class Output:
         """Whether a client of another protocol than chat has got its last event."""
         return False
 
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether what becomes of an event may depend on more than the stream's state."""
-        return self.last is not None
-
     def drain(self) -> list[bytes]:
         """Return what has been emitted since the last call."""
         out, self._out = self._out, []

@@ -16,6 +16,7 @@ from ..chat.stream_state import Seen
 from ..wire.json_text import Json, RepeatedKeyError, is_broken, loads
 from .outcome import Outcome
 
+FEW = 10_000  # bytes of an event whose values are not counted
 CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
 _KEYS = ("delta", "message")
 _FAILURE_KEY = re.compile(

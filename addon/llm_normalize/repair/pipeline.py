@@ -13,12 +13,13 @@ from functools import partial
 from ..chat.chunks.chunk import Tokens
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import EVENT
-from ..wire.sse import LIMIT, Comments, Event, EventParser, Gap, Item, Oversized
+from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
 from .fix import Fix
 from .fix_chain import Chain
 from .fix_plan import FixPlan, plan_of
 from .outcome import EventRecord, Outcome
 from .output import Output
+from .payload import FEW
 from .slow_path import COMMENT, SlowPath
 from .text_memory import Around, TextMemory
 
@@ -152,11 +153,13 @@ class Pipeline:
             n: Its place in the stream, if it has been taken for an event already.
         """
         around = self._memory.known
-        if around is None or not (text := around.text_in(raw)):
+        if around is None or len(raw) > FEW:
+            return None
+        if not (text := around.text_in(raw)):
             return None
         parser, out = self._parser, raw
         if n is None:
-            if not parser.is_between or len(raw) > LIMIT:
+            if not parser.is_between:
                 return None
             n = parser.count
             parser.count += 1
@@ -274,6 +277,7 @@ class Pipeline:
     def _bail(self, failed: EventRecord | None) -> None:
         """Send all that waits as it is, but nothing of the record that *failed*."""
         self._broken = True
+        self._memory = TextMemory()
         n = failed.n if failed else self._parser.count
         if failed:
             self._chain.undo(n)
@@ -359,6 +363,7 @@ class Pipeline:
         if known is not None:
             self._parser.budget_left -= self.output.cost
             self.output.add(known)
+            self._due = b""
         else:
             self._repair(event)
 
@@ -387,8 +392,6 @@ class Pipeline:
             if (
                 last is not None
                 and last.record is record
-                and not self._broken
-                and not self.output.is_unsettled
                 and self._ending.is_at_rest(last.chunk)
                 and not self._chain.waiting
             ):

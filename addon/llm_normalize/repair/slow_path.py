@@ -23,7 +23,6 @@ BODY = 2 * 1024 * 1024
 """Bytes of a body that is repaired within a stream: it takes longer than an event does."""
 _PARTS = 192
 """Tool calls of one event, and events on one line. What has more passes raw."""
-_FEW = 10_000  # bytes of an event whose values are not counted
 _COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
 
 
@@ -222,7 +221,7 @@ class SlowPath:
 
     def _value(self, payload: bytes) -> tuple[Json, Outcome]:
         """Return the value in *payload*, unless it costs too much or is none."""
-        if len(payload) > _FEW:
+        if len(payload) > payloads.FEW:
             cost = payloads.cost(payload)
             self._parser.budget_left -= cost
             if cost > MARKS // 2:

@@ -12,9 +12,10 @@ import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from ..chat.chunks.chunk import Chunk, calls, choices, usage_of
+from ..chat.chunks.chunk import Chunk, calls, choices
 from ..wire.json_text import PLAIN, dumps
 from .outcome import EventRecord
+from .payload import FEW
 
 _KEYS = ("content", "reasoning_content", "reasoning")
 # As valid UTF-8 is, by table 3-7 of the Unicode standard: for a short text that is
@@ -91,12 +92,10 @@ type _Text = tuple[Around, bytes, str]
 
 def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
     """Return what is around the text of an event, if it has one, and that once."""
-    raw = record.before or b""
-    found = choices(chunk)
-    is_whole = len(record.after) == 1 and not (record.moved or record.waiting)
-    if not is_whole or not raw.endswith(b"\n\n") or raw.find(b"\r") >= 0:
+    raw, found = record.before or b"", choices(chunk)
+    if len(raw) > FEW or not raw.endswith(b"\n\n"):
         return None
-    if len(found) != 1 or usage_of(chunk) or found[0].get("finish_reason"):
+    if len(record.after) != 1 or len(found) != 1:
         return None
     delta = found[0].get("delta")
     if not isinstance(delta, dict) or calls(delta) or delta.get("function_call"):

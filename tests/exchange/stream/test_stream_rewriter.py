@@ -678,6 +678,8 @@ def test_what_is_not_parsed_is_sent_and_counted_as_ever(
     assert quick.play(reads) == slow.play(reads)
     assert quick.seen() == slow.seen()
     assert slow.counted == []
+    if drawn[: len(_SETTLED)] == _SETTLED:
+        assert quick.counted
 
 
 def test_turn_ends_for_all_who_wait_for_that() -> None:

@@ -67,9 +67,9 @@ class ThinkAsText(Fix):
 
     @property
     def watched(self) -> tuple[str, ...]:
-        """The text, until its thoughts are over."""
+        """The text, which it may send as reasoning, until its thoughts are over."""
         settled = self._texts.has_begun and self._texts.are_over
-        return () if settled else ("content",)
+        return () if settled else ("content", "reasoning_content")
 
     @property
     def waiting(self) -> object:
