@@ -586,6 +586,34 @@ def test_stream_is_not_at_rest(name: str) -> None:
     assert not ending.is_at_rest(text("a"))
 
 
+@pytest.mark.parametrize(
+    ("word", "more", "beside", "is_known"),
+    [
+        (b"b", [], {}, True),
+        (b"a", [], {}, False),  # where it stands is not proved
+        (b"b", [b"more"], {}, False),
+        (b"b", [], {"tool_calls": [rest(0, "x")]}, False),
+        (b"b", [], {"reasoning": "x"}, False),
+    ],
+)
+def test_two_events_show_what_is_around_their_texts(
+    word: bytes, more: list[bytes], beside: Chunk, is_known: bool
+) -> None:
+    memory = TextMemory()
+    for each in (b"a", word):
+        raw = b'data: {"content":"%b"}\n\n' % each
+        made = chunk({"content": each.decode(), **beside})
+        memory.learn(EventRecord(0, raw, [raw, *more]), made, set())
+    assert (memory.known is not None) is is_known
+
+
+def test_text_behind_a_finish_that_waits_is_read() -> None:
+    play = Play()
+    play.say(HEAD, text("Hi"), chunk({}, finish="stop"))
+    play.say(*map(text, WORDS))
+    assert play.known is None
+
+
 def test_what_has_been_learned_is_forgotten_when_anything_changes() -> None:
     play = Play()
     play.settle()
