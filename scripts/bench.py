@@ -102,9 +102,9 @@ def complete(flags: argparse.Namespace, parser: argparse.ArgumentParser) -> None
     for path in filter(None, (flags.json, flags.markdown)):
         if not path.resolve().parent.is_dir():
             parser.error(f"there is no folder {path.parent}")
-    partial = flags.quick or flags.micro or flags.only or flags.sides or flags.scale
-    if flags.update_docs and partial:
-        parser.error("--update-docs wants a whole run: no part of it, at full scale")
+    lacks_paced = flags.micro or (flags.only and "paced" not in flags.only)
+    if flags.update_docs and (flags.quick or lacks_paced or flags.sides or flags.scale):
+        parser.error("--update-docs wants paced streams of all sides, at full scale")
     flags.only = ["micro"] if flags.micro else flags.only or list(PARTS[:-1])
     flags.sides = [
         name

@@ -763,7 +763,8 @@ def test_table_of_a_side_that_fell_behind_is_in_no_document(
     document.write_text(before)
     monkeypatch.setattr(command, "DOCUMENT", document)
     measured = result()
-    measured["sides"]["nim"]["latency"]["1"]["kept_up"] = kept_up
+    for duel in measured["sides"]["nim"]["paced"].values():
+        duel["kept_up"] = kept_up
     flags = argparse.Namespace(json=None, markdown=None, update_docs=True)
     refused: Any = contextlib.nullcontext()
     if not kept_up:
@@ -977,7 +978,8 @@ def test_quick_run_is_smaller_and_micro_stands_alone() -> None:
         (["--sides", "best"], "invalid choice"),
         (["--other", "/no/such/file"], "there is no file"),
         (["--json", "/no/such/folder/x"], "there is no folder"),
-        (["--quick", "--update-docs"], "wants a whole run"),
+        (["--quick", "--update-docs"], "wants paced streams of all sides"),
+        (["--only", "burst", "--update-docs"], "wants paced streams of all sides"),
         (["--rou", "3"], "unrecognized arguments"),
     ],
 )

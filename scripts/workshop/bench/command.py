@@ -77,13 +77,14 @@ def tell(flags: argparse.Namespace, result: dict[str, Any]) -> None:
         flags.json.write_text(whole + "\n", encoding="utf-8")
     if flags.markdown:
         flags.markdown.write_text(text, encoding="utf-8")
-    if flags.update_docs and report.OVERLOADED in text:
+    document = report.document(result)
+    if flags.update_docs and report.OVERLOADED in document:
         raise OverloadedError(
             "a side was overloaded, so the document stays as it is: run it again on a "
             "machine with nothing else to do"
         )
     if flags.update_docs:
-        markers.update(DOCUMENT, "bench", report.compact(text))
+        markers.update(DOCUMENT, "bench", document)
 
 
 def measure(flags: argparse.Namespace) -> dict[str, Any]:

@@ -25,6 +25,23 @@ def markdown(result: Mapping[str, Any]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def document(result: Mapping[str, Any]) -> str:
+    """Return what the document says of a result: CPU per event, of whole streams."""
+    sides = {
+        name: {"title": side["title"], "paced": side["paced"]}
+        for name, side in result["sides"].items()
+        if side.get("paced")
+    }
+    key = (
+        f"The median of {result['rounds']} rounds, each with new proxies "
+        "(lowest…highest). CPU per event is the proxy's, as a multiple of the floor's: "
+        "a mitmdump that only streams, beside it on one CPU with the same traffic. "
+        "Whole streams of so many events, from the connection to its end, are paced "
+        "with 10 ms between events. Every stream is verified to its last byte."
+    )
+    return compact("\n\n".join([_machine(result), main_table(sides), key]))
+
+
 def _machine(result: Mapping[str, Any]) -> str:
     machine = result["machine"]
     pinned = f"; {result['pinned']}" if result["sides"] else ""

@@ -66,7 +66,7 @@ OURS = (
         "repair",
         "good",
         "repaired",
-        Goals({5: 1.5, 60: 1.06, 600: 1.04}, 1.15),
+        Goals({5: 1.12, 60: 1.08, 600: 1.06}, 1.15),
     ),
     Side(
         "good-pairs",
@@ -81,7 +81,7 @@ OURS = (
         "repair",
         "nim",
         "repaired",
-        Goals({5: 1.6, 60: 1.1, 600: 1.06}, 1.28),
+        Goals({5: 1.18, 60: 1.1, 600: 1.06}, 1.28),
     ),
     Side(
         "nim-pairs",
@@ -89,7 +89,7 @@ OURS = (
         "pairs",
         "nim",
         "repaired",
-        Goals({5: 1.8, 60: 1.15, 600: 1.12}, 1.5),
+        Goals({5: 1.2, 60: 1.15, 600: 1.12}, 1.5),
     ),
     Side("observe", "observe, NIM's stream", "observe", "nim", "sent"),
 )
