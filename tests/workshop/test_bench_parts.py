@@ -538,10 +538,10 @@ def test_only_rivals_duel_with_the_floor() -> None:
     assert [job.side.name for job in jobs("burst")] == ["nim", "litellm"]
     paced = {(job.side.name, job.events): job.streams for job in jobs("paced")}
     assert paced == {
-        ("nim", 5): 80,
-        ("nim", 60): 16,
+        ("nim", 5): 50,
+        ("nim", 60): 10,
         ("nim", 600): 10,
-        ("litellm", 5): 8,
+        ("litellm", 5): 5,
         ("litellm", 60): 1,
         ("litellm", 600): 1,
     }
@@ -549,7 +549,7 @@ def test_only_rivals_duel_with_the_floor() -> None:
 
 
 def test_paced_streams_are_never_more_at_once() -> None:
-    for scale, streams in ((3, [80, 16, 10]), (0.5, [40, 8, 5]), (0.01, [1, 1, 1])):
+    for scale, streams in ((3, [50, 10, 10]), (0.5, [25, 5, 5]), (0.01, [1, 1, 1])):
         paced = jobs("paced", scale=scale)
         assert [job.streams for job in paced if job.side.name == "nim"] == streams
 

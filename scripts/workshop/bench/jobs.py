@@ -12,7 +12,7 @@ ROUNDS = ("paced", "burst", "saturation", "latency")
 """Those of every round; memory is measured once."""
 
 GAP_US = 10_000
-PACED = {5: 80, 60: 16, 600: 10}
+PACED = {5: 50, 60: 10, 600: 10}
 """Events of a stream, and how many streams of each party: short ones are the most."""
 BURST_STREAMS = 2
 BURST_SECONDS = 0.6  # that the side would take alone
