@@ -157,7 +157,7 @@ class Fix:
 
     @property
     def watched(self) -> tuple[str, ...]:
-        """Keys of a delta, as sent, whose text it reads, or moves there.
+        """Keys of a delta whose words it reads, and those under which it sends them.
 
         Other keys are only checked for presence.
         """

@@ -38,10 +38,10 @@ that differ in their text alone cost next to nothing (text_memory.py).
 _SHOWN = 50
 """Comments of one run that have a record of their own; the others share one."""
 _BYTES = 7  # 128 of them cost as much as a bracket
+_ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
+
 type Count = Callable[[int, bytes, bytes, Around], None]
 """Counts an event that was changed as the last ones."""
-
-_ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
 
 
 class Pipeline:
@@ -67,15 +67,15 @@ class Pipeline:
         make_output: Callable[..., Output] = Output,
     ) -> None:
         self.seen = Seen()
-        self._plan = plan = plan_of(fixes)
+        plan = plan_of(fixes)
         self._parser = EventParser()
         self.label = label
         """Names the stream in log lines."""
         verbatim = "line-end-cr" not in plan.names
         self._drops_comments = COMMENT in plan.names
         self.output = output = make_output(observe, label, verbatim=verbatim)
-        # It does not refer to this: a stream that nobody refers to shall be gone at once,
-        # not when Python's collector halts all streams to find it.
+        # Nothing below refers to this: a stream that nobody refers to shall be gone at
+        # once, not when Python's collector halts all streams to find it.
         self._memory = TextMemory()
         self._count = count
         self._translate = output.translate
@@ -180,7 +180,7 @@ class Pipeline:
             return
         try:
             self._count(n, raw, out, around)
-        except Exception:  # whoever counts cannot change bytes, nor cost any
+        except Exception:  # a record cannot change bytes, nor cost any
             logger.exception("%s: event %d is not recorded", self.label, n)
 
     def end(self) -> list[bytes]:
