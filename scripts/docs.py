@@ -13,6 +13,7 @@ from workshop import markers
 
 if TYPE_CHECKING:
     from llm_normalize.repair.fix import Example, Fix
+    from llm_normalize.repair.look import Finding
     from llm_normalize.request.adaptation import Adaptation, RequestExample
 
 CATALOGUE = _bootstrap.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
@@ -66,7 +67,7 @@ def _section(fix: type[Fix]) -> str:
     examples = "\n\n".join(_example(example) for example in fix.examples)
     rides = (
         "\n\nActs only on chunks that another fix has changed."
-        if fix.only_on_changed
+        if fix.handles & Finding.LEFT
         else ""
     )
     others = " and ".join(f"`{name}`" for name in fix.also_covered_by)

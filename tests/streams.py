@@ -7,11 +7,14 @@ from itertools import pairwise
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Example, Fix, wire
+from llm_normalize.repair.look import Finding
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from measured import unmeasured
 
 STREAM = Asked(stream=True)
+ANY = Finding.LEFT_NULL - 1
+"""All that is found in chunks which no fix has changed."""
 _SINGLE = 64
 """Bytes at the begin and at the end of a stream that are read one at a time."""
 _FEW = 12
@@ -92,8 +95,11 @@ def cuts(data: bytes) -> Iterator[list[bytes]]:
 
 
 def alone(fix: type[Fix]) -> list[type[Fix]]:
-    """Return *fix* as the only one; `only_on_changed` is off, for nothing else changes."""
-    return [type(fix.__name__, (fix,), {"only_on_changed": False})]
+    """Return *fix* as the only one: it acts on chunks that nothing else has changed."""
+    every = (
+        {"handles": ANY, "flush": lambda _: []} if fix.handles & Finding.LEFT else {}
+    )
+    return [type(fix.__name__, (fix,), every)]
 
 
 def run_example(example: Example, fixes: Sequence[type[Fix]]) -> bytes:

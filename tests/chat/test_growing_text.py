@@ -18,7 +18,7 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.pipeline import Pipeline
-from streams import feed
+from streams import ANY, feed
 
 GROWING = (
     "Tea",
@@ -149,11 +149,15 @@ def test_what_may_be_chance_waits_a_moment_only() -> None:
 def test_event_that_passes_as_received_leaves_what_was_known() -> None:
     class Faulty(Fix):
         name = "faulty"
+        handles = ANY
 
         def edit(self, chunk: Chunk) -> bool:
             if self.seen.n == 2:
                 raise RuntimeError
             return False
+
+        def flush(self) -> list[Chunk]:
+            return []  # so it is asked about all
 
     asked = Asked(stream=True, growth=Growth(proof(), "here"))
     data = stream(["Yes", "Yes, I", "Yes, I do"])

@@ -37,7 +37,7 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.wire.json_text import dumps
-from streams import feed, repaired
+from streams import ANY, feed, repaired
 
 ASKED = Asked(stream=True, tools=True, declared=Tools(frozenset("fg")))
 REQUEST = conformance.Request(tools=True)
@@ -260,11 +260,15 @@ def test_two_calls_wait_in_one_chunk() -> None:
 def test_what_waits_of_an_event_that_passes_as_received_is_not_sent_again() -> None:
     class Faulty(Fix):
         name = "faulty"
+        handles = ANY
 
         def edit(self, chunk: Chunk) -> bool:
             if self.seen.n == len(HEADS):
                 raise RuntimeError
             return False
+
+        def flush(self) -> list[Chunk]:
+            return []  # so it is asked about all
 
     begun = calling(rest(0, '"'), rest(1, '"'))
     data = wire([*HEADS, begun, *FINISHED])

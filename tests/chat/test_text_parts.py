@@ -30,7 +30,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from measured import unmeasured
-from streams import feed, repaired
+from streams import ANY, feed, repaired
 
 PROPERTIES: Chunk = {
     "a": {"type": "integer"},
@@ -958,6 +958,7 @@ def test_reason_beside_a_call_that_lacks_its_end(finish: str) -> None:
 def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
     class Faulty(Fix):
         name = "faulty"
+        handles = ANY
 
         def edit(self, chunk: Chunk) -> bool:
             if self.seen.n == 1:

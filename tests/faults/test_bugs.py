@@ -21,7 +21,7 @@ import importlib
 
 PLACES = {
     "edit": ("fixes.delta.content_null", "ContentNull", "edit"),
-    "replace": ("fixes.finish.finish_with_delta", "FinishWithDelta", "replace"),
+    "replace": ("fixes.finish.finish_with_delta", "FinishWithDelta", "edit"),
     "event": ("fixes.framing.field_not_data", "FieldNotData", "event"),
     "flush": ("fixes.shape.choices_empty", "ChoicesEmpty", "flush"),
     "body": ("fixes.delta.content_null", "ContentNull", "body"),
@@ -142,7 +142,7 @@ def buggy(
             ),
         },
         "fix-returns-nonsense": {
-            "edit": Bug("edit", [SENT[0], *DUE[1:]], "nonsense", logged=0),
+            "edit": Bug("edit", [SENT[0], *DUE[1:]], "nonsense"),
             "replace": Bug("replace", [*DUE[:3], *SENT[3:]], "nonsense"),
             "event": Bug(
                 "event",

@@ -25,7 +25,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import Number, dumps, loads
-from streams import STREAM, feed, repaired
+from streams import ANY, STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 STOP = chunk({}, finish="stop")
@@ -172,6 +172,7 @@ class Faulty(Fix):
     """Fails at the end."""
 
     name = "faulty-flush"
+    handles = ANY
 
     def edit(self, chunk: Chunk) -> bool:
         """Do nothing."""
@@ -439,16 +440,18 @@ def test_deltas_after_messages_take_their_kind_over() -> None:
 
 
 def test_kinds_that_deltas_bring_are_not_all_kept() -> None:
-    (fix,) = (fix(STREAM, Seen()) for fix in FIXES if fix.name == "message-in-stream")
+    seen = Seen()
+    (fix,) = (fix(STREAM, seen) for fix in FIXES if fix.name == "message-in-stream")
     for at in range(3000):
         found = reported(
             {"content": "a", "refusal": "b"}, {"content": "a", "x" * at: 1}
         )
         found[0]["index"] = at
+        seen.receive(chunk(None, choices=found))
         fix.edit(chunk(None, choices=found))
         assert found[0]["delta"] == {"content": "a", "x" * at: 1, "refusal": "b"}
-    assert len(fix._deltas) <= 1025  # type: ignore[attr-defined]
-    assert max(len(kind) for _, kind in fix._deltas) <= 256  # type: ignore[attr-defined]
+    assert len(seen.received) == 1024
+    assert max(len(key) for _, key in seen.received) == 256
 
 
 @pytest.mark.parametrize("index", [{}, {"index": 0}, {"index": None}, {"index": "0"}])

@@ -8,6 +8,7 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix, completion
+from llm_normalize.repair.look import Finding
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import Json, dumps, loads
 
@@ -39,7 +40,7 @@ class Counts(Fix):
 
 class Rides(Fix):
     name = "rides"
-    only_on_changed = True
+    handles = Finding.LEFT_NULL
 
     def body(self, body: Chunk) -> bool:
         body["rode"] = True
@@ -62,6 +63,9 @@ class FailsToStart(Fix):
 
     def __init__(self, *_: Any) -> None:
         raise RuntimeError
+
+    def body(self, body: Chunk) -> bool:
+        return False
 
 
 def repaired(
@@ -130,8 +134,8 @@ def test_a_fix_that_fails_is_left_out_and_named(
     assert step.fixes == ["counts", "rides"]
     assert step.after == [dumps({**BODY, "n": 1, "rode": True})]
     assert [each.getMessage() for each in caplog.records] == [
-        "label: fix fails failed and is left out",
-        "label: fix fails-to-start failed and is left out",
+        "label: fix fails failed and is off for this answer",
+        "label: fix fails-to-start failed and is off for this answer",
     ]
 
 

@@ -44,8 +44,7 @@ def test_fix_does_nothing_by_default() -> None:
 
     fix = Idle(Asked(), Seen())
     assert fix.event(Event(b"\n", 0)) is None
-    assert fix.edit({}) is False
-    assert fix.replace({}) is None
+    assert fix.edit({}) is None
     assert fix.body({}) is False
     assert fix.error({}, 400) is None
 

@@ -1,34 +1,51 @@
-"""Fixes are asked by the shape of a chunk: what they say of shapes has to be true."""
+"""Fixes are asked where a look finds what they handle: elsewhere they have nothing to do."""
 
 import copy
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from fixes.test_fixes import attributes_of
 from llm_normalize.chat.chunks.chunk import Chunk, is_chunk, is_readable
-from llm_normalize.chat.chunks.chunk_shape import shape_of
 from llm_normalize.chat.stream_state import Asked, Seen
-from llm_normalize.fixes import FIXES
-from llm_normalize.repair import fix_plan
+from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.repair.fix import Fix, calling, chunk, head, rest
-from llm_normalize.repair.fix_plan import Dispatch, FixPlan, plan_of
+from llm_normalize.repair.fix_plan import FixPlan, bits_of, plan_of
+from llm_normalize.repair.look import Finding, is_text_alone, look
 from llm_normalize.repair.outcome import Outcome
 from llm_normalize.repair.payload import decode
-from llm_normalize.wire.json_text import Json, Number
+from llm_normalize.wire.json_text import Json, Number, dumps, loads
 
 CAPTURES = sorted(Path(__file__).parents[1].glob("captures/*/*/response.sse"))
-EDITS = plan_of(FIXES).edits
+EDITS = plan_of(EVERY_FIX).edits
 ASKS = (
     Asked(stream=True),
     Asked(stream=True, usage=True, tools=True, model="m", id="1"),
     Asked(stream=True, strict=True, n=2, is_mapped=True, model="m", legacy=True),
 )
-ODD: list[Json] = [None, 0, "", "x", [], {}, [{}], {"a": None}, True, 7, "null"]
-KEYS = ("role", "content", "reasoning", "tool_calls", "function_call", "audio", "x")
+SENT: tuple[list[Chunk], ...] = (
+    [],
+    [chunk({"role": "assistant", "content": "Hi"})],
+    [chunk({"role": "assistant", "content": None}), calling(head())],
+)
+"""What a stream has sent before."""
+ODD: list[Json] = [
+    None, 0, "", "x", [], {}, [{}], [None], {"a": None}, True, 7, "null", "x" * 300,
+    Number("1.5"),
+]  # fmt: skip
+KEYS = (
+    "role", "content", "reasoning", "reasoning_content", "reasoning_details", "refusal",
+    "tool_calls", "function_call", "audio", "annotations", "x",
+)  # fmt: skip
+BESIDE = (
+    "id", "object", "created", "model", "service_tier", "system_fingerprint", "usage",
+    "error", "errors", "message", "x_groq", "response", "result", "data", "choices",
+)  # fmt: skip
+IN_CHOICE = (
+    "message", "text", "delta", "index", "finish_reason", "error", "usage", "logprobs", "x",
+)  # fmt: skip
 
 
 def _captured() -> Iterator[Chunk]:
@@ -40,7 +57,7 @@ def _captured() -> Iterator[Chunk]:
 
 
 def _examples() -> Iterator[Chunk]:
-    for fix in FIXES:
+    for fix in EVERY_FIX:
         for example in fix.examples:
             yield from (each for each in example.before if isinstance(each, dict))
 
@@ -50,148 +67,127 @@ def _odd() -> Iterator[Chunk]:
         for key in KEYS:
             yield chunk({"content": "Hi", key: odd})
             yield chunk({key: odd}, choice={"message": {key: odd}})
-        for key in ("message", "text", "delta", "index", "finish_reason", "error"):
+        for key in IN_CHOICE:
             yield chunk({"content": "Hi"}, choice={key: odd})
-        for key in ("usage", "error", "errors", "choices", "created", "id", "response"):
+        for key in BESIDE:
             yield chunk({"content": "Hi"}) | {key: odd}
+        yield calling(head(0), {**rest(0), "id": odd, "x": odd})
+        yield chunk({}, finish="stop", usage={"prompt_tokens": odd, "x": odd})
+    for key in BESIDE:
+        yield {k: v for k, v in chunk({"content": "Hi"}).items() if k != key}
     yield calling(head(0), rest(0), head(1))
 
 
 @cache
 def chunks() -> list[Chunk]:
-    """Return one chunk of each shape that captures, examples and odd values have."""
+    """Return the chunks of captures and examples, and some with odd values, each once."""
     every = [*_captured(), *_examples(), *_odd()]
     found = [each for each in every if is_chunk(each) and is_readable(each)]
-    return [*{shape_of(each): each for each in found}.values()]
+    return [*{dumps(each): each for each in found}.values()]
 
 
-WORDS = ("", "error", "null", "assistant", "stop", "chat.completion")
-
-
-def with_other(value: Json, turn: int, key: str = "") -> Json:
-    """Return *value* in the same shape, with other words and numbers."""
-    if isinstance(value, dict):
-        return {k: with_other(each, turn + len(k), k) for k, each in value.items()}
-    if isinstance(value, list):
-        return [with_other(each, turn) for each in value]
-    if isinstance(value, str) and value:
-        return WORDS[turn % len(WORDS)] or value[::-1]
-    if isinstance(value, Number):
-        return Number(f"{turn}.5")
-    is_plain = type(value) is int and value and key != "index"
-    return value + turn if is_plain else value
-
-
-def alike(value: Chunk) -> Iterator[Chunk]:
-    """Yield chunks of the shape of *value*."""
-    for turn in range(len(WORDS)):
-        other = with_other(value, turn)
-        assert shape_of(other) == shape_of(value)
-        yield other
+def seen_of(sent: list[Chunk], asked: Asked) -> Seen:
+    seen = Seen()
+    for each in sent:  # with the model's name as fixes leave it
+        seen.note(each | {"model": asked.model or each["model"]})
+    seen.n = len(sent)
+    return seen
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("fix", EDITS, ids=lambda fix: fix.name)
-def test_whether_a_fix_may_act_depends_on_the_shape_alone(fix: type[Fix]) -> None:
+@pytest.mark.parametrize("sent", SENT, ids=("nothing", "text", "call"))
+@pytest.mark.parametrize("asked", ASKS)
+def test_a_fix_that_is_not_asked_would_do_nothing(
+    sent: list[Chunk], asked: Asked
+) -> None:
+    asked_of = 0
     for value in chunks():
-        due = fix.may_act(value)
-        assert {fix.may_act(each) for each in alike(value)} == {due}, value
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("fix", EDITS, ids=lambda fix: fix.name)
-def test_a_fix_that_is_not_asked_would_do_nothing(fix: type[Fix]) -> None:
-    plan = FixPlan([fix])
-    for value in chunks():
-        if dispatch_of(plan, value).behind(-1):
-            continue
-        for other in alike(value) if not fix.only_on_changed else ():
-            for asked in ASKS:
-                made, given = fix(asked, Seen()), copy.deepcopy(other)
-                before = attributes_of(made)
-                assert not made.edit(given), given
-                assert made.replace(given) is None, given
-                assert given == other
-                assert attributes_of(made) == before
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("fix", EDITS, ids=lambda fix: fix.name)
-def test_a_request_that_a_fix_does_not_serve_gets_nothing_of_it(fix: type[Fix]) -> None:
-    for asked in ASKS:
-        for value in chunks() if not fix.serves(asked) else ():
-            made, given = fix(asked, Seen()), copy.deepcopy(value)
-            assert not made.edit(given)
-            assert made.replace(given) is None
+        found = look(value, seen_of(sent, asked), is_changed=False)
+        for fix in EDITS:
+            if fix.handles & found or fix.handles & Finding.LEFT:
+                asked_of += 1
+                continue
+            made, given = fix(asked, seen_of(sent, asked)), copy.deepcopy(value)
+            before = attributes_of(made)
+            assert made.edit(given) in (False, None), (fix.name, given)
             assert given == value
+            assert attributes_of(made) == before, (fix.name, given)
+    assert asked_of
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize(
-    "fix", [each for each in EDITS if each.makes_one_shape], ids=lambda fix: fix.name
-)
-def test_a_fix_makes_one_shape_of_each(fix: type[Fix]) -> None:
-    changed = 0
+@pytest.mark.parametrize("asked", ASKS)
+def test_so_would_one_that_is_not_asked_about_what_was_changed(asked: Asked) -> None:
     for value in chunks():
-        made = [copy.deepcopy(each) for each in alike(value)]
-        was = [fix(asked, Seen()).edit(each) for each in made for asked in ASKS[:1]]
-        assert len(set(was)) == 1
-        assert len(set(map(shape_of, made))) == 1
-        changed += was[0]
-    assert changed
+        found = look(value, Seen(), is_changed=True)
+        for fix in EDITS:
+            if fix.handles & Finding.LEFT and not fix.handles & found:
+                given = copy.deepcopy(value)
+                assert fix(asked, Seen()).edit(given) in (False, None), given
 
 
-class Keyed(Fix):
-    name = "keyed"
-    key: ClassVar[str | tuple[str, ...]] = "keyed"
+def test_every_fix_that_edits_chunks_says_what_it_handles() -> None:
+    assert [fix.name for fix in EDITS if not fix.handles] == []
+    every = {value for key, value in vars(Finding).items() if key.isupper()}
+    bits = {bit for value in every for bit in bits_of(value)}
+    assert sum(bits) == (1 << len(bits)) - 1
+    handled = {bit for fix in EDITS for bit in bits_of(fix.handles)}
+    assert handled == bits
+
+
+def test_a_text_that_goes_on_is_told_from_all_else() -> None:
+    text = chunk({"content": "Hi"})
+    seen = seen_of([chunk({"role": "assistant", "content": ""})], ASKS[0])
+    assert look(text, seen, is_changed=False) == Finding.CONTENT
+    assert is_text_alone(look(text, seen, is_changed=False))
+    for other in (
+        chunk({"role": "assistant", "content": "Hi"}),
+        chunk({"content": "Hi"}, finish="stop"),
+        chunk({"content": "Hi"}, usage={"total_tokens": 1}),
+        chunk({"content": "Hi"}, error="x"),
+        chunk({"content": "Hi", "audio": {"id": "x"}}),
+        chunk({"content": ""}),
+        calling(rest()),
+        text | {"id": "another"},
+        text | {"choices": text["choices"] * 2},
+    ):
+        assert not is_text_alone(look(other, seen, is_changed=False)), other
+
+
+class Texts(Fix):
+    name = "texts"
+    handles = Finding.CONTENT
 
     def edit(self, chunk: Chunk) -> bool:
         raise AssertionError
 
 
-class Riding(Keyed):
-    name = "riding"
-    key = ""
-    only_on_changed = True
+class Both(Texts):
+    name = "both"
+    handles = Finding.CONTENT | Finding.FINISH
 
 
-class Reading(Keyed):
-    name = "reading"
-    key = ("any", "model")
+class Left(Texts):
+    name = "left"
+    handles = Finding.LEFT_NULL
 
 
-class Doubtful(Keyed):
-    name = "doubtful"
-    key = ""
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        raise RuntimeError(chunk)
-
-
-def dispatch_of(plan: FixPlan, value: Chunk) -> Dispatch:
-    shape = shape_of(value)
-    return plan.known_dispatch(shape) or plan.add_dispatch(shape, value)
-
-
-def names(plan: FixPlan, value: Chunk, behind: int = -1) -> list[str]:
-    return [each.name for _, each in dispatch_of(plan, value).behind(behind)]
+@pytest.mark.parametrize(
+    ("found", "places"),
+    [
+        (0, 0),
+        (Finding.CONTENT, 0b101),
+        (Finding.FINISH | Finding.LEFT_NULL, 0b110),
+        (Finding.AUDIO, 0),
+    ],
+)
+def test_who_is_asked_is_who_handles_what_is_found(found: int, places: int) -> None:
+    assert FixPlan([Texts, Left, Both]).handling(found) == places
 
 
-def test_fixes_are_asked_by_keys_and_by_what_was_changed() -> None:
-    plan, text = FixPlan([Keyed, Riding, Reading, Doubtful]), chunk({})
-    assert names(plan, text) == ["reading", "doubtful"]
-    assert names(plan, text, 0) == ["riding", "reading", "doubtful"]
-    assert names(plan, text, 1) == ["reading", "doubtful"]
-    keyed = text | {"keyed": 1}
-    assert names(plan, keyed) == ["keyed", "reading", "doubtful"]
-    assert names(plan, text | {"keyed": None}) == names(plan, text)
-
-
-def test_of_shapes_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fix_plan, "_SHAPES", 2)
-    plan = FixPlan([Keyed])
-    one, two, three = ({"choices": [], key: 1} for key in "abc")
-    found = [dispatch_of(plan, each) for each in (one, two, three)]
-    assert plan.known_dispatch(shape_of(one)) is None
-    assert [dispatch_of(plan, each) for each in (two, three)] == found[1:]
+def test_what_a_look_finds_does_not_depend_on_spelling() -> None:
+    for value in chunks():
+        again = loads(dumps(value))
+        assert look(again, Seen(), is_changed=True) == look(
+            value, Seen(), is_changed=True
+        )

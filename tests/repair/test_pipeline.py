@@ -31,7 +31,7 @@ from llm_normalize.wire import sse
 from llm_normalize.wire.event_boundary import EVENT
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import Event
-from streams import STREAM, feed, repaired
+from streams import ANY, STREAM, feed, repaired
 
 OPENING = chunk({"role": "assistant", "content": None})
 NULL_ROLE = chunk({"role": None, "content": "Hi"})
@@ -517,6 +517,7 @@ def test_step_of_a_stream_that_breaks_off_is_closed() -> None:
 
 class Boom(Fix):
     name = "boom-now"
+    handles = ANY
 
     def event(self, event: Event) -> list[Event] | None:
         if b"frame" in event.raw:
@@ -541,7 +542,7 @@ def test_fix_that_fails_costs_itself_and_leaves_the_event_raw(
     text = wire([chunk({"content": "boom"}), chunk({"content": "Hi"})])
     assert out == GOOD + BOOM + text
     assert [each.message for each in caplog.records if "whole" not in each.message] == [
-        "stream: fix boom-now failed and is off for this stream"
+        "stream: fix boom-now failed and is off for this answer"
     ] * 2  # once for each of the two ways to feed
 
 

@@ -121,7 +121,7 @@ PLACES: list[tuple[Any, str]] = [
     if callable(value) and not name.startswith("__") and name not in OUTPUT
     and (owner, name) != (Ending, "give_up")
 ] + [(payload, "loads"), (slow_path, "is_chunk")]  # fmt: skip
-METHODS = ("event", "unread", "edit", "replace", "flush", "end", "at_end", "error")
+METHODS = ("event", "unread", "edit", "flush", "end", "at_end", "error")
 FIX_PLACES = [
     (fix, name)
     for fix in FIXES

@@ -374,7 +374,10 @@ def test_a_bug_leaves_the_stream_as_it_is(
     step = repair_body(wire(STREAM), 200, ASKED, FIXES, "label")
     assert (step.after, step.fixes) == ([wire(STREAM)], [])
     (record,) = caplog.records
-    assert record.getMessage() == "label: fix stream-in-body failed and is left out"
+    assert (
+        record.getMessage()
+        == "label: fix stream-in-body failed and is off for this answer"
+    )
 
 
 def test_nesting_that_cannot_be_read_stays(monkeypatch: pytest.MonkeyPatch) -> None:

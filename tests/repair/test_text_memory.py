@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream
@@ -24,6 +24,8 @@ from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.repair import fix_chain
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
+from llm_normalize.repair.fix_chain import _UNREAD
+from llm_normalize.repair.look import Finding, look
 from llm_normalize.repair.outcome import EventRecord, Outgoing
 from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
@@ -34,6 +36,7 @@ from llm_normalize.wire.event_boundary import EVENT
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 from properties import test_recorded as recorded
+from streams import ANY
 
 STREAM = Asked(stream=True)
 REQUEST: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [], "input": ""}
@@ -128,24 +131,29 @@ def outcome(reads: Iterable[bytes], *of: Any) -> Outcome:
 
 
 @contextmanager
-def the_slow_path(*, by_shape: bool = False) -> Iterator[None]:
+def the_slow_path(*, by_look: bool = False) -> Iterator[None]:
     """Let no stream remember anything, and every fix be asked about every chunk.
 
     Args:
-        by_shape: Whether only those are asked that its shape calls for.
+        by_look: Whether only those are asked that handle what is found in it.
     """
+
+    def look_for_all(value: Chunk, seen: Seen, *, is_changed: bool) -> int:
+        found = look(value, seen, is_changed=is_changed)
+        return found | ANY & ~_UNREAD | (Finding.LEFT if is_changed else 0)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TextMemory, "learn", lambda *_: None)
-        if not by_shape:
-            patch.setattr(fix_chain, "has_shape", lambda _: False)
+        if not by_look:
+            patch.setattr(fix_chain, "look", look_for_all)
         yield
 
 
 def assert_same(reads: list[bytes], *of: Any) -> None:
     """Compare all ways of *reads*, in a `Play` of these arguments."""
     known = outcome(reads, *of)
-    for by_shape in (False, True):
-        with the_slow_path(by_shape=by_shape):
+    for by_look in (False, True):
+        with the_slow_path(by_look=by_look):
             assert outcome(reads, *of) == known
 
 

@@ -22,6 +22,7 @@ from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix
 from llm_normalize.wire import sse
+from streams import ANY
 from workshop.fuzz import cases, checks, sizes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,9 +53,11 @@ STREAM = (
 )
 BROKEN = """
 from llm_normalize.repair.fix import Fix
+from llm_normalize.repair.look import Finding
 
 class Broken(Fix):
     name = "broken"
+    handles = Finding.FINISH
     examples = ()
 
     def edit(self, chunk):
@@ -97,6 +100,7 @@ def kinds(target: Any, case: Any) -> set[str]:
 
 class _Fails(Fix):
     name = "broken"
+    handles = ANY
 
     def edit(self, chunk: Chunk) -> bool:
         return bool(chunk["no such key"])
@@ -104,6 +108,7 @@ class _Fails(Fix):
 
 class _Loses(Fix):
     name = "broken"
+    handles = ANY
 
     def edit(self, chunk: Chunk) -> bool:
         return any(delta.pop("content", None) for _, _, delta in deltas(chunk))
@@ -111,6 +116,7 @@ class _Loses(Fix):
 
 class _GoesOn(Fix):
     name = "broken"
+    handles = ANY
 
     def edit(self, chunk: Chunk) -> bool:
         said = [delta for _, _, delta in deltas(chunk) if delta.get("content")]
@@ -121,6 +127,7 @@ class _GoesOn(Fix):
 
 class _Keeps(Fix):
     name = "broken"
+    handles = ANY
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
@@ -133,6 +140,7 @@ class _Keeps(Fix):
 
 class _Alternates(Fix):
     name = "broken"
+    handles = ANY
     made: ClassVar[list[bool]] = []
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
@@ -146,8 +154,9 @@ class _Alternates(Fix):
 
 class _Lies(Fix):
     name = "broken"
+    handles = ANY
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+    def edit(self, chunk: Chunk) -> list[Chunk]:
         return [chunk, {"choices": [], "note": "[DONE]"}]
 
 
@@ -201,6 +210,9 @@ def test_what_grows_once_does_not_keep_growing(
             Copies.rounds += 1
             self.kept = [chunk] * (5000 if Copies.rounds > 200 else 0)
             return False
+
+        def flush(self) -> list[Chunk]:
+            return []  # so it is asked about all
 
     case = target.Case(Asked(stream=True), STREAM, "long")
     monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, Copies])

@@ -16,11 +16,13 @@ from .chunks.chunk import (
     calls,
     deltas,
     function,
+    given_index,
     has_counted,
     index_of,
     name_of,
     tokens_of,
 )
+from .chunks.chunk_content import is_hollow
 from .errors.chunk_errors import errors_in
 from .finish_words import FAILED, meaning
 from .growing_text import NO_GROWTH, Growth
@@ -184,6 +186,8 @@ class Seen:
         """Whether a chunk with choices was received: no answer is at the top level then."""
         self.is_value = False
         """Whether the current event had no field name, like a body."""
+        self.received = set[tuple[int, str]]()
+        """Choices, and keys under which their deltas have said something, as received."""
         self.n = 0
         """The number of the current event."""
         self.tokens: Tokens = (None, None)
@@ -230,6 +234,17 @@ class Seen:
     def choice(self, index: int) -> ChoiceSeen:
         """Return what choice *index* has sent; of a new one, nothing."""
         return self.choices.get(index) or ChoiceSeen()
+
+    def receive(self, chunk: Chunk) -> None:
+        """Record under which keys the deltas of a chunk say something."""
+        received = self.received
+        for _, choice, delta in deltas(chunk):
+            index = given_index(choice) or 0
+            for key, value in delta.items():
+                if not value or (index, key) in received or is_hollow(value):
+                    continue
+                if len(received) < MAX_TRACKED and len(key) <= LONG:
+                    received.add((index, key))
 
     def note(self, chunk: Chunk) -> None:
         """Record a chunk as it is sent."""

@@ -20,6 +20,7 @@ from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps, loads
 from ..wire.sse import BOM
 from .fix import Fix
+from .fix_chain import Chain
 from .outcome import EventRecord
 from .stream_to_body import body_in, error_in
 
@@ -40,7 +41,7 @@ def repair_body(
     """Return what becomes of the body *data* of an answer with *status*.
 
     What is not understood stays as it is, and so does all of it when nothing is to be
-    repaired. A fix that fails is left out, and its name logged. Never raises. An error
+    repaired. A fix that fails is off, and its name logged. Never raises. An error
     under a good status gets one of its own, which is in the record.
 
     Args:
@@ -57,29 +58,15 @@ def repair_body(
     due = status_due(source, status) if gives_status else None
     status = due or status
     is_failure = status >= _FAILURE
-    off: set[type[Fix]] = set()
-    while True:
+    chain = Chain(fixes, asked, Seen(), label)
+    is_whole = False
+    while not is_whole:  # else it may be half changed: it is read anew
         record.fixes[:] = [read_as] if read_as else []
         value = _read(source, text=is_failure)
-        for fix in fixes:
-            if fix in off or (fix.only_on_changed and not record.fixes):
-                continue
-            try:
-                made = fix(asked, Seen())
-                if is_failure:
-                    replaced = made.error(value, status)
-                    changed = replaced is not None
-                    value = replaced if changed else value
-                else:
-                    changed = _is_answer(value) and made.body(value)
-            except Exception:
-                logger.exception("%s: fix %s failed and is left out", label, fix.name)
-                off.add(fix)
-                break  # the value may be half changed: read it anew
-            if changed:
-                record.fixed(fix.name)
+        if is_failure:
+            value, is_whole = chain.error(record, value, status), True
         else:
-            break
+            is_whole = not _is_answer(value) or chain.body(record, value)
     if data.startswith(BOM) and not isinstance(value, str | None):
         record.fixed("bom-sent")
     if _USAGE not in record.fixes:  # else it is made up
@@ -108,7 +95,7 @@ def _source(
             found = error_in(data) if is_failure else body_in(data, asked, fixes, label)
             return (data, "") if found is None else (dumps(found), STREAM)
     except Exception:
-        logger.exception("%s: fix %s failed and is left out", label, STREAM)
+        logger.exception("%s: fix %s failed and is off for this answer", label, STREAM)
     return data, ""
 
 

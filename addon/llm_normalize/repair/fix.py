@@ -1,10 +1,9 @@
 """The contract of a fix: one fix repairs one quirk, and declares itself.
 
 Each stream has its own instance of a fix, which knows what the request asked and what has
-been sent so far. Its class says where it may have something to do, by `key` and `may_act`
-in chunks, by `serves` for requests; elsewhere it is not asked. A fix overrides what it
-needs of `event`, `unread`, `edit`, `replace`, `flush` (streams), `body` (a body) and
-`error` (an error body); the defaults do nothing. To hold a chunk, or to add one at the
+been sent so far. Its class says by `handles` what it has to do with in chunks; elsewhere
+it is not asked. A fix overrides what it needs of `event`, `unread`, `edit`, `flush`
+(streams), `body` (a body) and `error` (an error body); the defaults do nothing. To hold a chunk, or to add one at the
 end, it implements `at_end` and lists its hooks in `end_hooks`: the state of a stream's end
 is in one place, `repair/ending/end_state.py`. (Some fixes hold data themselves, such as
 fragments of a call without a name.)
@@ -97,21 +96,8 @@ class Fix:
     """Where it was reported: issues, specifications, vendors' pages."""
     # Not evaluated: typing would keep it, and with it all of the package at each reload.
     examples: "ClassVar[tuple[Example, ...]]"
-    key: ClassVar[str | tuple[str, ...]] = ""
-    """The key, or one of those, that a chunk must have for this fix to run, at any depth.
-
-    If the chunk lacks it, or it is null, or is an empty list of `tool_calls`, `edit` and
-    `replace` are not called. A part of a key also works. Leave it empty for a fix that
-    counts chunks or adds missing fields.
-    """
-    acts_on_null: ClassVar[bool] = False
-    """Whether it also runs if its `key` is null, or an empty list of calls."""
-    makes_one_shape: ClassVar[bool] = False
-    """Whether `edit` makes chunks of one shape of all those of one shape that it changes."""
-    edits_bodies: ClassVar[bool] = False
-    """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
-    only_on_changed: ClassVar[bool] = False
-    """Whether it runs only on chunks that another fix has already changed."""
+    handles: ClassVar[int] = 0
+    """What it has to do with in a chunk, bits of `Finding`: `edit` is called where any of it is found."""
     also_covered_by: ClassVar[tuple[str, ...]] = ()
     """Other fixes that still repair this quirk when this fix is skipped.
 
@@ -132,20 +118,6 @@ class Fix:
     def __init__(self, asked: Asked, seen: Seen) -> None:
         self.asked = asked
         self.seen = seen
-
-    @classmethod
-    def serves(cls, asked: Asked) -> bool:  # noqa: ARG003 - for those that override it
-        """Tell whether it does anything in a stream that answers such a request."""
-        return True
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:  # noqa: ARG003 - the same
-        """Tell whether it may have something to do with a chunk of the shape of *chunk*.
-
-        It must be the same for all chunks of that shape (chat/chunks/chunk_shape.py), for
-        only the first is asked. Where it is false, neither `edit` nor `replace` is called.
-        """
-        return True
 
     @property
     def waiting(self) -> object:
@@ -169,15 +141,18 @@ class Fix:
     def unread(self, event: Event) -> list[Event] | None:
         """Return what replaces *event*, which is neither chunk nor error; None keeps it."""
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Change *chunk* in place; tell whether anything changed."""
-        return False
+    def edit(self, chunk: Chunk) -> bool | list[Chunk] | None:
+        """Return the chunks that replace *chunk*, possibly none.
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Return the chunks that replace *chunk*, possibly none; None keeps it."""
+        True where it was changed in place; False or None where nothing changed.
+        """
 
     def flush(self) -> list[Chunk]:
-        """Return the chunks that the fix itself still holds at the stream's end."""
+        """Return the chunks that the fix itself still holds at the stream's end.
+
+        A fix that has this method may hold data until then: once it has been asked about
+        a chunk, it is asked about all that follow.
+        """
         return []
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
@@ -191,9 +166,9 @@ class Fix:
         """Act on *outgoing* at one of its `end_hooks`, which defines the return value."""
         return False
 
-    def body(self, body: Chunk) -> bool:
+    def body(self, body: Chunk, /) -> bool:
         """Change a `chat.completion` in place; tell whether anything changed."""
-        return self.edits_bodies and self.edit(body)
+        return False
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Return what replaces the *body* of an error answer; None keeps it.

@@ -1,6 +1,6 @@
-"""The fixes of one stream, in order, none of which can harm the others.
+"""The fixes of one answer, in order, none of which can harm the others.
 
-A fix that fails is off for the rest of the stream and named in the log, once; the event
+A fix that fails is off for the rest of the answer and named in the log, once; the event
 at hand is sent as received, unless a part of it has been sent already.
 """
 
@@ -10,38 +10,41 @@ from collections.abc import Callable, Container, Generator, Iterable, Iterator, 
 from http import HTTPStatus
 
 from ..chat.chunks.chunk import Chunk
-from ..chat.chunks.chunk_shape import has_shape, shape_of
 from ..chat.errors.errors import status_of
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
 from .ending.end_hook import EndHook
 from .fix import Fix
-from .fix_plan import Dispatch, FixPlan, plan_of
+from .fix_plan import FixPlan, plan_of
+from .look import Finding, look
 from .outcome import EventRecord, Outgoing
 
 logger = logging.getLogger(__name__)
 
 _NONE = -1  # the place of a chunk that no fix has changed
 _OVER = sys.maxsize  # the place of a chunk that no fix gets any more
-_OFF = "%s: fix %s failed and is off for this stream"
+_OFF = "%s: fix %s failed and is off for this answer"
 
+
+_UNREAD = Finding.NO_CHOICES | Finding.LISTED
+"""What is found where the deltas of a chunk are not in their place yet."""
 
 type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the place of the last fix of each, and its bytes if that is unchanged."""
 
-_SHAPES = 32  # that a stream may add
-
 
 def _made(parts: Sequence[Chunk], place: int) -> _Todo:
     """Return what is to do of *parts*, which the fix at a *place* has made."""
+    if not isinstance(parts, list):
+        raise TypeError(parts)
     return [
         (each, place if "choices" in each else _OVER, None) for each in reversed(parts)
     ]
 
 
 class Chain:
-    """The fixes of one stream, each made when it is needed first.
+    """The fixes of one stream, or of a body, each made when it is needed first.
 
     Args:
         fixes: The classes of the fixes, in order, or their plan.
@@ -62,7 +65,7 @@ class Chain:
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self._failed = 0  # how many are
         self._watching: list[Fix] = []  # of those that have been made
-        self._new_shapes = 0  # that no stream had met before
+        self._flushing = 0  # bits of those that may hold data until the end
         self._at_end: dict[EndHook, list[Fix]] = {}
         self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
 
@@ -95,16 +98,17 @@ class Chain:
         return [fix for fix in found if fix is not None]
 
     def _make(self, kind: type[Fix]) -> Fix | None:
-        """Make the fix of this *kind*; return None if it is off at once, or not needed."""
+        """Make the fix of this *kind*; return None if it is off at once."""
         try:
-            is_needed = kind.serves(self._asked)
-            fix = kind(self._asked, self._seen) if is_needed else None
+            fix = kind(self._asked, self._seen)
         except Exception as error:  # noqa: BLE001 - a fix may fail in any way
             self._turn_off(kind, error)
             return None
         self._made[kind] = fix
-        if fix is not None and kind.watched is not Fix.watched:
+        if kind.watched is not Fix.watched:
             self._watching.append(fix)
+        if kind.flush is not Fix.flush:
+            self._flushing |= 1 << self._plan.place_of[kind]
         return fix
 
     def _begun(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
@@ -252,7 +256,7 @@ class Chain:
         payload: bytes | None,
         raw: bytes,
     ) -> Iterator[Outgoing]:
-        """Take each of *todo* through the fixes; those still to come by what it is then.
+        """Take each of *todo* through the fixes; after each change look at it anew.
 
         Args:
             record: The block of the chunks.
@@ -260,57 +264,46 @@ class Chain:
             payload: The JSON that they were read from, if they were.
             raw: The bytes of that chunk.
         """
-        is_long = payload is None or not has_shape(payload)
-        known: Dispatch | None = None
-        # Where the dispatch of the next chunk is remembered.
-        then: dict[int, Dispatch] = {}
-        made = self._made
+        made, kinds = self._made, self._plan.edits
+        is_read = payload is None
         while todo:
             part, behind, unchanged = todo.pop()
-            dispatch = known or self._dispatch_of(part, is_long=is_long)
-            then[behind] = dispatch
-            then, known = {}, None
-            for place, kind in dispatch.behind(behind):
+            due = found = 0
+            if behind != _OVER:
+                found = look(part, self._seen, is_changed=unchanged is None)
+                due = self._plan.handling(found) | self._flushing
+                due = due >> behind + 1 << behind + 1
+                if not (is_read or found & _UNREAD):
+                    is_read = True
+                    self._seen.receive(part)
+            while due:
+                place = (due & -due).bit_length() - 1
+                due &= due - 1
+                kind = kinds[place]
                 fix = made[kind] if kind in made else self._make(kind)
                 if fix is None:
                     continue
-                parts, changed = None, False
                 try:
-                    changed = fix.edit(part)
-                    parts = fix.replace(part)
+                    parts = fix.edit(part)
+                    if parts is False or parts is None:
+                        continue
+                    more = (
+                        [(part, place, None)] if parts is True else _made(parts, place)
+                    )
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                    self._turn_off(type(fix), error)
+                    self._turn_off(kind, error)
                     if (yield from self._draw_without(fix, record, payload, raw)):
                         return
-                    if unchanged is None and not changed:
+                    if unchanged is None:
                         todo.append((part, place, None))  # as it is by now
                         break
-                if parts is None and not changed:
                     continue
                 record.fixed(fix.name)
-                todo += [(part, place, None)] if parts is None else _made(parts, place)
-                if (
-                    kind.makes_one_shape
-                    and parts is None
-                    and dispatch is not self._plan.dispatch_to_all
-                ):
-                    then, known = dispatch.then, dispatch.then.get(place)
+                todo += more
                 break
             else:
                 is_through = unchanged is None
-                yield Outgoing(record, part, unchanged, is_through)
-
-    def _dispatch_of(self, part: Chunk, *, is_long: bool) -> Dispatch:
-        """Return the dispatch of *part*: to all if it is long, or of one shape too many.
-
-        Streams share what is remembered: one must not displace what others need.
-        """
-        shape = () if is_long else shape_of(part)
-        found = self._plan.known_dispatch(shape)
-        if found is None and not is_long and self._new_shapes < _SHAPES:
-            self._new_shapes += 1
-            found = self._plan.add_dispatch(shape, part)
-        return found or self._plan.dispatch_to_all
+                yield Outgoing(record, part, unchanged, is_through, found)
 
     def _draw_without(
         self, fix: Fix, record: EventRecord, payload: bytes | None, raw: bytes
@@ -345,10 +338,34 @@ class Chain:
             if changed:
                 outgoing.record.fixed(fix.name)
 
-    def error(self, record: EventRecord, value: Json) -> Json:
-        """Return what the fixes make of an error in an event, which has no status."""
-        is_object = isinstance(value, dict)
-        status = status_of(value) if is_object else HTTPStatus.INTERNAL_SERVER_ERROR
+    def body(self, record: EventRecord, body: Chunk) -> bool:
+        """Repair the *body* of an answer in place; tell whether no fix has failed."""
+        for kind in self._plan.bodies:
+            if not record.fixes and kind in self._plan.riders:
+                continue
+            if kind in self._made:
+                continue  # it has failed before
+            try:
+                if kind(self._asked, self._seen).body(body):
+                    record.fixed(kind.name)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(kind, error)
+                return False
+        return True
+
+    def error(
+        self, record: EventRecord, value: Json, status: int | None = None
+    ) -> Json:
+        """Return what the fixes make of an error.
+
+        Args:
+            record: The event, or the body.
+            value: What it says.
+            status: The HTTP status; None for an event, which has none.
+        """
+        if status is None:
+            is_object = isinstance(value, dict)
+            status = status_of(value) if is_object else HTTPStatus.INTERNAL_SERVER_ERROR
         for fix in self._on(self._plan.errors):
             try:
                 made = fix.error(value, status)

@@ -90,6 +90,8 @@ class Outgoing:
     raw: bytes | None
     is_through: bool = False
     """Whether the fixes that ride on others have had their turn."""
+    found: int = 0
+    """What the last look at it found: bits of `Finding`."""
 
     def fixed(self, name: str) -> None:
         """Record that the fix *name* changed this chunk."""

@@ -38,6 +38,20 @@ def decode(payload: bytes) -> tuple[Json, Outcome]:
         return None, Outcome.NOT_JSON
 
 
+def is_ordinary(value: Json) -> bool:
+    """Tell whether *value* is a chunk of one choice, whose delta calls nothing.
+
+    It is no failure, every client reads it, and it costs no more than any event.
+    """
+    found = value.get("choices") if isinstance(value, dict) else None
+    if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0], dict):
+        return False
+    delta = found[0].get("delta")
+    if not isinstance(delta, dict) or found[0].get("message"):
+        return False
+    return not (delta.get("tool_calls") or delta.get("function_call"))
+
+
 def is_failure(value: Json, seen: Seen) -> bool:
     """Tell whether *value*, the event at hand of what was *seen*, is an error."""
     if isinstance(value, dict) and (choices(value) or enveloped_in(value) is not None):

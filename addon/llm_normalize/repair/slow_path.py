@@ -15,6 +15,7 @@ from . import payload as payloads
 from .ending.end_state import EndState
 from .ending.hold_and_release import Ending
 from .fix_chain import Chain
+from .look import is_text_alone
 from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
 from .output import Output
 
@@ -197,7 +198,9 @@ class SlowPath:
         if self.ending.words and (choices(value) or self.ending.state.all_finished):
             self.ending.drop_words()  # before what follows them counts as sent
         for outgoing in self._chain.run(record, value, payload, raw):
-            if "choices" not in outgoing.chunk and is_error(outgoing.chunk):
+            if is_text_alone(outgoing.found) and self.ending.lets_pass(outgoing):
+                self._sender.send(outgoing)  # it says nothing that has to be noted
+            elif "choices" not in outgoing.chunk and is_error(outgoing.chunk):
                 self.flush(record.n - 1)
                 self._error(outgoing)
             else:
@@ -208,6 +211,9 @@ class SlowPath:
 
     def _other(self, record: EventRecord, value: Json, raw: bytes) -> Outcome | None:
         """Return what has become of a *value* that is no chunk; None if it is one."""
+        if payloads.is_ordinary(value):
+            self._seen.has_choices = True
+            return None
         parts = payloads.parts(value)
         self._parser.budget_left -= parts * EVENT // 2
         if parts > payloads.CALL * _PARTS:

@@ -276,6 +276,5 @@ def _begun(kind: type[Fix], stream: Kind) -> Fix:
     fix = kind(ASKED, seen)
     opening = loads(dialect(stream).opening[6:-2])
     fix.edit(opening)
-    fix.replace(opening)
     seen.note(opening)
     return fix

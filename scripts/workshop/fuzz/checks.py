@@ -32,7 +32,7 @@ from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix
-from llm_normalize.repair.fix_plan import Dispatch, FixPlan
+from llm_normalize.repair.fix_plan import FixPlan
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.payload import may_tell_failure
 from llm_normalize.repair.pipeline import Pipeline
@@ -445,7 +445,7 @@ def held(root: object, *, apart: Sequence[object] = ()) -> int:
     """
     code = (
         type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
-        types.CodeType, logging.Logger, re.Pattern, FixPlan, Dispatch,
+        types.CodeType, logging.Logger, re.Pattern, FixPlan,
     )  # fmt: skip
     seen = set(map(id, apart))
     todo: list[object] = [root]

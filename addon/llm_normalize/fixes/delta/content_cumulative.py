@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk
 from ...chat.growing_text import GrowingTexts
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
 
@@ -24,7 +25,7 @@ class ContentCumulative(Fix):
     changes = "`delta.content` with all text so far, three times -> what is new"
     why = "The answer is shown again with each chunk."
     providers = ("DashScope without incremental output", "Gemini bridges")
-    key = "content"
+    handles = Finding.CONTENT
     sources = (
         "https://github.com/QwenLM/qwen-code/issues/3896",
         "https://github.com/tashfeenahmed/freellmapi/issues/1007",

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, change_all, deltas
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.look import Finding
 
 _OPEN = chunk({"role": "assistant", "content": ""})
 
@@ -13,8 +14,7 @@ class ContentMissing(Fix):
     changes = '`{"role": "assistant"}` -> `{"role": "assistant", "content": ""}`'
     why = "Loops that index `delta['content']` of the first chunk raise a KeyError."
     providers = ("Cerebras", "Avian", "xAI", "Vercel AI Gateway", "Novita")
-    key = "role"
-    acts_on_null = True
+    handles = Finding.ROLE | Finding.NULL_ROLE
     sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
     spares_openai = True
     examples = (

@@ -1,7 +1,8 @@
 """`content` as an object or a number where OpenAI sends its text."""
 
-from ...chat.chunks.chunk import Chunk, deltas, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 from ...wire.json_text import dumps
 
 
@@ -12,7 +13,7 @@ class ContentNotText(Fix):
     changes = "`content: {…}`, a number or a boolean -> its JSON as a string"
     why = "Typed clients expect a string, and structured output is parsed from one."
     providers = ("Cloudflare Workers AI (JSON mode)",)
-    key = "content"
+    handles = Finding.ODD_CONTENT
     sources = (
         "https://developers.cloudflare.com/workers-ai/features/json-mode/",
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
@@ -29,11 +30,6 @@ class ContentNotText(Fix):
         Example.untouched("string", [chunk({"content": "4"})]),
         Example.untouched("null", [chunk({"content": None})]),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any content is no text."""
-        return any(map(_is_no_text, [delta for _, _, delta in deltas(chunk)]))
 
     def edit(self, chunk: Chunk) -> bool:
         """Write the deltas' content as text."""

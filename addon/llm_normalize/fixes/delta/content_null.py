@@ -7,6 +7,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.look import Finding
 from ...repair.outcome import Outgoing
 
 _HI = chunk({"content": "Hi"})
@@ -27,8 +28,7 @@ class ContentNull(Fix):
     changes = '`content: null` -> `""` in an opening, removed later, `""` in a body'
     why = 'Chatbox shows "null" before the answer; adding it to a string raises.'
     providers = ("NVIDIA NIM", "SGLang", "GitHub Copilot", "DeepSeek", "llama.cpp")
-    key = "content"
-    acts_on_null = True
+    handles = Finding.NULL_CONTENT
     sources = (
         "https://github.com/BerriAI/litellm/issues/2010",
         "https://github.com/aaamoon/copilot-gpt4-service/issues/121",
@@ -59,11 +59,6 @@ class ContentNull(Fix):
         Example.untouched("refusal", [chunk({"content": None, "refusal": ""})]),
         Example.untouched("string", [_EMPTY, _HI]),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any content is null."""
-        return any(d.get("content", "") is None for _, _, d in deltas(chunk))
 
     def edit(self, chunk: Chunk) -> bool:
         """Repair the deltas."""

@@ -1,8 +1,9 @@
 """`content` as a list of parts where OpenAI sends one string."""
 
-from ...chat.chunks.chunk import Chunk, deltas, in_deltas, messages
+from ...chat.chunks.chunk import Chunk, in_deltas, messages
 from ...chat.chunks.content_parts import join_parts
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = {"type": "text", "text": "Hi"}
 _THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "so"}]}
@@ -19,7 +20,7 @@ class ContentParts(Fix):
     changes = "`content: [{…}]` -> text; thinking parts -> `reasoning_content`"
     why = 'Clients show "[object Object]" or fail: "expected a string".'
     providers = ("Mistral (Magistral)", "Databricks", "GLM on Mistral")
-    key = "content"
+    handles = Finding.CONTENT_PARTS
     sources = (
         "https://docs.mistral.ai/capabilities/reasoning/",
         "https://github.com/meilisearch/meilisearch/issues/6327",
@@ -47,11 +48,6 @@ class ContentParts(Fix):
         ),
         Example.untouched("string", [chunk({"content": "Hi"})]),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any content is a list."""
-        return any(isinstance(d.get("content"), list) for _, _, d in deltas(chunk))
 
     def edit(self, chunk: Chunk) -> bool:
         """Join the parts of the deltas."""

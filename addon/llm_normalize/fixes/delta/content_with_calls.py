@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.chunk_split import part_text
 from ...repair.fix import Example, Fix, calling, chunk, head
+from ...repair.look import Finding
 
 _TEXT_DELTA = {"role": "assistant", "content": "Let me see."}
 _BOTH = {**_TEXT_DELTA, "tool_calls": [head()]}
@@ -16,7 +17,7 @@ class ContentWithCalls(Fix):
     changes = "text beside a tool call -> a chunk of its own before it"
     why = "Continue takes the text from such a delta, and loses the call's id and name."
     providers = ("SGLang", "Mistral", "gateways that join chunks")
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/continuedev/continue/tree/main/packages/openai-adapters",
         "https://platform.openai.com/docs/guides/function-calling#streaming",
@@ -40,6 +41,6 @@ class ContentWithCalls(Fix):
         ),
     )
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk."""
         return part_text(chunk)

@@ -9,6 +9,7 @@ from ...chat.chunks.chunk import (
     put_calls,
 )
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _CALL = {"name": "", "arguments": ""}
 _AUDIO = {"id": "", "data": "", "expires_at": 0, "transcript": ""}
@@ -24,8 +25,7 @@ class FieldHollow(Fix):
     )
     why = "Clients that look whether it is there call a function without a name."
     providers = ("Snowflake", "Xiaomi MiMo")
-    key = ("function_call", "audio")
-    makes_one_shape = True
+    handles = Finding.FUNCTION_CALL | Finding.AUDIO
     sources = (
         "https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
         "https://platform.openai.com/docs/api-reference/chat/object",

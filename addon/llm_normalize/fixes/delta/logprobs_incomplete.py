@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, change_all, choices
 from ...chat.chunks.logprobs import UNLIKELY, complete
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _TOKEN = {"token": "Hi", "logprob": -1}
 _BYTES = {"bytes": [72, 105]}
@@ -20,12 +21,11 @@ class LogprobsIncomplete(Fix):
     changes = "`logprobs` as `{tokens, token_logprobs}`, or incomplete -> as OpenAI sends them"
     why = "Typed clients refuse the chunk; others iterate over a missing list."
     providers = ("Together", "Novita", "Fireworks", "gateways to the completions API")
+    handles = Finding.LOGPROBS
     sources = (
         "https://docs.together.ai/docs/logprobs",
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
-    key = "logprobs"
-    edits_bodies = True
     examples = (
         Example(
             "no alternatives",
@@ -117,3 +117,5 @@ class LogprobsIncomplete(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Complete them."""
         return change_all(complete, choices(chunk))
+
+    body = edit

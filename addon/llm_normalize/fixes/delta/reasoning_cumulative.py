@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk
 from ...chat.growing_text import GrowingTexts
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
 _KEYS = ("reasoning_content", "reasoning")
@@ -28,7 +29,7 @@ class ReasoningCumulative(Fix):
     )
     why = "The thoughts are shown again with each chunk."
     providers = ("MiniMax M2", "gateways to it")
-    key = "reasoning"
+    handles = Finding.REASONING
     sources = ("https://github.com/MiniMax-AI/MiniMax-M2/issues/95",)
     examples = (
         Example(

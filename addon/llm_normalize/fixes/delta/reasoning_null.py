@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, deltas
 from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _SO = chunk({"role": "assistant", "content": "", "reasoning_content": "so"})
 _HI = chunk({"content": "Hi"})
@@ -17,8 +18,7 @@ class ReasoningNull(Fix):
     changes = "`reasoning_content: null` after reasoning -> removed"
     why = "openai-node's helper puts the null in the place of all reasoning so far."
     providers = ("DeepSeek", "DashScope", "SGLang", "vLLM")
-    key = "reasoning"
-    acts_on_null = True
+    handles = Finding.REASONING | Finding.NULL_REASONING
     sources = (
         "https://api-docs.deepseek.com/guides/reasoning_model",
         "https://github.com/sgl-project/sglang/issues/9657",

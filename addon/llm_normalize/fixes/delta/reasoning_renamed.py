@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _DETAILS = {
     "reasoning_details": [{"type": "reasoning.text", "text": "so"}, {"data": 1}]
@@ -30,7 +31,7 @@ class ReasoningRenamed(Fix):
         "Workers AI",
         "MiniMax",
     )
-    key = "reasoning"
+    handles = Finding.REASONING
     sources = (
         "https://github.com/vllm-project/vllm/issues/27755",
         "https://api-docs.deepseek.com/guides/reasoning_model",

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, deltas, envelope_of
 from ...repair.fix import Example, Fix, chunk, head
+from ...repair.look import Finding
 
 _BOTH = {"role": "assistant", "content": "Hi", "reasoning_content": "so"}
 _FIRST = chunk({"role": "assistant", "reasoning_content": "so"})
@@ -15,7 +16,7 @@ class ReasoningWithContent(Fix):
     changes = "reasoning beside text or a tool call -> a chunk of its own before it"
     why = "Continue takes one of them from a delta, and loses the reasoning."
     providers = ("vLLM", "Mistral (Magistral)", "gateways that join chunks")
-    key = "reasoning"
+    handles = Finding.REASONING
     sources = (
         "https://github.com/continuedev/continue/tree/main/packages/openai-adapters",
         "https://api-docs.deepseek.com/guides/reasoning_model",
@@ -36,7 +37,7 @@ class ReasoningWithContent(Fix):
         ),
     )
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk."""
         thoughts: list[Chunk] = []
         for _, choice, delta in deltas(chunk):

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, deltas, messages, put_first
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"content": "Hi"})
 
@@ -16,6 +17,7 @@ class RoleMissing(Fix):
         "JS drops tool calls and usage."
     )
     providers = ("NVIDIA NIM on SGLang", "llama.cpp (old)", "Open WebUI", "Bifrost")
+    handles = Finding.NO_ROLE
     sources = (
         "https://github.com/ggml-org/llama.cpp/issues/5880",
         "https://github.com/open-webui/open-webui/issues/23917",

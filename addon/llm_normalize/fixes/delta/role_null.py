@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, deltas
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _FIRST = chunk({"role": "assistant", "content": ""})
 
@@ -16,14 +17,12 @@ class RoleNull(Fix):
         'naive ones show "null".'
     )
     providers = ("NVIDIA NIM", "SGLang", "MiniMax", "Groq and Mistral gateways")
-    makes_one_shape = True
+    handles = Finding.NULL_ROLE
     sources = (
         "https://github.com/sgl-project/sglang/issues/9657",
         "https://github.com/BerriAI/litellm/issues/2010",
         "https://github.com/vercel/ai/issues/15464",
     )
-    key = "role"
-    acts_on_null = True
     examples = (
         Example(
             "null",
@@ -39,11 +38,6 @@ class RoleNull(Fix):
         ),
         Example.untouched("real role", [_FIRST], ended=False),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any role says nothing."""
-        return any(not delta.get("role", "a") for _, _, delta in deltas(chunk))
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop the key."""

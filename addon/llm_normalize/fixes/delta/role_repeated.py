@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, deltas
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _FIRST = chunk({"role": "assistant", "content": ""})
 
@@ -13,7 +14,7 @@ class RoleRepeated(Fix):
     changes = "`delta.role` after a choice's first chunk -> removed"
     why = "Clients that open a message at each role show one bubble per token."
     providers = ("Perplexity", "SGLang gateway", "many others")
-    key = "role"
+    handles = Finding.ROLE
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/317",
         "https://github.com/sgl-project/sglang/issues/19895",

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _RIGHT = {"role": "assistant", "content": "Hi"}
 _WRONG = {"role": "model", "content": "Hi"}
@@ -14,11 +15,11 @@ class RoleWrong(Fix):
     changes = '`role: "model"` -> `"assistant"`'
     why = "Strict types know OpenAI's roles; others show the answer as somebody else's."
     providers = ("Gemini bridges", "custom servers")
+    handles = Finding.ROLE
     sources = (
         "https://ai.google.dev/api/caching#Content",
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
-    key = "role"
     examples = (
         Example("stream", [chunk(_WRONG)], [chunk(_RIGHT)], ended=False),
         Example.of_body("body", completion(_WRONG), completion(_RIGHT)),

@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.created_time import seconds_in
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"content": "Hi"})
 _BARE = {key: value for key, value in _TEXT.items() if key != "created"}
@@ -18,11 +19,11 @@ class CreatedMissing(Fix):
     changes = "`created` missing, null or 0 -> the time of the answer, in seconds"
     why = "JetBrains' AI plugin refuses the chunk: the field is required for its type."
     providers = ("llama.cpp servers", "Perplexity", "Venice", "GitHub Copilot")
+    handles = Finding.ENVELOPE
     sources = (
         "https://github.com/peach0x33a/cmdcode2api/issues/1",
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
-    edits_bodies = True
     examples = (
         Example(
             "missing",
@@ -49,3 +50,5 @@ class CreatedMissing(Fix):
             return False  # if not in OpenAI's form
         chunk["created"] = self.seen.envelope.get("created") or self.asked.time
         return True
+
+    body = edit

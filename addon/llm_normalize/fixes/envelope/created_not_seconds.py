@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.created_time import seconds_in
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 from ...wire.json_text import Number
 
 _TEXT = chunk({"content": "Hi"})
@@ -17,13 +18,12 @@ class CreatedNotSeconds(Fix):
     changes = "`created` in milliseconds, as a fraction, text or date -> whole seconds"
     why = "Typed clients expect an integer, and 32 or 64 bits overflow."
     providers = ("mistral.rs", "web-llm", "OpenCursor", "DIAL")
+    handles = Finding.ENVELOPE
     sources = (
         "https://github.com/EricLBuehler/mistral.rs/issues/1805",
         "https://github.com/mlc-ai/web-llm/issues/829",
         "https://github.com/epam/ai-dial-adapter-openai/issues/141",
     )
-    key = "created"
-    edits_bodies = True
     examples = (
         Example(
             "milliseconds",
@@ -54,3 +54,5 @@ class CreatedNotSeconds(Fix):
             seconds /= 1000
         chunk["created"] = int(seconds)
         return True
+
+    body = edit

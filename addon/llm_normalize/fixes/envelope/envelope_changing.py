@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import ENVELOPE, LONG, Chunk
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _MORE = chunk({"content": "!"})
@@ -14,6 +15,7 @@ class EnvelopeChanging(Fix):
     changes = "`id`, `created`, `model` other than the first chunk's -> the first's"
     why = "SDK helpers take a chunk with another id for another answer."
     providers = ("SGLang (`created`)", "llama.cpp (`created`)", "Ollama", "xAI")
+    handles = Finding.ENVELOPE | Finding.OBJECT | Finding.TIER | Finding.FINGERPRINT
     sources = (
         "https://github.com/BerriAI/litellm/issues/1571",
         "https://github.com/ggml-org/llama.cpp/issues/5876",

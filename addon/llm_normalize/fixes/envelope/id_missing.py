@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, put_first
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 from ...wire.json_text import Number
 
 _TEXT = chunk({"content": "Hi"})
@@ -20,11 +21,11 @@ class IdMissing(Fix):
     changes = '`id` missing, null, `""`, `"chatcmpl"` or a number -> one for the answer'
     why = "SDK helpers and logs tell answers apart by it; strict types want a string."
     providers = ("chatglm.cpp", "Azure", "Snowflake", "Hugging Face TGI", "MiniMax")
+    handles = Finding.ENVELOPE
     sources = (
         "https://github.com/li-plus/chatglm.cpp",
         "https://github.com/BerriAI/litellm/issues/1571",
     )
-    edits_bodies = True
     examples = (
         Example("missing", [_BARE], [{**_TEXT, "id": _MADE}], asked=_ZERO, ended=False),
         Example(
@@ -55,3 +56,5 @@ class IdMissing(Fix):
             made = given.text if isinstance(given, Number) else str(given)
         put_first(chunk, "id", made)
         return True
+
+    body = edit

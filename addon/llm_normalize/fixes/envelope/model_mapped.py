@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"content": "Hi"})
 _ASKED = Asked(stream=True, model="gpt-4o", is_mapped=True)
@@ -17,8 +18,8 @@ class ModelMapped(Fix):
     )
     why = "Clients that check it refuse an answer of a model that they have not asked for."
     providers = ("any, behind `normalize_models`",)
+    handles = Finding.ENVELOPE
     sources = ("https://github.com/router-for-me/CLIProxyAPI/issues/1548",)
-    edits_bodies = True
     examples = (
         Example("mapped", [_TEXT], [{**_TEXT, "model": "gpt-4o"}], _ASKED, ended=False),
         Example(
@@ -31,14 +32,11 @@ class ModelMapped(Fix):
         Example.untouched("not mapped", [_TEXT], asked=Asked(stream=True, model="m")),
     )
 
-    @classmethod
-    def serves(cls, asked: Asked) -> bool:
-        """Tell whether the provider got another name."""
-        return asked.is_mapped
-
     def edit(self, chunk: Chunk) -> bool:
         """Name the model."""
-        if not self.serves(self.asked) or chunk.get("model") == self.asked.model:
+        if not self.asked.is_mapped or chunk.get("model") == self.asked.model:
             return False
         chunk["model"] = self.asked.model
         return True
+
+    body = edit

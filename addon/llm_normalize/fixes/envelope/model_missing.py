@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"content": "Hi"})
 _ACME = Asked(stream=True, model="acme-1")
@@ -31,11 +32,11 @@ class ModelMissing(Fix):
     changes = '`model` missing, null, `""`, `"model"`, `"default-model"` -> as asked'
     why = "Cursor refuses a stream of another model; one-api does not account for it."
     providers = ("chatglm.cpp", "Azure (first chunk)", "CLIProxyAPI", "Snowflake")
+    handles = Finding.ENVELOPE
     sources = (
         "https://github.com/router-for-me/CLIProxyAPI/issues/1548",
         "https://github.com/li-plus/chatglm.cpp",
     )
-    edits_bodies = True
     examples = (
         Example("empty", [{**_TEXT, "model": ""}], [_TEXT], asked=_ACME, ended=False),
         Example(
@@ -67,3 +68,5 @@ class ModelMissing(Fix):
             return False
         chunk["model"] = name
         return True
+
+    body = edit

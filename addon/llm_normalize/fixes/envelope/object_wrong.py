@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.conversion import is_body
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"content": "Hi"})
 _BODY = completion({"role": "assistant", "content": "Hi"})
@@ -15,6 +16,7 @@ class ObjectWrong(Fix):
     changes = "`object` -> `chat.completion.chunk`; `chat.completion` in a body"
     why = "Strict types take the literal and nothing else."
     providers = ("Perplexity", "Z.AI", "Azure", "GitHub Copilot", "mini-sglang")
+    handles = Finding.OBJECT
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/317",
         "https://github.com/sgl-project/mini-sglang/issues/51",

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"content": "Hi"})
 _BODY = completion({"role": "assistant", "content": "Hi"})
@@ -15,9 +16,7 @@ class ServiceTierUnknown(Fix):
     changes = '`service_tier: "on_demand"`, `""` -> removed'
     why = "Strict types know OpenAI's tiers and no others."
     providers = ("Groq", "Snowflake")
-    key = "service_tier"
-    acts_on_null = True
-    edits_bodies = True
+    handles = Finding.TIER
     sources = (
         "https://console.groq.com/docs/service-tiers",
         "https://platform.openai.com/docs/api-reference/chat/object",
@@ -37,3 +36,5 @@ class ServiceTierUnknown(Fix):
             return False
         del chunk["service_tier"]
         return True
+
+    body = edit

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"content": "Hi"})
 _BODY = completion({"role": "assistant", "content": "Hi"})
@@ -14,8 +15,7 @@ class SystemFingerprintNotText(Fix):
     changes = "`system_fingerprint: 7` -> `null`"
     why = "Typed clients expect a string, and refuse the chunk."
     providers = ("custom servers",)
-    key = "system_fingerprint"
-    edits_bodies = True
+    handles = Finding.FINGERPRINT
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/309",
         "https://platform.openai.com/docs/api-reference/chat/object",
@@ -43,3 +43,5 @@ class SystemFingerprintNotText(Fix):
             return False
         chunk["system_fingerprint"] = None
         return True
+
+    body = edit

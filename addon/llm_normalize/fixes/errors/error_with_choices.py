@@ -2,10 +2,11 @@
 
 from ...chat.chunks.chunk import ENVELOPE, Chunk, choices
 from ...chat.chunks.chunk_content import chunk_has_content
-from ...chat.errors.chunk_errors import errors_in, may_fail, take_errors
+from ...chat.errors.chunk_errors import errors_in, take_errors
 from ...chat.errors.errors import failures_in
 from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 from ...wire.json_text import Json
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})
@@ -19,11 +20,11 @@ class ErrorWithChoices(Fix):
     changes = "`error` beside `choices`, or in one -> an event of its own"
     why = "Clients see a chunk like any other, and an answer cut short without a word."
     providers = ("OpenRouter", "NVIDIA NIM", "Lemonade")
+    handles = Finding.ERROR
     sources = (
         "https://openrouter.ai/docs/api-reference/errors",
         "https://github.com/apache/rocketmq-dashboard/issues/2178",
     )
-    edits_bodies = True
     also_covered_by = ("event-empty",)
     examples = (
         Example(
@@ -51,16 +52,12 @@ class ErrorWithChoices(Fix):
         Example.untouched("null", [chunk({"content": "Hi"}, error=None)]),
     )
 
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any key may hold an error."""
-        return may_fail(chunk)
-
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Part the error from the rest."""
+    def edit(self, chunk: Chunk) -> bool | list[Chunk]:
+        """Part the error from the rest; leave one out that says nothing."""
+        is_changed = self.body(chunk)
         found: list[Chunk] = [{"error": each} for each in take_errors(chunk)]
         if not found:
-            return None
+            return is_changed
         for choice in choices(chunk):
             if meaning(choice.get("finish_reason")) == FAILED:
                 choice["finish_reason"] = None
@@ -75,9 +72,9 @@ class ErrorWithChoices(Fix):
         rest = {k: v for k, v in body.items() if k not in ENVELOPE | {"choices"}}
         return rest if rest.get("error") or not failed else {"error": failed[0], **rest}
 
-    def edit(self, chunk: Chunk) -> bool:
+    def body(self, body: Chunk) -> bool:
         """Leave an error out that says nothing."""
-        empty = "error" in chunk and not chunk["error"] and chunk["error"] is not None
+        empty = "error" in body and not body["error"] and body["error"] is not None
         if empty:
-            del chunk["error"]
+            del body["error"]
         return empty

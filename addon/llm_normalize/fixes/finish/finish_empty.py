@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, choices
 from ...chat.finish_words import meaning
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _HI = {"role": "assistant", "content": "Hi"}
 _TEXT = chunk(_HI)
@@ -15,12 +16,11 @@ class FinishEmpty(Fix):
     changes = '`finish_reason: ""`, `"null"`, `false`, `0` -> `null`'
     why = "Typed clients know no such reason; others take the first chunk for the last."
     providers = ("maple-proxy", "o3.fan", "Snowflake")
+    handles = Finding.FINISH
     sources = (
         "https://github.com/OpenSecretCloud/maple-proxy/issues/3",
         "https://github.com/openai/openai-dotnet/issues/389",
     )
-    key = "finish_reason"
-    edits_bodies = True
     examples = (
         Example("empty", [chunk(_HI, finish="")], [_TEXT], ended=False),
         Example("word", [chunk({}, finish="null")], [chunk({})], ended=False),
@@ -38,3 +38,5 @@ class FinishEmpty(Fix):
                 choice["finish_reason"] = None
                 changed = True
         return changed
+
+    body = edit

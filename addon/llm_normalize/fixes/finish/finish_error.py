@@ -5,6 +5,7 @@ from ...chat.chunks.chunk_content import chunk_has_content
 from ...chat.errors.errors import failures_in
 from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
@@ -22,7 +23,7 @@ class FinishError(Fix):
     )
     why = "Typed clients raise at an unknown reason, or take it for a success."
     providers = ("OpenRouter", "gateways", "Cohere", "Zhipu", "DeepSeek")
-    key = "finish_reason"
+    handles = Finding.FINISH
     sources = (
         "https://openrouter.ai/docs/api-reference/errors",
         "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
@@ -42,7 +43,7 @@ class FinishError(Fix):
         Example.untouched("synonym", [_TEXT, chunk({}, finish="eos")], ended=False),
     )
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Part the failure from what the chunk says."""
         found = failures_in(chunk)
         if not found:

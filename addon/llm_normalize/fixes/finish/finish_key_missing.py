@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, choices
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _CHOICE = _TEXT["choices"][0]
@@ -15,7 +16,7 @@ class FinishKeyMissing(Fix):
     changes = "choice without `finish_reason` -> `null`"
     why = "Typed clients miss the field; a launcher's plugin never shows the stream."
     providers = ("Perplexity", "Z.AI", "Workers AI", "Baidu", "GitHub Copilot")
-    makes_one_shape = True
+    handles = Finding.NO_FINISH_KEY
     sources = (
         "https://github.com/alfredapp/openai-workflow/issues/52",
         "https://github.com/tryAGI/LangChain.Providers/issues/208",
@@ -24,11 +25,6 @@ class FinishKeyMissing(Fix):
         Example("missing", [{**_TEXT, "choices": [_BARE]}], [_TEXT], ended=False),
         Example.untouched("there", [_TEXT, chunk({}, finish="stop"), DONE]),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any choice lacks the key."""
-        return any("finish_reason" not in each for each in choices(chunk))
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the key."""

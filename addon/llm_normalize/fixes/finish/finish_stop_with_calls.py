@@ -5,6 +5,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
+from ...repair.look import Finding
 from ...repair.outcome import Outgoing
 
 _CALL = head()
@@ -19,7 +20,7 @@ class FinishStopWithCalls(Fix):
     changes = '`"stop"`, `"function_call"` after tool calls -> `"tool_calls"`'
     why = "Agents that look at the finish reason never run the tool."
     providers = ("SGLang", "Workers AI", "mlx-vlm")
-    key = "finish_reason"
+    handles = Finding.FINISH
     sources = (
         "https://github.com/sgl-project/sglang/issues/2877",
         "https://github.com/cloudflare/ai/issues/192",

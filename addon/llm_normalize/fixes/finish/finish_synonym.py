@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, choices
 from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import DONE, Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
@@ -15,13 +16,12 @@ class FinishSynonym(Fix):
     changes = "`eos`, `end_turn`, `STOP`, `max_tokens`, `tool_use`, … -> OpenAI's word"
     why = "Typed clients raise at an unknown reason; agents never run the tool."
     providers = ("Together", "Workers AI", "Gemini and Claude bridges", "Cohere")
+    handles = Finding.FINISH
     sources = (
         "https://github.com/openai/openai-dotnet/issues/267",
         "https://github.com/earendil-works/pi/issues/2116",
         "https://github.com/cloudflare/ai/blob/main/packages/workers-ai-provider/src/map-workersai-finish-reason.ts",
     )
-    key = "finish_reason"
-    edits_bodies = True
     examples = (
         Example(
             "end of sequence",
@@ -53,3 +53,5 @@ class FinishSynonym(Fix):
                 choice["finish_reason"] = meant
                 changed = True
         return changed
+
+    body = edit

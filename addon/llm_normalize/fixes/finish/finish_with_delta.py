@@ -5,6 +5,7 @@ from typing import Any
 from ...chat.chunks.chunk import Chunk, choices, deltas, envelope_of
 from ...chat.finish_words import finishes
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.look import Finding
 
 _FIRST = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -20,7 +21,7 @@ class FinishWithDelta(Fix):
         "clients that stop at a finish reason lose the last word."
     )
     providers = ("NVIDIA NIM", "vLLM 0.6", "Mistral", "Workers AI")
-    key = "finish_reason"
+    handles = Finding.FINISH
     sources = (
         "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
         "https://platform.openai.com/docs/api-reference/chat/streaming",
@@ -39,7 +40,7 @@ class FinishWithDelta(Fix):
         Example.untouched("alone", [_FIRST, _STOP, DONE]),
     )
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk, or empty a delta that says nothing."""
         finishing = [delta for _, choice, delta in deltas(chunk) if finishes(choice)]
         goes_on = len(finishing) < len(choices(chunk))

@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk, deltas, envelope_of, messages
 from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _WANTED = Wanted(thoughts=True)
 _BOTH = {"role": "assistant", "content": "<think>so</think>Hi"}
@@ -29,6 +30,7 @@ class ThinkAsText(Fix):
         "DeepSeek R1 and Qwen 3 without a reasoning parser",
         "servers of gpt-oss without a parser for harmony",
     )
+    handles = Finding.CONTENT
     sources = (
         "https://api-docs.deepseek.com/guides/reasoning_model",
         "https://docs.vllm.ai/en/latest/features/reasoning_outputs.html",

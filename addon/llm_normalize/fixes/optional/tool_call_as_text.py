@@ -6,6 +6,7 @@ from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.declared_tools import Tools
 from ...chat.tool_calls.written_calls import TEXTS, WrittenCalls
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
+from ...repair.look import Finding
 
 _TEXT = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
 _HARMONY = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
@@ -37,6 +38,7 @@ class ToolCallAsText(Fix):
     )
     why = "Agents take the call for the answer, and stop without a word."
     providers = ("vLLM, SGLang, TensorRT-LLM, llama.cpp without the tool parser",)
+    handles = Finding.CONTENT | Finding.REASONING
     sources = (
         "https://github.com/vllm-project/vllm/issues/32587",
         "https://github.com/NVIDIA/TensorRT-LLM/issues/9256",
@@ -83,7 +85,6 @@ class ToolCallAsText(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._texts = WrittenCalls(asked, seen)
-        self._is_calling = False
         self._frame: Chunk = {}
 
     @property
@@ -96,21 +97,18 @@ class ToolCallAsText(Fix):
         """What waits of which texts."""
         return self._texts.waiting
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Part the texts of the deltas."""
-        changed = False
+    def edit(self, chunk: Chunk) -> bool | list[Chunk]:
+        """Part the texts of the deltas; text and calls leave in OpenAI's chunks."""
+        changed = is_calling = False
         for index, _, delta in deltas(chunk) if self.asked.declared.names else ():
             if self._texts.part(index, delta, self.seen.n):
                 changed = True
-                self._is_calling |= bool(calls(delta))
+                is_calling |= bool(calls(delta))
         self._frame = envelope_of(chunk) if self._texts.are_open else {}
-        return changed
-
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Send text and calls in OpenAI's chunks: no other fix has looked for a call."""
-        is_calling, self._is_calling = self._is_calling, False
-        *texts, rest = (part_text(chunk) or [chunk]) if is_calling else [chunk]
-        return [*texts, *(part_calls(rest) or [rest])] if is_calling else None
+        if not is_calling:
+            return changed
+        *texts, rest = part_text(chunk) or [chunk]  # no other fix has looked for a call
+        return [*texts, *(part_calls(rest) or [rest])]
 
     def body(self, body: Chunk) -> bool:
         """Part the texts of the messages without a call."""

@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.conversion import chunks_of, is_body
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _HI = {"role": "assistant", "content": "Hi"}
 _OPEN = chunk({"role": "assistant", "content": ""})
@@ -16,7 +17,7 @@ class BodyInStream(Fix):
     changes = "`chat.completion` in place of a stream -> chunks"
     why = "Clients look for deltas and show nothing."
     providers = ("Workers AI (GPT-OSS)", "Lemonade", "servers that ignore `stream`")
-    key = "message"
+    handles = Finding.MESSAGE
     sources = (
         "https://github.com/neomjs/neo/issues/12428",
         "https://github.com/nashsu/llm_wiki/issues/619",
@@ -45,7 +46,7 @@ class BodyInStream(Fix):
         Example.untouched("later", [_OPEN, completion(_HI)], ended=False),
     )
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Return the chunks, if it is the first of its stream and complete."""
         if not is_body(chunk, self.asked, self.seen):
             return None

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, choices, given_index, put_first
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"content": "Hi"})
 _BODY = completion({"role": "assistant", "content": "Hi"})
@@ -19,8 +20,8 @@ class ChoiceIndexMissing(Fix):
     changes = "`choices[]` without `index`, or with text -> the place in the list"
     why = "Typed clients refuse the chunk; others file the text under None."
     providers = ("gateways", "web-llm")
+    handles = Finding.INDEX
     sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
-    edits_bodies = True
     examples = (
         Example("stream", [_without(_TEXT)], [_TEXT], ended=False),
         Example(
@@ -32,11 +33,6 @@ class ChoiceIndexMissing(Fix):
         Example.of_body("body", _without(_BODY), _BODY),
         Example.untouched("there", [_TEXT]),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any choice has no index."""
-        return any(type(each.get("index")) is not int for each in choices(chunk))
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the index."""
@@ -54,3 +50,5 @@ class ChoiceIndexMissing(Fix):
             taken.add(at)
             changed = True
         return changed
+
+    body = edit

@@ -2,9 +2,10 @@
 
 from ...chat.chunks.chunk import Chunk, choices, given_index
 from ...chat.chunks.chunk_split import part_choices
-from ...chat.chunks.merged_choices import has_delta_text, merge_choice, name_text
-from ...chat.stream_state import MAX_TRACKED, Asked, Seen
+from ...chat.chunks.merged_choices import merge_choice, name_text
+from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.look import Finding
 from ...wire.json_text import Json
 
 _TWO = Asked(stream=True, n=2)
@@ -30,8 +31,8 @@ class ChoiceSplit(Fix):
     changes = "several `choices[]` with one `index`, or with none -> one choice"
     why = "Clients read the first choice, and never see the calls in the second."
     providers = ("GitHub Copilot with Claude",)
+    handles = Finding.SEVERAL_CHOICES | Finding.TEXT | Finding.INDEX
     sources = ("https://github.com/ericc-ch/copilot-api",)
-    edits_bodies = True
     also_covered_by = ("choice-index-missing", "choice-text")
     examples = (
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
@@ -50,40 +51,29 @@ class ChoiceSplit(Fix):
         Example.untouched("two asked for", [_OTHERS], asked=_TWO),
     )
 
-    def __init__(self, asked: Asked, seen: Seen) -> None:
-        super().__init__(asked, seen)
-        self._by_deltas: set[int] = set()  # choices whose text comes in deltas
-
-    def edit(self, chunk: Chunk) -> bool:
-        """Merge the choices of a chunk."""
-        found = choices(chunk)
+    def edit(self, chunk: Chunk) -> bool | list[Chunk] | None:
+        """Merge the choices of a chunk, or send one each of several answers."""
         if self.asked.n > 1:
-            return False  # those may be answers of their own
-        if len(found) < 2:  # noqa: PLR2004
-            self._note(found)
+            return part_choices(chunk)
+        return self.body(chunk)
+
+    def body(self, body: Chunk) -> bool:
+        """Merge the choices, unless several answers were asked for."""
+        found = choices(body)
+        if self.asked.n > 1:
             return False
         firsts: dict[Json, Chunk] = {}
         merged: list[Chunk] = []
         for choice in found:
             place = given_index(choice) or 0
             if place in firsts:
-                repeats = place in self._by_deltas
+                repeats = (place, "content") in self.seen.received
                 name_text(firsts[place], choice, repeats=repeats)
                 name_text(choice, firsts[place], repeats=repeats)
                 merge_choice(firsts[place], choice)
             else:
                 firsts.setdefault(place, choice)
                 merged.append(choice)
-        chunk["choices"] = merged
-        self._note(merged)
+        if len(merged) < len(found):
+            body["choices"] = merged
         return len(merged) < len(found)
-
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Send a chunk for each where several answers were asked for."""
-        return part_choices(chunk)
-
-    def _note(self, found: list[Chunk]) -> None:
-        """Remember which of the choices *found* have a text in their deltas."""
-        for choice in found:
-            if len(self._by_deltas) < MAX_TRACKED and has_delta_text(choice):
-                self._by_deltas.add(given_index(choice) or 0)

@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, choices
 from ...chat.chunks.chunk_content import has_content_besides_calls
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _HI = {"content": "Hi"}
 _OLD = {"index": 0, "text": "Hi", "finish_reason": None}
@@ -20,7 +21,7 @@ class ChoiceText(Fix):
     changes = "`choices[].text` alone -> `delta.content` or `message.content`"
     why = "Chat clients look for a delta and show nothing."
     providers = ("gateways that answer as `text_completion`",)
-    key = "text"
+    handles = Finding.TEXT
     sources = (
         "https://github.com/sgl-project/mini-sglang/issues/51",
         "https://platform.openai.com/docs/api-reference/completions/object",

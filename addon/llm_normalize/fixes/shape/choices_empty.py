@@ -6,6 +6,7 @@ from ...chat.stream_state import Asked, Seen
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
 from ...repair.fix import USAGE, Example, Fix, chunk
+from ...repair.look import Finding
 from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -27,6 +28,7 @@ class ChoicesEmpty(Fix):
     changes = "chunk with `choices: []`, no usage -> its other fields on the next chunk"
     why = "Loops copied from guides fail with an IndexError at `choices[0]`."
     providers = ("Azure (content filter results)", "GitHub Copilot")
+    handles = Finding.EMPTY_CHOICES
     sources = (
         "https://github.com/continuedev/continue/issues/5580",
         "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
@@ -56,8 +58,10 @@ class ChoicesEmpty(Fix):
         self._frame: Chunk = {}
         self._size = 0
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Add the extra fields of a dropped chunk."""
+    def edit(self, chunk: Chunk) -> bool | list[Chunk]:
+        """Drop such a chunk; add its extra fields to one that follows."""
+        if chunk.get("choices") == [] and not usage_of(chunk):
+            return "moderation" not in chunk and self._hold(chunk)
         if not self._extra:
             return False
         is_last = usage_of(chunk) and not fails({**self._extra, **chunk})
@@ -68,10 +72,8 @@ class ChoicesEmpty(Fix):
         self._extra, self._size = {}, 0
         return True
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Drop the chunk; send its extra fields if too much would be held."""
-        if chunk.get("choices") != [] or usage_of(chunk) or "moderation" in chunk:
-            return None
+    def _hold(self, chunk: Chunk) -> list[Chunk]:
+        """Hold the extra fields of *chunk*; return them if that would be too much."""
         extra = {
             key: value
             for key, value in chunk.items()

@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.flat_answer import open_envelope
 from ...chat.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _HI = {"role": "assistant", "content": "Hi"}
 _TEXT = chunk(_HI)
@@ -17,11 +18,11 @@ class ChoicesEnveloped(Fix):
     changes = '`{"data": {"choices": …}, "success": true}` -> `{"choices": …}`'
     why = "No OpenAI client finds the answer."
     providers = ("Cline's API", "CliRelay", "gateways with a `code` and a `msg`")
+    handles = Finding.NO_CHOICES
     sources = (
         "https://github.com/cline/cline/issues/13348",
         "https://github.com/kittors/CliRelay/pull/569",
     )
-    edits_bodies = True
     examples = (
         Example(
             "stream",
@@ -49,11 +50,8 @@ class ChoicesEnveloped(Fix):
         Example.untouched("no envelope", [{**_TEXT, "data": _BODY}], ended=False),
     )
 
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether it lacks its choices."""
-        return chunk.get("choices") is None
-
     def edit(self, chunk: Chunk) -> bool:
         """Open the envelope."""
         return open_envelope(chunk)
+
+    body = edit

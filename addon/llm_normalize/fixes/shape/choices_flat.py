@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk, is_flat
 from ...chat.chunks.flat_answer import is_wrapped, unwrap
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _BARE = {key: each for key, each in chunk(None).items() if key != "choices"}
 _HI = {"role": "assistant", "content": "Hi"}
@@ -19,6 +20,7 @@ class ChoicesFlat(Fix):
     changes = "`response`, `tool_calls` at the top -> `choices[0]`"
     why = "No OpenAI client finds the answer."
     providers = ("Cloudflare Workers AI, its own API", "Baidu Qianfan, its own API")
+    handles = Finding.NO_CHOICES
     sources = (
         "https://developers.cloudflare.com/workers-ai/features/streaming/",
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
@@ -89,11 +91,6 @@ class ChoicesFlat(Fix):
             kind="body",
         ),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether it lacks its choices."""
-        return chunk.get("choices") is None
 
     def edit(self, chunk: Chunk) -> bool:
         """Make the delta; the message of a whole answer, which has ended."""

@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, enveloped_in, is_flat
 from ...chat.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk
+from ...repair.look import Finding
 
 _USAGE = chunk(None, usage=USAGE)
 _BARE = {key: each for key, each in _USAGE.items() if key != "choices"}
@@ -16,6 +17,7 @@ class ChoicesMissing(Fix):
     changes = "`choices: null` or no `choices` -> `[]`"
     why = "Clients that index or iterate over choices raise on every one."
     providers = ("MiniMax", "Moonshot", "DeepInfra", "ROCm ATOM")
+    handles = Finding.NO_CHOICES
     sources = (
         "https://github.com/RooCodeInc/Roo-Code/issues/9105",
         "https://github.com/pydantic/pydantic-ai/issues/5165",
@@ -26,11 +28,6 @@ class ChoicesMissing(Fix):
         Example("missing", [_BARE], [{**_BARE, "choices": []}], asked=_ASKED),
         Example.untouched("list", [_USAGE], asked=_ASKED),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether it lacks the list."""
-        return chunk.get("choices") is None
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the list."""

@@ -1,8 +1,9 @@
 """A `delta` or `message` in a list: `[{…}]`."""
 
 from ...chat.chunks.chunk import Chunk, change_all, choices
-from ...chat.chunks.merged_choices import join_parts, listed_parts
+from ...chat.chunks.merged_choices import join_parts
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _HI = {"role": "assistant", "content": "Hi"}
 
@@ -18,8 +19,8 @@ class DeltaList(Fix):
     changes = "`delta: [{…}]`, `message: [{…}]` -> `{…}`"
     why = "Every client looks for `content` in the list, and fails or shows nothing."
     providers = ("gateways of one's own",)
+    handles = Finding.LISTED
     sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
-    edits_bodies = True
     examples = (
         Example("one", [_with([_HI])], [chunk(_HI)], ended=False),
         Example(
@@ -37,11 +38,8 @@ class DeltaList(Fix):
         Example.untouched("an object", [chunk(_HI)]),
     )
 
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any choice has such a list."""
-        return any(map(listed_parts, choices(chunk)))
-
     def edit(self, chunk: Chunk) -> bool:
         """Join the lists."""
         return change_all(join_parts, choices(chunk))
+
+    body = edit

@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, choices
 from ...chat.conversion import is_body
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _STOP = chunk({}, finish="stop")
 
@@ -18,6 +19,7 @@ class DeltaMissing(Fix):
     changes = "`delta: null` or no `delta` -> `{}`; a bare string -> its content"
     why = "Every loop reads `choices[0].delta.content`: 7 of 20 libraries fail."
     providers = ("gateways to GPT-5", "Azure (content filter notes)", "Bailian")
+    handles = Finding.NO_DELTA
     sources = (
         "https://github.com/langroid/langroid/issues/987",
         "https://github.com/antgroup/agentUniverse/issues/772",
@@ -38,11 +40,6 @@ class DeltaMissing(Fix):
         Example("string", [_with("Hi")], [_with({"content": "Hi"})], ended=False),
         Example.untouched("there", [_STOP], ended=False),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any choice lacks its delta."""
-        return any(map(_lacks_delta, choices(chunk)))
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the delta."""

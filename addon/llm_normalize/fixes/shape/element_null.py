@@ -4,6 +4,7 @@ from itertools import chain
 
 from ...chat.chunks.chunk import Chunk, choices
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.look import Finding
 from ...wire.json_text import Json
 
 _HI = {"role": "assistant", "content": "Hi"}
@@ -18,8 +19,7 @@ class ElementNull(Fix):
     changes = "null in `choices` or `tool_calls` -> removed"
     why = "Clients read `delta` of null, and fail."
     providers = ("AgentRouter", "gateways")
-    key = ("choices", "tool_calls")
-    edits_bodies = True
+    handles = Finding.NULL_ELEMENT | Finding.MESSAGE
     sources = (
         "https://github.com/Kilo-Org/kilocode/pull/3083",
         "https://platform.openai.com/docs/api-reference/chat-streaming/streaming",
@@ -49,17 +49,14 @@ class ElementNull(Fix):
         Example.untouched("none", [chunk(_HI), _CALL], ended=False),
     )
 
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether there is any."""
-        return any(None in each for each in _lists(chunk))
-
     def edit(self, chunk: Chunk) -> bool:
         """Take them out."""
         found = [each for each in _lists(chunk) if None in each]
         for each in found:
             each[:] = [one for one in each if one is not None]
         return bool(found)
+
+    body = edit
 
 
 def _lists(chunk: Chunk) -> list[list[Json]]:

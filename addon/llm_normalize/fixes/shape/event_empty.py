@@ -2,10 +2,11 @@
 
 from ...chat.chunks.chunk import Chunk, choices, index_of
 from ...chat.chunks.chunk_content import is_empty_chunk
-from ...chat.errors.chunk_errors import may_fail, take_errors
+from ...chat.errors.chunk_errors import take_errors
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.look import Finding
 from ...repair.outcome import Outgoing
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})
@@ -21,8 +22,8 @@ class EventEmpty(Fix):
     changes = "event that a repair left empty -> dropped"
     why = "OpenAI sends no chunk with `delta: {}` and no finish reason."
     providers = ("SGLang", "DeepSeek")
+    handles = Finding.LEFT_EMPTY | Finding.LEFT_ERROR
     sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
-    only_on_changed = True
     end_hooks = (EndHook.EMPTIED,)
     examples = (
         Example("empty", [_OPEN, chunk({})], [_OPEN], ended=False),
@@ -32,12 +33,7 @@ class EventEmpty(Fix):
         Example.untouched("something unknown", [_OPEN, chunk({}, timings=[1])]),
     )
 
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether nothing is in it, or any key may hold an error."""
-        return is_empty_chunk(chunk) or may_fail(chunk)
-
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Drop the chunk if nothing in it says anything; words alone are an error."""
         errors: list[Chunk] = [{"error": each} for each in take_errors(chunk)]
         opened = all(index_of(each) in self.seen.choices for each in choices(chunk))

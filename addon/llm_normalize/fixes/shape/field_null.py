@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.openai_fields import parts
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 
 class FieldNull(Fix):
@@ -16,11 +17,11 @@ class FieldNull(Fix):
     changes = "null fields unknown to OpenAI, in what is repaired anyway -> removed"
     why = "Typed clients decode `reasoning_content: null` and the like as text."
     providers = ("NVIDIA NIM (`stop_reason`)", "SGLang (`matched_stop`)", "vLLM")
+    handles = Finding.LEFT_NULL
     sources = (
         "https://github.com/sgl-project/sglang/issues/9657",
         "https://github.com/exo-explore/exo/issues/2092",
     )
-    only_on_changed = True
     examples = (
         Example(
             "delta and choice",
@@ -47,12 +48,6 @@ class FieldNull(Fix):
         ),
         Example.untouched("value", [chunk({"content": "", "name": "x"})], ended=False),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any such key, or usage, is null."""
-        nulls = any(_nulls(part, known) for part, known in parts(chunk))
-        return nulls or chunk.get("usage", 0) is None
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""

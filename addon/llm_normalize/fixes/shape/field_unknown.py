@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk, calls, deltas, put_calls
 from ...chat.chunks.openai_fields import ERROR, parts
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.look import Finding
 from ...wire.json_text import Json
 
 _HI = {"role": "assistant", "content": "Hi"}
@@ -17,11 +18,11 @@ class FieldUnknown(Fix):
     changes = "with `normalize_strict`: fields that OpenAI does not define -> removed"
     why = "Clients with strict schemas refuse a chunk for each key they do not know."
     providers = ("nearly all",)
+    handles = Finding.UNKNOWN_FIELD
     sources = (
         "https://platform.openai.com/docs/api-reference/chat",
         "https://github.com/openai/openai-node/issues/2423",
     )
-    edits_bodies = True
     examples = (
         Example(
             "stream",
@@ -57,14 +58,9 @@ class FieldUnknown(Fix):
         ),
     )
 
-    @classmethod
-    def serves(cls, asked: Asked) -> bool:
-        """Tell whether the user wants no other fields."""
-        return asked.strict
-
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
-        if not self.serves(self.asked):
+        if not self.asked.strict:
             return False
         changed = False
         for part, known in parts(chunk):
@@ -77,6 +73,8 @@ class FieldUnknown(Fix):
             if len(found) < len(calls(delta)):
                 put_calls(delta, found)
         return changed
+
+    body = edit
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Drop the keys beside and in the error."""

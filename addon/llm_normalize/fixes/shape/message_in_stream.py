@@ -10,9 +10,9 @@ from ...chat.chunks.chunk_content import (
     repeats,
 )
 from ...chat.conversion import is_body
-from ...chat.stream_state import MAX_TRACKED, Asked, Seen
-from ...chat.tool_calls.sent_call import brief
+from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _MOST = 8  # choices whose last message is kept
 _THOUGHT = re.compile("(reason|think|thought).*")
@@ -35,6 +35,7 @@ class MessageInStream(Fix):
     changes = "`message` in a stream -> what it adds as a delta, but nothing deltas say"
     why = "Clients read the delta, and show nothing or the whole text again."
     providers = ("Perplexity", "servers that ignore `stream`")
+    handles = Finding.MESSAGE | Finding.INDEX
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/317",
         "https://docs.perplexity.ai/guides/streaming-responses",
@@ -48,7 +49,6 @@ class MessageInStream(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._last: dict[int, Chunk | None] = {}  # the message before, if they grow
-        self._deltas: set[tuple[int, str]] = set()  # (choice, kind of key), by deltas
 
     def edit(self, chunk: Chunk) -> bool:
         """Replace the messages by deltas, but those of an answer that is one body."""
@@ -61,15 +61,13 @@ class MessageInStream(Fix):
         for choice in found:
             index, delta = index_of(choice), choice.get("delta")
             part = delta if isinstance(delta, dict) else {}
-            kinds = set(_kinds(part).values())
-            if len(self._deltas) < MAX_TRACKED:
-                self._deltas |= {(index, kind) for kind in kinds}
             message = choice.get("message") if full else choice.pop("message", None)
             changed |= message is not None and not full
             if isinstance(message, str) and message:
                 message = {"content": message}
             if isinstance(message, dict):
-                kinds |= {kind for at, kind in self._deltas if at == index}
+                keys = {key for at, key in self.seen.received if at == index}
+                kinds = {*map(_kind, keys - {"role"}), *_kinds(part).values()}
                 added = self._news(index, message, kinds)
                 if (added or not kinds) and not full:
                     choice["delta"] = part = {**part, **added}
@@ -102,4 +100,8 @@ class MessageInStream(Fix):
 def _kinds(part: Chunk) -> dict[str, str]:
     """Return the kind of each key that says something: all reasoning is one."""
     keys = [key for key in part if key != "role" and not is_hollow(part[key])]
-    return {key: brief(_THOUGHT.sub("", key)) for key in keys}
+    return {key: _kind(key) for key in keys}
+
+
+def _kind(key: str) -> str:
+    return _THOUGHT.sub("", key)

@@ -6,6 +6,7 @@ from ...chat.chunks.chunk import Chunk, calls, deltas, function, messages
 from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...chat.tool_calls.repeated_arguments import without_repeats
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.look import Finding
 from ...wire.json_text import Json
 
 _CALL = {"name": "f", "arguments": "{}"}
@@ -26,7 +27,7 @@ class FunctionCallDoubled(Fix):
     changes = "`function_call` that repeats a call beside it -> removed"
     why = "Clients that know both run the call twice."
     providers = ("llama-cpp-python",)
-    key = "function_call"
+    handles = Finding.FUNCTION_CALL
     sources = (
         "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
         "https://platform.openai.com/docs/api-reference/chat/object",

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, deltas
 from ...repair.fix import Example, Fix, chunk
+from ...repair.look import Finding
 
 _OPEN = chunk({"function_call": {"name": "f", "arguments": ""}})
 _MORE = chunk({"function_call": {"arguments": "{}"}})
@@ -14,7 +15,7 @@ class FunctionCallRepeated(Fix):
     changes = "`function_call.name` after the first -> removed; null arguments too"
     why = "Clients add fragments up: `read_fileread_file`."
     providers = ("gateways that speak the API of 2023",)
-    key = "call"
+    handles = Finding.FUNCTION_CALL
     sources = (
         "https://github.com/langchain4j/langchain4j/issues/4544",
         "https://platform.openai.com/docs/api-reference/chat/streaming",

@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
 from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
+from ...repair.look import Finding
 
 _ASKED = Asked(stream=True, tools=True, id="0")
 _ID = "call_4a31f3538925bbcbda013611"
@@ -21,7 +22,7 @@ class FunctionCallUnasked(Fix):
     changes = "`function_call` for a request with `tools` -> `tool_calls`"
     why = "Most clients of today know nothing of `function_call`, and lose the call."
     providers = ("llama-cpp-python", "gateways that speak the API of 2023")
-    key = ("_call", "finish_reason")
+    handles = Finding.FUNCTION_CALL | Finding.CALLS | Finding.FINISH
     sources = (
         "https://platform.openai.com/docs/api-reference/chat/object",
         "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
@@ -53,15 +54,15 @@ class FunctionCallUnasked(Fix):
         self._indexes: dict[int, int] = {}  # of the call that it became, by choice
         self._others: set[int] = set()  # choices that have tool calls of their own
 
-    @classmethod
-    def serves(cls, asked: Asked) -> bool:
-        """Tell whether calls have the form of today."""
-        return asked.tools and not asked.legacy
+    @property
+    def _is_due(self) -> bool:
+        """Whether calls have the form of today."""
+        return self.asked.tools and not self.asked.legacy
 
     def edit(self, chunk: Chunk) -> bool:
         """Convert the fragments; one that repeats a call beside it stays."""
         changed = False
-        for index, choice, delta in deltas(chunk) if self.serves(self.asked) else ():
+        for index, choice, delta in deltas(chunk) if self._is_due else ():
             legacy, others = delta.get("function_call"), calls(delta)
             if others and len(self._others) < MAX_TRACKED:
                 self._others.add(index)
@@ -83,7 +84,7 @@ class FunctionCallUnasked(Fix):
     def body(self, body: Chunk) -> bool:
         """Convert the calls of messages without tool calls."""
         changed = False
-        for choice, message in messages(body) if self.serves(self.asked) else ():
+        for choice, message in messages(body) if self._is_due else ():
             legacy = message.get("function_call")
             if isinstance(legacy, dict) and legacy.get("name") and not calls(message):
                 del message["function_call"]

@@ -7,6 +7,7 @@ from ...chat.tool_calls.repeated_arguments import begins_object
 from ...repair.ending.end_hook import EndHook
 from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest
+from ...repair.look import Finding
 from ...repair.outcome import Outgoing
 
 _OPEN = [chunk({"role": "assistant", "content": None}), calling(head())]
@@ -25,7 +26,7 @@ class ToolCallArgumentsBlank(Fix):
     changes = '`"{}"` before the arguments of a call -> removed'
     why = "Clients add the fragments up, and two objects are no JSON: the call fails."
     providers = ("LiteLLM (Anthropic)", "OpenCode gateways", "Bedrock gateways")
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/BerriAI/litellm/issues/4537",
         "https://github.com/vllm-project/vllm/issues/51697",
@@ -47,11 +48,6 @@ class ToolCallArgumentsBlank(Fix):
         super().__init__(asked, seen)
         self._blank: tuple[int, int] | None = None  # the call whose `{}` waits
         self._is_replaced = False
-
-    @classmethod
-    def serves(cls, asked: Asked) -> bool:
-        """Tell whether any call is declared."""
-        return bool(asked.declared.names)
 
     def edit(self, chunk: Chunk) -> bool:
         """Let the real arguments be the first; what says nothing before them goes."""

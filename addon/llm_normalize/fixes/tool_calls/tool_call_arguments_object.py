@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, calls, function, in_deltas, in_messages
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.look import Finding
 from ...wire.json_text import dumps
 
 _OBJECT = {**head(), "function": {"name": "f", "arguments": {"a": 1}}}
@@ -15,7 +16,7 @@ class ToolCallArgumentsObject(Fix):
     changes = '`function.arguments: {"a": 1}` -> `"{\\"a\\":1}"`'
     why = "Typed clients expect a string; others call the tool with `{}`."
     providers = ("llama.cpp", "MLX-LM", "Cloudflare Workers AI")
-    key = "call"
+    handles = Finding.CALLS | Finding.FUNCTION_CALL
     sources = (
         "https://github.com/ggml-org/llama.cpp/issues/20198",
         "https://github.com/sipeed/picoclaw/issues/1287",

@@ -14,6 +14,7 @@ from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.repeated_arguments import without_repeats
 from ...chat.tool_calls.sent_arguments import SentArguments, calls_apart
 from ...repair.fix import Example, Fix, calling, completion, head, rest
+from ...repair.look import Finding
 
 _HEAD, _TWICE = calling(head()), completion({"tool_calls": [head(0, '{"a":1}{"a":1}')]})
 
@@ -44,7 +45,7 @@ class ToolCallArgumentsRepeated(Fix):
         "codex-lb",
         "gateways to Claude (parallel calls)",
     )
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/vllm-project/vllm/issues/42167",
         "https://github.com/NousResearch/hermes-agent/issues/35718",
@@ -78,16 +79,15 @@ class ToolCallArgumentsRepeated(Fix):
         super().__init__(asked, seen)
         self._sent = SentArguments(asked.declared)
         self._frame: Chunk = {}
-        self._is_apart = False  # whether a fragment of the chunk at hand became several
 
     @property
     def watched(self) -> tuple[str, ...]:
         """The arguments, where they are not sent as received."""
         return ("arguments",) if self._sent.is_busy else ()
 
-    def edit(self, chunk: Chunk) -> bool:
+    def edit(self, chunk: Chunk) -> bool | list[Chunk]:
         """Leave in the fragments what is new, and let another object be another call."""
-        changed = self._is_apart = False
+        changed = is_apart = False
         for index, _, delta in deltas(chunk):
             known, found, sent = dict(self.seen.choice(index).calls), calls(delta), []
             for call in found:
@@ -95,13 +95,10 @@ class ToolCallArgumentsRepeated(Fix):
             if sent != found:
                 put_calls(delta, sent)
                 changed = True
-                self._is_apart |= len(sent) > len(found)
+                is_apart |= len(sent) > len(found)
         self._frame = envelope_of(chunk) if self._sent.is_busy else {}
-        return changed
-
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Send a chunk for each fragment where one has become several."""
-        return part_calls(chunk) if self._is_apart else None
+        # A fragment that has become several: each has a chunk of its own.
+        return (is_apart and part_calls(chunk)) or changed
 
     def body(self, body: Chunk) -> bool:
         """Leave the arguments of each call once; each other object is another call."""

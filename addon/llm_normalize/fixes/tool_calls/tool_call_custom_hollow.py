@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, calls, change_all, in_deltas, in_messages
 from ...repair.fix import Example, Fix, calling, completion, head
+from ...repair.look import Finding
 
 _HOLLOW = {"name": "", "input": ""}
 _CALL = {
@@ -18,7 +19,7 @@ class ToolCallCustomHollow(Fix):
     changes = '`custom: {"name": "", "input": ""}` beside `function` -> removed'
     why = "LiteLLM takes the call for a custom tool's, and refuses or loses it."
     providers = ("Snowflake", "servers built on openai-go's union types")
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
         "https://platform.openai.com/docs/api-reference/chat/object",

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, calls, change_all, in_deltas, in_messages
 from ...repair.fix import Example, Fix, calling, chunk, completion
+from ...repair.look import Finding
 
 _CALL = {"index": 0, "id": "call_0", "type": "function"}
 _INNER = {"name": "f", "arguments": "{}"}
@@ -16,7 +17,7 @@ class ToolCallFlat(Fix):
     changes = "`tool_calls[].name`, `arguments` -> in `function`"
     why = "Clients read `function.name`, and raise or call nothing."
     providers = ("Cloudflare Workers AI", "Llama servers")
-    key = "call"
+    handles = Finding.CALLS | Finding.NULL_CALLS
     sources = (
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
         "https://developers.cloudflare.com/workers-ai/features/function-calling/",

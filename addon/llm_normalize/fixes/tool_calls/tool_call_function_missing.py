@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, name_of
 from ...repair.fix import Example, Fix, calling, head, rest
+from ...repair.look import Finding
 
 _HEAD = calling(head())
 _SIGNED = {"index": 0, "extra_content": {"google": {"thought_signature": "c2ln"}}}
@@ -17,7 +18,7 @@ class ToolCallFunctionMissing(Fix):
     )
     why = "openai-python's stream helper asserts that each fragment has a function."
     providers = ("Gemini (`extra_content` with a thought's signature)",)
-    key = "tool_calls"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/open-webui/computer/issues/224",
         "https://ai.google.dev/gemini-api/docs/thought-signatures",
@@ -40,11 +41,6 @@ class ToolCallFunctionMissing(Fix):
             [calling({"index": 0, "id": "c", "custom": {"name": "f", "input": ""}})],
         ),
     )
-
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether there may be such a fragment."""
-        return any(_lacks(call) for *_, delta in deltas(chunk) for call in calls(delta))
 
     def edit(self, chunk: Chunk) -> bool:
         """Complete the fragments."""

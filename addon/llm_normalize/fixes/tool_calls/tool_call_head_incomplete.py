@@ -10,6 +10,7 @@ from ...chat.chunks.chunk import (
     messages,
 )
 from ...repair.fix import Example, Fix, calling, completion, head, rest
+from ...repair.look import Finding
 
 _BARE = {"index": 0, "id": "call_0", "function": {"name": "f"}}
 _NULL = {**head(), "type": None, "function": {"name": "f", "arguments": None}}
@@ -25,7 +26,7 @@ class ToolCallHeadIncomplete(Fix):
         "null or a missing key."
     )
     providers = ("Mistral (`type`)", "Azure (`type`)", "vLLM (`arguments`)")
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/vercel/ai/issues/12939",
         "https://github.com/vercel/ai/issues/5744",

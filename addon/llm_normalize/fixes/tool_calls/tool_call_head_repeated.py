@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, put_calls
 from ...chat.tool_calls.sent_call import Call
 from ...repair.fix import Example, Fix, calling, chunk, head, rest
+from ...repair.look import Finding
 
 _OPEN = calling(head())
 _NULLS = {"id": None, "type": None, "function": {"name": None, "arguments": "{}"}}
@@ -18,7 +19,7 @@ class ToolCallHeadRepeated(Fix):
         "on the next turn; null overwrites the name in others."
     )
     providers = ("MiniMax on NVIDIA NIM", "SGLang", "Fireworks", "opencode Zen")
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/12230",
         "https://github.com/anomalyco/opencode/issues/43328",

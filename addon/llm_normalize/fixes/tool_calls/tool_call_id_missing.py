@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, completion, head
+from ...repair.look import Finding
 
 _MADE = head(id="call_4a31f3538925bbcbda013611")
 _ZERO = Asked(stream=True, id="0")
@@ -15,7 +16,7 @@ class ToolCallIdMissing(Fix):
     changes = '`tool_calls[].id` missing, null or `""` at its opening -> made up'
     why = "Clients file the result under the id, and are refused with an empty one."
     providers = ("Gemini", "Workers AI", "GLM proxies", "Ollama")
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/huggingface/tau/issues/715",
         "https://platform.openai.com/docs/guides/function-calling",

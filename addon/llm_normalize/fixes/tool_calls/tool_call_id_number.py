@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, calls, change_all, deltas, messages
 from ...repair.fix import Example, Fix, calling, completion, head
+from ...repair.look import Finding
 from ...wire.json_text import Number
 
 _SEVEN = head(id="7")
@@ -14,7 +15,7 @@ class ToolCallIdNumber(Fix):
     changes = '`tool_calls[].id: 7` -> `"7"`'
     why = "Strict types want a string; adding fragments up raises."
     providers = ("gateways to DeepSeek",)
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/AI-Shell-Team/aish/issues/200",
         "https://github.com/OpenRouterTeam/typescript-sdk/issues/164",

@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messa
 from ...chat.stream_state import Asked
 from ...chat.tool_calls.sent_call import brief
 from ...repair.fix import Example, Fix, calling, completion, head, rest
+from ...repair.look import Finding
 
 _A = head(0, id="call_a")
 _B = head(1, id="call_a")
@@ -18,7 +19,7 @@ class ToolCallIdRepeated(Fix):
     changes = "the id of a call on another call -> made up"
     why = "Clients file two results under one id, and the next turn is refused."
     providers = ("gateways that name calls after their function",)
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/8259",
         "https://platform.openai.com/docs/guides/function-calling",

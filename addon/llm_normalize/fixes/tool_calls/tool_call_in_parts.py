@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.chunk_split import part_calls
 from ...repair.fix import Example, Fix, calling, head, rest
+from ...repair.look import Finding
 
 
 class ToolCallInParts(Fix):
@@ -12,7 +13,7 @@ class ToolCallInParts(Fix):
     changes = "fragments of one call in one chunk -> a chunk each"
     why = "Clients that open a call for each entry of a chunk make two of one."
     providers = ("gateways that join chunks",)
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://platform.openai.com/docs/guides/function-calling#streaming",
         "https://github.com/vercel/ai/issues/15879",
@@ -28,6 +29,6 @@ class ToolCallInParts(Fix):
         Example.untouched("one each", [calling(head()), calling(rest())]),
     )
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk, one fragment each."""
         return part_calls(chunk)

@@ -13,6 +13,7 @@ from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.open_calls import AssignedIndexes, OpenCalls
 from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, head, rest
+from ...repair.look import Finding
 
 _A = head(None, id="call_a")
 _B = head(None, id="call_b")
@@ -25,7 +26,7 @@ class ToolCallIndexMissing(Fix):
     changes = "`tool_calls[]` without `index`, or with text -> counted from 0"
     why = "openai-python fails on `list[None]`; strict schemas refuse the chunk."
     providers = ("NVIDIA NIM", "Gemini", "Ollama", "mistral.rs")
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/openai/openai-python/issues/2806",
         "https://github.com/ollama/ollama/issues/7881",

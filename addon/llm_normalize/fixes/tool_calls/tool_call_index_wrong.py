@@ -7,6 +7,7 @@ from ...chat.tool_calls.declared_tools import Tools
 from ...chat.tool_calls.open_calls import IndexMap, OpenCalls, Place
 from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, head, rest
+from ...repair.look import Finding
 
 _FIRST = calling(head(0))
 _SECOND = head(0, id="call_1")
@@ -24,8 +25,8 @@ class ToolCallIndexWrong(Fix):
     changes = "second call under one `index`, or counted from 1 -> the next index"
     why = "The arguments of two calls run together, and the next turn is refused."
     providers = ("DeepSeek V4 behind gateways", "Gemini proxies")
+    handles = Finding.CALLS
     sources = ("https://github.com/agno-agi/agno/issues/8880",)
-    key = "call"
     examples = (
         Example(
             "two calls at 0",
@@ -49,10 +50,9 @@ class ToolCallIndexWrong(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._index_map = IndexMap()
-        self._renumbered = False  # the chunk at hand
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Number the fragments anew."""
+    def edit(self, chunk: Chunk) -> bool | list[Chunk]:
+        """Number the fragments anew; of two that are of one call each has a chunk then."""
         changed = False
         for index, _, delta in deltas(chunk):
             known = OpenCalls(self.seen.choice(index).calls)
@@ -69,13 +69,7 @@ class ToolCallIndexWrong(Fix):
                 if self._index_map.note(place, ours):
                     changed |= ours != theirs
                     call["index"] = ours
-        self._renumbered = changed
-        return changed
-
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Send a chunk for each fragment where two turn out to be of one call."""
-        renumbered, self._renumbered = self._renumbered, False
-        return part_calls(chunk) if renumbered else None
+        return changed and (part_calls(chunk) or True)
 
     def _place(self, call: Chunk, place: Place, known: OpenCalls) -> int:
         identity = brief(call.get("id"))

@@ -6,6 +6,7 @@ from ...chat.tool_calls.declared_tools import Tools
 from ...chat.tool_calls.sent_call import brief
 from ...chat.tool_calls.unnamed_calls import Unnamed, join_fragments
 from ...repair.fix import Example, Fix, calling, chunk, head, rest
+from ...repair.look import Finding
 
 _EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
 _LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
@@ -34,12 +35,12 @@ class ToolCallNameLate(Fix):
         "for a tool by half a name."
     )
     providers = ("SGLang", "Workers AI (a last fragment of nulls)", "Kimi K3", "vLLM")
+    handles = Finding.CALLS
     sources = (
         "https://github.com/vercel/ai/issues/15879",
         "https://github.com/vllm-project/vllm/issues/45915",
         "https://github.com/cloudflare/ai/blob/main/packages/workers-ai-provider/src/streaming.ts",
     )
-    key = "call"
     holds_calls = True
     examples = (
         Example(
@@ -69,8 +70,8 @@ class ToolCallNameLate(Fix):
         """Which calls have no name yet."""
         return self._unnamed.waiting
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Take out what has no name, and put it to what has."""
+    def edit(self, chunk: Chunk) -> bool | list[Chunk]:
+        """Take out what has no name, and put it to what has; send what is too much."""
         changed = False
         for index, _, delta in deltas(chunk):
             found = calls(delta)
@@ -79,8 +80,9 @@ class ToolCallNameLate(Fix):
                 changed = True
                 self._frame = envelope_of(chunk)
                 put_calls(delta, remaining)
+        much = self._unnamed.overflow(self.seen.n)
         self.seen.unnamed = self._unnamed.choices
-        return changed
+        return [*map(self._alone, much), chunk] if much else changed
 
     def _due(self, index: int, call: Chunk) -> Chunk | None:
         if call.get("name") and not call.get("function"):
@@ -89,11 +91,6 @@ class ToolCallNameLate(Fix):
         known = self.seen.choice(index).calls.values() if identity else ()
         opened = any(each.id == identity for each in known)
         return self._unnamed.take(index, call, self.seen.n, opened=opened)
-
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Send what waits when it is too much."""
-        due = self._unnamed.overflow(self.seen.n)
-        return [*map(self._alone, due), chunk] if due else None
 
     def flush(self) -> list[Chunk]:
         """Note that no name comes any more."""

@@ -4,6 +4,7 @@ from ...chat.chunks.chunk import Chunk, calls, function, in_deltas, in_messages
 from ...chat.stream_state import Asked
 from ...chat.tool_calls.declared_tools import Tools
 from ...repair.fix import Example, Fix, calling, completion, head
+from ...repair.look import Finding
 
 _TOOLS = Tools(frozenset("f"))
 _ASKED = Asked(stream=True, tools=True, declared=_TOOLS)
@@ -20,7 +21,7 @@ class ToolCallNameWrapped(Fix):
     changes = "`functions.query`, `query<|channel|>commentary` -> `query`, if declared"
     why = "No tool has such a name: agents answer the model with an error, or stop."
     providers = ("vLLM and Ollama with gpt-oss", "Kimi K2", "Gemini gateways")
-    key = "call"
+    handles = Finding.CALLS | Finding.FUNCTION_CALL
     sources = (
         "https://github.com/vllm-project/vllm/issues/32587",
         "https://github.com/ollama/ollama/issues/12132",

@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, put_calls
 from ...chat.tool_calls.sent_call import Call, brief
 from ...repair.fix import Example, Fix, calling, chunk, head
+from ...repair.look import Finding
 
 _CALL = calling(head(0, "{}"))
 
@@ -14,7 +15,7 @@ class ToolCallRepeated(Fix):
     changes = "the same call with the same arguments again -> removed"
     why = "Clients add the arguments up, and they are no JSON any more."
     providers = ("Perplexity", "servers that repeat a message in each chunk")
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/12233",
         "https://github.com/MacPaw/OpenAI/issues/317",

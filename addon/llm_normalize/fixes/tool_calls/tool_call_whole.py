@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, calls, deltas, envelope_of, function, index_of
 from ...chat.chunks.chunk_split import bare_of, fragments_of
 from ...repair.fix import Example, Fix, calling, head, rest
+from ...repair.look import Finding
 from ...wire.json_text import Json
 
 _CALL = calling(head(0, "{}"))
@@ -19,7 +20,7 @@ class ToolCallWhole(Fix):
         "arguments as done; loops copied from guides add them twice."
     )
     providers = ("NVIDIA NIM", "llama.cpp", "Gemini", "Mistral", "Ollama")
-    key = "call"
+    handles = Finding.CALLS
     sources = (
         "https://github.com/langchain-ai/langchain-nvidia",
         "https://platform.openai.com/docs/guides/function-calling#streaming",
@@ -35,7 +36,7 @@ class ToolCallWhole(Fix):
         Example.untouched("head, then arguments", _SPLIT),
     )
 
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+    def edit(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk, one fragment each, where a fragment is a whole call."""
         parts = [chunk]
         for index, choice, delta in deltas(chunk):

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, in_deltas, in_messages
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.look import Finding
 
 
 class ToolCallsNull(Fix):
@@ -11,9 +12,7 @@ class ToolCallsNull(Fix):
     changes = "`tool_calls: null` or `[]`, `function_call: null` -> removed"
     why = "Iterating over null raises; strict schemas want an array or no key."
     providers = ("SGLang", "exo", "Bedrock gateways", "LiteLLM", "vLLM 0.6 (`[]`)")
-    key = "call"
-    acts_on_null = True
-    makes_one_shape = True
+    handles = Finding.NULL_CALLS
     sources = (
         "https://github.com/sgl-project/sglang/issues/9657",
         "https://github.com/exo-explore/exo/issues/2092",

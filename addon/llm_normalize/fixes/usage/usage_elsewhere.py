@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk, usage_of
 from ...chat.conversion import counts
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop", x_groq={"id": "req_1", "usage": USAGE})
@@ -15,8 +16,7 @@ class UsageElsewhere(Fix):
     changes = "`x_groq.usage` alone -> `usage` beside it"
     why = "Clients look at `usage` and count no tokens."
     providers = ("Groq",)
-    key = "usage"
-    edits_bodies = True
+    handles = Finding.USAGE_ELSEWHERE
     sources = (
         "https://console.groq.com/docs/api-reference#chat-create",
         "https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_chunk.py",
@@ -53,3 +53,5 @@ class UsageElsewhere(Fix):
             return False
         chunk["usage"] = dict(usage)
         return True
+
+    body = edit

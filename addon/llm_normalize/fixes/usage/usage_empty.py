@@ -3,6 +3,7 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
@@ -15,7 +16,7 @@ class UsageEmpty(Fix):
     changes = "`usage: {}`, or no object -> `null` if asked for, else removed"
     why = "Zed takes the whole chunk for one of no known kind."
     providers = ("MiniMax", "gateways")
-    key = "usage"
+    handles = Finding.USAGE
     sources = (
         "https://github.com/zed-industries/zed/issues/42893",
         "https://github.com/zed-industries/zed/issues/43613",

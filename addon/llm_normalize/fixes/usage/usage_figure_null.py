@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
+from ...repair.look import Finding
 from ...wire.json_text import Json
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -21,8 +22,7 @@ class UsageFigureNull(Fix):
     changes = "`usage.*_details: null`, or null in such details -> removed"
     why = "Zed takes the whole chunk for one of no known kind."
     providers = ("OpenCode Go", "vLLM", "Novita", "OpenRouter")
-    key = "usage"
-    edits_bodies = True
+    handles = Finding.USAGE
     sources = ("https://github.com/zed-industries/zed/issues/63137",)
     examples = (
         Example(
@@ -47,18 +47,12 @@ class UsageFigureNull(Fix):
         Example.untouched("no usage", [{**_TEXT, "usage": None}]),
     )
 
-    @classmethod
-    def may_act(cls, chunk: Chunk) -> bool:
-        """Tell whether any figure is null."""
-        usage = chunk.get("usage")
-        return isinstance(usage, dict) and any(
-            each is None or isinstance(each, dict) for each in usage.values()
-        )
-
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
         usage = chunk.get("usage")
         return isinstance(usage, dict) and _drop_nulls(usage, _COUNTS)
+
+    body = edit
 
 
 def _drop_nulls(figures: Chunk, but: frozenset[str] = frozenset()) -> bool:

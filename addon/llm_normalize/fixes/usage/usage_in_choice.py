@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, choices, usage_of
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
@@ -16,9 +17,7 @@ class UsageInChoice(Fix):
     changes = "`choices[].usage` -> `usage`"
     why = "Clients look at the chunk and count no tokens."
     providers = ("Moonshot",)
-    key = "usage"
-    acts_on_null = True
-    edits_bodies = True
+    handles = Finding.USAGE_ELSEWHERE
     sources = (
         "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/providers/openai-completions.ts",
         "https://platform.moonshot.ai/docs/api/chat",
@@ -49,3 +48,5 @@ class UsageInChoice(Fix):
                     chunk["usage"] = usage
                 changed = True
         return changed
+
+    body = edit

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ...chat.chunks.chunk import Chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
+from ...repair.look import Finding
 from ...wire.json_text import Number, whole_number
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -24,8 +25,7 @@ class UsageMistyped(Fix):
     changes = '`usage.*_tokens: "5"`, `5.0` -> `5`; details that are no object -> null'
     why = "Typed clients refuse the chunk, others add text to numbers."
     providers = ("gateways in JavaScript and Lua",)
-    key = "usage"
-    edits_bodies = True
+    handles = Finding.USAGE
     sources = ("https://platform.openai.com/docs/api-reference/chat/object",)
     examples = (
         Example(
@@ -58,6 +58,8 @@ class UsageMistyped(Fix):
         if changed and all(each is None for each in usage.values()):
             chunk["usage"] = None  # there never was a figure in it
         return changed
+
+    body = edit
 
 
 def _convert(counts: Chunk, keys: Iterable[str], own: tuple[str, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
+from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
@@ -21,8 +22,7 @@ class UsagePartial(Fix):
     changes = "`usage` without a count, or with other names -> all three"
     why = "Typed clients refuse the chunk; Zed takes it for one of no known kind."
     providers = ("MiniMax", "gateways to Claude")
-    key = "usage"
-    edits_bodies = True
+    handles = Finding.USAGE
     sources = (
         "https://github.com/zed-industries/zed/issues/42893",
         "https://platform.openai.com/docs/api-reference/chat/object",
@@ -64,6 +64,8 @@ class UsagePartial(Fix):
         counts = dict(zip(_COUNTS, (prompt, answer, total), strict=True))
         usage.update({key: counts[key] for key in missing})
         return True
+
+    body = edit
 
 
 def _count(usage: Chunk, *names: str) -> int | None:

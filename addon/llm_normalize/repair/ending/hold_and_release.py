@@ -15,6 +15,7 @@ from ...chat.errors.errors import sounds_failed
 from ...chat.finish_words import finished_of, is_bare_finish
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
+from ..look import Finding
 from ..outcome import EventRecord, Outgoing
 from .end_hook import EndHook
 from .end_state import EndState
@@ -43,6 +44,22 @@ class Ending:
         indexes = {index_of(choice) for choice in choices(chunk)}
         goes_on = indexes <= state.opened and not indexes & state.finished
         return goes_on and not (waits or state.done or seen.error or seen.holes)
+
+    def lets_pass(self, text: Outgoing) -> bool:
+        """Tell whether nothing waits, and *text* only goes on with one that has begun."""
+        state, seen, found = self.state, self._seen, text.found
+        waits = state.opening or state.finish or state.usage_chunk or state.extra_fields
+        if waits or self.words or state.done or seen.error or seen.holes:
+            return False
+        index = text.chunk["choices"][0]["index"]
+        if index not in state.opened or index in state.finished:
+            return False
+        if found & Finding.CONTENT:
+            state.begun.setdefault(index, text.record)
+        if found & Finding.REASONING:
+            state.thought.setdefault(index, text.record)
+        state.last = text
+        return True
 
     @property
     def has_held_data(self) -> bool:

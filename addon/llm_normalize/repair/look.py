@@ -1,0 +1,271 @@
+"""One look at a chunk names what is in it that any fix may have to do with.
+
+A fix declares what it handles (`Fix.handles`), and is asked where that was found. So an
+ordinary chunk, in which nothing is found but a text that goes on, passes nearly all of
+them. What is found may be in order: only the fix itself tells.
+"""
+
+from ..chat.chunks.chunk import LONG, Chunk, calls, function
+from ..chat.chunks.chunk_content import is_empty_chunk
+from ..chat.chunks.openai_fields import CALL, CHOICE, FUNCTION, MESSAGE, TOP, USAGE
+from ..chat.errors.chunk_errors import may_fail
+from ..chat.stream_state import Seen
+from ..wire.json_text import Json
+
+
+class Finding:
+    """What a look at a chunk finds: at its top, in a choice, in a delta. Each is one bit.
+
+    They are plain numbers: an enumeration takes ten times as long to combine them.
+    """
+
+    ENVELOPE = 1 << 0
+    """An `id`, `created` or `model` other than that of the stream's first chunk."""
+    OBJECT = 1 << 1
+    """An `object` other than `chat.completion.chunk`."""
+    TIER = 1 << 2
+    """A `service_tier`."""
+    FINGERPRINT = 1 << 3
+    """A `system_fingerprint` that is no text, or a long one."""
+    USAGE = 1 << 4
+    """`usage`, even an empty one."""
+    USAGE_ELSEWHERE = 1 << 5
+    """Usage under `x_groq`, or in a choice."""
+    ERROR = 1 << 6
+    """A key that may hold an error."""
+    UNKNOWN_FIELD = 1 << 7
+    """A key that OpenAI does not define."""
+    NO_CHOICES = 1 << 8
+    """No list of choices."""
+    EMPTY_CHOICES = 1 << 9
+    """An empty list of choices."""
+    SEVERAL_CHOICES = 1 << 10
+    NULL_ELEMENT = 1 << 11
+    """Null in a list of choices or of calls."""
+
+    INDEX = 1 << 12
+    """An index of a choice that is no number, or is missing."""
+    FINISH = 1 << 13
+    """A finish reason."""
+    NO_FINISH_KEY = 1 << 14
+    """A choice without the key for one."""
+    LOGPROBS = 1 << 15
+    """Log probabilities."""
+    MESSAGE = 1 << 16
+    """A `message` where a delta belongs, even if that is null."""
+    TEXT = 1 << 17
+    """A `text` beside the delta."""
+    NO_DELTA = 1 << 18
+    """A delta that is neither an object nor a list."""
+    LISTED = 1 << 19
+    """A delta or message that is a list."""
+
+    ROLE = 1 << 20
+    """A role."""
+    NULL_ROLE = 1 << 21
+    """A role that is null or empty."""
+    NO_ROLE = 1 << 22
+    """No role, and none has been sent of this choice."""
+    CONTENT = 1 << 23
+    """A text."""
+    NULL_CONTENT = 1 << 24
+    """`content: null`."""
+    CONTENT_PARTS = 1 << 25
+    """A content that is a list."""
+    ODD_CONTENT = 1 << 26
+    """A content of another kind."""
+    REASONING = 1 << 27
+    """Reasoning under any of its keys."""
+    NULL_REASONING = 1 << 28
+    """Reasoning that is null."""
+    CALLS = 1 << 29
+    """Tool calls."""
+    NULL_CALLS = 1 << 30
+    """Tool calls, or a function call, that are null or empty."""
+    FUNCTION_CALL = 1 << 31
+    """A function call in the form of 2023."""
+    AUDIO = 1 << 32
+    """Audio."""
+
+    # What a repair leaves behind: in a chunk that was changed, and not before.
+    LEFT_NULL = 1 << 33
+    """A key that OpenAI does not define, or `usage: null`."""
+    LEFT_EMPTY = 1 << 34
+    """Nothing but the envelope of a chunk."""
+    LEFT_ERROR = 1 << 35
+    """A key that may hold an error."""
+
+    LEFT = LEFT_NULL | LEFT_EMPTY | LEFT_ERROR
+
+    TEXT_ALONE = (
+        OBJECT | TIER | FINGERPRINT | UNKNOWN_FIELD | NO_FINISH_KEY | LOGPROBS | NULL_ROLE
+        | NO_ROLE | CONTENT | NULL_CONTENT | REASONING | NULL_REASONING | NULL_CALLS
+        | LEFT_NULL
+    )  # fmt: skip
+    """All that is found in a chunk which does nothing but go on with a text."""
+
+
+_CHUNK = "chat.completion.chunk"
+_SHARED = ("id", "created", "model")
+_TOP = frozenset((*_SHARED, "object", "choices"))  # of most chunks
+_CHOICE = frozenset(("index", "delta", "finish_reason"))
+_FILLED = {
+    "role": Finding.ROLE,
+    "content": Finding.CONTENT,
+    "reasoning_content": Finding.REASONING,
+    "reasoning": Finding.REASONING,
+    "reasoning_text": Finding.REASONING,
+    "reasoning_details": Finding.REASONING,
+    "tool_calls": Finding.CALLS,
+    "function_call": Finding.FUNCTION_CALL,
+    "audio": Finding.AUDIO,
+}
+_EMPTY = {
+    "role": Finding.NULL_ROLE,
+    "tool_calls": Finding.NULL_CALLS,
+    "function_call": Finding.NULL_CALLS,
+}
+_NULL = _EMPTY | {
+    "content": Finding.NULL_CONTENT,
+    "reasoning_content": Finding.NULL_REASONING,
+    "reasoning": Finding.NULL_REASONING,
+}
+_SAYS = Finding.CONTENT | Finding.CALLS | Finding.FINISH | Finding.REASONING
+
+
+def look(chunk: Chunk, seen: Seen, *, is_changed: bool) -> int:
+    """Return what is found in *chunk*: bits of `Finding`.
+
+    Args:
+        chunk: The chunk.
+        seen: What the stream has sent before.
+        is_changed: Whether a fix has changed it.
+    """
+    found = 0
+    first = seen.envelope
+    if len(first) < len(_SHARED) or not (
+        chunk.get("id") == first["id"]
+        and (created := chunk.get("created")) == first["created"]
+        and created.__class__ is int
+        and chunk.get("model") == first["model"]
+    ):
+        found = Finding.ENVELOPE
+    if chunk.get("object") != _CHUNK:
+        found |= Finding.OBJECT
+    if not chunk.keys() <= _TOP:
+        found |= _beside(chunk)
+    choices = chunk.get("choices")
+    if choices:
+        if len(choices) > 1:
+            found |= Finding.SEVERAL_CHOICES
+        for choice in choices:
+            found |= _in_choice(choice, seen) if choice else _empty(choice)
+    else:
+        found |= Finding.NO_CHOICES if choices is None else Finding.EMPTY_CHOICES
+    return found | _left(chunk, found) if is_changed else found
+
+
+def _left(chunk: Chunk, found: int) -> int:
+    """Return what a repair has left behind in *chunk*, beside what was *found* anyway."""
+    left = 0
+    if found & Finding.UNKNOWN_FIELD or chunk.get("usage", 0) is None:
+        left = Finding.LEFT_NULL
+    if found & Finding.ERROR:
+        left |= Finding.LEFT_ERROR
+    if not found & _SAYS and is_empty_chunk(chunk):
+        left |= Finding.LEFT_EMPTY
+    return left
+
+
+def _beside(chunk: Chunk) -> int:
+    """Return what stands beside the choices."""
+    found = 0
+    if chunk.get("service_tier") is not None:
+        found = Finding.TIER
+    fingerprint = chunk.get("system_fingerprint", "")
+    if not isinstance(fingerprint, str) or len(fingerprint) > LONG:
+        found |= Finding.FINGERPRINT
+    usage = chunk.get("usage")
+    if usage is not None:
+        found |= Finding.USAGE
+        if isinstance(usage, dict) and not usage.keys() <= USAGE:
+            found |= Finding.UNKNOWN_FIELD
+    if not chunk.keys() <= TOP:
+        found |= Finding.UNKNOWN_FIELD
+        if "x_groq" in chunk:
+            found |= Finding.USAGE_ELSEWHERE
+        if may_fail(chunk):
+            found |= Finding.ERROR
+    return found
+
+
+def _empty(choice: Chunk | None) -> int:
+    if choice is None:
+        return Finding.NULL_ELEMENT
+    return Finding.INDEX | Finding.NO_FINISH_KEY | Finding.NO_DELTA
+
+
+def _in_choice(choice: Chunk, seen: Seen) -> int:
+    found, index = 0, choice.get("index")
+    if index.__class__ is not int:
+        found = Finding.INDEX
+        index = index if isinstance(index, int) else 0
+    if choice.get("finish_reason") is not None:
+        found |= Finding.FINISH
+    if choice.keys() != _CHOICE:
+        found |= _beside_delta(choice)
+    delta = choice.get("delta")
+    if not isinstance(delta, dict):
+        kind = Finding.LISTED if isinstance(delta, list) else Finding.NO_DELTA
+        return found | kind
+    for key, value in delta.items():
+        if value is None:
+            found |= _NULL.get(key, 0)
+            continue
+        if key == "content" and value.__class__ is not str:
+            is_list = isinstance(value, list)
+            found |= Finding.CONTENT_PARTS if is_list else Finding.ODD_CONTENT
+        else:
+            found |= (_FILLED if value else _EMPTY).get(key, 0)
+    if found & Finding.CALLS:
+        found |= _in_calls(delta)
+    sent = seen.choices.get(index)
+    if not ((sent and sent.role) or delta.get("role")):
+        found |= Finding.NO_ROLE
+    return found if delta.keys() <= MESSAGE else found | Finding.UNKNOWN_FIELD
+
+
+def _beside_delta(choice: Chunk) -> int:
+    found = 0
+    if "finish_reason" not in choice:
+        found = Finding.NO_FINISH_KEY
+    if choice.get("logprobs") is not None:
+        found |= Finding.LOGPROBS
+    if choice.keys() <= CHOICE and "message" not in choice:
+        return found
+    found |= Finding.UNKNOWN_FIELD
+    if "message" in choice:
+        found |= Finding.MESSAGE
+        if isinstance(choice["message"], list):
+            found |= Finding.LISTED
+    if "text" in choice:
+        found |= Finding.TEXT
+    if "usage" in choice:
+        found |= Finding.USAGE_ELSEWHERE
+    return found | Finding.ERROR if "error" in choice else found
+
+
+def _in_calls(delta: Chunk) -> int:
+    given: Json = delta["tool_calls"]
+    found = Finding.NULL_ELEMENT if isinstance(given, list) and None in given else 0
+    is_known = all(
+        call.keys() <= CALL and function(call).keys() <= FUNCTION
+        for call in calls(delta)
+    )
+    return found if is_known else found | Finding.UNKNOWN_FIELD
+
+
+def is_text_alone(found: int) -> bool:
+    """Tell whether a chunk in which this was *found* only goes on with a text."""
+    says = found & (Finding.CONTENT | Finding.REASONING)
+    return bool(says) and not found & ~Finding.TEXT_ALONE
