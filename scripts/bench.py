@@ -1,7 +1,7 @@
 """Measure what the addon costs: one run, one table, against mitmproxy without it.
 
-All sides take their turns in every round; the streams are made up here, their provider
-and their client are processes of this machine, and nothing is sent beyond it.
+Each side runs beside mitmproxy alone in every round; provider and client are threads of
+this process, and nothing is sent beyond the machine.
 """
 
 from __future__ import annotations
@@ -11,14 +11,9 @@ from pathlib import Path
 
 import _bootstrap
 
-PARTS = ("paced", "burst", "saturation", "latency", "memory", "micro")
-SIDES = ("good", "good-pairs", "nim", "nim-pairs", "observe", "json")
-ALWAYS = ("direct", "floor")
-PEERS = ("flask", "litellm")
-QUICK_SIDES = ("good", "nim")
-ROUNDS = 6  # even: in a duel, who is asked first takes turns
+LINES = ("good", "nim", "nim-pairs", "observe", "recorded")
+ROUNDS = 6  # even: who is asked first takes turns
 QUICK_ROUNDS = 2
-QUICK_SCALE = 0.25
 
 
 def parse(given: list[str]) -> argparse.Namespace:
@@ -27,37 +22,22 @@ def parse(given: list[str]) -> argparse.Namespace:
         allow_abbrev=False,
         description="Measure what the addon costs, against mitmproxy without it.",
         epilog=(
-            "Takes some ten minutes; a machine with nothing else to do gives the "
-            "narrowest ranges. Ends with exit code 1 if a stream did not arrive as it "
-            "had to. The first start makes the environment in .venv."
+            "Takes some twelve minutes; a machine with nothing else to do gives the "
+            "narrowest ranges. Recorded streams come from the folder that LLM_CAPTURES "
+            "names, else from tests/captures, where they are short. Ends with exit code "
+            "1 if a stream did not arrive as it had to. The first start makes the "
+            "environment in .venv."
         ),
     )
     parser.add_argument(
-        "--quick", action="store_true", help="small numbers, in about half a minute"
-    )
-    parser.add_argument(
-        "--micro",
-        action="store_true",
-        help="instead: microseconds per event of each stage and of each fix",
-    )
-    parser.add_argument(
-        "--peers",
-        action="store_true",
-        help=f"also measure {' and '.join(PEERS)}; installs them in .venv-clients",
+        "--quick", action="store_true", help="small numbers, in about two minutes"
     )
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=PARTS,
+        choices=LINES,
         metavar="NAME",
-        help=f"only these parts: {', '.join(PARTS)}",
-    )
-    parser.add_argument(
-        "--sides",
-        nargs="+",
-        choices=SIDES,
-        metavar="NAME",
-        help=f"only these sides, beside {' and '.join(ALWAYS)}: {', '.join(SIDES)}",
+        help=f"only these lines of the table: {', '.join(LINES)}",
     )
     parser.add_argument(
         "--other",
@@ -68,20 +48,11 @@ def parse(given: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--rounds", type=int, metavar="N", help=f"how many (default: {ROUNDS})"
     )
-    parser.add_argument(
-        "--scale",
-        type=float,
-        metavar="X",
-        help="how much of the usual traffic (default: 1)",
-    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
-    parser.add_argument(
-        "--markdown", type=Path, metavar="FILE", help="write what is printed"
-    )
     parser.add_argument(
         "--update-docs",
         action="store_true",
-        help="write it into addon/docs/performance.md, between its markers",
+        help="write the table into addon/docs/performance.md, between its markers",
     )
     flags = parser.parse_args(given)
     complete(flags, parser)
@@ -90,29 +61,17 @@ def parse(given: list[str]) -> argparse.Namespace:
 
 def complete(flags: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Fill in what was not given, and refuse what cannot be."""
-    if flags.micro and flags.only:
-        parser.error("--micro is --only micro: give one of them")
-    for name in ("rounds", "scale"):
-        value = getattr(flags, name)
-        if value is not None and value <= 0:
-            parser.error(f"--{name} takes a number above 0, not {value}")
+    if flags.rounds is not None and flags.rounds <= 0:
+        parser.error(f"--rounds takes a number above 0, not {flags.rounds}")
     if flags.other and not flags.other.is_file():
         parser.error(f"there is no file {flags.other}")
     flags.other = flags.other and flags.other.resolve()
-    for path in filter(None, (flags.json, flags.markdown)):
-        if not path.resolve().parent.is_dir():
-            parser.error(f"there is no folder {path.parent}")
-    lacks_paced = flags.micro or (flags.only and "paced" not in flags.only)
-    if flags.update_docs and (flags.quick or lacks_paced or flags.sides or flags.scale):
-        parser.error("--update-docs wants paced streams of all sides, at full scale")
-    flags.only = ["micro"] if flags.micro else flags.only or list(PARTS[:-1])
-    flags.sides = [
-        name
-        for name in SIDES
-        if name in (flags.sides or (QUICK_SIDES if flags.quick else SIDES))
-    ]
+    if flags.json and not flags.json.resolve().parent.is_dir():
+        parser.error(f"there is no folder {flags.json.parent}")
+    if flags.update_docs and (flags.quick or flags.only or flags.other):
+        parser.error("--update-docs wants all lines, and no other addon, at full scale")
+    flags.only = [name for name in LINES if name in (flags.only or LINES)]
     flags.rounds = flags.rounds or (QUICK_ROUNDS if flags.quick else ROUNDS)
-    flags.scale = flags.scale or (QUICK_SCALE if flags.quick else 1.0)
 
 
 def run(flags: argparse.Namespace) -> int:

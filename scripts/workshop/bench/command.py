@@ -2,37 +2,33 @@
 
 import argparse
 import contextlib
+import itertools
 import json
-import shutil
+import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import _bootstrap
 from workshop import markers
-from workshop.bench import children, machine, peers, report
-from workshop.bench.figures import figures
-from workshop.bench.jobs import ROUNDS, Job, jobs_of
-from workshop.bench.rounds import Bench, Progress
-from workshop.bench.sides import (
-    DIRECT,
-    FLOOR,
-    OTHER,
-    PEERS,
-    SIDES,
-    Mitmdumps,
-    Proxy,
-    Side,
-)
-from workshop.child import START, ChildError
+from workshop.bench import client, machine, provider, report
+from workshop.bench.figures import Duel, figures
+from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps, Proxy
+from workshop.bench.traffic import Form, Plan
+from workshop.certificates import client_context, server_context
+from workshop.child import ChildError
 
-VERSION = 2  # of the JSON
 INTERRUPTED = 130
-MICRO_EVENTS = 1000
+QUICK_SHARE = 5  # the part of the usual streams
+QUICK_EVENTS = 100  # of a made stream at most
+WARM_UP_STREAMS = 2
+ALPN = ("http/1.1",)
 DOCUMENT = markers.DOCS / "performance.md"
 
 
@@ -48,8 +44,7 @@ def main(flags: argparse.Namespace) -> int:
     # A shell starts what runs in its background with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        result = measure(flags)
-        tell(flags, result)
+        tell(flags, measure(flags))
     except ChildError as error:
         for line in error.lines:
             _bootstrap.say("    " + line)
@@ -75,16 +70,13 @@ def tell(flags: argparse.Namespace, result: dict[str, Any]) -> None:
     if flags.json:
         whole = json.dumps(result, indent=1, ensure_ascii=False)
         flags.json.write_text(whole + "\n", encoding="utf-8")
-    if flags.markdown:
-        flags.markdown.write_text(text, encoding="utf-8")
-    document = report.document(result)
-    if flags.update_docs and report.OVERLOADED in document:
+    if flags.update_docs and report.OVERLOADED in text:
         raise OverloadedError(
             "a side was overloaded, so the document stays as it is: run it again on a "
             "machine with nothing else to do"
         )
     if flags.update_docs:
-        markers.update(DOCUMENT, "bench", document)
+        markers.update(DOCUMENT, "bench", text)
 
 
 def measure(flags: argparse.Namespace) -> dict[str, Any]:
@@ -94,112 +86,125 @@ def measure(flags: argparse.Namespace) -> dict[str, Any]:
         ChildError: A stream did not arrive as it had to, or something did not start.
     """
     cpus = machine.share_cpus()
-    result: dict[str, Any] = {
-        "version": VERSION,
+    machine.pin(os.getpid(), cpus.traffic)
+    lines = {name: LINES[name] for name in flags.only}
+    if flags.other:
+        lines["other"] = OTHER
+    duels: dict[tuple[str, str, str], list[Duel]] = defaultdict(list)
+    with bench(cpus, flags.other) as made, progress() as announce:
+        for number in range(flags.rounds):
+            announce(f"round {number + 1} of {flags.rounds}", begins=True)
+            with made.started(lines):
+                # A proxy's first streams cost more: what they need is made by them.
+                for name, load, proxy in made.jobs(lines, quick=True):
+                    announce(f"warming up {proxy}: {load.label}")
+                    load = load._replace(streams=WARM_UP_STREAMS)  # noqa: PLW2901
+                    made.duel(lines[name], load, proxy, number)
+                for name, load, proxy in made.jobs(lines, quick=flags.quick):
+                    announce(f"{name}, {load.label}, {proxy}")
+                    duel = made.duel(lines[name], load, proxy, number)
+                    duels[name, load.label, proxy].append(duel)
+    return {
         "machine": machine.describe(),
         "pinned": cpus.sentence,
         "rounds": flags.rounds,
-        "scale": flags.scale,
-        "sides": {},
-        "notes": [],
+        "lines": figures(lines, duels),
     }
-    parts = [part for part in flags.only if part != "micro"]
-    if parts:
-        result["sides"] = _measure(flags, parts, cpus, result["notes"])
-    if "micro" in flags.only:
-        result["micro"] = _micro(flags)
-    return result
 
 
-def _micro(flags: argparse.Namespace) -> list[dict[str, Any]]:
-    from workshop.bench import micro as bench_micro  # noqa: PLC0415 - it imports all of the addon
+class Bench:
+    """The provider, and the proxies of a round.
 
-    events = max(40, int(MICRO_EVENTS * min(1, flags.scale)))
-    live = sys.stderr.isatty()
-    progress = Progress(flags.rounds + 1, sys.stderr.write, live=live)
-    progress.begin("stages and fixes")
-    try:
-        return bench_micro.measure(flags.rounds, events, progress.job)
-    finally:
-        progress.end()
+    Args:
+        mitmdumps: Starts the proxies.
+        tunnel: The provider's port with TLS.
+    """
 
+    def __init__(self, mitmdumps: Mitmdumps, tunnel: int) -> None:
+        self._mitmdumps = mitmdumps
+        self._tunnel = tunnel
+        self._trusted = client_context(mitmdumps.trusted, ALPN)
+        self._proxies: Mapping[str, Proxy] = {}
+        self._seeds = itertools.count()
 
-def _measure(
-    flags: argparse.Namespace, parts: list[str], cpus: machine.Cpus, notes: list[str]
-) -> dict[str, Any]:
-    wanted = [DIRECT, FLOOR, *(SIDES[name] for name in flags.sides)]
-    wanted += [OTHER] if flags.other else []
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(_folder())
-        provider = stack.enter_context(children.provider(cpus.traffic))
-        client = stack.enter_context(children.client(cpus.traffic))
-        port = int(provider.line(START))
-        found: dict[str, Proxy] = {}
-        if flags.peers:
-            names = [side.name for side in PEERS]
-            found |= stack.enter_context(
-                peers.running(names, port, folder, cpus, notes.append)
-            )
-            for note in notes:
-                _bootstrap.say(f"llm_normalize: {note}")
-            peered = [side for side in PEERS if side.proxy in found]
-            wanted += peered
-            notes += [_slow(side) for side in peered if side.slow > 1]
-        mitmdumps = Mitmdumps(folder, port, cpus, flags.other)
-        _bootstrap.say("llm_normalize: starting the proxies")
-        bench = Bench(client, port, found, mitmdumps)
-        _run(bench, flags, parts, wanted)
-        for proxy in found.values():
-            proxy.child.check()  # its last words may have come late
-        return figures(bench.outcomes, wanted)
+    @contextlib.contextmanager
+    def started(self, lines: Mapping[str, Line]) -> Iterator[None]:
+        """Have the proxies of *lines* started, and ended after this.
 
+        What a process costs depends on how its memory happens to be laid out: the ratio of
+        two by some 0.03. So each round has others.
+        """
+        names = [(line.floor, line.addon, line.lean) for line in lines.values()]
+        needed = dict.fromkeys(filter(None, itertools.chain(*names)))
+        with self._mitmdumps.running(list(needed)) as self._proxies:
+            yield
 
-def _slow(side: Side) -> str:
-    return (
-        f"{side.name} is slow: it gets one in {side.slow} of the paced duels' streams, "
-        "and of the long stream's events"
-    )
+    @staticmethod
+    def jobs(
+        lines: Mapping[str, Line], *, quick: bool
+    ) -> Iterator[tuple[str, Load, str]]:
+        """Yield the name of a line, a load of it, and the proxy beside the floor."""
+        for name, line in lines.items():
+            for load in line.loads():
+                if quick and not line.tls and load.events > QUICK_EVENTS:
+                    continue
+                streams = load.streams // (QUICK_SHARE if quick else 1)
+                for proxy in filter(None, (line.addon, line.lean)):
+                    yield name, load._replace(streams=streams), proxy
 
-
-def _run(
-    bench: Bench, flags: argparse.Namespace, parts: list[str], sides: list[Side]
-) -> None:
-    """Run all rounds, and then what is measured once."""
-    in_rounds = [part for part in ROUNDS if part in parts]
-    counted = dict.fromkeys(
-        (side.name for side in sides), 1.0
-    )  # the number is the same
-
-    def jobs(parts: list[str], pace: dict[str, float]) -> list[Job]:
-        return [
-            job for part in parts for job in jobs_of(part, sides, flags.scale, pace)
+    def duel(self, line: Line, load: Load, proxy: str, number: int) -> Duel:
+        """Ask a proxy and the floor for the same traffic at once."""
+        forms: dict[str, Form] = {proxy: line.form, line.floor: "sent"}
+        if proxy == line.lean:
+            forms[proxy] = "text"
+        parties = [
+            client.Party(f"{name}, {load.label}", self._proxies[name], form)
+            for name, form in forms.items()
         ]
-
-    memory = [part for part in parts if part not in in_rounds]
-    needed = list(dict.fromkeys(side.proxy for side in sides))
-    rounds = flags.rounds if in_rounds else 0
-    total = rounds * (len(sides) + len(jobs(in_rounds, counted)))
-    total += len(jobs(memory, counted))
-    progress = Progress(total, sys.stderr.write, live=sys.stderr.isatty())
-    bench.announce = progress.job
-    try:
-        for number in range(rounds):
-            with bench.started(needed):
-                progress.begin(f"round {number + 1} of {rounds}")
-                bench.warm_up(sides, flags.scale)
-                bench.run(jobs(in_rounds, bench.pace), number)
-        if memory:
-            progress.begin("memory")
-            bench.run(jobs(memory, bench.pace), 0)
-    finally:
-        progress.end()
+        plans = [
+            Plan(load.kind, load.events, next(self._seeds)) for _ in range(load.streams)
+        ]
+        turn = -1 if number % 2 else 1  # who is asked first takes turns
+        tunnel = self._tunnel if line.tls else 0
+        used = client.run(parties[::turn], plans, self._trusted, tunnel)
+        return Duel(*used[::turn])
 
 
 @contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    """Make a folder for the proxies' files, which goes when they have ended."""
-    folder = Path(tempfile.mkdtemp(prefix="llm-normalize-bench-"))
+def bench(cpus: machine.Cpus, other: Path | None = None) -> Iterator[Bench]:
+    """Have the provider, and a folder for the proxies' files, while this is entered."""
+    with (
+        tempfile.TemporaryDirectory(
+            prefix="llm-normalize-bench-", ignore_cleanup_errors=True
+        ) as name,
+        provider.running() as plain,
+    ):
+        folder = Path(name)
+        mitmdumps = Mitmdumps(folder, plain, cpus, other)
+        context = server_context(folder / "ca", CA, ALPN)
+        with provider.running(context) as tunnel:
+            yield Bench(mitmdumps, tunnel)
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Callable[..., None]]:
+    """Yield what tells of the progress, on a line that is written over; else by rounds."""
+    start = time.monotonic()
+    live = sys.stderr.isatty()
+    step = ""
+
+    def announce(text: str, *, begins: bool = False) -> None:
+        nonlocal step
+        step = text if begins else step
+        line = f"{time.monotonic() - start:4.0f} s: {step}"
+        if live:
+            sys.stderr.write(f"\r\033[K{line}" + ("" if begins else f": {text}"))
+        elif begins:
+            sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
     try:
-        yield folder
+        yield announce
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if live:
+            sys.stderr.write("\r\033[K")

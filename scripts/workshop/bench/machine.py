@@ -1,4 +1,4 @@
-"""What the benchmark asks the machine: CPU time, memory, CPUs to pin to, and its name.
+"""What the benchmark asks the machine: CPU time, CPUs to pin to, and its name.
 
 Where there is no Linux, psutil has to do.
 """
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import psutil
 
-from workshop.traffic.memory import Weight, weigh
+from workshop.traffic.memory import cpu_seconds
 
 LINUX = sys.platform == "linux"
 
@@ -24,24 +24,22 @@ class GoneError(Exception):
     """A process to be read has ended."""
 
 
-def read(pid: int) -> Weight:
-    """Return what the process *pid* has used.
+def cpu_of(pid: int) -> float:
+    """Return the seconds of CPU time that the process *pid* has used.
 
     Raises:
         GoneError: There is no such process.
     """
     try:
-        return weigh(pid) if LINUX else read_anywhere(pid)
+        return cpu_seconds(pid) if LINUX else cpu_anywhere(pid)
     except (OSError, psutil.Error) as error:
         raise GoneError(f"process {pid} has ended") from error
 
 
-def read_anywhere(pid: int) -> Weight:
-    """Return what psutil tells of *pid*; no peak, which not every system knows."""
-    process = psutil.Process(pid)
-    times = process.cpu_times()
-    rss = process.memory_info().rss
-    return Weight(time.monotonic(), rss, rss, times.user + times.system)
+def cpu_anywhere(pid: int) -> float:
+    """Return what psutil tells of *pid*."""
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
 
 
 class Cpus(NamedTuple):

@@ -1,139 +1,142 @@
-"""The sides that the benchmark compares, and the proxies that they run through."""
+"""What the benchmark compares: lines of the table, and the proxies that they need."""
 
 import contextlib
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mitmproxy import certs
-
-from workshop import NORMALIZE
+from workshop import LOOPBACK, NORMALIZE, mitmdump, variables
 from workshop.bench import machine
-from workshop.bench.children import BenchMitmdump, Worker
-from workshop.bench.load import Target
-from workshop.bench.traffic import HOST, Form, Kind
-from workshop.mitmdump import command
+from workshop.bench.traffic import GOOD, NIM, RECORDINGS, Form, size
+from workshop.certificates import make_ca
+from workshop.child import ChildError
 
 FOLDER = Path(__file__).resolve().parent
+CA = "mitmproxy"
+LENGTHS = {5: 50, 60: 20, 600: 10}
+"""Events of a made stream, and how many streams of each party: short ones are the most."""
+RECORDED_EVENTS = 400
+"""Of all streams of a recording together, at least."""
+RECORDED_STREAMS = 6  # at least; all the same no proxy is to fall behind
 
 
-class Goals(NamedTuple):
-    """What the CPU time per event may be, as a multiple of the floor's.
-
-    Attributes:
-        paced: By how many events a stream has.
-        burst: In a long stream.
-    """
-
-    paced: Mapping[int, float]
-    burst: float
-
-
-class Side(NamedTuple):
-    """One row of the table.
+class Load(NamedTuple):
+    """What is asked for at one time.
 
     Attributes:
-        name: What it is called.
-        title: What it is.
-        proxy: The proxy's name; empty for straight from the provider.
+        label: What it is called.
         kind: What the provider sends.
-        form: What has to arrive.
-        goals: What is wanted of it, if anything.
-        slow: How many times fewer paced streams it gets, and events of the long one.
+        events: How many in each stream.
+        streams: How many of each party.
     """
 
-    name: str
+    label: str
+    kind: str
+    events: int
+    streams: int
+
+
+class Line(NamedTuple):
+    """A line of the table.
+
+    Attributes:
+        title: What it is.
+        kinds: What the provider sends.
+        addon: The proxy with the addon.
+        lean: The proxy with lean.py; empty for none.
+        goals: What the addon's ratio may be, for each load.
+        form: What has to arrive through the addon.
+    """
+
     title: str
-    proxy: str
-    kind: Kind
-    form: Form
-    goals: Goals | None = None
-    slow: int = 1
+    kinds: Sequence[str]
+    addon: str
+    lean: str
+    goals: Sequence[float] = ()
+    form: Form = "repaired"
 
     @property
-    def lags(self) -> bool:
-        """Whether its proxy goes on working when a stream has ended: writes its log."""
-        return self.proxy == "pairs"
+    def tls(self) -> bool:
+        """Whether it goes through CONNECT with TLS."""
+        return self.addon.endswith("-tls")
+
+    @property
+    def floor(self) -> str:
+        """The proxy that the others are compared with."""
+        return "floor-tls" if self.tls else "floor"
+
+    def loads(self) -> list[Load]:
+        """Return what is measured, in order."""
+        if self.tls:
+            found = []
+            for kind in self.kinds:
+                events = size(kind)
+                streams = max(RECORDED_STREAMS, RECORDED_EVENTS // events)
+                found.append(Load(f"{kind} ({events} events)", kind, events, streams))
+            return found
+        return [
+            Load(f"{events} events", kind, events, streams)
+            for kind in self.kinds
+            for events, streams in LENGTHS.items()
+        ]
 
 
-DIRECT = Side("direct", "straight from the provider", "", "nim", "sent")
-FLOOR = Side("floor", "mitmdump that streams, without an addon", "floor", "nim", "sent")
-OURS = (
-    Side(
-        "good",
-        "repair, a stream that needs none",
-        "repair",
-        "good",
-        "repaired",
-        Goals({5: 1.12, 60: 1.08, 600: 1.06}, 1.15),
+_NIM_GOALS = (1.18, 1.1, 1.06)
+LINES = {
+    "good": Line(
+        "a stream that needs no repair", (GOOD,), "repair", "lean", (1.12, 1.08, 1.06)
     ),
-    Side(
-        "good-pairs",
-        "the same with the before/after log",
+    "nim": Line("NIM's stream", (NIM,), "repair", "lean", _NIM_GOALS),
+    "nim-pairs": Line(
+        "NIM's stream, before/after log",
+        (NIM,),
         "pairs",
-        "good",
-        "repaired",
+        "lean-pairs",
+        (1.2, 1.15, 1.12),
     ),
-    Side(
-        "nim",
-        "repair, NIM's stream",
-        "repair",
-        "nim",
-        "repaired",
-        Goals({5: 1.18, 60: 1.1, 600: 1.06}, 1.28),
+    "observe": Line("observe, NIM's stream", (NIM,), "observe", "", form="sent"),
+    "recorded": Line(
+        "answers of five providers through TLS, default options",
+        tuple(RECORDINGS),
+        "pairs-tls",
+        "lean-pairs-tls",
+        (1.12,) * len(RECORDINGS),
     ),
-    Side(
-        "nim-pairs",
-        "the same with the before/after log",
-        "pairs",
-        "nim",
-        "repaired",
-        Goals({5: 1.2, 60: 1.15, 600: 1.12}, 1.5),
-    ),
-    Side("observe", "observe, NIM's stream", "observe", "nim", "sent"),
-)
-JSON = Side("json", "an addon that recodes every event", "json", "nim", "sent")
-PEERS = (
-    Side("flask", "Flask and requests, line by line", "flask", "nim", "sent"),
-    Side("litellm", "LiteLLM's proxy", "litellm", "nim", "text", slow=10),
-)
-OTHER = Side("other", "the addon of --other, NIM's stream", "other", "nim", "repaired")
-SIDES = {side.name: side for side in (DIRECT, FLOOR, *OURS, JSON, *PEERS, OTHER)}
+}
+OTHER = Line("the addon of --other, NIM's stream", (NIM,), "other", "", _NIM_GOALS)
+
+
+class BenchMitmdump(mitmdump.Mitmdump):
+    """A mitmdump of the benchmark, which is watched for bugs."""
+
+    # What only a bug writes: in mitmproxy or in an addon.
+    _SIGN = re.compile(r"Traceback \(most recent call last\)|has crashed|repair failed")
+    bug = ""
+
+    def hear(self, line: str) -> None:
+        """Take a line: it may tell of a bug."""
+        super().hear(line)
+        if not self.bug and self._SIGN.search(line):
+            self.bug = line.strip()
+
+    def check(self) -> None:
+        """See that it still runs, and that no bug has shown.
+
+        Raises:
+            ChildError: It does not, or one has.
+        """
+        super().check()
+        if self.bug:
+            raise ChildError(f"{self.name} met a bug: {self.bug}.", self.lines)
 
 
 class Proxy(NamedTuple):
     """A proxy that listens."""
 
-    child: Worker
+    child: BenchMitmdump
     port: int
-
-
-class Addon(NamedTuple):
-    """What one mitmdump loads.
-
-    Attributes:
-        script: Its addon.
-        options: What is set besides.
-    """
-
-    script: Path
-    options: Mapping[str, str]
-
-
-def addons(other: Path | None = None) -> dict[str, Addon]:
-    """Return what each kind of mitmdump loads; *other* is the addon of the side of that name."""
-    silent = {"normalize_pairs": ""}
-    found = {
-        "floor": Addon(FOLDER / "floor.py", {}),
-        "json": Addon(FOLDER / "json_cost.py", {}),
-        "repair": Addon(NORMALIZE, silent),
-        "pairs": Addon(NORMALIZE, {}),
-        "observe": Addon(NORMALIZE, {"normalize_mode": "observe", **silent}),
-    }
-    if other is not None:
-        found["other"] = Addon(other, silent)
-    return found
 
 
 class Mitmdumps:
@@ -141,9 +144,9 @@ class Mitmdumps:
 
     Args:
         folder: Where their files go.
-        provider: The provider's port.
+        provider: The provider's port, for those in reverse mode.
         cpus: Where they run.
-        other: The addon of the side of that name.
+        other: The addon of the line of that name.
     """
 
     def __init__(
@@ -152,21 +155,21 @@ class Mitmdumps:
         self._folder = folder
         self._provider = provider
         self._cpus = cpus
-        self._kinds = addons(other)
+        self._other = other or NORMALIZE
         self._started = 0
         # Made once: each of them would take its time to make a key.
-        certs.CertStore.create_store(folder / "ca", "mitmproxy", 2048)
+        self.trusted = make_ca(folder / "ca", CA)
 
     @contextlib.contextmanager
     def running(self, names: Sequence[str]) -> Iterator[dict[str, Proxy]]:
         """Run those of *names*, side by side, and end them whatever happens.
 
         Raises:
-            ChildError: One of them did not start.
+            ChildError: One of them did not start, or met a bug.
         """
         with contextlib.ExitStack() as stack:
-            children = {name: self._made(name) for name in names if name in self._kinds}
-            for child in children.values():  # side by side
+            children = {name: self._made(name) for name in names}
+            for child in children.values():
                 stack.callback(child.stop)
                 child.start()
             found = {}
@@ -175,18 +178,40 @@ class Mitmdumps:
                 found[name] = Proxy(child, child.port)
                 machine.pin(child.pid, self._cpus.proxies)  # it may start anywhere
             yield found
+            for child in children.values():
+                child.check()  # its last words may have come late
 
     def _made(self, name: str) -> BenchMitmdump:
         self._started += 1
         home = self._folder / f"{self._started}-{name}"
         shutil.copytree(self._folder / "ca", home)
-        kind = self._kinds[name]
-        options = {"confdir": str(home), "flow_detail": "0", **kind.options}
-        mode = ("--mode", f"reverse:http://{HOST}:{self._provider}")
-        made = command([kind.script], options, *mode)
-        return BenchMitmdump(f"mitmdump ({name})", made, home)
+        script, own = self._addon(name, home)
+        options = {"confdir": str(home), "flow_detail": "0", **own}
+        mode = f"reverse:http://{LOOPBACK}:{self._provider}"
+        if name.endswith("-tls"):
+            mode = "regular"
+            options["ssl_verify_upstream_trusted_ca"] = str(self.trusted)
+            if script == NORMALIZE:  # it opens what goes to providers alone
+                options["normalize_hosts"] = LOOPBACK
+        command = mitmdump.command([script], options, "--mode", mode)
+        # A proxy for all programs would come between us and our own machine.
+        env = {
+            key: value
+            for key, value in variables().items()
+            if not key.upper().endswith("_PROXY")
+        }
+        return BenchMitmdump(f"mitmdump ({name})", command, home, env=env)
 
-
-def target(side: Side, port: int, pid: int, streams: int, events: int) -> Target:
-    """Return what a load asks of *side*."""
-    return Target(side.name, port, pid, side.kind, side.form, streams, events)
+    def _addon(self, name: str, home: Path) -> tuple[Path, Mapping[str, str]]:
+        """Return what a proxy loads, and what is set."""
+        silent = {"normalize_pairs": ""}
+        known: dict[str, tuple[Path, Mapping[str, str]]] = {
+            "floor": (FOLDER / "floor.py", {}),
+            "lean": (FOLDER / "lean.py", {}),
+            "lean-pairs": (FOLDER / "lean.py", {"lean_pairs": str(home / "pairs")}),
+            "repair": (NORMALIZE, silent),
+            "pairs": (NORMALIZE, {}),
+            "observe": (NORMALIZE, {"normalize_mode": "observe", **silent}),
+            "other": (self._other, silent),
+        }
+        return known[name.removesuffix("-tls")]

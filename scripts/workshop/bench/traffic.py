@@ -1,223 +1,192 @@
 """The streams of the benchmark: what a provider sends, and what has to arrive.
 
-Provider and client make both from the same `Plan`, so that a proxy which loses or
-changes a byte is found out. The words are our own; nearly every event has other ones.
+Made streams have words of our own; recorded ones replay a provider's answer. Each
+stream has its own id, time, figures and texts, drawn with its seed: provider and client
+make the same bytes of the same `Plan`.
 """
 
 import functools
-import hashlib
-import itertools
 import json
+import os
+import random
 import re
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-HOST = "127.0.0.1"
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.pipeline import Pipeline
+from workshop import ROOT
+
 PATH = "/v1/chat/completions"
+HEADER = "x-bench"
+"""The request header with the plan."""
 
-type Kind = Literal["good", "nim"]
-"""What a provider sends: OpenAI's own form as vLLM spells it, or NVIDIA NIM's."""
 type Form = Literal["sent", "repaired", "text"]
-"""What has to arrive: the bytes as they were sent, the bytes that OpenAI would have
-sent, or just the same text (of a peer that writes every event anew)."""
+"""What has to arrive: the bytes as they were sent, the bytes that the addon makes of
+them in one process, or the same text (of lean.py, which repairs less)."""
 
-KINDS: tuple[Kind, ...] = ("good", "nim")
-CYCLE = 2048  # events with a text of their own; a longer stream begins again
-FRAME = 3  # events without a text: the opening, the finish and [DONE]
+GOOD, NIM = "good", "nim"
+"""The made streams: OpenAI's own form as vLLM spells it, and NVIDIA NIM's."""
+FRAME = 4  # events without a text: opening, finish, usage and [DONE]
 DONE = b"data: [DONE]\n\n"
-SENT = re.compile(rb"@(\d{19})")
-"""The time at which an event was sent, in its text: `time.monotonic_ns`."""
+STORED = 256  # streams of one load, and more
 
-ANSWERS = 4
-"""Answers with an id and a time of their own, as all of a provider's have."""
+CAPTURES = ROOT / "tests" / "captures"
+FOLDER = Path(os.environ.get("LLM_CAPTURES") or ROOT.parent / "shared" / "captures")
+"""Other people's words, so they are not in the repository; longer than ours."""
+RECORDINGS = {
+    "NIM": ("nvidia-nim/usage-asked", "nvidia-nim/mixtral-8x22b-instruct-v0.1-streaming-1.sse"),
+    "DeepSeek": ("deepseek/tool-call", "deepseek/deepseek-chat-streaming-with-api-usage-capture.sse"),
+    "Groq": ("groq/tool-call", "groq/gpt-oss-120b-tool-use-failed-error-streaming.sse"),
+    "OpenRouter": ("openrouter/tool-call", "openrouter/glm-4.6-object-streaming.sse"),
+    "OpenAI": ("openai/tool-call", "openai/gpt-3.5-turbo-open-ai-function-calls-tools-streaming-parallel.sse"),
+}  # fmt: skip
+"""By provider: the capture of the repository, and the recording that is preferred."""
 
-_WORDS = ["the", "kettle", "sings", "naïve", "warm", "☕", "at", "dawn", "while", "a", "small", "river", "carries", "paper", "boats", "past", "every", "window", "of", "café", "Lumière", ",", "and", "Zoë", "writes", '"again"', "in", "blue", "ink", ":", "how", "do", "茶", "leaves", "know", "when", "to", "unfold", "?", "one\n", "two\n", "three\n", "then", "path", "C:\\tea\\cups", "or", "50", "%", "of", "it", ";", "nobody", "counts", "the", "🫖", "twice", ".", "So", "we", "stream", "word", "by", "word", "until", "silence", "returns", "like", "rain", "on", "tin", "roofs", "--", "softly", "(", "and", "late", ")"]  # fmt: skip
+_WORDS = ["the", "kettle", "sings", "naïve", "warm", "☕", "at", "dawn", "while", "a", "small", "river", "carries", "paper", "boats", "past", "every", "window", "of", "café", "Lumière", ",", "and", "Zoë", "writes", '"again"', "in", "blue", "ink", ":", "how", "do", "茶", "leaves", "know", "when", "to", "unfold", "?", "one\n", "two\n", "three\n", "then", "path", "C:\\tea\\cups", "or", "50", "%", "it", ";", "nobody", "counts", "🫖", "twice", ".", "So", "we", "stream", "word", "by", "until", "silence", "returns", "like", "rain", "on", "tin", "roofs", "--", "softly", "(", "late", ")"]  # fmt: skip
+
+_EVENT = re.compile(rb".+?(?:\r?\n){2,}|.+", re.DOTALL)
+_TEXTS = rb"content|reasoning|reasoning_content|arguments"
+_TEXT = re.compile(rb'("(?:%b)": ?")((?:[^"\\]|\\.)*)"' % _TEXTS)
+_ID = re.compile(rb'("(?:id|[a-z_]+_id)": ?")([^"\\]*)"')
+_CREATED = re.compile(rb'("created": ?)\d{10}\b')
+_NAME = re.compile(rb'"name": ?"([\w-]+)"')
+# Of neither an escape, nor `true`, `false` and `null` in the arguments of a call.
+_LETTERS = b"ghijkmopqvwxyz"
+_DIGITS = b"0123456789"
 
 
 class Plan(NamedTuple):
-    """One stream, as the request's message says it.
+    """One stream, as the request's header says it.
 
     Attributes:
-        kind: Which dialect.
-        events: How many, with opening, finish and `[DONE]`.
-        gap_us: Microseconds between two events; 0 for none, and no times in the text.
-        phase_us: When it is due within each gap, so that many streams do not coincide.
-        start: Which of the texts comes first.
+        kind: `good`, `nim`, or the provider of a recording.
+        events: How many; of a recording as many as it has.
+        seed: What makes it unlike all others.
     """
 
-    kind: Kind
+    kind: str
     events: int
-    gap_us: int = 0
-    phase_us: int = 0
-    start: int = 0
+    seed: int
 
     @classmethod
-    def of_request(cls, body: bytes) -> "Plan":
-        """Return the plan in a request's *body*.
+    def of_header(cls, text: str) -> "Plan":
+        """Return the plan in a request's header.
 
         Raises:
             ValueError: There is none.
         """
-        try:
-            words = json.loads(body)["messages"][-1]["content"].split()
-            kind, *numbers = words
-            plan = cls(kind, *map(int, numbers))
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ValueError(f"no plan in {body[:200]!r}") from error
-        if kind not in KINDS or plan.events <= FRAME:
-            raise ValueError(f"no plan is {words}")
-        return plan
+        kind, _, numbers = text.partition(" ")
+        events, seed = map(int, numbers.split())
+        if kind not in RECORDINGS and (kind not in (GOOD, NIM) or events <= FRAME):
+            raise ValueError(f"invalid plan {text!r}")
+        return cls(kind, events, seed)
 
-    @property
-    def answer(self) -> int:
-        """Which of the answers it is."""
-        return self.start % ANSWERS
+    def header(self) -> str:
+        """Return the same as a header."""
+        return " ".join(map(str, self))
 
-    def request(self, host: str) -> bytes:
-        """Return the request that asks *host* for it."""
-        message = {"role": "user", "content": " ".join(map(str, self))}
-        asked = {"model": "bench", "stream": True, "messages": [message]}
-        body = json.dumps(asked).encode()
-        lines = [
-            f"POST {PATH} HTTP/1.1",
-            f"host: {host}",
-            "content-type: application/json",
-            "authorization: Bearer bench",
-            f"content-length: {len(body)}",
-        ]
-        return "\r\n".join([*lines, "", ""]).encode() + body
+    def request(self) -> bytes:
+        """Return the body of the request: it asks for what the answer has."""
+        message = {"role": "user", "content": f"number {self.seed}, please"}
+        body: dict[str, Any] = {"model": "bench", "stream": True, "messages": [message]}
+        answer = _recording(self.kind) if self.kind in RECORDINGS else b'"usage":{'
+        if re.search(rb'"usage": ?\{', answer):
+            body["stream_options"] = {"include_usage": True}
+        if names := sorted(set(_NAME.findall(answer))):
+            body["tools"] = [
+                {"type": "function", "function": {"name": name.decode()}}
+                for name in names
+            ]
+        return json.dumps(body).encode()
 
 
-class Event(NamedTuple):
-    """An event with a text, whose sending time goes between `head` and `tail`."""
-
-    head: bytes
-    tail: bytes
-
-
-class Dialect(NamedTuple):
-    """The events of all streams of a kind, in one form.
-
-    Attributes:
-        opening: The first event.
-        events: Those with a text, `CYCLE` of them.
-        finish: The last chunk.
-    """
-
-    opening: bytes
-    events: list[Event]
-    finish: bytes
+@functools.lru_cache(STORED)
+def sent(plan: Plan) -> list[bytes]:
+    """Return the events that the provider sends."""
+    return _fresh(plan) if plan.kind in RECORDINGS else _made(plan)
 
 
-@functools.cache
-def dialect(kind: Kind, answer: int = 0, *, repaired: bool = False) -> Dialect:
-    """Return the events of an *answer*, as they are sent or as OpenAI would send them."""
-    nim = kind == "nim"
-    conforms = repaired or not nim
-    role = {} if conforms else {"role": None}
-    mark = "%08x" % (0x7E3A91C4 + 97 * answer)
-    name = ("chat-" if nim else "chatcmpl-") + mark * 4
+@functools.lru_cache(STORED)
+def expected(plan: Plan, form: Form) -> bytes:
+    """Return what has to arrive."""
+    data = b"".join(sent(plan))
+    if form == "text":
+        return text_of(data)
+    if form == "sent":
+        return data
+    pipeline = Pipeline(Asked.from_body(plan.request()), FIXES)
+    return b"".join([*pipeline.feed(data), *pipeline.end()])
 
-    def event(delta: dict[str, Any], finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        if finish and not conforms:
-            choice["stop_reason"] = None
-        chunk = {
-            "id": name,
-            "object": "chat.completion.chunk",
-            "created": 1750000000 + answer,
-            "model": "meta/llama-3.1-8b-instruct" if nim else "acme/steady-70b-chat",
-            "choices": [choice],
-        }
+
+def text_of(data: bytes) -> bytes:
+    """Return all texts of a stream that has OpenAI's spelling, in order."""
+    return b"\n".join(text for _, text in _TEXT.findall(data))
+
+
+def size(kind: str) -> int:
+    """Return how many events the recording of a provider has."""
+    return len(_EVENT.findall(_recording(kind)))
+
+
+def _made(plan: Plan) -> list[bytes]:
+    draw = random.Random(plan.seed)
+    nim = plan.kind == NIM
+    head = {
+        "id": f"{'chat-' if nim else 'chatcmpl-'}{draw.getrandbits(128):032x}",
+        "object": "chat.completion.chunk",
+        "created": 1_750_000_000 + plan.seed,
+        "model": "meta/llama-3.1-8b-instruct" if nim else "acme/steady-70b-chat",
+    }
+    role = {"role": None} if nim else {}
+
+    def event(choices: list[dict[str, Any]], **more: object) -> bytes:
+        chunk = {**head, "choices": choices, **more}
         text = json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))
         return f"data: {text}\n\n".encode()
 
-    def parted(text: str) -> Event:
-        head, _, tail = event({**role, "content": text + "\0"}).partition(b"\\u0000")
-        return Event(head, tail)
+    def one(delta: dict[str, Any], finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return event([choice | ({"stop_reason": None} if nim and finish else {})])
 
-    return Dialect(
-        event({"role": "assistant", "content": "" if conforms else None}),
-        [parted(text) for text in texts()],
-        event({} if conforms else {**role, "content": ""}, "stop"),
-    )
+    def word() -> str:
+        # A number here and there, as models write them, keeps the words from repeating.
+        number = draw.choice(("", "", f"{draw.randrange(1000)}"))
+        return f" {draw.choice(_WORDS)}{number}"
 
-
-@functools.cache
-def texts() -> list[str]:
-    """Return the texts of a cycle, all of them different."""
-    words = itertools.cycle(_WORDS)
-    # A number here and there, as models write them, keeps the words from repeating.
+    texts = plan.events - FRAME
+    asked = draw.randrange(9, 4000)
+    usage = {"prompt_tokens": asked, "completion_tokens": texts}
     return [
-        f" {word}"
-        if place < len(_WORDS)
-        else f" {word}{place if place % 3 else -place}"
-        for place, word in zip(range(CYCLE), words, strict=False)
+        one({"role": "assistant", "content": None if nim else ""}),
+        *(one({**role, "content": word()}) for _ in range(texts)),
+        one({**role, "content": ""} if nim else {}, "stop"),
+        event([], usage={**usage, "total_tokens": asked + texts}),
+        DONE,
     ]
 
 
-def in_turn(plan: Plan) -> Iterator[int]:
-    """Yield which texts of the cycle a stream has, in order."""
-    for place in range(plan.events - FRAME):
-        yield (plan.start + place) % CYCLE
-
-
-class Wire(NamedTuple):
-    """Events as HTTP chunks, one each, and where each begins."""
-
-    data: bytes
-    starts: list[int]
-
-
 @functools.cache
-def wire(kind: Kind, answer: int) -> Wire:
-    """Return the events of a cycle as they are sent, without times."""
-    events = dialect(kind, answer).events
-    chunks = [http_chunk(head + tail) for head, tail in events]
-    starts = [0, *itertools.accumulate(map(len, chunks))]
-    return Wire(b"".join(chunks), starts)
+def _recording(kind: str) -> bytes:
+    ours, theirs = RECORDINGS[kind]
+    path = FOLDER / theirs
+    return (path if path.is_file() else CAPTURES / ours / "response.sse").read_bytes()
 
 
-def http_chunk(event: bytes) -> bytes:
-    """Return *event* as a chunk of HTTP/1.1's chunked encoding."""
-    return b"%x\r\n%b\r\n" % (len(event), event)
+def _fresh(plan: Plan) -> list[bytes]:
+    """Return a recording with ids, a time and texts of its own, in the same form."""
+    draw = random.Random(plan.seed)
 
+    def drawn(letters: bytes) -> bytes:
+        return bytes.maketrans(letters, bytes(draw.sample(letters, len(letters))))
 
-def text_chunks(plan: Plan) -> Iterator[memoryview]:
-    """Yield the events that have a text, each in its HTTP chunk, in large parts."""
-    data, starts = wire(plan.kind, plan.answer)
-    view = memoryview(data)
-    left, place = plan.events - FRAME, plan.start % CYCLE
-    while left:
-        end = min(place + left, CYCLE)
-        yield view[starts[place] : starts[end]]
-        left -= end - place
-        place = 0
+    letters, digits = drawn(_LETTERS), drawn(_DIGITS)
 
+    def by(table: bytes, found: re.Match[bytes]) -> bytes:
+        return found[1] + found[2].translate(table) + b'"'
 
-def new_digest() -> Any:
-    """Return what sums up a stream that arrives."""
-    return hashlib.blake2b(digest_size=16)
-
-
-@functools.lru_cache(maxsize=256)
-def expected(plan: Plan, form: Form) -> str:
-    """Return the digest of the stream as it has to arrive, without sending times."""
-    digest = new_digest()
-    if form == "text":
-        every = texts()
-        for place in in_turn(plan):
-            digest.update(every[place].encode())
-        return str(digest.hexdigest())
-    repaired = form == "repaired"
-    opening, events, finish = dialect(plan.kind, plan.answer, repaired=repaired)
-    digest.update(opening)
-    for place in in_turn(plan):
-        digest.update(b"".join(events[place]))
-    digest.update(finish + DONE)
-    return str(digest.hexdigest())
-
-
-def expected_events(plan: Plan, form: Form) -> int:
-    """Return how many events have to arrive, of a text those that have some."""
-    return plan.events - FRAME if form == "text" else plan.events
+    data = _TEXT.sub(functools.partial(by, letters), _recording(plan.kind))
+    data = _ID.sub(functools.partial(by, digits), data)
+    data = _CREATED.sub(rb"\g<1>%d" % (1_750_000_000 + plan.seed), data)
+    return _EVENT.findall(data)

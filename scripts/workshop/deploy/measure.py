@@ -140,7 +140,7 @@ def _cpu(pids: Sequence[int]) -> float:
     seconds = 0.0
     for pid in pids:
         with suppress(machine.GoneError):
-            seconds += machine.read(pid).cpu
+            seconds += machine.cpu_of(pid)
     return seconds
 
 
