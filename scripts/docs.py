@@ -13,7 +13,6 @@ from workshop import markers
 
 if TYPE_CHECKING:
     from llm_normalize.repair.fix import Example, Fix
-    from llm_normalize.repair.look import Finding
     from llm_normalize.request.adaptation import Adaptation, RequestExample
 
 CATALOGUE = _bootstrap.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
@@ -62,6 +61,8 @@ def catalogue(
 
 
 def _section(fix: type[Fix]) -> str:
+    from llm_normalize.repair.look import Finding  # noqa: PLC0415 - as in documents()
+
     doc = (fix.__doc__ or "").strip().splitlines()[0]
     sources = "\n".join(f"- <{source}>" for source in fix.sources)
     examples = "\n\n".join(_example(example) for example in fix.examples)
