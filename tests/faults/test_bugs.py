@@ -27,7 +27,7 @@ PLACES = {
     "body": ("fixes.delta.content_null", "ContentNull", "body"),
     "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
     "init": ("fixes.shape.choices_empty", "ChoicesEmpty", "__init__"),
-    "ending": ("repair.ending.hold_and_release", "Ending", "chunk"),
+    "machine": ("repair.machine.machine", "Machine", "chunk"),
     "step": ("exchange.answer.answer_record", "AnswerRecord", "add_event"),
     "count": ("exchange.answer.answer_record", "AnswerRecord", "count"),
     "close": ("exchange.answer.answer_record", "AnswerRecord", "close"),
@@ -151,7 +151,7 @@ def buggy(
                 sent=[b"id: 7\n\n", *SENT],
                 logged=None,
             ),
-            **{f"ending {e}": Bug("ending", SENT, e) for e in ERRORS},
+            **{f"machine {e}": Bug("machine", SENT, e) for e in ERRORS},
         },
         "observer-raises": {
             "step": Bug("step", DUE, logged=5),

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from ..chat.chunks.chunk import Chunk
 from ..chat.chunks.chunk_shape import Shape, keys_of
-from .ending.end_hook import EndHook
 from .fix import Fix
 
 _SHAPES = 256  # that are known at once: for another one, the oldest is forgotten
@@ -72,10 +71,6 @@ class FixPlan:
         self.waiting = those("waiting")
         self.waiting_briefly = [each for each in self.waiting if not each.holds_calls]
         self.holding = [each for each in those("flush", "end") if each in self.edits]
-        self.at_end: dict[EndHook, _Kinds] = {}
-        for each in fixes:
-            for hook in each.end_hooks:
-                self.at_end.setdefault(hook, []).append(each)
         self.dispatch_to_all = Dispatch([*enumerate(self.edits)])
         """Asks all that edit chunks."""
         self._by_shape: dict[Shape, Dispatch] = {}
