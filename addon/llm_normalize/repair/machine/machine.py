@@ -107,6 +107,10 @@ class Machine:
     def chunk(self, outgoing: Outgoing) -> None:
         """Send a repaired chunk, hold it, or move its fields to another."""
         state, chunk = self.state, outgoing.chunk
+        if state.rests and state.is_more(chunk):
+            state.last = outgoing
+            self._sender.send(outgoing)
+            return
         if self._sending.is_lost(outgoing):
             return
         state.last = outgoing
@@ -358,11 +362,10 @@ class Machine:
 
     def is_at_rest(self, chunk: Chunk) -> bool:
         """Tell whether nothing waits, and the choices of *chunk* have begun and go on."""
-        state, seen = self.state, self._seen
-        waits = state.held_chunks or state.extra
+        state = self.state
         indexes = {index_of(choice) for choice in choices(chunk)}
-        goes_on = indexes <= state.opened and not indexes & state.finished
-        return goes_on and not (waits or state.done or seen.error or seen.holes)
+        goes_on = indexes <= state.opened and indexes.isdisjoint(state.finished)
+        return goes_on and state.rests
 
     def give_up(self, n: int, failed: EventRecord | None) -> None:
         """Send all held chunks before block *n*: the repair of this stream is over.

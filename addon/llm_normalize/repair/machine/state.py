@@ -22,8 +22,8 @@ from ...chat.tool_calls.sent_call import Call
 from ...wire.json_text import Json
 from ..outcome import ChunkSender, EventRecord, Outgoing
 
-_ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
-_THOUGHT = ("reasoning_content", "reasoning")
+_ANSWER = frozenset(("content", "tool_calls", "function_call", "refusal", "audio"))
+_THOUGHT = frozenset(("reasoning_content", "reasoning"))
 
 
 @dataclass(slots=True, eq=False)
@@ -111,13 +111,50 @@ class State:
         for index, _, delta in deltas(outgoing.chunk):
             if index not in self.opened:
                 continue
+            found = {key for key, value in delta.items() if value}
             opens = any(function(call).get("name") for call in calls(delta))
-            says = index not in self.begun and any(delta.get(key) for key in _ANSWER)
-            if opens or says:
+            if opens or (index not in self.begun and not _ANSWER.isdisjoint(found)):
                 self.begun[index] = outgoing.record
-            if index not in self.thought and any(delta.get(key) for key in _THOUGHT):
+            if index not in self.thought and not _THOUGHT.isdisjoint(found):
                 self.thought[index] = outgoing.record
         return new
+
+    def is_more(self, chunk: Chunk) -> bool:
+        """Tell whether *chunk* is more of choices that go on, as most chunks are.
+
+        There is nothing to record of it, and nothing to decide if the stream `rests`.
+        """
+        found = chunk.get("choices")
+        if not found or chunk.get("usage"):
+            return False
+        for choice in found:  # noqa: SIM110 - asked of every event, where a generator costs
+            if not (choice and self._goes_on(choice)):
+                return False
+        return True
+
+    def _goes_on(self, choice: Chunk) -> bool:
+        index, delta = choice.get("index"), choice.get("delta")
+        if not (isinstance(index, int) and isinstance(delta, dict)):
+            return False
+        if index not in self.opened or index in self.finished:
+            return False
+        filled = {key for key, value in delta.items() if value}
+        answers = index not in self.begun and not _ANSWER.isdisjoint(filled)
+        thinks = index not in self.thought and not _THOUGHT.isdisjoint(filled)
+        if answers or thinks or choice.get("finish_reason"):
+            return False
+        return "tool_calls" not in filled or self._are_parts(index, calls(delta))
+
+    def _are_parts(self, index: int, fragments: list[Chunk]) -> bool:
+        """Tell whether all *fragments* are of arguments that have begun, and have no end."""
+        known = self.seen.choice(index).calls
+        for each in fragments:
+            call = known.get(index_of(each))
+            if call is None or not call.length or call.is_complete:
+                return False
+            if function(each).get("name"):
+                return False
+        return True
 
     def note_continued(self, chunk: Chunk | None = None) -> None:
         """Remember that a choice continued after its finish, if it does so in *chunk*."""
@@ -201,6 +238,14 @@ class State:
         return self.goes_on or empty or unnamed or outgoing.record in [*begun, *thought]
 
     # -- what is held ----------------------------------------------------------
+
+    @property
+    def rests(self) -> bool:
+        """Whether no chunk is held, and nothing was lost, has failed, or is over."""
+        held = self.opening or self.finish or self.usage_chunk or self.words
+        return not (
+            held or self.extra or self.done or self.seen.error or self.seen.holes
+        )
 
     @property
     def held_chunks(self) -> list[Outgoing]:
