@@ -18,8 +18,10 @@ from . import extra_fields, usage
 from .state import State
 
 AFTER = "choice-after-finish"
+CUT = "finish-call-cut"
 EARLY = "finish-early"
 REPEATED = "finish-repeated"
+STOP = "finish-stop-with-calls"
 WITHOUT_CALL = "finish-without-call"
 _CALLED = ("tool_calls", "function_call")
 
@@ -79,32 +81,26 @@ def _overtakes(state: State, held: Outgoing, outgoing: Outgoing) -> str:
 
 def fit_calls(state: State, outgoing: Outgoing) -> None:
     """Let each reason fit the calls of its choice, all of which have been sent."""
-    fit_called(state, outgoing)
     on, seen = state.on, state.seen
-    for choice in () if state.may_lack else choices(outgoing.chunk):
-        reason, known = choice.get("finish_reason"), seen.choice(index_of(choice))
+    for choice in choices(outgoing.chunk):
+        index, reason = index_of(choice), choice.get("finish_reason")
+        is_plain = reason in ("stop", "function_call")
+        if STOP in on and is_plain and state.reason(index) == "tool_calls":
+            reason = choice["finish_reason"] = "tool_calls"
+            outgoing.fixed(STOP)
+        if state.may_lack:
+            continue
         if WITHOUT_CALL in on and _lacks_call(state, choice):
             choice["finish_reason"] = "stop"
             outgoing.fixed(WITHOUT_CALL)
         elif (
-            "finish-call-cut" in on
+            CUT in on
             and reason in (*_CALLED, "stop")
             and not seen.error
-            and any(call.is_cut for call in known.calls.values())
+            and any(call.is_cut for call in seen.choice(index).calls.values())
         ):
             choice["finish_reason"] = "length"
-            outgoing.fixed("finish-call-cut")
-
-
-def fit_called(state: State, outgoing: Outgoing) -> None:
-    """Repair the reason of a choice that has called a tool meanwhile."""
-    if "finish-stop-with-calls" not in state.on:
-        return
-    for choice in choices(outgoing.chunk):
-        is_wrong = choice.get("finish_reason") in ("stop", "function_call")
-        if is_wrong and state.reason(index_of(choice)) == "tool_calls":
-            choice["finish_reason"] = "tool_calls"
-            outgoing.fixed("finish-stop-with-calls")
+            outgoing.fixed(CUT)
 
 
 def _lacks_call(state: State, choice: Chunk) -> bool:

@@ -107,7 +107,7 @@ class Machine:
     def chunk(self, outgoing: Outgoing) -> None:
         """Send a repaired chunk, hold it, or move its fields to another."""
         state, chunk = self.state, outgoing.chunk
-        if state.rests and state.is_more(chunk):
+        if self.is_at_rest(chunk):
             state.last = outgoing
             self._sender.send(outgoing)
             return
@@ -361,11 +361,8 @@ class Machine:
     # -- what waits, for the pipeline ----------------------------------------------------
 
     def is_at_rest(self, chunk: Chunk) -> bool:
-        """Tell whether nothing waits, and the choices of *chunk* have begun and go on."""
-        state = self.state
-        indexes = {index_of(choice) for choice in choices(chunk)}
-        goes_on = indexes <= state.opened and indexes.isdisjoint(state.finished)
-        return goes_on and state.rests
+        """Tell whether nothing waits, and *chunk*, the last one, could be sent at once."""
+        return self.state.rests and self.state.is_more(chunk)
 
     def give_up(self, n: int, failed: EventRecord | None) -> None:
         """Send all held chunks before block *n*: the repair of this stream is over.

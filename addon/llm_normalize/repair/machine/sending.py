@@ -91,7 +91,6 @@ class Sending:
         """Send the held finish, if any."""
         outgoing, self.state.finish = self.state.finish, None
         if outgoing is not None:
-            finish.fit_called(self.state, outgoing)
             self._send_finish(outgoing)
             self.state.sender.drop(outgoing)
 
