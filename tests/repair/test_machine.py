@@ -1,4 +1,6 @@
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +9,7 @@ from judge.strict import chunks
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.chat.tool_calls.declared_tools import Tools
-from llm_normalize.fixes import FIXES
+from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.tool_calls.tool_call_arguments_blank import (
     ToolCallArgumentsBlank,
 )
@@ -22,6 +24,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
+from llm_normalize.repair.machine import machine
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
@@ -775,3 +778,28 @@ def test_finish_is_sent_before_another_choice_beside_an_empty_one_of_its_own() -
     beside = {**EMPTY, "choices": [*EMPTY["choices"], *OTHER["choices"]]}
     out = run([TEXT, STOP, beside, OTHER_STOP, DONE])
     assert out[2] == wire([STOP, OTHER])
+
+
+# -- the table -------------------------------------------------------------------------
+
+ROOM = Path(machine.__file__).parent
+TABLE = [
+    [each.strip() for each in line.strip("|").split("|")]
+    for line in (machine.__doc__ or "").splitlines()
+    if line.startswith("| ") and "---" not in line
+][1:]
+CODE = "".join(path.read_text(encoding="utf-8") for path in ROOM.glob("*.py"))
+
+
+def test_table_names_the_quirks_of_the_machine_and_its_transitions() -> None:
+    known = {fix.name for fix in EVERY_FIX}
+    named = {name for row in TABLE for name in row[4].split(", ") if name}
+    assert named <= known
+    assert {name for name in known if f'"{name}"' in CODE} - named == {
+        "finish-stop-with-calls",  # of a finish that is sent: below the table
+        "finish-call-cut",
+        "tool-call-arguments-missing",
+    }
+    for row in TABLE:
+        name = row[3].strip("`").split(".")[-1]
+        assert re.search(rf"def {name}\(|self\.{name} =", CODE), row

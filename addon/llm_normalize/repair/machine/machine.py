@@ -1,59 +1,60 @@
 """The machine of a stream: what depends on what was sent before.
 
-A chunk has passed the fixes, which look at one chunk at a time. What its place in the
-stream says of it is decided here: whether it is sent, held, merged into another, or
-dropped. The state is one object, `State`, and this module has all that changes it when;
-`finish`, `usage`, `extra_fields` and `lost` say how. Each quirk is a fix with a name, which
-the machine looks up in `State.on`: without it, the quirk passes. Each record names it.
+The fixes have looked at a chunk alone. What its place in the stream says of it is decided
+here: whether it is sent, held, merged into another, or dropped. All that is remembered is
+one object, `State`. A quirk is a fix, which may be no more than its declaration: the
+machine looks its name up in `State.on`, and records it. Without the name the quirk passes.
 
-A choice is *new* until its first chunk, *open* until its finish reason, and then *over*.
-The stream is over once all of them are (and as many as requested); `[DONE]` or an error
-ends it. At most one chunk of each kind waits (held): an opening, a finish, usage. Whatever
-is sent next releases an opening, so that it is out of the way first.
+A choice is *new* until its first chunk, *open* until its finish reason, then *over*. The
+stream is over when all choices are, and as many as requested; `[DONE]` or an error ends it.
+One opening, one finish and one usage chunk are held at most, the opening for one event.
 
-| event | state | what is done with it | quirk |
-| --- | --- | --- | --- |
-| text, a part of a call | choice open | **send** | |
-| opening with `content: null` | choice new, tools declared | **hold** for one event, 100 ms at most: a text's gets `""` | content-null |
-| `{}`, first arguments of a call | tool takes some | **hold** for one event, however long: real ones **drop** it | tool-call-arguments-blank |
-| bare finish | last choice, or a call has no arguments | **hold** for one event | finish-early |
-| | says `tool_calls`, and there is none | **hold** likewise, then say `stop` | finish-without-call |
-| | last choice, no usage yet and none requested | **hold** likewise: usage belongs on it | usage-unasked, finish-repeated |
-| | else | **send** (how, see below) | |
-| text, call | a finish of its choice is held | **send** first | finish-early, finish-without-call |
-| chunk of other choices | a finish is held | **send** the finish first | |
-| nothing, in a choice | choice over | **drop** the choice | choice-after-finish |
-| text, call | choice over | **send**; that this happens here is remembered | |
-| bare finish | choice over | **merge** into the held one, or **drop** | finish-repeated |
-| usage beside choices | not the last finish | **hold** the usage, and **send** the rest, if any | usage-every-chunk, event-empty |
-| | last finish, requested | likewise | usage-with-choices, event-empty |
-| | last finish, not requested | **send**, unless it was sent, or is on every chunk | usage-repeated, usage-every-chunk |
-| usage chunk | not requested | **merge** into the held finish; **drop** if on every chunk | usage-unasked, usage-every-chunk |
-| | requested, a choice open | **hold** until all are over, the last one | usage-early |
-| | requested, sent before | **drop** | usage-repeated |
-| | requested | **send** | |
-| no choices (by a repair), no usage | | **merge** its fields into the next chunk | choices-empty |
-| `[DONE]` | a choice open | add the finish that its calls imply | finish-missing |
-| | sent before | **drop** | done-repeated |
-| | else | **send** all that is held, then it | |
-| error | | **send** all that is held, then it: nothing is added after it | |
-| words, an error if nothing follows | | **hold**: a chunk **drops** them | |
-| unreadable event | | **send**; a finish that is lacking is not added any more | |
-| call, finish, `[DONE]` | an event was lost that it may lack | **send** an error instead, **drop** what follows | event-lost |
-| anything but usage | after the end | **send**, without empty choices | choice-after-finish |
-| 100 ms pass | | **send** what is held, unless it waits for an event (below) | |
-| long silence, break | | **send** what is held | |
-| end, break, long silence | over, no `[DONE]` | add `[DONE]` | done-missing |
+| event | state | what is done | by | quirk |
+| --- | --- | --- | --- | --- |
+| text, arguments | choice open, nothing held | send | `chunk` | |
+| `content: null` | choice new, request has tools | hold for one event, 100 ms at most; `""` if that is text | `hold_opening` | content-null |
+| `{}` as arguments | tool takes some | hold for one event; drop it if that has others | `hold_opening` | tool-call-arguments-blank |
+| bare finish | last choice, or its call has no arguments | hold for one event | `finish.waits` | finish-early |
+| | reason `tool_calls`, no call | hold for one event | `finish.waits` | finish-without-call |
+| | last choice, unasked usage on every chunk | hold for one event | `finish.waits` | usage-every-chunk |
+| | last choice, no usage sent nor requested | hold for one event: usage belongs on it | `send_bare_finish` | usage-unasked, finish-repeated |
+| | else | send, see below | `send_bare_finish` | |
+| text, call | a finish of its choice held | send it before that finish | `finish.overtake` | finish-early, finish-without-call |
+| | a finish of another choice held | send that finish first | `release_finish` | |
+| | choice over | send; the host is known to go on | `note_continued` | |
+| empty delta | choice over | drop the choice | `finish.drop_finished` | choice-after-finish |
+| bare finish | choice over | merge into the held one, or drop | `finish.drop_repeated` | finish-repeated |
+| usage beside choices | not the last finish | hold the usage, send the rest if any | `usage.take_off_choices` | usage-every-chunk, event-empty |
+| | last finish, requested | hold the usage, send the rest if any | `usage.take_off_choices` | usage-with-choices, event-empty |
+| | last finish, not requested | send; drop the usage if it was sent, or is on every chunk | `usage.take_off_choices` | usage-repeated, usage-every-chunk |
+| usage chunk | not requested | merge into the held finish; drop if on every chunk | `usage.take_unasked` | usage-unasked, usage-every-chunk |
+| | requested, was sent | drop | `_usage_chunk` | usage-repeated |
+| | requested, a choice open | hold the last one until all are over | `usage.hold_chunk` | usage-early |
+| | requested, over | send | `_usage_chunk` | |
+| no choices after repair, no usage | | merge its fields into the next chunk | `extra_fields.hold` | choices-empty |
+| `[DONE]` | a choice open | add the finish that its calls imply | `add_finish` | finish-missing |
+| | sent before | drop | `done` | done-repeated |
+| | else | send what is held, then it | `done` | |
+| error | | send what is held, then it; add nothing behind it | `error` | |
+| plain words | | hold; drop if a chunk follows, else an error | `words` | |
+| unreadable event | | send; from now on add no finish, no `[DONE]` | `unknown_event` | |
+| call, finish, `[DONE]` | may lack a lost event | send an error in its place, drop what follows | `is_lost` | event-lost |
+| any chunk | after the end | send, without its empty choices | `_after_the_end` | choice-after-finish, usage-unasked |
+| 100 ms | | send what is held, but what waits for an event | `release` | |
+| long silence, break | | send what is held | `release` | |
+| clean end | over, no `[DONE]` | send what is held, add `[DONE]` | `end` | done-missing |
 
-**A finish that is sent** comes after all of its choice: `{}` for a call without arguments
-(tool-call-arguments-missing), then fragments that a fix holds because their call has no
-name yet (tool-call-name-late: a late name overtakes a held finish, as text does; without a
-name until here they are sent as they are). Only then does its reason have to fit the calls:
-`tool_calls` if there are any (finish-stop-with-calls), `stop` if there are none
-(finish-without-call), `length` if one is cut (finish-call-cut).
+**A finish that is sent** follows all of its choice: `{}` for a call without arguments
+(tool-call-arguments-missing), then fragments that a fix holds until their call gets its
+name (tool-call-name-late). A late name overtakes a held finish, as text does; if none
+arrives, the fragments are sent without. Then the reason is made to fit the calls, see
+`finish.fit_calls`: `tool_calls` if there are any (finish-stop-with-calls), `stop` if there
+are none (finish-without-call), `length` if one is cut (finish-call-cut).
 
-**It waits for an event, however long**, if its choice is likely to go on: others have, or
-the last call has no name yet, or none of the arguments that its tool takes.
+**A finish waits for an event, however long that takes**, if its choice is likely to go on:
+others of the host did, or the last call has no name yet, or none of the arguments that its
+tool takes. So does a `{}`. A break or a long silence sends both, and the pipeline then lets
+a complete stream end (`is_complete`).
 
 **Success is never made up**: a finish is added only before a `[DONE]` that the provider
 sent, a `[DONE]` only after the finish of every choice that the provider sent, neither after
