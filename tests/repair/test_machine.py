@@ -738,7 +738,7 @@ def test_stop_that_is_held_while_a_tool_is_called_becomes_tool_calls(
     assert reasons(events, asked, fixes) == [after]
 
 
-def test_choices_that_are_tracked_are_bounded() -> None:
+def test_known_choices_are_bounded() -> None:
     pipeline = Pipeline(STREAM, FIXES)
     for index in range(1500):
         pipeline.feed(wire([chunk({"content": "Hi"}, index=index)]))
