@@ -108,8 +108,7 @@ class Machine:
     def chunk(self, outgoing: Outgoing) -> None:
         """Send a repaired chunk, hold it, or move its fields to another."""
         state, chunk = self.state, outgoing.chunk
-        if self.is_at_rest(chunk):
-            state.last = outgoing
+        if self.lets_pass(outgoing):
             self._sender.send(outgoing)
             return
         if self._sending.is_lost(outgoing):
@@ -136,6 +135,13 @@ class Machine:
             if self._asked.usage or "moderation" in chunk:
                 self._sending.release_finish()
             self._sender.send(outgoing)
+
+    def lets_pass(self, outgoing: Outgoing) -> bool:
+        """Tell whether a chunk only goes on, and nothing waits: it can be sent at once."""
+        passes = self.is_at_rest(outgoing.chunk)
+        if passes:
+            self.state.last = outgoing
+        return passes
 
     def _with_choices(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Handle a chunk with choices before the end of the stream."""
@@ -206,8 +212,6 @@ class Machine:
         empty = outgoing.raw is None and chunk.keys() <= ENVELOPE | {"choices"}
         if choices(chunk) or usage_of(chunk) or not (indexes or empty):
             self._sender.send(outgoing)
-
-    # -- usage -------------------------------------------------------------------
 
     def _usage_chunk(self, outgoing: Outgoing, *, over: bool) -> None:
         """Handle a usage chunk; *over* tells whether every choice has finished."""
@@ -362,7 +366,7 @@ class Machine:
     # -- what waits, for the pipeline ----------------------------------------------------
 
     def is_at_rest(self, chunk: Chunk) -> bool:
-        """Tell whether nothing waits, and *chunk*, the last one, could be sent at once."""
+        """Tell whether nothing waits, and *chunk* only goes on with what has begun."""
         return self.state.rests and self.state.is_more(chunk)
 
     def give_up(self, n: int, failed: EventRecord | None) -> None:
