@@ -80,10 +80,8 @@ STDLIB = {
 }  # fmt: skip
 LINES = 560
 FIX_LINES = 161
-CONTRACT = {
-    "repair/fix", "repair/ending/end_state", "repair/ending/end_hook", "repair/outcome",
-}  # fmt: skip
-"""What a fix may import from the repair: what it overrides, and the types of that."""
+CONTRACT = {"repair/fix"}
+"""What a fix may import from the repair: what it overrides."""
 
 
 def name(path: Path) -> str:

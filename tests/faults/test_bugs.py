@@ -23,11 +23,11 @@ PLACES = {
     "edit": ("fixes.delta.content_null", "ContentNull", "edit"),
     "replace": ("fixes.finish.finish_with_delta", "FinishWithDelta", "edit"),
     "event": ("fixes.framing.field_not_data", "FieldNotData", "event"),
-    "flush": ("fixes.shape.choices_empty", "ChoicesEmpty", "flush"),
+    "held": ("fixes.delta.content_cumulative", "ContentCumulative", "end"),
     "body": ("fixes.delta.content_null", "ContentNull", "body"),
     "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
-    "init": ("fixes.shape.choices_empty", "ChoicesEmpty", "__init__"),
-    "ending": ("repair.ending.hold_and_release", "Ending", "chunk"),
+    "init": ("fixes.delta.content_cumulative", "ContentCumulative", "__init__"),
+    "machine": ("repair.machine.machine", "Machine", "chunk"),
     "step": ("exchange.answer.answer_record", "AnswerRecord", "add_event"),
     "count": ("exchange.answer.answer_record", "AnswerRecord", "count"),
     "close": ("exchange.answer.answer_record", "AnswerRecord", "close"),
@@ -128,7 +128,7 @@ def buggy(
                 [*DUE[:3], *SENT[3:]],
             ),
             "event": Bug("event", [b"id: 7\n\n", *DUE], sent=[b"id: 7\n\n", *SENT]),
-            "flush": Bug("flush", DUE),
+            "held": Bug("held", DUE),
             "init": Bug("init", DUE),
             "body": Bug(
                 "body", [NULL], sent=[NULL], asked=WHOLE, more={"headers": JSON}
@@ -151,7 +151,7 @@ def buggy(
                 sent=[b"id: 7\n\n", *SENT],
                 logged=None,
             ),
-            **{f"ending {e}": Bug("ending", SENT, e) for e in ERRORS},
+            **{f"machine {e}": Bug("machine", SENT, e) for e in ERRORS},
         },
         "observer-raises": {
             "step": Bug("step", DUE, logged=5),

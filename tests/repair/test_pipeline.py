@@ -12,7 +12,6 @@ from llm_normalize.conformance import Request, check_stream, meaning_of_stream
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair import pipeline
 from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.ending.hold_and_release import Ending
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
@@ -25,6 +24,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
+from llm_normalize.repair.machine.machine import Machine
 from llm_normalize.repair.outcome import EventRecord, Outcome
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire import sse
@@ -568,7 +568,7 @@ def test_bug_outside_of_the_fixes_passes_the_rest_as_it_is(
     def fail(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(Ending, "chunk", fail)
+    monkeypatch.setattr(Machine, "chunk", fail)
     assert pipe.feed(GOOD) == [stop, GOOD]
     monkeypatch.undo()
     assert pipe.feed(BOOM + comment) == [BOOM, comment]
@@ -608,20 +608,20 @@ def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(Ending, "end", fail)
+    monkeypatch.setattr(Machine, "end", fail)
     assert pipe.end() == [stop]
 
 
 def test_bug_after_a_part_was_made_sends_the_event_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    original = Ending.chunk
+    original = Machine.chunk
 
-    def fail(self: Ending, piece: Any) -> None:
+    def fail(self: Machine, piece: Any) -> None:
         original(self, piece)
         raise RuntimeError
 
-    monkeypatch.setattr(Ending, "chunk", fail)
+    monkeypatch.setattr(Machine, "chunk", fail)
     pipe = Pipeline(STREAM, FIXES)
     assert pipe.feed(BOOM) == [BOOM]
 
@@ -1027,7 +1027,7 @@ def test_bug_in_what_waits_costs_the_repair_and_no_byte(
     opening = wire([chunk({"role": "assistant", "content": None})])
     assert pipe.feed(opening) == []
     monkeypatch.setattr(
-        type(pipe._ending.state), "mark", property(lambda _: 1 // 0), raising=True
+        type(pipe._machine.state), "mark", property(lambda _: 1 // 0), raising=True
     )
     assert pipe.waiting is None
     assert "repair failed, the rest passes as it is" in caplog.text

@@ -18,10 +18,13 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
 from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
 from llm_normalize.repair import payload, slow_path
-from llm_normalize.repair.ending.end_state import EndState
-from llm_normalize.repair.ending.hold_and_release import Ending
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
+from llm_normalize.repair.machine import extra_fields, finish, lost, usage
+from llm_normalize.repair.machine.machine import Machine
+from llm_normalize.repair.machine.sending import Sending
+from llm_normalize.repair.machine.state import State
+from llm_normalize.repair.machine.words import Words
 from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
 from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
@@ -114,14 +117,19 @@ OUTPUT = {
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
-        Boundary, Chain, Ending, EndState, Event, EventParser, Output, ChunkSender,
-        Outgoing, Seen, EventRecord, Around, TextMemory,
+        Boundary, Chain, Machine, Sending, State, Words, Event, EventParser, Output,
+        ChunkSender, Outgoing, Seen, EventRecord, Around, TextMemory,
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
-    and (owner, name) != (Ending, "give_up")
+    and (owner, name) != (Machine, "give_up")
+] + [
+    (module, name)
+    for module in (extra_fields, finish, lost, usage)
+    for name, value in vars(module).items()
+    if getattr(value, "__module__", "") == module.__name__
 ] + [(payload, "loads"), (slow_path, "is_chunk")]  # fmt: skip
-METHODS = ("event", "unread", "edit", "flush", "end", "at_end", "error")
+METHODS = ("event", "unread", "edit", "flush", "end", "error")
 FIX_PLACES = [
     (fix, name)
     for fix in FIXES
@@ -141,8 +149,8 @@ LASTING = [
         "_held",
         "_send_held",
         "ride",
-        "attach_usage",
     )
+    and (owner, name) != (usage, "attach")
     and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]
 MOST = {0: 4, 1: 1, 90: 1}
@@ -267,8 +275,8 @@ def test_what_waits_and_cannot_be_written_leaves_as_it_came() -> None:
     pipe = Pipeline(TOOLS, FIXES)
     stop = wire([chunk({"role": None}, finish="stop")])
     opened = pipe.feed(wire([chunk({"role": "assistant", "content": "Hi"})]) + stop)
-    assert pipe._ending.state.finish is not None
-    pipe._ending.state.finish.chunk = {"x": object()}
+    assert pipe._machine.state.finish is not None
+    pipe._machine.state.finish.chunk = {"x": object()}
     assert stop not in b"".join(opened)
     assert pipe.rescue() == stop
 
@@ -309,7 +317,7 @@ def test_what_cannot_be_released_is_told_and_the_rest_is_sent(
     pipe = Pipeline(TOOLS, FIXES)
     said = wire([chunk({"role": "assistant", "content": "Hi"})])
     assert pipe.feed(said) == [said]
-    monkeypatch.setattr(Ending, "give_up", fail)
+    monkeypatch.setattr(Machine, "give_up", fail)
     assert pipe.feed(b"data: {") == []
     assert pipe.rescue() == b"data: {"
     assert "a part that waited is lost" in caplog.text

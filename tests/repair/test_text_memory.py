@@ -571,16 +571,16 @@ def test_words_that_an_optional_fix_moves_are_read(
 
 
 STATES: dict[str, Callable[[Any, Outgoing], object]] = {
-    "words": lambda ending, waits: ending.words.append((waits, [])),
-    "opening": lambda ending, waits: setattr(ending.state, "opening", waits),
-    "finish": lambda ending, waits: setattr(ending.state, "finish", waits),
-    "usage": lambda ending, waits: setattr(ending.state, "usage_chunk", waits),
-    "fields": lambda ending, _: setattr(ending.state, "extra_fields", {"x": 1}),
-    "not opened": lambda ending, _: ending.state.opened.clear(),
-    "finished": lambda ending, _: ending.state.finished.add(0),
-    "done": lambda ending, _: setattr(ending.state, "done", True),
-    "error": lambda ending, _: setattr(ending._seen, "error", True),
-    "hole": lambda ending, _: setattr(ending._seen, "holes", 1),
+    "words": lambda machine, waits: machine.state.words.append((waits, [])),
+    "opening": lambda machine, waits: setattr(machine.state, "opening", waits),
+    "finish": lambda machine, waits: setattr(machine.state, "finish", waits),
+    "usage": lambda machine, waits: setattr(machine.state, "usage_chunk", waits),
+    "fields": lambda machine, _: setattr(machine.state, "extra", {"x": 1}),
+    "not opened": lambda machine, _: machine.state.opened.clear(),
+    "finished": lambda machine, _: machine.state.finished.add(0),
+    "done": lambda machine, _: setattr(machine.state, "done", True),
+    "error": lambda machine, _: setattr(machine._seen, "error", True),
+    "hole": lambda machine, _: setattr(machine._seen, "holes", 1),
 }
 
 
@@ -588,10 +588,10 @@ STATES: dict[str, Callable[[Any, Outgoing], object]] = {
 def test_stream_is_not_at_rest(name: str) -> None:
     play = Play()
     play.settle()
-    ending = play.pipeline._ending
-    assert ending.is_at_rest(text("a"))
-    STATES[name](ending, Outgoing(EventRecord(0, b""), {}, b""))
-    assert not ending.is_at_rest(text("a"))
+    machine = play.pipeline._machine
+    assert machine.is_at_rest(text("a"))
+    STATES[name](machine, Outgoing(EventRecord(0, b""), {}, b""))
+    assert not machine.is_at_rest(text("a"))
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
     parts = [part for choice in found for part in _parts(choice, forced, most)]
     made = [{**rest, "choices": [part]} for part in parts]
     made[:1] = [{**frame, **each} for each in made[:1]]
-    # More may follow, for all one can see here: the ending has a place for the figures.
+    # More may follow, for all one can see here: the machine has a place for the figures.
     made[-1] |= {"usage": usage} if usage else {}
     return made
 

@@ -34,7 +34,7 @@ _MAX_HELD = 64  # deltas of a text that are held: more disprove it
 _PLACES = 256
 GOES_ON = "finish"
 """What is remembered where a choice has gone on after its finish reason, which then waits
-for the next event (`repair/ending`)."""
+for the next event (`repair/machine`)."""
 KINDS = ("content", "reasoning", GOES_ON)
 
 

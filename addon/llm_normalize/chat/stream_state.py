@@ -180,6 +180,8 @@ class Seen:
         """The number of lost events that may have been chunks: see `lose`."""
         self.hit = _NO_INDEXES
         """Choices with a call whose name was missing or partial when an event was lost."""
+        self.blank: tuple[int, int] | None = None
+        """The choice and index of a call whose first arguments, `{}`, are held."""
         self.is_cut = False
         """Whether a part of the answer is missing, for no words stand in its place."""
         self.has_choices = False
@@ -230,6 +232,11 @@ class Seen:
             choice.is_legacy_hit = choice.is_legacy_hit or choice.has_legacy
             for sent in choice.calls.values():
                 sent.lose()
+
+    def replace_blank(self, choice: int, at: int) -> None:
+        """Record that real arguments of a call are sent in place of the `{}` in `blank`."""
+        self.choice(choice).calls[at].forget_arguments()
+        self.blank = None
 
     def choice(self, index: int) -> ChoiceSeen:
         """Return what choice *index* has sent; of a new one, nothing."""

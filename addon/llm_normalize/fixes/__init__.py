@@ -27,9 +27,10 @@ This is the only place that justifies the order; a fix knows nothing of the othe
 7. A finish reason is checked against the calls once all calls of its chunk are known.
 8. Usage, then the fixes that act only on changed chunks: null fields, unknown fields,
    openings of which only the role is left, and empty events.
-9. Bodies and errors have fixes of their own. Fixes of a stream's ending act at the hooks
-   that they name, whatever their place here; `repair/body.py` finds the fix of an error's
-   status by its name.
+9. Bodies and errors have fixes of their own. What depends on the place of a chunk in its
+   stream is decided by the machine (`repair/machine/machine.py`), after all fixes and
+   whatever their place here; `repair/body.py` finds the fix of an error's status by its
+   name.
 """
 
 from ..repair.fix import Fix
@@ -264,7 +265,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     FieldUnknown,
     ContentMissing,
     EventEmpty,
-    # by the ending
+    # by the machine
     EventLost,
     ChoiceAfterFinish,
     FinishEarly,

@@ -3,10 +3,11 @@
 Each stream has its own instance of a fix, which knows what the request asked and what has
 been sent so far. Its class says by `handles` what it has to do with in chunks; elsewhere
 it is not asked. A fix overrides what it needs of `event`, `unread`, `edit`, `flush`
-(streams), `body` (a body) and `error` (an error body); the defaults do nothing. To hold a chunk, or to add one at the
-end, it implements `at_end` and lists its hooks in `end_hooks`: the state of a stream's end
-is in one place, `repair/ending/end_state.py`. (Some fixes hold data themselves, such as
-fragments of a call without a name.)
+(streams), `body` (a body) and `error` (an error body); the defaults do nothing. Where it
+is the place of a chunk in the stream that is wrong, what is held, merged, dropped or added
+is decided in one place, the machine (`repair/machine/machine.py`), under the name of a fix
+that declares the quirk and may do nothing itself. (Some fixes hold data themselves, such
+as fragments of a call without a name.)
 """
 
 from collections.abc import Sequence
@@ -17,9 +18,6 @@ from ..chat.chunks.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
-from .ending.end_hook import EndHook
-from .ending.end_state import EndState
-from .outcome import Outgoing
 
 STREAM = Asked(stream=True)
 
@@ -112,8 +110,6 @@ class Fix:
 
     They wait for the stream's next event, however long that takes, not only for 100 ms.
     """
-    end_hooks: ClassVar[tuple[EndHook, ...]] = ()
-    """The hooks at which it acts at the end of a stream, or of a choice."""
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         self.asked = asked
@@ -161,10 +157,6 @@ class Fix:
 
     def undo(self, n: int) -> None:
         """Undo the effects of event *n*, the last one: it is sent unchanged after all."""
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Act on *outgoing* at one of its `end_hooks`, which defines the return value."""
-        return False
 
     def body(self, body: Chunk, /) -> bool:
         """Change a `chat.completion` in place; tell whether anything changed."""

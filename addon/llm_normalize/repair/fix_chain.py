@@ -6,7 +6,7 @@ at hand is sent as received, unless a part of it has been sent already.
 
 import logging
 import sys
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from http import HTTPStatus
 
 from ..chat.chunks.chunk import Chunk
@@ -14,7 +14,6 @@ from ..chat.errors.errors import status_of
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
-from .ending.end_hook import EndHook
 from .fix import Fix
 from .fix_plan import FixPlan, plan_of
 from .look import Finding, look
@@ -66,7 +65,6 @@ class Chain:
         self._failed = 0  # how many are
         self._watching: list[Fix] = []  # of those that have been made
         self._flushing = 0  # bits of those that may hold data until the end
-        self._at_end: dict[EndHook, list[Fix]] = {}
         self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
 
     @property
@@ -78,18 +76,6 @@ class Chain:
     def holding_calls(self) -> frozenset[str]:
         """The names of the fixes that hold the first fragment of a call."""
         return self._plan.holding_calls
-
-    @property
-    def end_hooks(self) -> Container[EndHook]:
-        """The hooks of a stream's end at which any fix acts."""
-        return self._plan.at_end
-
-    def at(self, hook: EndHook) -> Sequence[Fix]:
-        """Return the fixes that act at this *hook* of a stream's end."""
-        found = self._at_end.get(hook)
-        if found is None:
-            found = self._at_end[hook] = self._on(self._plan.at_end.get(hook, ()))
-        return found
 
     def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
         """Return the fixes of these *kinds*, without those that are off."""
@@ -384,4 +370,3 @@ class Chain:
         self._watching = [each for each in self._watching if type(each) is not kind]
         self._failed += 1
         logger.error(_OFF, self._label, kind.name, exc_info=error)
-        self._at_end.clear()

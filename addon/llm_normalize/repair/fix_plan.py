@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Iterator, Sequence
 
-from .ending.end_hook import EndHook
 from .fix import Fix
 from .look import Finding
 
@@ -40,10 +39,6 @@ class FixPlan:
         self.waiting = those("waiting")
         self.waiting_briefly = [each for each in self.waiting if not each.holds_calls]
         self.holding = [each for each in those("flush", "end") if each in self.edits]
-        self.at_end: dict[EndHook, _Kinds] = {}
-        for each in fixes:
-            for hook in each.end_hooks:
-                self.at_end.setdefault(hook, []).append(each)
         self._handling: dict[int, int] = {}  # places by finding, each as bits
         for at, each in enumerate(self.edits):
             for finding in bits_of(each.handles):

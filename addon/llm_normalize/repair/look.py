@@ -5,7 +5,7 @@ ordinary chunk, in which nothing is found but a text that goes on, passes nearly
 them. What is found may be in order: only the fix itself tells.
 """
 
-from ..chat.chunks.chunk import LONG, Chunk, calls, function
+from ..chat.chunks.chunk import LONG, OTHER_USAGE, Chunk, calls, function
 from ..chat.chunks.chunk_content import is_empty_chunk
 from ..chat.chunks.openai_fields import CALL, CHOICE, FUNCTION, MESSAGE, TOP, USAGE
 from ..chat.errors.chunk_errors import may_fail
@@ -30,7 +30,7 @@ class Finding:
     USAGE = 1 << 4
     """`usage`, even an empty one."""
     USAGE_ELSEWHERE = 1 << 5
-    """Usage under `x_groq`, or in a choice."""
+    """A key for usage elsewhere than beside the choices."""
     ERROR = 1 << 6
     """A key that may hold an error."""
     UNKNOWN_FIELD = 1 << 7
@@ -192,7 +192,7 @@ def _beside(chunk: Chunk) -> int:
             found |= Finding.UNKNOWN_FIELD
     if not chunk.keys() <= TOP:
         found |= Finding.UNKNOWN_FIELD
-        if "x_groq" in chunk:
+        if OTHER_USAGE in chunk:
             found |= Finding.USAGE_ELSEWHERE
         if may_fail(chunk):
             found |= Finding.ERROR

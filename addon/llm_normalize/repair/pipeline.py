@@ -82,7 +82,7 @@ class Pipeline:
         self._chain = chain = Chain(plan, asked, self.seen, label)
         self.slow_path = SlowPath(asked, chain, self.seen, self._parser, output)
         """Parses and repairs events."""
-        self._ending = self.slow_path.ending
+        self._machine = self.slow_path.machine
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
@@ -198,9 +198,9 @@ class Pipeline:
             return
         self.seen.n = self._parser.count
         if self._parser.in_oversized:
-            self._ending.flush_before(self._parser.count, last=True)
+            self._machine.flush_before(self._parser.count, last=True)
         self.slow_path.flush(self._parser.count)
-        self._ending.end(self._parser.count)
+        self._machine.end(self._parser.count)
 
     @property
     def waiting(self) -> object:
@@ -209,7 +209,7 @@ class Pipeline:
         Never raises: on a bug, all that waits is sent with what is received next.
         """
         try:
-            mark = self._ending.state.mark
+            mark = self._machine.state.mark
             found = self._chain.waiting_briefly, mark, self._parser.may_end
         except Exception:
             logger.exception(_OVER, self.label)
@@ -219,7 +219,7 @@ class Pipeline:
     @property
     def holds(self) -> bool:
         """Whether anything that was understood has not been sent."""
-        return bool(self._chain.waiting or self._ending.has_held_data)
+        return bool(self._chain.waiting or self._machine.state.has_held_data)
 
     @property
     def tokens(self) -> Tokens:
@@ -234,14 +234,14 @@ class Pipeline:
     @property
     def is_done(self) -> bool:
         """Whether the client has the last event of its protocol: `[DONE]`, in chat."""
-        return self._ending.state.done or self.output.is_over
+        return self._machine.state.done or self.output.is_over
 
     def conclude(self) -> bool:
         """Let the stream end here, if it is complete by its own word; tell whether it is.
 
         What has come of another event is dropped then; `end` returns what is still sent.
         """
-        is_complete = self.output.is_over or self._ending.is_complete
+        is_complete = self.output.is_over or self._machine.is_complete
         if self._broken or not (self.is_between and is_complete):
             return False
         self._parser.give_up()
@@ -267,7 +267,7 @@ class Pipeline:
         self.seen.n = n = max(self._parser.count - 1, 0)
         if last:
             self.slow_path.flush(n)
-        self._ending.release(n, silent=silent, last=last)
+        self._machine.release(n, silent=silent, last=last)
 
     def rescue(self) -> bytes:
         """Return all that waits, as received: the repair of this stream is over."""
@@ -281,7 +281,7 @@ class Pipeline:
         n = failed.n if failed else self._parser.count
         if failed:
             self._chain.undo(n)
-        for release in (self._release, self._ending.give_up):
+        for release in (self._release, self._machine.give_up):
             try:
                 release(n, failed)
             except Exception:
@@ -302,7 +302,7 @@ class Pipeline:
         self.output.settle()
         record = EventRecord(self._parser.count, None)
         held = [*self._chain.flush(record), *self._chain.end(record, None)]
-        return self._ending.abandon() or bool(held)
+        return self._machine.abandon() or bool(held)
 
     # -- one block after another -----------------------------------------------
 
@@ -335,12 +335,12 @@ class Pipeline:
         self._due = item.raw
         match item:
             case Gap():
-                self.output.gap(item, self._ending.join)
+                self.output.gap(item, self._machine.join)
             case Oversized():
                 self._memory.forget()
                 self.output.settle()
-                self._ending.flush_before(self._parser.count, last=False)
-                self._ending.unknown_event()
+                self._machine.flush_before(self._parser.count, last=False)
+                self._machine.unknown_event()
                 if item.is_many:
                     self.slow_path.raw_events[Outcome.TOO_MANY] += 1
                 elif self._large != self._parser.count:  # not its next part
@@ -387,12 +387,12 @@ class Pipeline:
 
     def _learn(self, record: EventRecord) -> None:
         """Remember what is around the text of the last event, if nothing waits."""
-        last = self._ending.state.last
+        last = self._machine.state.last
         try:
             if (
                 last is not None
                 and last.record is record
-                and self._ending.is_at_rest(last.chunk)
+                and self._machine.is_at_rest(last.chunk)
                 and not self._chain.waiting
             ):
                 untranslated = self.output.repaired(record)

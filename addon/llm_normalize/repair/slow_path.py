@@ -12,10 +12,9 @@ from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event, EventParser
 from . import payload as payloads
-from .ending.end_state import EndState
-from .ending.hold_and_release import Ending
 from .fix_chain import Chain
 from .look import is_text_alone
+from .machine.machine import Machine
 from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
 from .output import Output
 
@@ -52,7 +51,9 @@ class SlowPath:
         self.has_ended = False
         """Whether nothing follows the event at hand."""
         self._sender = ChunkSender(output.emit, output.close, chain.ride)
-        self.ending = Ending(EndState(asked, seen, chain, self._sender, self.close))
+        self.machine = Machine(
+            asked, seen, chain.names, chain.holding_calls, self._sender, self.close
+        )
         self._chain, self._seen = chain, seen
         self._parser, self._output = parser, output
         self._drops_comments = COMMENT in chain.names
@@ -98,12 +99,12 @@ class SlowPath:
             and choices(value)
             and not payloads.is_failure(value, self._seen)
         ):
-            self.ending.drop_words()
-            self.ending.unmodified_chunk(Outgoing(record, value, data))
+            self.machine.words.drop()
+            self.machine.unmodified_chunk(Outgoing(record, value, data))
             self._seen.note(value)
             self._seen.lose(value)
         else:
-            self.ending.unknown_event()
+            self.machine.unknown_event()
             # What is cut off at the end of the stream has nothing behind it.
             if not self.has_ended and (
                 reason is Outcome.BAD_ENCODING
@@ -132,7 +133,7 @@ class SlowPath:
         self._parser.budget_left -= EVENT
         made = self._chain.unread(record, event)
         if made is not None and payloads.may_tell_failure(event.raw):
-            self.ending.state.doubtful = True  # no success is made up after it
+            self.machine.state.doubtful = True  # no success is made up after it
         for each in made or ():
             if each.may_be_noise:
                 self._hold_words(record, each)
@@ -146,7 +147,7 @@ class SlowPath:
         """Hold an error that is one only if the stream does not go on."""
         sent = EventRecord(record.n, None)  # what is fixed only if it is sent
         error = self._chain.error(sent, loads(event.data or b""))
-        self.ending.hold_words(Outgoing(record, error, None), sent.fixes)
+        self.machine.words.hold(Outgoing(record, error, None), sent.fixes)
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""
@@ -159,7 +160,7 @@ class SlowPath:
             event = Event(bare, event.n, event.closed)
             record.fixed(COMMENT)
         if event.names_error:
-            self.ending.unknown_event()  # whatever it says: no success is made up after it
+            self.machine.unknown_event()  # whatever it says: no success is made up after it
         framed = self._chain.frame(record, event)
         self._parser.budget_left -= (len(framed) - 1) * EVENT
         if len(framed) <= _PARTS:
@@ -171,7 +172,7 @@ class SlowPath:
     def make_way(self, n: int) -> None:
         """Send all that is held before block *n*, which nothing can follow."""
         self.flush(n - 1)
-        self.ending.flush_before(n, last=True)
+        self.machine.flush_before(n, last=True)
 
     def _framed(self, record: EventRecord, event: Event, raw: bytes) -> Outcome:
         """Send *event* as the framing fixes made it, if it is understood."""
@@ -186,26 +187,28 @@ class SlowPath:
     def _payload(self, record: EventRecord, payload: bytes, raw: bytes) -> Outcome:
         """Send the event with this *payload*, if it is understood."""
         if payload == DONE:
-            if not self.ending.state.done:
+            if not self.machine.state.done:
                 self.flush(record.n - 1)
-            self.ending.done(Outgoing(record, {}, raw))
+            self.machine.done(Outgoing(record, {}, raw))
             return Outcome.UNDERSTOOD
         value, outcome = self._value(payload)
         if outcome is not Outcome.UNDERSTOOD:
             return outcome
         if (other := self._other(record, value, raw)) is not None:
             return other
-        if self.ending.words and (choices(value) or self.ending.state.all_finished):
-            self.ending.drop_words()  # before what follows them counts as sent
+        if self.machine.state.words and (
+            choices(value) or self.machine.state.all_finished
+        ):
+            self.machine.words.drop()  # before what follows them counts as sent
         for outgoing in self._chain.run(record, value, payload, raw):
-            if is_text_alone(outgoing.found) and self.ending.lets_pass(outgoing):
+            if is_text_alone(outgoing.found) and self.machine.lets_pass(outgoing):
                 self._sender.send(outgoing)  # it says nothing that has to be noted
             elif "choices" not in outgoing.chunk and is_error(outgoing.chunk):
                 self.flush(record.n - 1)
                 self._error(outgoing)
             else:
                 self._seen.note(outgoing.chunk)
-                self.ending.chunk(outgoing)
+                self.machine.chunk(outgoing)
         self._decoded = None  # fixes have changed it
         return Outcome.UNDERSTOOD
 
@@ -242,12 +245,12 @@ class SlowPath:
         outgoing.chunk = self._chain.error(outgoing.record, outgoing.chunk)
         if len(outgoing.record.fixes) != known:
             outgoing.raw = None
-        self.ending.error(outgoing)
+        self.machine.error(outgoing)
 
     def flush(self, n: int) -> None:
         """Send what fixes still hold after event *n*."""
         record = EventRecord(n, None)
-        self._drain(record, self._chain.flush(record), self.ending.chunk)
+        self._drain(record, self._chain.flush(record), self.machine.chunk)
         if record.fixes:
             self._output.close(record)
 

@@ -29,8 +29,8 @@ from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.protocols.messages import Messages
 from llm_normalize.protocols.messages.stream import MessagesAnswer
 from llm_normalize.protocols.responses import Responses
-from llm_normalize.repair.ending.hold_and_release import Ending
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.repair.machine.machine import Machine
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     HOST,
@@ -227,7 +227,7 @@ def test_bug_in_the_repair_of_a_stream_ends_it_with_an_error(
     proxy.addon.responseheaders(made)
     *events, _ = STREAM.split(b"\n\n")
     out = proxy.feed(made, events[0] + b"\n\n")
-    monkeypatch.setattr(Ending, "chunk", fail)
+    monkeypatch.setattr(Machine, "chunk", fail)
     out += proxy.feed(made, b"\n\n".join(events[1:]) + b"\n\n") + proxy.feed(made, b"")
     assert b"event: error" in out
     assert b"choices" not in out

@@ -264,21 +264,27 @@ def usage_of(chunk: Chunk) -> Json:
     return chunk.get("usage") or None
 
 
+OTHER_USAGE = "x_groq"
+"""The key of an object in which some providers repeat `usage`."""
+
+
 def drop_other_usage(chunk: Chunk, taken: Json = None) -> None:
-    """Take the usage under `x_groq` off *chunk*, unless it is what was *taken* off it.
+    """Take the usage under `OTHER_USAGE` off *chunk*, unless it is what was *taken* off it.
 
     The client gets that elsewhere, and must not find other figures here.
     """
-    other = chunk.get("x_groq")
+    other = chunk.get(OTHER_USAGE)
     if isinstance(other, dict) and "usage" in other:
         given = other["usage"]
         known = taken if isinstance(taken, dict) else {}
         same = isinstance(given, dict) and all(known.get(k) == given[k] for k in given)
         if same and any(given.values()):
             return
-        chunk["x_groq"] = {key: each for key, each in other.items() if key != "usage"}
-        if not chunk["x_groq"]:
-            del chunk["x_groq"]
+        chunk[OTHER_USAGE] = {
+            key: each for key, each in other.items() if key != "usage"
+        }
+        if not chunk[OTHER_USAGE]:
+            del chunk[OTHER_USAGE]
 
 
 def reporting_parts(chunk: Chunk) -> list[Chunk]:

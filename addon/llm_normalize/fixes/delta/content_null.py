@@ -2,13 +2,9 @@
 
 from ...chat.chunks.chunk import Chunk, deltas, messages
 from ...chat.chunks.chunk_content import stands_for_text
-from ...chat.chunks.opening import is_open_null, open_texts
 from ...chat.stream_state import Asked
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
-from ...repair.outcome import Outgoing
 
 _HI = chunk({"content": "Hi"})
 _NULL = chunk({"role": "assistant", "content": None})
@@ -33,7 +29,6 @@ class ContentNull(Fix):
         "https://github.com/BerriAI/litellm/issues/2010",
         "https://github.com/aaamoon/copilot-gpt4-service/issues/121",
     )
-    end_hooks = (EndHook.OPENING, EndHook.OPENING_SENT)
     spares_openai = True
     examples = (
         Example("opening", [_NULL, _HI], [_EMPTY, _HI], ended=False),
@@ -73,7 +68,7 @@ class ContentNull(Fix):
             elif any(value for key, value in delta.items() if key != "role"):
                 del delta["content"]  # reasoning, say, is alone in its delta
             elif self.asked.tools and choice.get("finish_reason") is None:
-                continue  # the ending decides when it knows what follows
+                continue  # the machine decides when it knows what follows
             else:
                 delta["content"] = ""
             changed = True
@@ -91,15 +86,3 @@ class ContentNull(Fix):
                 message["content"] = ""
                 changed = True
         return changed
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Let an opening wait; send it as the chunk behind it shows it to be."""
-        if hook is EndHook.OPENING:
-            waits = self.asked.tools and is_open_null(outgoing.chunk, end.new)
-            if waits:
-                end.hold_opening(outgoing)
-            return waits
-        following = end.last.chunk if end.last and end.last is not outgoing else {}
-        if open_texts(outgoing.chunk, following):
-            outgoing.fixed(self.name)
-        return False

@@ -1,11 +1,8 @@
 """Another finish reason than `length` after a tool call that was cut."""
 
-from ...chat.chunks.chunk import Chunk, calls, choices, function, index_of, messages
+from ...chat.chunks.chunk import Chunk, calls, function, messages
 from ...chat.tool_calls.repeated_arguments import is_cut
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
-from ...repair.outcome import Outgoing
 
 _HEAD, _CUT = calling(head()), calling(rest(0, '{"a":"b'))
 _CALLS, _LENGTH = chunk({}, finish="tool_calls"), chunk({}, finish="length")
@@ -24,7 +21,6 @@ class FinishCallCut(Fix):
         "https://github.com/vllm-project/vllm/issues/53269",
         "https://github.com/vllm-project/vllm/issues/46303",
     )
-    end_hooks = (EndHook.SENT_FINISH,)
     examples = (
         Example("stream", [_HEAD, _CUT, _CALLS, DONE], [_HEAD, _CUT, _LENGTH, DONE]),
         Example.of_body(
@@ -46,14 +42,6 @@ class FinishCallCut(Fix):
             cut = any(isinstance(each, str) and is_cut(each) for each in texts)
             changed |= cut and _repair(choice)
         return changed
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Repair the reason of a choice of which nothing was lost."""
-        for choice in () if end.may_lack or end.seen.error else choices(outgoing.chunk):
-            known = self.seen.choice(index_of(choice)).calls.values()
-            if any(call.is_cut for call in known) and _repair(choice):
-                outgoing.fixed(self.name)
-        return False
 
 
 def _repair(choice: Chunk) -> bool:

@@ -1,10 +1,7 @@
 """No finish reason before `[DONE]`, or in a body."""
 
-from ...chat.chunks.chunk import Chunk, calls, choices, index_of
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
+from ...chat.chunks.chunk import Chunk, calls, choices
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
-from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _CALLED = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
@@ -25,7 +22,6 @@ class FinishMissing(Fix):
         "https://github.com/earendil-works/pi/issues/6226",
         "https://github.com/anomalyco/opencode/issues/43882",
     )
-    end_hooks = (EndHook.UNFINISHED,)
     examples = (
         Example("text", [_TEXT, DONE], [_TEXT, _STOP, DONE]),
         Example(
@@ -57,11 +53,3 @@ class FinishMissing(Fix):
             reason = "tool_calls" if calls(fields) else reason
             choice["finish_reason"] = "stop" if self.asked.forced_tool else reason
         return bool(open_ones)
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Add the reason that the choice implies."""
-        for choice in choices(outgoing.chunk):
-            choice["finish_reason"] = end.reason(index_of(choice))
-        outgoing.record.fixed(self.name)
-        end.add_finish(outgoing)
-        return True

@@ -2,11 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk, calls, choices, index_of, messages
 from ...chat.stream_state import Asked
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
 from ...repair.look import Finding
-from ...repair.outcome import Outgoing
 
 _CALL = head()
 _OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [_CALL]})
@@ -26,7 +23,6 @@ class FinishStopWithCalls(Fix):
         "https://github.com/cloudflare/ai/issues/192",
         "https://github.com/ENTERPILOT/GoModel/issues/124",
     )
-    end_hooks = (EndHook.WAITED_FINISH, EndHook.SENT_FINISH)
     spares_openai = True
     examples = (
         Example(
@@ -71,11 +67,3 @@ class FinishStopWithCalls(Fix):
             return False
         choice["finish_reason"] = "tool_calls"
         return True
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Repair the reason of a choice that has called a tool meanwhile."""
-        for choice in choices(outgoing.chunk):
-            calls_tools = end.reason(index_of(choice)) == "tool_calls"
-            if calls_tools and self._repair(choice):
-                outgoing.fixed(self.name)
-        return False

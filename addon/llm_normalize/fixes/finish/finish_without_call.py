@@ -1,11 +1,7 @@
 """`finish_reason: "tool_calls"` although no tool was called."""
 
-from ...chat.chunks.chunk import Chunk, calls, choices, deltas, index_of, messages
-from ...chat.finish_words import finished_of
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
+from ...chat.chunks.chunk import Chunk, messages
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
-from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
@@ -29,7 +25,6 @@ class FinishWithoutCall(Fix):
         "https://github.com/mastra-ai/mastra/issues/14187",
         "https://github.com/open-webui/open-webui/issues/23066",
     )
-    end_hooks = (EndHook.FINISH, EndHook.GOES_ON_FINISHED, EndHook.SENT_FINISH)
     examples = (
         Example("stream", [_TEXT, _CALLS, DONE], [_TEXT, _STOP, DONE]),
         Example.of_body(
@@ -52,30 +47,3 @@ class FinishWithoutCall(Fix):
         for choice in wrong:
             choice["finish_reason"] = "stop"
         return bool(wrong)
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Let the reason wait, behind its calls; repair it if there is none yet."""
-        if hook is EndHook.GOES_ON_FINISHED:
-            return self._overtakes(end, outgoing)
-        wrong = [
-            choice
-            for choice in choices(outgoing.chunk)
-            if choice.get("finish_reason") in _REASONS
-            and not self.seen.choice(index_of(choice)).has_call
-        ]
-        if hook is EndHook.SENT_FINISH and not end.may_lack:
-            for choice in wrong:
-                choice["finish_reason"] = "stop"
-                outgoing.fixed(self.name)
-        # What waits for a name does so until the end.
-        return bool({index_of(choice) for choice in wrong} - self.seen.unnamed)
-
-    def _overtakes(self, end: EndState, outgoing: Outgoing) -> bool:
-        """Let the calls of *outgoing* be sent before the finish of their choice."""
-        assert end.finish is not None
-        over = finished_of(end.finish.chunk)
-        found = [delta for index, _, delta in deltas(outgoing.chunk) if index in over]
-        if not any(calls(delta) or delta.get("function_call") for delta in found):
-            return False
-        end.overtake_finish(self.name)
-        return True

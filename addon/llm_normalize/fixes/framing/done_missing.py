@@ -1,9 +1,6 @@
 """No `[DONE]` after a finished stream."""
 
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, chunk
-from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -23,7 +20,6 @@ class DoneMissing(Fix):
         "https://github.com/li-plus/chatglm.cpp",
         "https://github.com/oobabooga/textgen/issues/4778",
     )
-    end_hooks = (EndHook.MISSING_DONE,)
     examples = (
         Example("finished", [_TEXT, _STOP], [_TEXT, _STOP, DONE]),
         Example.untouched("there", [_TEXT, _STOP, DONE]),
@@ -32,9 +28,3 @@ class DoneMissing(Fix):
             "error", [_TEXT, b'data: {"error":{"message":"Overloaded"}}\n\n']
         ),
     )
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Send it."""
-        outgoing.record.fixed(self.name)
-        end.add(outgoing)
-        return True

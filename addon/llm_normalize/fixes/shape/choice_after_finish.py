@@ -1,12 +1,7 @@
 """A choice that goes on after its finish reason, and says nothing."""
 
-from ...chat.chunks.chunk import choices, index_of
-from ...chat.chunks.chunk_content import choice_has_content
 from ...chat.stream_state import Asked
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, chunk
-from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -25,7 +20,6 @@ class ChoiceAfterFinish(Fix):
         "https://openrouter.ai/docs/use-cases/usage-accounting",
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
-    end_hooks = (EndHook.FINISHED_CHOICES,)
     examples = (
         Example("empty", [_TEXT, _STOP, _EMPTY, DONE], [_TEXT, _STOP, DONE]),
         Example.untouched(
@@ -38,18 +32,3 @@ class ChoiceAfterFinish(Fix):
         ),
         Example.untouched("before", [_EMPTY, _TEXT, _STOP], ended=False),
     )
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Take the choices out that say nothing."""
-        found = choices(outgoing.chunk)
-        over = {index_of(each) for each in found} & end.finished
-        some = [
-            each
-            for each in found
-            if index_of(each) not in over or choice_has_content(each)
-        ]
-        if len(some) == len(found):
-            return False
-        outgoing.chunk["choices"] = some
-        outgoing.fixed(self.name)
-        return True

@@ -3,11 +3,8 @@
 from ...chat.chunks.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import USAGE, Example, Fix, chunk
 from ...repair.look import Finding
-from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _EXTRA = {"prompt_filter_results": [{"prompt_index": 0}]}
@@ -33,7 +30,6 @@ class ChoicesEmpty(Fix):
         "https://github.com/continuedev/continue/issues/5580",
         "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
     )
-    end_hooks = (EndHook.NO_CHOICES,)
     examples = (
         Example("first", [_BARE, _TEXT], [{**_TEXT, **_EXTRA}], ended=False),
         Example("alone", [_BARE], [{**_BARE, "choices": chunk(_OPENING)["choices"]}]),
@@ -94,11 +90,3 @@ class ChoicesEmpty(Fix):
             return [{**self._frame, **extra, "choices": []}]
         opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
         return [{**self._frame, **extra, "choices": [opened]}]
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Hold the extra fields of a chunk whose choices another fix removed."""
-        chunk = outgoing.chunk
-        if chunk.get("choices") != [] or "moderation" in chunk:
-            return False
-        end.hold_extra_fields(chunk, self.name)
-        return True

@@ -3,11 +3,8 @@
 from ...chat.chunks.chunk import Chunk, choices, index_of
 from ...chat.chunks.chunk_content import is_empty_chunk
 from ...chat.errors.chunk_errors import take_errors
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.look import Finding
-from ...repair.outcome import Outgoing
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})
 
@@ -24,7 +21,6 @@ class EventEmpty(Fix):
     providers = ("SGLang", "DeepSeek")
     handles = Finding.LEFT_EMPTY | Finding.LEFT_ERROR
     sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
-    end_hooks = (EndHook.EMPTIED,)
     examples = (
         Example("empty", [_OPEN, chunk({})], [_OPEN], ended=False),
         Example.untouched("first of its choice", [chunk({})]),
@@ -40,10 +36,3 @@ class EventEmpty(Fix):
         if not (opened and is_empty_chunk(chunk)):
             return [chunk, *errors] if errors else None
         return errors
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Drop a chunk that said nothing but usage."""
-        if is_empty_chunk(outgoing.chunk):
-            outgoing.fixed(self.name)
-            return True
-        return False

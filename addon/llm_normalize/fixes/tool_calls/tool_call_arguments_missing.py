@@ -1,11 +1,8 @@
 """A tool call that ends without any arguments."""
 
-from ...chat.chunks.chunk import Chunk, calls, envelope_of, function, messages
+from ...chat.chunks.chunk import Chunk, calls, function, messages
 from ...chat.chunks.chunk_content import is_hollow
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
-from ...repair.outcome import Outgoing
 
 _END = chunk({}, finish="tool_calls")
 _BARE = {**head(), "function": {"name": "f"}}
@@ -25,7 +22,6 @@ class ToolCallArgumentsMissing(Fix):
         "https://github.com/vercel/ai/issues/6687",
         "https://platform.openai.com/docs/guides/function-calling",
     )
-    end_hooks = (EndHook.CLOSED_CALLS,)
     examples = (
         Example(
             "stream",
@@ -57,19 +53,3 @@ class ToolCallArgumentsMissing(Fix):
                     inner["arguments"] = "{}"
                     changed = True
         return changed
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Send `{}` for each call that the finish in *outgoing* ends.
-
-        Nothing where an error cut the call short, or they may have been lost: its arguments
-        are not known.
-        """
-        if end.seen.error or end.may_lack:
-            return False
-        for index, at, call in end.hollow_calls(outgoing.chunk):
-            call.add("{}")
-            delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
-            choice = {"index": index, "delta": delta, "finish_reason": None}
-            chunk = {**envelope_of(outgoing.chunk), "choices": [choice]}
-            end.send_before(outgoing, chunk, self.name)
-        return False

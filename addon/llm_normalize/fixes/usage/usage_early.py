@@ -1,10 +1,7 @@
 """A usage chunk before every choice has finished."""
 
 from ...chat.stream_state import Asked
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
-from ...repair.outcome import Outgoing
 
 _A = chunk({"role": "assistant", "content": "Hi"})
 _B = chunk({"role": "assistant", "content": "Ho"}, index=1)
@@ -23,7 +20,6 @@ class UsageEarly(Fix):
     why = "Clients that add usage up count a request with two choices twice."
     providers = ("llama.cpp with `n` > 1",)
     sources = ("https://platform.openai.com/docs/api-reference/chat/create",)
-    end_hooks = (EndHook.USAGE_EARLY,)
     examples = (
         Example(
             "one for each choice",
@@ -35,8 +31,3 @@ class UsageEarly(Fix):
             "last", [_A, _B, _STOP_A, _STOP_B, _USAGE], asked=_TWO, ended=False
         ),
     )
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Let it wait."""
-        end.hold_usage_chunk(outgoing, self.name)
-        return True

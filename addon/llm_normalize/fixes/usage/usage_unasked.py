@@ -1,10 +1,7 @@
 """A usage chunk that nobody asked for."""
 
 from ...chat.stream_state import Asked
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
-from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -25,7 +22,6 @@ class UsageUnasked(Fix):
         "https://platform.openai.com/docs/api-reference/chat/create",
         "https://github.com/openai/openai-cookbook/blob/main/examples/How_to_stream_completions.ipynb",
     )
-    end_hooks = (EndHook.USAGE_UNASKED, EndHook.USAGE_LATE, EndHook.LAST_FINISH)
     examples = (
         Example(
             "unasked",
@@ -39,14 +35,3 @@ class UsageUnasked(Fix):
         ),
         Example.untouched("none", [_TEXT, _STOP, DONE]),
     )
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Move it to the finish; after the end, give it a choice that has not finished."""
-        if hook is EndHook.USAGE_UNASKED:
-            outgoing.fixed(self.name)
-            end.hold_usage(outgoing.chunk, self.name)
-            end.hold_extras_and_send(outgoing.chunk, self.name)
-        elif hook is EndHook.USAGE_LATE and end.opened - end.finished:
-            outgoing.chunk["choices"] = end.bare_choices()
-            outgoing.fixed(self.name)
-        return True

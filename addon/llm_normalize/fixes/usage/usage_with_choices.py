@@ -1,10 +1,7 @@
 """Usage that was asked for, on the chunk with the finish reason."""
 
 from ...chat.stream_state import Asked
-from ...repair.ending.end_hook import EndHook
-from ...repair.ending.end_state import EndState
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
-from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -25,7 +22,6 @@ class UsageWithChoices(Fix):
         "https://github.com/ARahim3/mlx-dspark/issues/37",
         "https://platform.openai.com/docs/api-reference/chat/create",
     )
-    end_hooks = (EndHook.USAGE_BESIDE_FINISH,)
     examples = (
         Example(
             "on the finish",
@@ -41,8 +37,3 @@ class UsageWithChoices(Fix):
         ),
         Example.untouched("not asked for", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
     )
-
-    def at_end(self, hook: EndHook, end: EndState, outgoing: Outgoing) -> bool:
-        """Take it off."""
-        end.take_usage_off(outgoing, self.name)
-        return True

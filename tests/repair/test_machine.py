@@ -1,12 +1,15 @@
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from judge.strict import chunks
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.chat.tool_calls.declared_tools import Tools
-from llm_normalize.fixes import FIXES
+from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.tool_calls.tool_call_arguments_blank import (
     ToolCallArgumentsBlank,
 )
@@ -21,6 +24,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
+from llm_normalize.repair.machine import machine
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
@@ -391,7 +395,7 @@ OFF: dict[str, tuple[Wire, Asked]] = {
 
 
 @pytest.mark.parametrize("name", OFF)
-def test_skipped_fix_of_the_ending_changes_nothing(name: str) -> None:
+def test_skipped_fix_of_the_machine_changes_nothing(name: str) -> None:
     events, asked = OFF[name]
     fixes: list[type[Fix]] = [fix for fix in FIXES if fix.name != name]
     assert repaired(wire(events), asked, fixes) == wire(events)
@@ -643,7 +647,11 @@ ENDED = {"repeated finish", "choices of a repeated finish", "usage"}
 def test_extra_fields_under_ever_new_names_are_bounded_and_all_sent(
     monkeypatch: pytest.MonkeyPatch, case: str, asked: Asked
 ) -> None:
-    for module in ("repair.ending.end_state", "fixes.shape.choices_empty"):
+    for module in (
+        "repair.machine.extra_fields",
+        "repair.machine.finish",
+        "fixes.shape.choices_empty",
+    ):
         monkeypatch.setattr(f"llm_normalize.{module}.MAX_EXTRA_BYTES", 1000)
     before, made, after = WITH_EXTRA_FIELDS[case]
     out = run([*before, *map(made, range(40)), *after, DONE], asked)
@@ -659,3 +667,139 @@ def test_line_end_in_two_reads_is_added_to_its_own_event_alone() -> None:
     data = wire([TEXT, USED, STOP, DONE]).replace(b"\n", b"\r\n")
     single = [data[at : at + 1] for at in range(len(data))]
     assert b"".join(feed(single, ASKED)) == b"".join(feed([data], ASKED))
+
+
+def reasons(events: Wire, asked: Asked = STREAM, fixes: Any = FIXES) -> list[Any]:
+    """Return the finish reasons that are sent, in order."""
+    found = chunks(repaired(wire(events), asked, fixes))
+    reasons = [
+        choice["finish_reason"] for each in found for choice in each.get("choices", [])
+    ]
+    return [each for each in reasons if each]
+
+
+CALL = chunk({"role": "assistant", "content": None, "tool_calls": [head(0, "{}")]})
+LEGACY = chunk({"function_call": {"name": "f", "arguments": "{}"}})
+FORCED = Asked(stream=True, tools=True, forced_tool=True)
+
+
+@pytest.mark.parametrize(
+    ("events", "asked", "reason"),
+    [
+        ([TEXT], STREAM, "stop"),
+        ([CALL], STREAM, "tool_calls"),
+        ([CALL], FORCED, "stop"),
+        ([LEGACY], Asked(stream=True, legacy=True), "function_call"),
+        ([LEGACY], Asked(stream=True, legacy=True, forced_tool=True), "stop"),
+    ],
+)
+def test_reason_that_is_added_is_what_the_choice_did(
+    events: Wire, asked: Asked, reason: str
+) -> None:
+    assert reasons([*events, DONE], asked) == [reason]
+
+
+def test_reason_is_added_to_every_choice_that_has_none() -> None:
+    third = chunk({"role": "assistant", "content": "Ha"}, index=2)
+    assert reasons([TEXT, OTHER, third, OTHER_STOP, DONE], TWO) == ["stop"] * 3
+    assert reasons([TEXT, ERROR, DONE]) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "after"),
+    [
+        ("stop", "length", "length"),
+        ("stop", "stop", "stop"),
+        ("length", "content_filter", "length"),
+        ("length", "stop", "length"),
+    ],
+)
+def test_stop_that_is_held_gives_way_to_a_more_specific_reason(
+    first: str, second: str, after: str
+) -> None:
+    events: Wire = [TEXT, chunk({}, finish=first), chunk({}, finish=second), DONE]
+    assert reasons(events) == [after]
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason", "skipped", "after"),
+    [
+        (STREAM, "stop", "", "tool_calls"),
+        (STREAM, "length", "", "length"),
+        (STREAM, "stop", "finish-stop-with-calls", "stop"),
+        (FORCED, "stop", "", "stop"),
+    ],
+)
+def test_stop_that_is_held_while_a_tool_is_called_becomes_tool_calls(
+    asked: Asked, reason: str, skipped: str, after: str
+) -> None:
+    fixes = [fix for fix in FIXES if fix.name != skipped]
+    events: Wire = [TEXT, chunk({}, finish=reason), CALL, DONE]
+    assert reasons(events, asked, fixes) == [after]
+
+
+def test_known_choices_are_bounded() -> None:
+    pipeline = Pipeline(STREAM, FIXES)
+    for index in range(1500):
+        pipeline.feed(wire([chunk({"content": "Hi"}, index=index)]))
+    assert len(pipeline._machine.state.opened) == 1024
+
+
+def test_zeros_do_not_replace_usage() -> None:
+    zeros = dict.fromkeys(USAGE, 0)
+    some: Wire = [{**TEXT, "usage": USAGE}, {**MORE, "usage": zeros}, STOP, DONE]
+    assert list(chunks(repaired(wire(some), ASKED)))[-1]["usage"] == USAGE
+    late: Wire = [{**TEXT, "usage": zeros}, {**MORE, "usage": USAGE}, STOP, DONE]
+    assert list(chunks(repaired(wire(late), ASKED)))[-1]["usage"] == USAGE
+
+
+@pytest.mark.parametrize("asked", [STREAM, ASKED], ids=["not asked", "usage asked"])
+def test_usage_among_extra_fields_is_null_where_usage_was_asked_for(
+    asked: Asked,
+) -> None:
+    extra = {"x_other": {"usage": {"total_tokens": 3}}}
+    repeated = chunk({}, finish="stop", **extra)
+    other = [chunk({"content": "Ho"}, index=1), OTHER_STOP]
+    both = Asked(stream=True, n=2, usage=asked.usage)
+    sent = chunks(repaired(wire([TEXT, STOP, repeated, *other, DONE]), both))
+    (found,) = [each for each in sent if "x_other" in each]
+    assert ("usage" in found) is asked.usage
+
+
+def test_words_beside_usage_and_a_choice_that_has_finished_ride_on_its_finish() -> None:
+    late = chunk(None, choices=[{}], usage=dict(USAGE), errors="slow")
+    out = repaired(wire([TEXT, STOP, late, DONE]), STREAM)
+    (_, finish) = chunks(out)
+    assert (finish["errors"], finish["usage"]) == ("slow", USAGE)
+    assert out.endswith(DONE)
+
+
+def test_finish_is_sent_before_another_choice_beside_an_empty_one_of_its_own() -> None:
+    beside = {**EMPTY, "choices": [*EMPTY["choices"], *OTHER["choices"]]}
+    out = run([TEXT, STOP, beside, OTHER_STOP, DONE])
+    assert out[2] == wire([STOP, OTHER])
+
+
+# -- the table -------------------------------------------------------------------------
+
+ROOM = Path(machine.__file__).parent
+TABLE = [
+    [each.strip() for each in line.strip("|").split("|")]
+    for line in (machine.__doc__ or "").splitlines()
+    if line.startswith("| ") and "---" not in line
+][1:]
+CODE = "".join(path.read_text(encoding="utf-8") for path in ROOM.glob("*.py"))
+
+
+def test_table_names_the_quirks_of_the_machine_and_its_transitions() -> None:
+    known = {fix.name for fix in EVERY_FIX}
+    named = {name for row in TABLE for name in row[4].split(", ") if name}
+    assert named <= known
+    assert {name for name in known if f'"{name}"' in CODE} - named == {
+        "finish-stop-with-calls",  # of a finish that is sent: below the table
+        "finish-call-cut",
+        "tool-call-arguments-missing",
+    }
+    for row in TABLE:
+        name = row[3].strip("`").split(".")[-1]
+        assert re.search(rf"def {name}\(|self\.{name} =", CODE), row

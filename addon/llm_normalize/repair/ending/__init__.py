@@ -1,1 +1,0 @@
-"""How a stream ends: what is held, and what is added."""

@@ -1,0 +1,216 @@
+"""What is sent, with what has to be sent before it."""
+
+from ...chat.chunks.chunk import Chunk, envelope_of
+from ...chat.chunks.opening import is_open_null, open_texts
+from ...chat.conversion import counts
+from ...chat.errors.errors import lost as error_of_loss
+from ...chat.finish_words import finished_of
+from ...chat.tool_calls.blank_arguments import blank_call
+from ..outcome import Close, EventRecord, Outgoing
+from . import extra_fields, finish, lost, usage
+from .state import State
+
+_BLANK = "tool-call-arguments-blank"
+_NULL = "content-null"
+LOST_END = error_of_loss("the end")
+_LOST_CALL = error_of_loss("a tool call")
+_LOST = "event-lost"
+
+
+class Sending:
+    """Sends what a stream holds, each part behind what belongs before it.
+
+    Args:
+        state: The state of the stream.
+        close: Sends what the fixes hold of choices that end, as part of a record.
+    """
+
+    def __init__(self, state: State, close: Close) -> None:
+        self.state = state
+        self._close = close
+
+    def hold_opening(self, outgoing: Outgoing, new: set[int]) -> bool:
+        """Hold a chunk that the next event explains; tell whether it is one."""
+        state, chunk = self.state, outgoing.chunk
+        may_call = bool(new) and state.asked.tools and _NULL in state.on
+        if may_call and is_open_null(chunk, new):
+            state.is_blank = False
+        elif _BLANK in state.on and (
+            blank := blank_call(chunk, state.seen, state.asked.declared)
+        ):
+            state.is_blank, state.seen.blank = True, blank
+        else:
+            return False
+        state.opening = state.sender.hold(outgoing)
+        return True
+
+    def send_opening(self) -> None:
+        """Send the held opening, if any; a `{}` is dropped if real arguments follow."""
+        state = self.state
+        outgoing, state.opening = state.opening, None
+        if outgoing is None:
+            return
+        blank, state.seen.blank = state.seen.blank, None
+        if state.is_blank and blank is None:
+            outgoing.fixed(_BLANK)
+            extra_fields.hold(state, outgoing.chunk, _BLANK)
+            state.sender.drop(outgoing)
+            return
+        last = state.last
+        following = last.chunk if last is not None and last is not outgoing else {}
+        if _NULL in state.on and open_texts(outgoing.chunk, following):
+            outgoing.fixed(_NULL)
+        state.sender.release(outgoing)
+
+    # -- a finish --------------------------------------------------------------
+
+    def send_bare_finish(self, outgoing: Outgoing) -> None:
+        """Send a finish that nothing stands beside, or hold it."""
+        state = self.state
+        self.release_finish()
+        is_last = state.all_finished and not (state.asked.usage or state.usage_sent)
+        may_follow = not state.on.isdisjoint((finish.REPEATED, usage.UNASKED))
+        if finish.waits(state, outgoing):
+            self._hold_finish(outgoing)
+        elif is_last and counts(state.usage):
+            outgoing.fixed(state.usage_fix)
+            usage.attach(state, outgoing.chunk)
+            self._send_finish(outgoing)
+        elif is_last and may_follow:
+            self._hold_finish(outgoing)
+        else:
+            self._send_finish(outgoing)
+
+    def _hold_finish(self, outgoing: Outgoing) -> None:
+        state = self.state
+        state.suspects = state.is_one_of_many(outgoing)
+        state.finish = state.sender.hold(outgoing)
+        state.extra_size = 0
+
+    def release_finish(self) -> None:
+        """Send the held finish, if any."""
+        outgoing, self.state.finish = self.state.finish, None
+        if outgoing is not None:
+            self._send_finish(outgoing)
+            self.state.sender.drop(outgoing)
+
+    def _send_finish(self, outgoing: Outgoing) -> None:
+        """Send a finish, after what the calls of its choice still lack.
+
+        First arguments where there are none, then calls that never got a name.
+        """
+        if not self.is_lost(outgoing):
+            self._complete_calls(outgoing)
+            self.send_closed(outgoing, finished_of(outgoing.chunk))
+
+    def send_closed(self, outgoing: Outgoing, finished: set[int]) -> None:
+        """Send *outgoing*, which ends choices, after what the fixes hold of them."""
+        self._close(outgoing.record, finished)
+        finish.fit_calls(self.state, outgoing)
+        self.state.sender.send(outgoing)
+
+    def _complete_calls(self, outgoing: Outgoing) -> None:
+        """Send `{}` for each call without arguments that the finish in *outgoing* ends.
+
+        Nothing where an error cut the call short, or they may have been lost: its
+        arguments are not known.
+        """
+        name, state, record = "tool-call-arguments-missing", self.state, outgoing.record
+        if name not in state.on or state.seen.error or state.may_lack:
+            return
+        for index, at, call in state.hollow_calls(outgoing.chunk):
+            call.add("{}")
+            delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
+            choice = {"index": index, "delta": delta, "finish_reason": None}
+            chunk = {**envelope_of(outgoing.chunk), "choices": [choice]}
+            if record.before is None:
+                state.sender.add(record.n, chunk, name)
+            else:
+                record.fixed(name)
+                state.sender.send(Outgoing(record, chunk, None))
+
+    def add_finish(self, index: int, n: int) -> None:
+        """Send the finish reason that the provider left out, behind event *n*."""
+        state, record = self.state, EventRecord(n, None, fixes=["finish-missing"])
+        reason = state.reason(index)
+        choice = {"index": index, "delta": {}, "finish_reason": reason}
+        outgoing = Outgoing(record, state.envelope() | {"choices": [choice]}, None)
+        state.finished.add(index)
+        self._complete_calls(outgoing)
+        self.close_choices(n, {index})
+        finish.fit_calls(state, outgoing)
+        if state.usage and state.all_finished and not state.asked.usage:
+            usage.attach(state, outgoing.chunk)
+        extra_fields.attach(state, outgoing.chunk)
+        state.sender.send(outgoing)
+        state.sender.close(record)
+
+    def close_choices(
+        self, n: int, indexes: set[int] | None = None, *, briefly: bool = False
+    ) -> None:
+        """Send what the fixes hold of choices that end, all if None, after event *n*."""
+        record = EventRecord(n, None)
+        self._close(record, indexes, briefly=briefly)
+        if record.fixes:
+            self.state.sender.close(record)
+
+    # -- a lost event ------------------------------------------------------------
+
+    def is_lost(self, outgoing: Outgoing) -> bool:
+        """Send an error for what may lack a lost event; tell whether *outgoing* goes."""
+        state, seen = self.state, self.state.seen
+        if not (seen.holes and _LOST in state.on):
+            return False
+        if state.has_failed:
+            outgoing.fixed(_LOST)
+            return True
+        if seen.error or not lost.is_hit(state.asked, seen, outgoing.chunk):
+            return False
+        self.fail(outgoing)
+        return True
+
+    def fail(self, outgoing: Outgoing, error: Chunk = _LOST_CALL) -> None:
+        """Send *error* in place of *outgoing*, after what is not about it."""
+        state, n = self.state, outgoing.record.n - 1
+        if state.seen.error or _LOST not in state.on:
+            return
+        self.send_opening()
+        if state.finish is not None:
+            held, state.finish = state.finish, None
+            held.fixed(_LOST)
+            state.sender.drop(held)
+        self.close_choices(n)
+        usage.flush(state, n)
+        state.seen.error = state.has_failed = True
+        outgoing.record.fixed(_LOST)
+        state.sender.send(Outgoing(outgoing.record, error, None))
+        state.sender.close(outgoing.record)
+
+    # -- all that is held --------------------------------------------------------
+
+    def send_all(self, n: int) -> None:
+        """Send what is held, except usage, before event *n* is over."""
+        self.settle()
+        extra_fields.flush(self.state, n)
+        self.close_choices(n)
+
+    def settle(self, *, last: bool = True) -> None:
+        """Send what is held; attach usage to the finish if that is the *last* one."""
+        self.send_opening()
+        if last:
+            self.attach_usage_to_finish()
+        self.release_finish()
+
+    def attach_usage_to_finish(self) -> None:
+        """Attach the held usage to the held finish, and send that.
+
+        A finish whose call has no arguments yet still waits.
+        """
+        state, held = self.state, self.state.finish
+        if held is None or not state.all_finished or state.asked.usage:
+            return
+        if state.usage:
+            held.fixed(state.usage_fix)
+            usage.attach(state, held.chunk)
+            if not state.lacks_arguments(held):
+                self.release_finish()

@@ -1,0 +1,273 @@
+"""The state of one stream: its choices, what is held of it, and what has been sent."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...chat.chunks.chunk import (
+    Chunk,
+    calls,
+    choices,
+    deltas,
+    envelope_of,
+    function,
+    index_of,
+    usage_of,
+)
+from ...chat.chunks.chunk_content import has_answer
+from ...chat.conversion import counts
+from ...chat.finish_words import finished_of
+from ...chat.growing_text import GOES_ON
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
+from ...chat.tool_calls.sent_call import Call
+from ...wire.json_text import Json
+from ..outcome import ChunkSender, EventRecord, Outgoing
+
+_ANSWER = frozenset(("content", "tool_calls", "function_call", "refusal", "audio"))
+_THOUGHT = frozenset(("reasoning_content", "reasoning"))
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """The state of one stream, which only the machine changes.
+
+    Attributes:
+        asked: What the request asked.
+        seen: What has been sent, recorded before the machine gets it.
+        on: The names of the fixes that are on.
+        holding_calls: The names of those that hold the first fragment of a call.
+        sender: Sends chunks, or holds them.
+        opened: Indexes of the choices that have begun.
+        finished: Indexes of those that have a finish reason.
+        begun: The record in which a choice sent its first answer or call.
+        thought: The record in which it sent its first reasoning.
+        last: The last chunk.
+        opening: An opening, or a `{}`, that is held for one event.
+        is_blank: Whether that is a `{}`: it waits however long the event takes.
+        finish: A bare finish that is held for what may follow.
+        suspects: Whether it may be one of many.
+        overtaken: How often a held finish has been overtaken.
+        waited_enough: Whether the last one was sent because its hold time was over.
+        usage_chunk: A usage chunk that is held until every choice has finished.
+        usage: The last usage taken off a chunk, not sent yet.
+        usage_fix: The name of the fix that took it off.
+        usage_sent: Whether usage has been sent.
+        figures: Paths of the figures that nobody asked for and that chunks with content
+            have brought.
+        extra: Other fields of dropped chunks than choices and usage, not sent yet.
+        extra_fix: The last fix that held any of them.
+        extra_size: Bytes of `extra`, and of those on the held finish.
+        words: Words that are an error if nothing follows, and the fixes that make them one.
+        doubtful: Whether an event was not understood: it may have been an error or a
+            finish.
+        has_failed: Whether an error was sent in place of what an event was lost of: only
+            `[DONE]` may follow it.
+        done: Whether `[DONE]` has been sent.
+        cut: Whether the last block has no end: nothing can follow it.
+        goes_on: Whether a choice continued after a finish reason, here or in an earlier
+            stream of the same host and model.
+    """
+
+    asked: Asked
+    seen: Seen
+    on: frozenset[str]
+    holding_calls: frozenset[str]
+    sender: ChunkSender
+    opened: set[int] = field(default_factory=set)
+    finished: set[int] = field(default_factory=set)
+    begun: dict[int, EventRecord] = field(default_factory=dict)
+    thought: dict[int, EventRecord] = field(default_factory=dict)
+    last: Outgoing | None = None
+    opening: Outgoing | None = None
+    is_blank: bool = False
+    finish: Outgoing | None = None
+    suspects: bool = False
+    overtaken: int = 0
+    waited_enough: bool = False
+    usage_chunk: Outgoing | None = None
+    usage: Json = None
+    usage_fix: str = ""
+    usage_sent: bool = False
+    figures: frozenset[str] = frozenset()
+    extra: Chunk = field(default_factory=dict)
+    extra_fix: str = ""
+    extra_size: int = 0
+    words: list[tuple[Outgoing, list[str]]] = field(default_factory=list)
+    doubtful: bool = False
+    has_failed: bool = False
+    done: bool = False
+    cut: bool = False
+    goes_on: bool = False
+
+    def __post_init__(self) -> None:
+        self.goes_on = GOES_ON in self.asked.growth.known
+
+    # -- the choices -----------------------------------------------------------
+
+    def begin(self, outgoing: Outgoing, indexes: set[int]) -> set[int]:
+        """Record which choices begin, up to a limit; return those that are new."""
+        new = indexes - self.opened
+        if len(self.opened) < MAX_TRACKED:
+            self.opened |= indexes
+        for index, _, delta in deltas(outgoing.chunk):
+            if index not in self.opened:
+                continue
+            found = {key for key, value in delta.items() if value}
+            opens = any(function(call).get("name") for call in calls(delta))
+            if opens or (index not in self.begun and not _ANSWER.isdisjoint(found)):
+                self.begun[index] = outgoing.record
+            if index not in self.thought and not _THOUGHT.isdisjoint(found):
+                self.thought[index] = outgoing.record
+        return new
+
+    def have_begun(self, found: list[Chunk]) -> bool:
+        """Tell whether the choices *found* have begun, and none is over."""
+        indexes = {index_of(choice) for choice in found}
+        return indexes <= self.opened and indexes.isdisjoint(self.finished)
+
+    def note_continued(self, chunk: Chunk | None = None) -> None:
+        """Remember that a choice continued after its finish, if it does so in *chunk*."""
+        if self.goes_on:
+            return
+        found = [] if chunk is None else choices(chunk)
+        over = [each for each in found if index_of(each) in self.finished]
+        if chunk is None or any(map(has_answer, over)):
+            self.goes_on = True
+            self.asked.growth.add(GOES_ON)
+
+    @property
+    def all_finished(self) -> bool:
+        """Whether all that began have finished, and at least as many as requested."""
+        return (
+            bool(self.opened)
+            and self.opened <= self.finished
+            and len(self.finished) >= self.asked.n
+        )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every choice has finished, and none continued after its finish."""
+        return self.all_finished and not self.goes_on
+
+    @property
+    def may_lack(self) -> bool:
+        """Whether what is missing may have been lost, or sent and not understood."""
+        return self.doubtful or self.seen.holes > 0
+
+    @property
+    def unfinished(self) -> list[int]:
+        """The choices that the provider's `[DONE]` says have finished."""
+        sure = "finish-missing" in self.on and not (self.seen.error or self.may_lack)
+        return sorted(self.opened - self.finished) if sure else []
+
+    def reason(self, index: int) -> str:
+        """Return the reason that the end of choice *index* implies."""
+        seen = self.seen.choice(index)
+        if self.asked.forced_tool:
+            return "stop"
+        if seen.called:
+            return "tool_calls"
+        return "function_call" if seen.legacy_call else "stop"
+
+    def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, Call]]:
+        """Yield (choice, index, call) of calls without arguments that *chunk* ends."""
+        for choice in sorted(finished_of(chunk)):
+            for at, call in self.seen.choice(choice).calls.items():
+                if call.name and not call.length and not call.custom:
+                    yield choice, at, call
+
+    def lacks_arguments(self, outgoing: Outgoing | None) -> bool:
+        """Tell whether *outgoing* finishes a call whose arguments may follow it."""
+        return outgoing is not None and any(self.hollow_calls(outgoing.chunk))
+
+    def may_continue(self, chunk: Chunk) -> bool:
+        """Tell whether a choice that *chunk* finishes is likely to continue.
+
+        It is where others did, and where its last call has no name yet, or none of the
+        arguments that its tool takes.
+        """
+        unnamed = finished_of(chunk) & self.seen.unnamed
+        tools = self.asked.declared
+        takes = tools.names - tools.bare
+        hollow = (call.full_name for _, _, call in self.hollow_calls(chunk))
+        return self.goes_on or bool(unnamed) or any(name in takes for name in hollow)
+
+    def is_one_of_many(self, outgoing: Outgoing) -> bool:
+        """Tell whether the finish in *outgoing* may be one of many.
+
+        It may if its choice has sent nothing, or started reasoning, an answer or a call
+        (even one without a name) in the same block: some providers put a finish on every
+        chunk, or on every call.
+        """
+        ended = finished_of(outgoing.chunk)
+        begun = [self.begun.get(index) for index in ended]
+        thought = [self.thought.get(index) for index in ended]
+        empty = None in begun and not usage_of(outgoing.chunk)
+        unnamed = not self.holding_calls.isdisjoint(outgoing.record.fixes)
+        return self.goes_on or empty or unnamed or outgoing.record in [*begun, *thought]
+
+    # -- what is held ----------------------------------------------------------
+
+    @property
+    def rests(self) -> bool:
+        """Whether no chunk is held, and nothing was lost, has failed, or is over."""
+        held = self.opening or self.finish or self.usage_chunk or self.words
+        return not (
+            held or self.extra or self.done or self.seen.error or self.seen.holes
+        )
+
+    @property
+    def held_chunks(self) -> list[Outgoing]:
+        """The chunks being held."""
+        words = (each for each, _ in self.words)
+        found = (self.opening, self.finish, self.usage_chunk, *words)
+        return [outgoing for outgoing in found if outgoing is not None]
+
+    @property
+    def has_held_data(self) -> bool:
+        """Whether any chunk, usage or extra field is held."""
+        return bool(self.held_chunks or self.usage or self.extra)
+
+    def take_held_chunks(self) -> list[Outgoing]:
+        """Hold no chunk any more, and return those that were held."""
+        held = self.held_chunks
+        self.opening = self.finish = self.usage_chunk = None
+        self.words = []
+        return held
+
+    @property
+    def finish_waits_for_event(self) -> bool:
+        """Whether a finish is held for the stream's next event, however long it takes."""
+        return self.finish is not None and self.may_continue(self.finish.chunk)
+
+    @property
+    def can_send_usage(self) -> bool:
+        """Whether usage is held that can be sent now: nothing has to precede it."""
+        has_some = self.usage_chunk is not None or counts(self.usage)
+        waits = self.suspects or self.finish_waits_for_event
+        return has_some and self.asked.usage and self.is_over and not waits
+
+    @property
+    def mark(self) -> object:
+        """What is held for a limited time, to be compared; None if nothing is."""
+        opening = None if self.is_blank else self.opening
+        finish = None if self.finish_waits_for_event else self.finish
+        held, due = (opening, finish), self.can_send_usage
+        if not (any(held) or due):
+            return None
+        return (*[each and each.record.n for each in held], self.overtaken, due)
+
+    # -- what is added ---------------------------------------------------------
+
+    def envelope(self) -> Chunk:
+        """Return the envelope of the last chunk, for one that is added."""
+        return envelope_of(self.last.chunk) if self.last else {}
+
+    def bare_choices(self) -> list[Chunk]:
+        """Return an empty choice, for a chunk that is added to carry something else.
+
+        A chunk without choices would crash clients that did not ask for usage.
+        """
+        if not self.opened:
+            return []
+        index = min(self.opened - self.finished or self.opened)
+        return [{"index": index, "delta": {}, "finish_reason": None}]
