@@ -483,11 +483,31 @@ def test_reasoning_is_known_before_the_text_has_begun() -> None:
     assert play.fitted == fitted
 
 
-def test_text_elsewhere_is_not_taken_for_a_text_that_may_vary() -> None:
+TWICE: dict[str, Callable[[str], Chunk]] = {
+    "renamed": lambda word: chunk({"reasoning": word}),
+    "in details": lambda word: chunk(
+        {"reasoning": word, "reasoning_details": [{"type": "x", "text": word}]}
+    ),
+    "beside the delta": lambda word: chunk({"content": word}, choice={"text": word}),
+    "deeper": lambda word: chunk({"content": word, "x": {"content": word}}),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_text_may_stand_in_several_places(name: str) -> None:
+    events = [HEAD, *map(TWICE[name], WORDS * 2)]
     play = Play()
-    said = [chunk({"content": word}, choice={"text": word}) for word in WORDS * 2]
-    said += [chunk({"content": word, "x": {"content": word}}) for word in WORDS * 2]
-    play.say(HEAD, *said)
+    play.say(*events)
+    assert play.fitted
+    assert_same([wire([each]) for each in events])
+
+
+def test_text_elsewhere_that_varies_on_its_own_is_read() -> None:
+    play, others = Play(), (*WORDS[1:], *WORDS)
+    pairs = [*zip(WORDS, others, strict=False)]
+    play.say(HEAD, *[chunk({"content": a}, choice={"text": b}) for a, b in pairs])
+    play.say(*[chunk({"content": a, "x": {"content": b}}) for a, b in pairs])
+    play.say(*[chunk({"content": a, "reasoning": b}) for a, b in pairs])
     assert not play.fitted
 
 

@@ -165,7 +165,7 @@ class Pipeline:
             parser.count += 1
         self.output.verbatim = not around.fixes
         if around.fixes:
-            out = around.before + text + around.behind
+            out = text.join(around.sent)
         if self._translate is not None:
             out = self._translate(out)
         if out != raw:
