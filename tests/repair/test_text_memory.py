@@ -488,7 +488,6 @@ TWICE: dict[str, Callable[[str], Chunk]] = {
     "in details": lambda word: chunk(
         {"reasoning": word, "reasoning_details": [{"type": "x", "text": word}]}
     ),
-    "beside the delta": lambda word: chunk({"content": word}, choice={"text": word}),
     "deeper": lambda word: chunk({"content": word, "x": {"content": word}}),
 }
 
@@ -605,13 +604,14 @@ STATES: dict[str, Callable[[Any, Outgoing], object]] = {
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_stream_is_not_at_rest(name: str) -> None:
+def test_text_is_not_let_pass_where_something_waits_or_is_over(name: str) -> None:
     play = Play()
     play.settle()
     machine = play.pipeline._machine
-    assert machine.is_at_rest(text("a"))
+    more = Outgoing(EventRecord(0, b""), text("a"), b"", found=Finding.CONTENT)
+    assert machine.lets_pass(more)
     STATES[name](machine, Outgoing(EventRecord(0, b""), {}, b""))
-    assert not machine.is_at_rest(text("a"))
+    assert not machine.lets_pass(more)
 
 
 @pytest.mark.parametrize(

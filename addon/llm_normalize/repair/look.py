@@ -7,7 +7,15 @@ them. What is found may be in order: only the fix itself tells.
 
 from ..chat.chunks.chunk import LONG, OTHER_USAGE, Chunk, calls, function
 from ..chat.chunks.chunk_content import is_empty_chunk
-from ..chat.chunks.openai_fields import CALL, CHOICE, FUNCTION, MESSAGE, TOP, USAGE
+from ..chat.chunks.openai_fields import (
+    CALL,
+    CHOICE,
+    FUNCTION,
+    MESSAGE,
+    TIERS,
+    TOP,
+    USAGE,
+)
 from ..chat.errors.chunk_errors import may_fail
 from ..chat.stream_state import Seen
 from ..wire.json_text import Json
@@ -24,7 +32,7 @@ class Finding:
     OBJECT = 1 << 1
     """An `object` other than `chat.completion.chunk`."""
     TIER = 1 << 2
-    """A `service_tier`."""
+    """A `service_tier` that OpenAI does not have."""
     FINGERPRINT = 1 << 3
     """A `system_fingerprint` that is no text, or a long one."""
     USAGE = 1 << 4
@@ -180,7 +188,8 @@ def _left(chunk: Chunk, found: int) -> int:
 def _beside(chunk: Chunk) -> int:
     """Return what stands beside the choices."""
     found = 0
-    if chunk.get("service_tier") is not None:
+    tier = chunk.get("service_tier")
+    if tier is not None and tier not in TIERS:
         found = Finding.TIER
     fingerprint = chunk.get("system_fingerprint", "")
     if not isinstance(fingerprint, str) or len(fingerprint) > LONG:

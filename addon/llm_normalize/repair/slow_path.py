@@ -57,6 +57,8 @@ class SlowPath:
         self._chain, self._seen = chain, seen
         self._parser, self._output = parser, output
         self._drops_comments = COMMENT in chain.names
+        self.text: Outgoing | None = None
+        """The last chunk of the event at hand, if it is a text that went on at once."""
         # What the event at hand says by OpenAI's framing, if that is not understood.
         self._decoded: tuple[bytes, Json, Outcome] | None = None
 
@@ -67,7 +69,7 @@ class SlowPath:
             return
         closed = event.closed  # a fix may close it
         self._seen.n, self._seen.is_value = event.n, event.is_value
-        self._decoded = None
+        self._decoded = self.text = None
         payload = event.payload()
         if payload is not None and self._is_sent(record, event, payload):
             return
@@ -201,8 +203,10 @@ class SlowPath:
         ):
             self.machine.words.drop()  # before what follows them counts as sent
         for outgoing in self._chain.run(record, value, payload, raw):
+            self.text = None
             if is_text_alone(outgoing.found) and self.machine.lets_pass(outgoing):
                 self._sender.send(outgoing)  # it says nothing that has to be noted
+                self.text = outgoing
             elif "choices" not in outgoing.chunk and is_error(outgoing.chunk):
                 self.flush(record.n - 1)
                 self._error(outgoing)
