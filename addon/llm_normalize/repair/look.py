@@ -17,7 +17,8 @@ from ..chat.chunks.openai_fields import (
     USAGE,
 )
 from ..chat.errors.chunk_errors import may_fail
-from ..chat.stream_state import Seen
+from ..chat.finish_words import OWN
+from ..chat.stream_state import ChoiceSeen, Seen
 from ..wire.json_text import Json
 
 
@@ -55,52 +56,54 @@ class Finding:
     """An index of a choice that is no number, or is missing."""
     FINISH = 1 << 13
     """A finish reason."""
-    NO_FINISH_KEY = 1 << 14
+    ODD_FINISH = 1 << 14
+    """One that OpenAI does not have."""
+    NO_FINISH_KEY = 1 << 15
     """A choice without the key for one."""
-    LOGPROBS = 1 << 15
+    LOGPROBS = 1 << 16
     """Log probabilities."""
-    MESSAGE = 1 << 16
+    MESSAGE = 1 << 17
     """A `message` where a delta belongs, even if that is null."""
-    TEXT = 1 << 17
+    TEXT = 1 << 18
     """A `text` beside the delta."""
-    NO_DELTA = 1 << 18
+    NO_DELTA = 1 << 19
     """A delta that is neither an object nor a list."""
-    LISTED = 1 << 19
+    LISTED = 1 << 20
     """A delta or message that is a list."""
 
-    ROLE = 1 << 20
+    ROLE = 1 << 21
     """A role."""
-    NULL_ROLE = 1 << 21
+    NULL_ROLE = 1 << 22
     """A role that is null or empty."""
-    NO_ROLE = 1 << 22
+    NO_ROLE = 1 << 23
     """No role, and none has been sent of this choice."""
-    CONTENT = 1 << 23
+    CONTENT = 1 << 24
     """A text."""
-    NULL_CONTENT = 1 << 24
+    NULL_CONTENT = 1 << 25
     """`content: null`."""
-    CONTENT_PARTS = 1 << 25
+    CONTENT_PARTS = 1 << 26
     """A content that is a list."""
-    ODD_CONTENT = 1 << 26
+    ODD_CONTENT = 1 << 27
     """A content of another kind."""
-    REASONING = 1 << 27
+    REASONING = 1 << 28
     """Reasoning under any of its keys."""
-    NULL_REASONING = 1 << 28
+    NULL_REASONING = 1 << 29
     """Reasoning that is null."""
-    CALLS = 1 << 29
+    CALLS = 1 << 30
     """Tool calls."""
-    NULL_CALLS = 1 << 30
+    NULL_CALLS = 1 << 31
     """Tool calls, or a function call, that are null or empty."""
-    FUNCTION_CALL = 1 << 31
+    FUNCTION_CALL = 1 << 32
     """A function call in the form of 2023."""
-    AUDIO = 1 << 32
+    AUDIO = 1 << 33
     """Audio."""
 
     # What a repair leaves behind: in a chunk that was changed, and not before.
-    LEFT_NULL = 1 << 33
+    LEFT_NULL = 1 << 34
     """A key that OpenAI does not define, or `usage: null`."""
-    LEFT_EMPTY = 1 << 34
+    LEFT_EMPTY = 1 << 35
     """Nothing but the envelope of a chunk."""
-    LEFT_ERROR = 1 << 35
+    LEFT_ERROR = 1 << 36
     """A key that may hold an error."""
 
     LEFT = LEFT_NULL | LEFT_EMPTY | LEFT_ERROR
@@ -219,14 +222,21 @@ def _in_choice(choice: Chunk, seen: Seen) -> int:
     if index.__class__ is not int:
         found = Finding.INDEX
         index = index if isinstance(index, int) else 0
-    if choice.get("finish_reason") is not None:
-        found |= Finding.FINISH
+    reason = choice.get("finish_reason")
+    if reason is not None:
+        is_own = isinstance(reason, str) and reason in OWN
+        found |= Finding.FINISH if is_own else Finding.FINISH | Finding.ODD_FINISH
     if choice.keys() != _CHOICE:
         found |= _beside_delta(choice)
     delta = choice.get("delta")
     if not isinstance(delta, dict):
         kind = Finding.LISTED if isinstance(delta, list) else Finding.NO_DELTA
         return found | kind
+    return found | _in_delta(delta, seen.choices.get(index))
+
+
+def _in_delta(delta: Chunk, sent: ChoiceSeen | None) -> int:
+    found = 0
     for key, value in delta.items():
         if value is None:
             found |= _NULL.get(key, 0)
@@ -238,7 +248,6 @@ def _in_choice(choice: Chunk, seen: Seen) -> int:
             found |= (_FILLED if value else _EMPTY).get(key, 0)
     if found & Finding.CALLS:
         found |= _in_calls(delta)
-    sent = seen.choices.get(index)
     if not ((sent and sent.role) or delta.get("role")):
         found |= Finding.NO_ROLE
     return found if delta.keys() <= MESSAGE else found | Finding.UNKNOWN_FIELD
