@@ -107,7 +107,7 @@ def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
         return None
     keys = [key for key in _KEYS if delta.get(key)]
     words = delta[keys[0]] if keys else None
-    if not isinstance(words, str) or any(delta[key] != words for key in keys):
+    if not isinstance(words, str) or [delta[key] for key in keys] != [words] * len(keys):
         return None
     text = dumps(words)
     received, sent = _sides(raw, text), _sides(record.after[0], text)
@@ -122,4 +122,4 @@ def _sides(data: bytes, text: bytes) -> tuple[bytes, ...]:
     if not others:
         return ()
     *between, last = others
-    return first + b'"', *(b'"%b"' % each for each in between), b'"' + last
+    return first + b'"', *[b'"%b"' % each for each in between], b'"' + last
