@@ -10,10 +10,10 @@ from each_case import each_case
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import LONG
 from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.chat.tool_calls.assembler import QUIRKS, Assembler
 from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
@@ -565,12 +565,14 @@ def test_places_that_a_fix_remembers_are_bounded() -> None:
     events = [
         calling(head(at, id=f"{name}{at}")) for at in range(1100) for name in "ab"
     ]
-    fix = ToolCallIndexWrong(STREAM, Seen())
+    seen = Seen()
+    assembler = Assembler(STREAM, seen, QUIRKS)
     for event in events:
-        fix.edit(event)
-        fix.seen.note(event)
-    assert len(fix._index_map._ours) <= 1024
-    assert len(fix._index_map._by_id) <= 1024
+        for each in assembler.take(event):
+            seen.note(each)
+    indexes = assembler._indexes
+    for found in (indexes._numbers, indexes._by_id, indexes._turns):
+        assert len(found) <= 1024
 
 
 def arguments_of(*fragments: tuple[int | None, str | None, str]) -> dict[str, str]:

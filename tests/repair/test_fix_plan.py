@@ -14,6 +14,7 @@ from llm_normalize.chat.chunks.chunk_shape import shape_of
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair import fix_plan
+from llm_normalize.repair.call_fix import AssembledCalls
 from llm_normalize.repair.fix import Fix, calling, chunk, head, rest
 from llm_normalize.repair.fix_plan import Dispatch, FixPlan, plan_of
 from llm_normalize.repair.outcome import Outcome
@@ -21,7 +22,7 @@ from llm_normalize.repair.payload import decode
 from llm_normalize.wire.json_text import Json, Number
 
 CAPTURES = sorted(Path(__file__).parents[1].glob("captures/*/*/response.sse"))
-EDITS = plan_of(FIXES).edits
+EDITS = [each for each in plan_of(FIXES).edits if each is not AssembledCalls]
 ASKS = (
     Asked(stream=True),
     Asked(stream=True, usage=True, tools=True, model="m", id="1"),

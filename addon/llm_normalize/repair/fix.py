@@ -148,6 +148,11 @@ class Fix:
         return True
 
     @property
+    def repaired(self) -> Sequence[str]:
+        """The names of the quirks that it has repaired last."""
+        return (self.name,)
+
+    @property
     def waiting(self) -> object:
         """What it holds back, to be compared; None for nothing.
 

@@ -13,8 +13,10 @@ from ..chat.chunks.chunk import Chunk
 from ..chat.chunks.chunk_shape import has_shape, shape_of
 from ..chat.errors.errors import status_of
 from ..chat.stream_state import Asked, Seen
+from ..chat.tool_calls.assembler import Assembler
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
+from .call_fix import AssembledCalls, CallFix
 from .ending.end_hook import EndHook
 from .fix import Fix
 from .fix_plan import Dispatch, FixPlan, plan_of
@@ -59,12 +61,13 @@ class Chain:
     ) -> None:
         self._asked, self._seen, self._label = asked, seen, label
         self._plan = plan_of(fixes)
+        self._assembler = Assembler(asked, seen, self._plan.names)
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self._failed = 0  # how many are
         self._watching: list[Fix] = []  # of those that have been made
         self._new_shapes = 0  # that no stream had met before
         self._at_end: dict[EndHook, list[Fix]] = {}
-        self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
+        self._due: list[tuple[Chunk, Fix, Sequence[str]]] = []  # flushed, and not drawn
 
     @property
     def names(self) -> frozenset[str]:
@@ -103,6 +106,8 @@ class Chain:
             self._turn_off(kind, error)
             return None
         self._made[kind] = fix
+        if isinstance(fix, CallFix):
+            fix.assembler = self._assembler
         if fix is not None and kind.watched is not Fix.watched:
             self._watching.append(fix)
         return fix
@@ -197,9 +202,13 @@ class Chain:
 
         If *briefly*, only what is held no longer than 100 ms.
         """
-        yield from self._send_held(
-            record, lambda fix: [] if briefly and fix.holds_calls else fix.end(indexes)
-        )
+
+        def end(fix: Fix) -> list[Chunk]:
+            if isinstance(fix, AssembledCalls):
+                return fix.end(indexes, briefly=briefly)
+            return fix.end(indexes)
+
+        yield from self._send_held(record, end)
 
     def _send_held(
         self, record: EventRecord, held: Callable[[Fix], list[Chunk]]
@@ -207,14 +216,15 @@ class Chain:
         for kind in self._plan.holding:
             fix = self._made.get(kind)
             if fix is not None:
-                self._due += [(part, fix) for part in self._held(fix, held)]
+                parts = self._held(fix, held)
+                self._due += [(part, fix, fix.repaired) for part in parts]
             # A fix behind it may hold what it lets go: that one is asked after this.
             yield from self._draw_due(record)
 
     def _draw_due(self, record: EventRecord) -> Iterator[Outgoing]:
         while self._due:
-            part, fix = self._due[0]
-            record.fixed(fix.name)
+            part, fix, repaired = self._due[0]
+            record.fixed(*repaired)
             todo: _Todo = [(part, self._plan.place_of[type(fix)], None)]
             rest = self._draw(record, todo, None, b"")
             try:
@@ -287,7 +297,7 @@ class Chain:
                         break
                 if parts is None and not changed:
                     continue
-                record.fixed(fix.name)
+                record.fixed(*fix.repaired)
                 todo += [(part, place, None)] if parts is None else _made(parts, place)
                 if (
                     kind.makes_one_shape
@@ -326,7 +336,7 @@ class Chain:
             record.fixes.clear()
         rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
         if rest:
-            record.fixed(fix.name)
+            record.fixed(*fix.repaired)
             place = self._plan.place_of[type(fix)]
             todo: _Todo = [(each, place, None) for each in reversed(rest)]
             yield from self._draw(record, todo, None, b"")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from ..chat.chunks.chunk import Chunk
 from ..chat.chunks.chunk_shape import Shape, keys_of
+from .call_fix import AssembledCalls, CallFix
 from .ending.end_hook import EndHook
 from .fix import Fix
 
@@ -53,10 +54,12 @@ class FixPlan:
     """
 
     def __init__(self, fixes: Sequence[type[Fix]]) -> None:
+        asked = _with_assembler(fixes)
+
         def those(*names: str) -> _Kinds:
             return [
                 each
-                for each in fixes
+                for each in asked
                 if any(getattr(each, name) is not getattr(Fix, name) for name in names)
             ]
 
@@ -100,6 +103,16 @@ class FixPlan:
             if any(key in there for key in sought) and _may_act(each, chunk):
                 acting.append((place, each))
         return Dispatch(acting)
+
+
+def _with_assembler(fixes: Sequence[type[Fix]]) -> _Kinds:
+    """Return *fixes* with the assembler of calls before the first that it stands for."""
+    first = next(
+        (at for at, each in enumerate(fixes) if issubclass(each, CallFix)), None
+    )
+    return (
+        [*fixes] if first is None else [*fixes[:first], AssembledCalls, *fixes[first:]]
+    )
 
 
 def _may_act(kind: type[Fix], chunk: Chunk) -> bool:

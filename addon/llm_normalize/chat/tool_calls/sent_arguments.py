@@ -1,7 +1,10 @@
 """The arguments of a stream's calls: each part is sent once, and one object a call."""
 
+from collections.abc import Callable
+
 from ..chunks.chunk import Chunk, function, index_of, name_of
 from ..stream_state import MAX_TRACKED
+from .call_indexes import Place
 from .declared_tools import NONE, Tools
 from .repeated_arguments import (
     NOTHING,
@@ -12,12 +15,9 @@ from .repeated_arguments import (
     next_fragment,
     several_objects,
 )
-from .sent_call import Call, brief
+from .sent_call import Call, SentCalls, brief
 
 _BARE = {"index", "function", "arguments"}
-
-type Place = tuple[int, int]
-"""A choice, and the index of a call in it."""
 
 
 def calls_apart(call: Chunk) -> list[Chunk]:
@@ -56,19 +56,15 @@ class SentArguments:
         return bool(self._waiting)
 
     def fragments(
-        self, index: int, call: Chunk, known: dict[int, Call], n: int
+        self, index: int, call: Chunk, sent: SentCalls, n: int
     ) -> list[Chunk]:
         """Return the fragments that are sent for the fragment *call* of choice *index*.
 
-        Args:
-            index: The choice.
-            call: The fragment.
-            known: Its calls so far; those of this fragment are added.
-            n: The number of the current event.
+        *sent* are its calls so far, *n* is the number of the current event.
         """
         place, given = (index, index_of(call)), function(call).get("arguments")
         at = self._moved.get(place, place[1])
-        if (opened := known.get(at)) and self._is_another(opened, call):
+        if (opened := sent.get(at)) and self._is_another(opened, call):
             self._shared.add(place)
         if not given or not isinstance(given, str) or place in self._shared:
             return [call]
@@ -77,23 +73,23 @@ class SentArguments:
         opened = opened or Call(call.get("id"), name, room=room)
         first, *rest = opened.cut(waits + given)
         if rest:
-            known[at] = opened = opened.copied()
+            opened = opened.copied()
         fragment, found = {**call, "index": at} if at != place[1] else call, []
         for text in (first.removeprefix(waits), *rest):
-            sent, named = self.take((index, at), opened, text, n), dict[str, str]()
-            if opened.begins_another(sent) and len(self._moved) < MAX_TRACKED:
+            due, named = self.take((index, at), opened, text, n), dict[str, str]()
+            if opened.begins_another(due) and len(self._moved) < MAX_TRACKED:
                 self._begin(n)
-                at = self._moved[place] = max([*known, at]) + 1
-                opened = known[at] = Call(None, opened.full_name, room=room)
+                at = self._moved[place] = max(sent.last, at) + 1
+                opened = Call(None, opened.full_name, room=room)
                 fragment = {k: v for k, v in fragment.items() if k != "id"}
                 fragment = {"index": at, "type": "function"} | fragment | {"index": at}
                 named = {"name": opened.name}
-                sent = self.take((index, at), opened, sent, n)
-            inner = named | function(fragment) | {"arguments": sent}
-            is_bare = not sent and {*fragment, *inner} <= _BARE
+                due = self.take((index, at), opened, due, n)
+            inner = named | function(fragment) | {"arguments": due}
+            is_bare = not due and {*fragment, *inner} <= _BARE
             found += [] if is_bare else [{**fragment, "function": inner}]
             if rest:
-                opened.add(sent)
+                opened.add(due)
             fragment = {"index": at}
         return found
 
@@ -144,13 +140,17 @@ class SentArguments:
             self._waiting, self._moved = dict(waiting), dict(moved)
 
     def release(
-        self, indexes: set[int] | None, calls: dict[Place, Call]
+        self, indexes: set[int] | None, calls_of: Callable[[int], SentCalls]
     ) -> list[tuple[Place, str]]:
-        """Return what is held of the choices *indexes*, which end; of all if None."""
+        """Return what is held of the choices *indexes*, which end; of all if None.
+
+        *calls_of* returns the calls that a choice has sent.
+        """
         found = []
         for place, waiting in list(self._waiting.items()):
             if (indexes is None or place[0] in indexes) and not waiting.encoded:
-                before = calls[place].arguments if place in calls else None
+                opened = calls_of(place[0]).get(place[1])
+                before = opened.arguments if opened else None
                 sent = flush_held(before, waiting.text) if before else waiting.text
                 if sent:
                     del self._waiting[place]

@@ -278,8 +278,8 @@ class SentCalls(dict[int, Call]):
         """Return the same calls, to which more can be added without sending it."""
         made = SentCalls()
         made.update(self)
-        made.last, made._own = self.last, set()  # noqa: SLF001
-        made._by_id = {key: [*each] for key, each in self._by_id.items()}  # noqa: SLF001
+        made.last, made._own = self.last, set()
+        made._by_id = {key: [*each] for key, each in self._by_id.items()}
         return made
 
 

@@ -1,6 +1,6 @@
 """Fragments of tool calls that wait for a name, and how two fragments become one."""
 
-from ...wire.json_text import dumps
+from ...wire.json_text import Json, dumps
 from ..chunks.chunk import Chunk, function, index_of, name_of
 from ..chunks.chunk_content import is_hollow
 from ..stream_state import MAX_TRACKED
@@ -206,11 +206,18 @@ def _size(fragment: Chunk | None) -> int:
 
 def join_fragments(first: Chunk, more: Chunk) -> Chunk:
     """Return a tool call's fragment with the arguments of both, and the rest once."""
-    texts = [function(each).get("arguments") or "" for each in (first, more)]
+    texts = [_text_of(function(each).get("arguments")) for each in (first, more)]
     inner = {**_filled(function(more)), **_filled(function(first))}
     inner |= {"name": name} if (name := function(more).get("name")) else {}
     inner["arguments"] = "".join(texts)
     return {**_filled(more), **_filled(first), "function": inner}
+
+
+def _text_of(arguments: Json) -> str:
+    """Return *arguments* as text: only that can be joined."""
+    if isinstance(arguments, str | None):
+        return arguments or ""
+    return dumps(arguments).decode()
 
 
 def _filled(part: Chunk) -> Chunk:

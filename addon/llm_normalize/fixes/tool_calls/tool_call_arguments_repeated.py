@@ -3,17 +3,13 @@
 from ...chat.chunks.chunk import (
     Chunk,
     calls,
-    deltas,
-    envelope_of,
     function,
     messages,
-    put_calls,
 )
-from ...chat.chunks.chunk_split import part_calls
-from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.repeated_arguments import without_repeats
-from ...chat.tool_calls.sent_arguments import SentArguments, calls_apart
-from ...repair.fix import Example, Fix, calling, completion, head, rest
+from ...chat.tool_calls.sent_arguments import calls_apart
+from ...repair.call_fix import CallFix
+from ...repair.fix import Example, calling, completion, head, rest
 
 _HEAD, _TWICE = calling(head()), completion({"tool_calls": [head(0, '{"a":1}{"a":1}')]})
 
@@ -25,7 +21,7 @@ _OTHER = {
 }
 
 
-class ToolCallArgumentsRepeated(Fix):
+class ToolCallArgumentsRepeated(CallFix):
     """Send of the arguments what was not sent: no object can follow an object.
 
     Another object than the one before is a call of its own, of the same function.
@@ -44,7 +40,6 @@ class ToolCallArgumentsRepeated(Fix):
         "codex-lb",
         "gateways to Claude (parallel calls)",
     )
-    key = "call"
     sources = (
         "https://github.com/vllm-project/vllm/issues/42167",
         "https://github.com/NousResearch/hermes-agent/issues/35718",
@@ -74,35 +69,6 @@ class ToolCallArgumentsRepeated(Fix):
         Example.untouched("once", [_HEAD, calling(rest(0, '{"a":')), calling(rest())]),
     )
 
-    def __init__(self, asked: Asked, seen: Seen) -> None:
-        super().__init__(asked, seen)
-        self._sent = SentArguments(asked.declared)
-        self._frame: Chunk = {}
-        self._is_apart = False  # whether a fragment of the chunk at hand became several
-
-    @property
-    def watched(self) -> tuple[str, ...]:
-        """The arguments, where they are not sent as received."""
-        return ("arguments",) if self._sent.is_busy else ()
-
-    def edit(self, chunk: Chunk) -> bool:
-        """Leave in the fragments what is new, and let another object be another call."""
-        changed = self._is_apart = False
-        for index, _, delta in deltas(chunk):
-            known, found, sent = dict(self.seen.choice(index).calls), calls(delta), []
-            for call in found:
-                sent += self._sent.fragments(index, call, known, self.seen.n)
-            if sent != found:
-                put_calls(delta, sent)
-                changed = True
-                self._is_apart |= len(sent) > len(found)
-        self._frame = envelope_of(chunk) if self._sent.is_busy else {}
-        return changed
-
-    def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Send a chunk for each fragment where one has become several."""
-        return part_calls(chunk) if self._is_apart else None
-
     def body(self, body: Chunk) -> bool:
         """Leave the arguments of each call once; each other object is another call."""
         changed = False
@@ -123,23 +89,3 @@ class ToolCallArgumentsRepeated(Fix):
                 message["tool_calls"] = apart
                 changed = True
         return changed
-
-    def end(self, indexes: set[int] | None) -> list[Chunk]:
-        """Send what waited, if it is new."""
-        choices = self.seen.choices.items()
-        known = {
-            (at, key): call for at, one in choices for key, call in one.calls.items()
-        }
-        return [
-            {**self._frame, "choices": [_choice(index, at, text)]}
-            for (index, at), text in self._sent.release(indexes, known)
-        ]
-
-    def undo(self, n: int) -> None:
-        """Let wait what waited before the event."""
-        self._sent.undo(n)
-
-
-def _choice(index: int, at: int, text: str) -> Chunk:
-    delta = {"tool_calls": [rest(at, text)]}
-    return {"index": index, "delta": delta, "finish_reason": None}
