@@ -571,7 +571,7 @@ def test_places_that_a_fix_remembers_are_bounded() -> None:
         for each in assembler.take(event):
             seen.note(each)
     indexes = assembler._indexes
-    for found in (indexes._numbers, indexes._by_id, indexes._turns):
+    for found in (assembler._records, indexes._by_id, indexes._turns):
         assert len(found) <= 1024
 
 

@@ -41,7 +41,8 @@ from ..chunks.chunk import (
 )
 from ..chunks.chunk_split import part_calls
 from ..stream_state import Asked, Seen
-from .call_indexes import CallIndexes, Place
+from .call_indexes import CallIndexes
+from .call_records import CallRecords, Place
 from .repeated_arguments import begins_object
 from .sent_arguments import SentArguments
 from .sent_call import Call, SentCalls, brief
@@ -77,9 +78,10 @@ class Assembler:
         self._asked, self._seen = asked, seen
         self._on = frozenset(name for name in QUIRKS if name in on)
         self._tools = asked.declared
-        self._indexes = CallIndexes(self._tools)
-        self._unnamed = Unnamed(self._tools)
-        self._arguments = SentArguments(self._tools)
+        self._records = CallRecords()
+        self._indexes = CallIndexes(self._records, self._tools)
+        self._unnamed = Unnamed(self._records, self._tools)
+        self._arguments = SentArguments(self._records, self._tools)
         self._frame: Chunk = {}  # of what is held
         self._blank: Place | None = None  # the call whose `{}` waits
         self._is_replaced = False  # by other arguments
@@ -325,8 +327,8 @@ class Assembler:
 
     def undo(self, n: int) -> None:
         """Hold what was held before event *n*, the last one."""
-        self._unnamed.undo(n)
-        self._arguments.undo(n)
+        if self._records.undo(n):
+            self._unnamed.undo(n)
 
 
 def _alone(frame: Chunk, index: int, fragments: list[Chunk]) -> list[Chunk]:

@@ -1,64 +1,31 @@
 """The index of each call of a stream: the provider's, and the one under which it is sent.
 
 A provider may leave it out, use one for two calls, or count from 1. What it sends under
-one index is a call, or several in turn: see `_Number`.
+one index is a call, or several in turn: see `CallRecord`.
 """
-
-from dataclasses import dataclass
 
 from ...wire.json_text import Json
 from ..chunks.chunk import Chunk, function, given_index, name_of, put_first
 from ..stream_state import MAX_TRACKED
+from .call_records import CallRecord, CallRecords, Place
 from .declared_tools import Tools
 from .sent_call import Call, SentCalls, brief, id_key
-
-type Place = tuple[int, int]
-"""A choice, and the index of a call in it."""
-
-
-@dataclass(slots=True)
-class _Number:
-    """What stands under one index of a choice.
-
-    Attributes:
-        given: The index that stands for this one, if the provider has used this one.
-        is_own: Whether a call without an index got it.
-        id: The id of that call.
-        has_name: Whether it has a name.
-        is_moved: Whether a call moved here, whose index was assigned to another one.
-        ours: The index under which the last call here is sent.
-    """
-
-    given: int | None = None
-    is_own: bool = False
-    id: Json = None
-    has_name: bool = False
-    is_moved: bool = False
-    ours: int | None = None
 
 
 class CallIndexes:
     """The indexes of a stream's calls; of at most `MAX_TRACKED`.
 
     Args:
+        records: What is known of the calls.
         tools: The tools that the request declares.
     """
 
-    def __init__(self, tools: Tools) -> None:
-        self._tools = tools
-        self._numbers: dict[Place, _Number] = {}
+    def __init__(self, records: CallRecords, tools: Tools) -> None:
+        self._tools, self._records = tools, records
         self._last: dict[int, int] = {}  # by choice: where its last fragment was
         self._by_id: dict[tuple[int, Json], int] = {}  # where the last with an id was
         self._turns: dict[tuple[Place, Json], int] = {}
         """Our index of the call that opened at a place with an id: they may take turns."""
-
-    def _number(self, place: Place) -> _Number:
-        found = self._numbers.get(place)
-        if found is None:
-            found = _Number()
-            if len(self._numbers) < MAX_TRACKED:
-                self._numbers[place] = found
-        return found
 
     def assign(self, index: int, call: Chunk, sent: SentCalls) -> bool:
         """Give *call* of choice *index* an index, if it has none, or one that was assigned.
@@ -85,8 +52,8 @@ class CallIndexes:
         return changed
 
     def _is_own(self, index: int, at: int | None) -> bool:
-        number = None if at is None else self._numbers.get((index, at))
-        return number is not None and number.is_own
+        record = None if at is None else self._records.get((index, at))
+        return record is not None and record.is_own
 
     def _given(self, place: Place, identity: Json, *, is_named: bool) -> int:
         """Return the index of a fragment that has one: an unused one if that is taken.
@@ -94,15 +61,15 @@ class CallIndexes:
         It is taken if it was assigned to a call with another id, and that has no name yet
         or the fragment has one.
         """
-        number, at = self._number(place), place[1]
-        if number.given is None:
-            is_other = bool(number.id and identity) and number.id != identity
-            is_taken = is_other and (is_named or not number.has_name)
-            if is_taken or number.is_moved:
-                at = self._free(place[0])
-                self._number((place[0], at)).is_moved = True
-            number.given = at
-        return number.given
+        record, at = self._records.at(place), place[1]
+        if record.given is None:
+            is_other = bool(record.id and identity) and record.id != identity
+            is_taken = is_other and (is_named or not record.has_name)
+            if is_taken or record.is_moved:
+                at = self._records.free(place[0])
+                self._records.at((place[0], at)).is_moved = True
+            record.given = at
+        return record.given
 
     def _counted(self, index: int, call: Chunk, sent: SentCalls) -> int:
         """Return the index of the call that *call*, without one, opens or continues."""
@@ -111,9 +78,9 @@ class CallIndexes:
         opened = sent.get(same[0]) if same else None
         key = index, id_key(identity)
         at = self._by_id.get(key) if identity else self._last.get(index)
-        number = None if at is None else self._numbers.get((index, at))
+        record = None if at is None else self._records.get((index, at))
         if not identity and function(call).get("name"):
-            waits = number is not None and number.is_own and not number.has_name
+            waits = record is not None and record.is_own and not record.has_name
             goes_on = waits or (opened is not None and not opened.name)
         elif opened is None:
             goes_on = at is not None or not identity
@@ -123,22 +90,19 @@ class CallIndexes:
             return self._open(index, sent.last + 1, identity, is_named=is_named)
         if at is None:
             at = max(same[0], 0)
-            number = self._numbers.get((index, at))
-        if is_named and number is not None and number.is_own:
-            number.id, number.has_name = number.id or identity, True
+            record = self._records.get((index, at))
+        if is_named and record is not None and record.is_own:
+            record.id, record.has_name = record.id or identity, True
         return at
 
     def _open(self, index: int, at: int, identity: Json, *, is_named: bool) -> int:
         """Return an index for a call that opens without one: *at*, unless that is taken."""
-        number = self._number((index, at))
-        if number.given is not None or number.is_own or number.is_moved:
-            at = self._free(index)
-            number = self._number((index, at))
-        number.is_own, number.id, number.has_name = True, identity, is_named
+        record = self._records.at((index, at))
+        if record.given is not None or record.is_own or record.is_moved:
+            at = self._records.free(index)
+            record = self._records.at((index, at))
+        record.is_own, record.id, record.has_name = True, identity, is_named
         return at
-
-    def _free(self, index: int) -> int:
-        return max(at for choice, at in self._numbers if choice == index) + 1
 
     def place(self, index: int, call: Chunk, sent: SentCalls) -> bool:
         """Give *call* of choice *index* the index under which it is sent; tell if it is another.
@@ -148,18 +112,18 @@ class CallIndexes:
         theirs = call.get("index")
         if not isinstance(theirs, int):
             return False
-        number, place = self._number((index, theirs)), (index, theirs)
+        record, place = self._records.at((index, theirs)), (index, theirs)
         named, turn = name_of(call), (place, id_key(brief(call.get("id"))))
-        ours = self._ours(number, call, turn, sent)
+        ours = self._ours(record, call, turn, sent)
         if named and len(self._turns) < MAX_TRACKED:
             self._turns[turn] = ours
-        if place not in self._numbers:
+        if place not in self._records:
             return False  # one of too many
-        number.ours = call["index"] = ours
+        record.ours = call["index"] = ours
         return ours != theirs
 
     def _ours(
-        self, number: _Number, call: Chunk, turn: tuple[Place, Json], sent: SentCalls
+        self, record: CallRecord, call: Chunk, turn: tuple[Place, Json], sent: SentCalls
     ) -> int:
         identity, named = brief(call.get("id")), name_of(call)
         again = self._turns.get(turn) if identity else None
@@ -167,8 +131,8 @@ class CallIndexes:
             taken = sent.get(again)
             is_new = taken is not None and self._opens_anew(taken, call)
             return sent.last + 1 if is_new else again
-        at = turn[0][1] if number.ours is None else number.ours
-        is_new = number.ours is None and turn[0] in self._numbers
+        at = turn[0][1] if record.ours is None else record.ours
+        is_new = record.ours is None and turn[0] in self._records
         opened = None if is_new else sent.get(at)
         elsewhere = opened is None or opened.id != identity
         same = sent.where(identity) if identity and elsewhere else []

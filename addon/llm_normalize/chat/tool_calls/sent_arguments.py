@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from ..chunks.chunk import Chunk, function, index_of, name_of
-from ..stream_state import MAX_TRACKED
-from .call_indexes import Place
+from .call_records import CallRecords, Place
 from .declared_tools import NONE, Tools
 from .repeated_arguments import (
     NOTHING,
@@ -33,27 +32,21 @@ def calls_apart(call: Chunk) -> list[Chunk]:
 
 
 class SentArguments:
-    """The held part of each call's arguments.
+    """The arguments of a stream's calls.
 
     Args:
+        records: What is known of the calls.
         tools: The tools that the request declares.
     """
 
-    def __init__(self, tools: Tools = NONE) -> None:
-        self._tools = tools
-        self._waiting: dict[Place, Waiting] = {}
-        self._moved: dict[Place, int] = {}
-        """The call that goes on under an index, where another object opened one."""
-        self._shared = set[Place]()
-        """Where one call followed another."""
+    def __init__(self, records: CallRecords, tools: Tools = NONE) -> None:
+        self._tools, self._records = tools, records
         self._grows = False
-        # An event's number, and what was held and moved before.
-        self._before = -1, self._waiting, self._moved
 
     @property
     def is_busy(self) -> bool:
         """Whether the text of fragments determines what is sent of them."""
-        return bool(self._waiting)
+        return any(record.part is not NOTHING for record in self._records.values())
 
     def fragments(
         self, index: int, call: Chunk, sent: SentCalls, n: int
@@ -63,12 +56,15 @@ class SentArguments:
         *sent* are its calls so far, *n* is the number of the current event.
         """
         place, given = (index, index_of(call)), function(call).get("arguments")
-        at = self._moved.get(place, place[1])
+        record = self._records.at(place)
+        at = place[1] if record.goes_on is None else record.goes_on
         if (opened := sent.get(at)) and self._is_another(opened, call):
-            self._shared.add(place)
-        if not given or not isinstance(given, str) or place in self._shared:
+            record.is_shared = True
+        if not given or not isinstance(given, str) or record.is_shared:
             return [call]
-        waits = self._waiting.get((index, at), NOTHING).text
+        waits = self._records.at((index, at)).part.text
+        if (index, at) not in self._records:
+            return [call]  # one of too many
         room, name = len(waits + given), function(call).get("name")
         opened = opened or Call(call.get("id"), name, room=room)
         first, *rest = opened.cut(waits + given)
@@ -77,9 +73,9 @@ class SentArguments:
         fragment, found = {**call, "index": at} if at != place[1] else call, []
         for text in (first.removeprefix(waits), *rest):
             due, named = self.take((index, at), opened, text, n), dict[str, str]()
-            if opened.begins_another(due) and len(self._moved) < MAX_TRACKED:
-                self._begin(n)
-                at = self._moved[place] = max(sent.last, at) + 1
+            if opened.begins_another(due) and self._records.has_room:
+                at = max(sent.last, at) + 1
+                self._records.change(place, n).goes_on = at
                 opened = Call(None, opened.full_name, room=room)
                 fragment = {k: v for k, v in fragment.items() if k != "id"}
                 fragment = {"index": at, "type": "function"} | fragment | {"index": at}
@@ -104,7 +100,7 @@ class SentArguments:
 
         *n* is the number of the current event.
         """
-        waiting = self._waiting.get(place, NOTHING)
+        waiting = self._records.at(place).part
         if call is None or not call.length or waiting.encoded:
             sent, now = first_fragment(waiting, arguments)
         elif not waiting.text and not begins_object(arguments):
@@ -121,23 +117,9 @@ class SentArguments:
         self._put(place, now, n)
         return sent
 
-    def _put(self, place: Place, waiting: Waiting, n: int) -> None:
-        if waiting == self._waiting.get(place, NOTHING):
-            return
-        self._begin(n)
-        self._waiting.pop(place, None)
-        if waiting != NOTHING and len(self._waiting) < MAX_TRACKED:
-            self._waiting[place] = waiting
-
-    def _begin(self, n: int) -> None:
-        if self._before[0] != n:
-            self._before = n, dict(self._waiting), dict(self._moved)
-
-    def undo(self, n: int) -> None:
-        """Restore the state before event *n*, which is sent as received."""
-        if self._before[0] == n:
-            _, waiting, moved = self._before
-            self._waiting, self._moved = dict(waiting), dict(moved)
+    def _put(self, place: Place, part: Waiting, n: int) -> None:
+        if part != self._records.at(place).part:
+            self._records.change(place, n).part = NOTHING if part == NOTHING else part
 
     def release(
         self, indexes: set[int] | None, calls_of: Callable[[int], SentCalls]
@@ -147,12 +129,15 @@ class SentArguments:
         *calls_of* returns the calls that a choice has sent.
         """
         found = []
-        for place, waiting in list(self._waiting.items()):
-            if (indexes is None or place[0] in indexes) and not waiting.encoded:
+        for place, record in self._records.items():
+            waiting = record.part
+            if waiting is NOTHING or waiting.encoded:
+                continue
+            if indexes is None or place[0] in indexes:
                 opened = calls_of(place[0]).get(place[1])
                 before = opened.arguments if opened else None
                 sent = flush_held(before, waiting.text) if before else waiting.text
                 if sent:
-                    del self._waiting[place]
+                    record.part = NOTHING
                     found.append((place, sent))
         return found

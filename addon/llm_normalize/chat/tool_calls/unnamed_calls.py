@@ -4,7 +4,8 @@ from ...wire.json_text import Json, dumps
 from ..chunks.chunk import Chunk, function, index_of, name_of
 from ..chunks.chunk_content import is_hollow
 from ..stream_state import MAX_TRACKED
-from .declared_tools import NONE, Tools
+from .call_records import CallRecord, CallRecords, Place
+from .declared_tools import Tools
 from .sent_call import brief
 
 _LIMIT = 64 * 1024  # bytes that wait for a name
@@ -14,27 +15,34 @@ _SAID = ("name", "arguments")
 
 
 class Unnamed:
-    """Fragments of tool calls whose name is missing, or only begins one of *tools*."""
+    """Fragments of tool calls whose name is missing, or only begins one of *tools*.
 
-    def __init__(self, tools: Tools = NONE) -> None:
-        self._tools = tools
-        self._held: dict[tuple[int, int], Chunk] = {}  # (choice, call) to all so far
-        self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
-        self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
+    Args:
+        records: What is known of the calls.
+        tools: The tools that the request declares.
+    """
+
+    def __init__(self, records: CallRecords, tools: Tools) -> None:
+        self._tools, self._records = tools, records
+        self._where: dict[tuple[int, int | str], Place] = {}
         """Where an id, or what was received under another index, waits."""
-        self._known: set[tuple[int, int | str]] = set()  # calls that wait no more
         self._size = 0
-        self._before = (-1, self._held)  # an event's number, and what waited before it
+
+    @property
+    def _held(self) -> list[tuple[Place, CallRecord]]:
+        """Where something waits, and the record of that."""
+        every = self._records.items() if self._size else ()
+        return [(place, record) for place, record in every if record.held]
 
     @property
     def waiting(self) -> object:
         """Which calls wait, and since which event; None if none does."""
-        return tuple(self._at.items()) or None
+        return tuple((place, record.since) for place, record in self._held) or None
 
     @property
     def choices(self) -> frozenset[int]:
         """The choices of which something waits."""
-        return frozenset(choice for choice, _ in self._held)
+        return frozenset(choice for (choice, _), _ in self._held)
 
     def take(
         self, index: int, call: Chunk, n: int, *, opened: bool = False
@@ -45,39 +53,35 @@ class Unnamed:
         that says nothing is dropped. *n* is the number of the event at hand; *opened*
         says that the call with this id has left.
         """
-        own = index, index_of(call)
-        custom = "custom" in call and not name_of(call) and own not in self._held
+        here = self._records.at((index, index_of(call)))
+        custom = "custom" in call and not name_of(call) and not here.held
         if call.get("type") not in (None, "", "function") or custom:
-            self._know(index, call)
+            here.is_named = True
             return call  # of a kind that has no function, nor a name
-        known = own in self._known
+        known = here.is_named
         if known and not name_of(call):
-            self._know(index, call)  # its id may have come now
             return call
         place = self._place(index, call, n)
-        held = self._held.get(place)
-        aliased = place in self._known and not name_of(call)
+        there = self._records.at(place)
+        held, aliased = there.held, there.is_named and not name_of(call)
         if call.get("id") and not opened and self._tools.may_grow(str(name_of(call))):
             known = False  # another call under a taken index, whose name begins
-        if held is None and (known or aliased):
+        if place not in self._records or (held is None and (known or aliased)):
             return call if known else {**call, "index": place[1]}
         call = self._with_name(held, call)
         if opened or self._is_named(call):
-            self._know(index, call)
+            here.is_named = True
             if held is None:
                 return call
-            self._begin(n)
-            self._pop([place])
+            self._pop(self._records.change(place, n))
             frame = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
-            joined = {**join_fragments(held, call), **frame}
-            self._know(index, joined)
-            return joined
+            return {**join_fragments(held, call), **frame}
         waits = held or call.get("id") or any(map(function(call).get, _SAID))
         if waits:
-            self._begin(n)
+            there = self._records.change(place, n)
             joined = join_fragments(held or {"index": place[1]}, call)
-            self._size += _size(joined) - _size(held)
-            self._held[place], self._at[place] = joined, n
+            self._hold(there, joined)
+            there.since = n
             if call.get("id"):
                 self._note((index, _id_of(joined)), place)
         # What says something in another shape passes as it is.
@@ -95,39 +99,42 @@ class Unnamed:
             return call
         return {**call, "function": {**function(call), "name": before + given}}
 
-    def _place(self, index: int, call: Chunk, n: int) -> tuple[int, int]:
+    def _place(self, index: int, call: Chunk, n: int) -> Place:
         """Return where *call* waits: one id is one call, whatever its index."""
         own = index, index_of(call)
-        place = own if own in self._held else self._where.get(own, own)
+        place = own if self._records.at(own).held else self._where.get(own, own)
         same = self._where.get((index, _id_of(call)), place)
-        held = self._held.get(place)
+        held, first = self._records.at(place).held, self._records.at(same).held
         other = held is not None and bool(held.get("id"))
-        if same == place or same not in self._held or (other and name_of(call)):
+        if same == place or first is None or (other and name_of(call)):
             return place
         if not other:
             self._note(own, same)
         if held and not other:
-            self._begin(n)
-            (_, more), *_ = self._pop([place])
-            first = self._held[same]
-            self._held[same] = joined = join_fragments(first, more)
-            self._size += _size(joined) - _size(first)
+            self._pop(self._records.change(place, n))
+            self._hold(self._records.change(same, n), join_fragments(first, held))
         return same
 
-    def _note(self, key: tuple[int, int | str], place: tuple[int, int]) -> None:
+    def _note(self, key: tuple[int, int | str], place: Place) -> None:
         if len(self._where) < MAX_TRACKED:
             self._where[key] = place
+
+    def _hold(self, record: CallRecord, held: Chunk) -> None:
+        self._size += _size(held) - _size(record.held)
+        record.held = held
 
     def overflow(self, n: int) -> list[tuple[int, Chunk]]:
         """Return all that waits where it is too much, at event *n*."""
         if self._size <= _LIMIT:
             return []
-        self._begin(n)
-        return self._give_up([*self._held])
+        return self._give_up(
+            [(place, self._records.change(place, n)) for place, _ in self._held]
+        )
 
     def settle(self) -> None:
         """Note that the stream ends, and no finish is to be repeated."""
-        self._at = dict.fromkeys(self._held, -1)
+        for _, record in self._held:
+            record.since = -1
 
     def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
         """Return what waits of the choices that *ended* before event *n*; all if None.
@@ -135,58 +142,36 @@ class Unnamed:
         A finish beside a fragment is not the last: there are servers that repeat it.
         """
         due = [
-            place
-            for place in self._held
-            if ended is None or (place[0] in ended and self._at[place] < n)
+            (place, record)
+            for place, record in self._held
+            if ended is None or (place[0] in ended and record.since < n)
         ]
-        for place in due:  # it is sent, whatever becomes of the event at hand
-            self._before[1].pop(place, None)
+        for place, _ in due:
+            self._records.settle(place)
         return self._give_up(due)
 
-    def _give_up(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
+    def _give_up(self, due: list[tuple[Place, CallRecord]]) -> list[tuple[int, Chunk]]:
         # What continues a call that was sent would not wait, so it is first.
-        known = self._known
-        due.sort(
-            key=lambda at: (
-                (at[0], _id_of(self._held[at])) not in known,
-                at not in known,
-            )
-        )
-        popped = self._pop(due)
-        for index, call in popped:
-            self._know(index, call)
-        return popped
+        due.sort(key=lambda each: (each[0][0], not each[1].is_named))
+        for _, record in due:
+            record.is_named = True
+        return [(place[0], self._pop(record)) for place, record in due]
 
-    def _know(self, index: int, call: Chunk) -> None:
-        if len(self._known) < MAX_TRACKED:
-            self._known.add((index, index_of(call)))
-        if call.get("id") and len(self._known) < MAX_TRACKED:
-            self._known.add((index, _id_of(call)))
-
-    def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
-        popped = [(place[0], self._held.pop(place)) for place in due]
-        for place, (_, call) in zip(due, popped, strict=True):
-            del self._at[place]
-            self._size -= _size(call)
-        if not self._held:
+    def _pop(self, record: CallRecord) -> Chunk:
+        held, record.held = record.held or {}, None
+        self._size -= _size(held)
+        if not self._size:
             self._where.clear()
-        return popped
+        return held
 
     def undo(self, n: int) -> None:
-        """Restore what was held before event *n*, which passes unchanged."""
-        if self._before[0] == n:
-            self._held = dict(self._before[1])
-            self._at = dict.fromkeys(self._held, n)
-            self._where = {
-                (place[0], _id_of(call)): place
-                for place, call in self._held.items()
-                if call.get("id")
-            }
-            self._size = sum(map(_size, self._held.values()))
-
-    def _begin(self, n: int) -> None:
-        if self._before[0] != n:
-            self._before = n, dict(self._held)
+        """Note what waits again, for event *n* passes unchanged."""
+        self._size = sum(_size(record.held) for record in self._records.values())
+        self._where = {}
+        for place, record in self._held:
+            record.since = n
+            if record.held and record.held.get("id"):
+                self._where[place[0], _id_of(record.held)] = place
 
 
 def _id_of(fragment: Chunk) -> str:
