@@ -26,23 +26,19 @@ class Unnamed:
         self._tools, self._records = tools, records
         self._where: dict[tuple[int, int | str], Place] = {}
         """Where an id, or what was received under another index, waits."""
+        self._held: dict[Place, CallRecord] = {}  # what waits, in order
+        self._named: set[tuple[int, str]] = set()  # ids of calls that wait no more
         self._size = 0
-
-    @property
-    def _held(self) -> list[tuple[Place, CallRecord]]:
-        """Where something waits, and the record of that."""
-        every = self._records.items() if self._size else ()
-        return [(place, record) for place, record in every if record.held]
 
     @property
     def waiting(self) -> object:
         """Which calls wait, and since which event; None if none does."""
-        return tuple((place, record.since) for place, record in self._held) or None
+        return tuple((at, each.since) for at, each in self._held.items()) or None
 
     @property
     def choices(self) -> frozenset[int]:
         """The choices of which something waits."""
-        return frozenset(choice for (choice, _), _ in self._held)
+        return frozenset(choice for choice, _ in self._held)
 
     def take(
         self, index: int, call: Chunk, n: int, *, opened: bool = False
@@ -56,10 +52,11 @@ class Unnamed:
         here = self._records.at((index, index_of(call)))
         custom = "custom" in call and not name_of(call) and not here.held
         if call.get("type") not in (None, "", "function") or custom:
-            here.is_named = True
+            self._know(index, call)
             return call  # of a kind that has no function, nor a name
         known = here.is_named
         if known and not name_of(call):
+            self._know(index, call)  # its id may be new
             return call
         place = self._place(index, call, n)
         there = self._records.at(place)
@@ -70,18 +67,16 @@ class Unnamed:
             return call if known else {**call, "index": place[1]}
         call = self._with_name(held, call)
         if opened or self._is_named(call):
-            here.is_named = True
-            if held is None:
-                return call
-            self._pop(self._records.change(place, n))
-            frame = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
-            return {**join_fragments(held, call), **frame}
+            if held is not None:
+                self._pop(place, n)
+                given = {"id": call["id"]} if opened else {}
+                call = join_fragments(held, call) | {"index": index_of(call)} | given
+            self._know(index, call)
+            return call
         waits = held or call.get("id") or any(map(function(call).get, _SAID))
         if waits:
-            there = self._records.change(place, n)
             joined = join_fragments(held or {"index": place[1]}, call)
-            self._hold(there, joined)
-            there.since = n
+            self._hold(place, joined, n).since = n
             if call.get("id"):
                 self._note((index, _id_of(joined)), place)
         # What says something in another shape passes as it is.
@@ -111,29 +106,38 @@ class Unnamed:
         if not other:
             self._note(own, same)
         if held and not other:
-            self._pop(self._records.change(place, n))
-            self._hold(self._records.change(same, n), join_fragments(first, held))
+            self._pop(place, n)
+            self._hold(same, join_fragments(first, held), n)
         return same
 
     def _note(self, key: tuple[int, int | str], place: Place) -> None:
         if len(self._where) < MAX_TRACKED:
             self._where[key] = place
 
-    def _hold(self, record: CallRecord, held: Chunk) -> None:
+    def _hold(self, place: Place, held: Chunk, n: int) -> CallRecord:
+        record = self._held[place] = self._records.change(place, n)
         self._size += _size(held) - _size(record.held)
         record.held = held
+        return record
+
+    def _pop(self, place: Place, n: int) -> Chunk:
+        self._records.change(place, n)
+        record = self._held.pop(place)
+        held, record.held = record.held or {}, None
+        self._size -= _size(held)
+        if not self._held:
+            self._where.clear()
+        return held
 
     def overflow(self, n: int) -> list[tuple[int, Chunk]]:
         """Return all that waits where it is too much, at event *n*."""
         if self._size <= _LIMIT:
             return []
-        return self._give_up(
-            [(place, self._records.change(place, n)) for place, _ in self._held]
-        )
+        return self._give_up([*self._held], n)
 
     def settle(self) -> None:
         """Note that the stream ends, and no finish is to be repeated."""
-        for _, record in self._held:
+        for record in self._held.values():
             record.since = -1
 
     def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
@@ -142,33 +146,39 @@ class Unnamed:
         A finish beside a fragment is not the last: there are servers that repeat it.
         """
         due = [
-            (place, record)
-            for place, record in self._held
+            place
+            for place, record in self._held.items()
             if ended is None or (place[0] in ended and record.since < n)
         ]
-        for place, _ in due:
+        found = self._give_up(due, n)
+        for place in due:
             self._records.settle(place)
-        return self._give_up(due)
+        return found
 
-    def _give_up(self, due: list[tuple[Place, CallRecord]]) -> list[tuple[int, Chunk]]:
+    def _give_up(self, due: list[Place], n: int) -> list[tuple[int, Chunk]]:
         # What continues a call that was sent would not wait, so it is first.
-        due.sort(key=lambda each: (each[0][0], not each[1].is_named))
-        for _, record in due:
-            record.is_named = True
-        return [(place[0], self._pop(record)) for place, record in due]
+        due.sort(
+            key=lambda at: (
+                (at[0], _id_of(self._held[at].held or {})) not in self._named,
+                not self._held[at].is_named,
+            )
+        )
+        found = [(place[0], self._pop(place, n)) for place in due]
+        for index, call in found:
+            self._know(index, call)
+        return found
 
-    def _pop(self, record: CallRecord) -> Chunk:
-        held, record.held = record.held or {}, None
-        self._size -= _size(held)
-        if not self._size:
-            self._where.clear()
-        return held
+    def _know(self, index: int, call: Chunk) -> None:
+        self._records.at((index, index_of(call))).is_named = True
+        if call.get("id") and len(self._named) < MAX_TRACKED:
+            self._named.add((index, _id_of(call)))
 
     def undo(self, n: int) -> None:
         """Note what waits again, for event *n* passes unchanged."""
-        self._size = sum(_size(record.held) for record in self._records.values())
+        self._held = {at: each for at, each in self._records.items() if each.held}
+        self._size = sum(_size(record.held) for record in self._held.values())
         self._where = {}
-        for place, record in self._held:
+        for place, record in self._held.items():
             record.since = n
             if record.held and record.held.get("id"):
                 self._where[place[0], _id_of(record.held)] = place
