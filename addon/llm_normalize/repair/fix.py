@@ -6,8 +6,9 @@ in chunks, by `serves` for requests; elsewhere it is not asked. A fix overrides 
 needs of `event`, `unread`, `edit`, `replace`, `flush` (streams), `body` (a body) and
 `error` (an error body); the defaults do nothing. To hold a chunk, or to add one at the
 end, it implements `at_end` and lists its hooks in `end_hooks`: the state of a stream's end
-is in one place, `repair/ending/end_state.py`. (Some fixes hold data themselves, such as
-fragments of a call without a name.)
+is in one place, `repair/ending/end_state.py`. (Some fixes hold data themselves.) What a
+fix of calls does in streams is in one place, too: it declares itself as a `CallFix`, and
+`chat/tool_calls/assembler.py` does it.
 """
 
 from collections.abc import Sequence
