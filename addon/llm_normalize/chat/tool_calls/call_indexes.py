@@ -87,21 +87,18 @@ class CallIndexes:
         else:
             goes_on = not (identity and opened.is_another(call, self._tools))
         if not goes_on:
-            return self._open(index, sent.last + 1, identity, is_named=is_named)
+            at = sent.last + 1
+            record = self._records.at((index, at))
+            if record.given is not None or record.is_own or record.is_moved:
+                at = self._records.free(index)
+                record = self._records.at((index, at))
+            record.is_own, record.id, record.has_name = True, identity, is_named
+            return at
         if at is None:
             at = max(same[0], 0)
             record = self._records.get((index, at))
         if is_named and record is not None and record.is_own:
             record.id, record.has_name = record.id or identity, True
-        return at
-
-    def _open(self, index: int, at: int, identity: Json, *, is_named: bool) -> int:
-        """Return an index for a call that opens without one: *at*, unless that is taken."""
-        record = self._records.at((index, at))
-        if record.given is not None or record.is_own or record.is_moved:
-            at = self._records.free(index)
-            record = self._records.at((index, at))
-        record.is_own, record.id, record.has_name = True, identity, is_named
         return at
 
     def place(self, index: int, call: Chunk, sent: SentCalls) -> bool:
