@@ -27,7 +27,9 @@ fix is on, and else the fragment goes on as it is.
 fragments, those before count as sent too.
 """
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from ..chat.chunks.chunk import (
     Chunk,
@@ -46,7 +48,6 @@ from ..chat.tool_calls.call_records import CallRecords, Place
 from ..chat.tool_calls.sent_arguments import SentArguments
 from ..chat.tool_calls.sent_call import Call, SentCalls, brief
 from ..chat.tool_calls.unnamed_calls import Unnamed
-from ..wire.json_text import Json
 from .fix import Fix
 from .look import Finding
 
@@ -63,6 +64,10 @@ QUIRKS = (
     _MISSING, _LATE, _WRAPPED, _WRONG, _ID, _REPEATED, _HEAD, _BLANK, _PARTS
 )  # fmt: skip
 """The names of the fixes that it stands for, in the order in which they act."""
+
+
+_SEVERAL = {_WRONG, _PARTS}
+"""Those that may find several fragments of one call in a chunk, each to be sent alone."""
 
 
 class AssembledCalls(Fix):
@@ -86,7 +91,6 @@ class AssembledCalls(Fix):
         self._found: set[str] = set()
         self._drafts: dict[int, SentCalls] = {}
         self._first: list[Chunk] = []  # what is sent before it
-        self._is_apart = False  # whether a fragment became several
 
     @property
     def repaired(self) -> list[str]:
@@ -117,10 +121,10 @@ class AssembledCalls(Fix):
 
     def _take(self, chunk: Chunk) -> list[Chunk]:
         for index, _, delta in deltas(chunk):
-            if _WRAPPED in self.on:
-                self._unwrap(delta.get("function_call"))
+            self._repair(_WRAPPED, self._tools.unwrap, delta.get("function_call"))
             if not (found := calls(delta)):
                 continue
+            self._frame = envelope_of(chunk)
             several, remaining = len(found) > 1, list[Chunk]()
             for call in found:
                 sent = self._fragments(index, call)
@@ -130,15 +134,22 @@ class AssembledCalls(Fix):
             if remaining != found:
                 put_calls(delta, remaining)
         self.seen.unnamed = self._unnamed.choices
-        if _LATE in self._found or self._arguments.is_busy:
-            self._frame = envelope_of(chunk)
-        is_apart = self._is_apart or _WRONG in self._found
-        return [*self._first, *((is_apart and part_calls(chunk)) or [chunk])]
+        return [
+            *self._first,
+            *((self._found & _SEVERAL and part_calls(chunk)) or [chunk]),
+        ]
+
+    def _repair(self, name: str, repair: Callable[..., bool], *given: Any) -> bool:
+        """Apply *repair* if the fix *name* is on; tell whether it changed anything."""
+        is_repaired = name in self.on and repair(*given)
+        if is_repaired:
+            self._found.add(name)
+        return is_repaired
 
     def _begin(self) -> None:
         self._found.clear()
         self._drafts.clear()
-        self._first, self._is_apart = [], False
+        self._first = []
 
     def _calls(self, index: int) -> SentCalls:
         """Return the calls that choice *index* has sent, with those of the chunk at hand."""
@@ -154,10 +165,7 @@ class AssembledCalls(Fix):
 
     def _fragments(self, index: int, call: Chunk) -> list[Chunk]:
         """Return what is sent of choice *index* for the fragment *call*."""
-        if _MISSING in self.on and self._indexes.assign(
-            index, call, self._calls(index)
-        ):
-            self._found.add(_MISSING)
+        self._repair(_MISSING, self._indexes.assign, index, call, self._calls(index))
         due: Chunk | None = call
         if _LATE in self.on:
             due = self._named(index, call)
@@ -176,47 +184,35 @@ class AssembledCalls(Fix):
 
     def _named_fragments(self, index: int, call: Chunk) -> list[Chunk]:
         """Return what is sent for *call*, which waits for no name."""
-        sent, on = self._calls(index), self.on
-        if _WRAPPED in on:
-            self._unwrap(function(call))
-        if _WRONG in on and self._indexes.place(index, call, sent):
-            self._found.add(_WRONG)
-        at = index_of(call)
-        opened = sent.get(at)
-        if _ID in on and self._is_id_taken(call, (index, at), sent):
-            call["id"] = self.asked.make_id("call_", index, at)
-            self._found.add(_ID)
-        if _REPEATED in on and _is_repeated(opened, call):
-            self._found.add(_REPEATED)
+        sent, repair = self._calls(index), self._repair
+        repair(_WRAPPED, self._tools.unwrap, function(call))
+        repair(_WRONG, self._indexes.place, index, call, sent)
+        place = index, index_of(call)
+        opened = sent.get(place[1])
+        repair(_ID, self._rename, call, place, sent)
+        if repair(_REPEATED, _is_repeated, opened, call):
             return []
-        if _HEAD in on and opened is not None and not self._adds(call, opened):
+        if _HEAD in self.on and opened is not None and not self._adds(call, opened):
             return []
-        place = index, at
         if self.seen.blank == place and not self._is_after_blank(call, place, sent):
             return []
-        if _PARTS not in on:
+        if _PARTS not in self.on:
             return [call]
         found = self._arguments.fragments(index, call, sent, self.seen.n)
         if found != [call]:
             self._found.add(_PARTS)
-            self._is_apart |= len(found) > 1
         return found
 
-    def _unwrap(self, inner: Json) -> None:
-        """Cut the wrapping of the name in *inner*, if one that is declared is in it."""
-        given = inner.get("name") if isinstance(inner, dict) else None
-        if given and given != (meant := self._tools.meant(given)):
-            inner["name"] = meant
-            self._found.add(_WRAPPED)
-
-    def _is_id_taken(self, call: Chunk, place: Place, sent: SentCalls) -> bool:
-        """Tell whether *call* opens with the id of another, or goes on with that."""
+    def _rename(self, call: Chunk, place: Place, sent: SentCalls) -> bool:
+        """Give *call* an id of its own if it opens, or goes on, with that of another."""
         identity, opened = call.get("id"), sent.get(place[1])
         if not (isinstance(identity, str) and identity and sent.where(brief(identity))):
             return False
-        if opened is None:
-            return bool(function(call).get("name"))
-        return bool(opened.id == self.asked.make_id("call_", *place) != identity)
+        own = self.asked.make_id("call_", *place)
+        is_taken = opened.id == own if opened else bool(function(call).get("name"))
+        if is_taken:
+            call["id"] = own
+        return is_taken and identity != own
 
     def _adds(self, call: Chunk, opened: Call) -> bool:
         """Leave what *call* adds to the call that was *opened*; tell whether it adds any."""

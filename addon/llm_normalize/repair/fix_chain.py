@@ -73,11 +73,6 @@ class Chain:
         """The names of all fixes."""
         return self._plan.names
 
-    @property
-    def holding_calls(self) -> frozenset[str]:
-        """The names of the fixes that hold the first fragment of a call."""
-        return self._plan.holding_calls
-
     def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
         """Return the fixes of these *kinds*, without those that are off."""
         made = self._made

@@ -30,7 +30,6 @@ class FixPlan:
             ]
 
         self.names = frozenset(each.name for each in fixes)
-        self.holding_calls = frozenset(each.name for each in fixes if each.holds_calls)
         self.framing = those("event")
         self.unread = those("unread")
         self.edits = those("edit")

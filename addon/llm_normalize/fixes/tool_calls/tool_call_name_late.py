@@ -37,7 +37,6 @@ class ToolCallNameLate(Fix):
         "https://github.com/vllm-project/vllm/issues/45915",
         "https://github.com/cloudflare/ai/blob/main/packages/workers-ai-provider/src/streaming.ts",
     )
-    holds_calls = True
     examples = (
         Example(
             "late",

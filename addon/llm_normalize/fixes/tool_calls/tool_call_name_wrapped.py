@@ -1,6 +1,6 @@
 """A tool's name with a namespace before it, or marks of a template behind it."""
 
-from ...chat.chunks.chunk import Chunk, calls, function, in_messages
+from ...chat.chunks.chunk import Chunk, calls, change_all, function, in_messages
 from ...chat.stream_state import Asked
 from ...chat.tool_calls.declared_tools import Tools
 from ...repair.fix import Example, Fix, calling, completion, head
@@ -54,15 +54,8 @@ class ToolCallNameWrapped(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Cut the names in the messages."""
-        return bool(self.asked.declared.names) and in_messages(body, self._cut)
+        return in_messages(body, self._cut)
 
     def _cut(self, part: Chunk) -> bool:
-        changed = False
-        legacy = part.get("function_call")
-        found = [function(call) for call in calls(part)]
-        for inner in [*found, legacy] if isinstance(legacy, dict) else found:
-            given = inner.get("name")
-            if given and inner["name"] != self.asked.declared.meant(given):
-                inner["name"] = self.asked.declared.meant(given)
-                changed = True
-        return changed
+        found = [*map(function, calls(part)), part.get("function_call") or {}]
+        return change_all(self.asked.declared.unwrap, found)
