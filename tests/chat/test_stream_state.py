@@ -107,7 +107,7 @@ def test_the_number_of_choices_is_a_number_over_0(n: Any, expected: int) -> None
 
 def test_a_choice_that_has_sent_nothing_is_empty_and_not_kept() -> None:
     seen = Seen()
-    assert seen.choice(3) == ChoiceSeen(role=False, calls={})
+    assert seen.choice(3) == ChoiceSeen(role=False)
     assert not seen.choice(3).called
     assert seen.choices == {}
     assert seen.error is False

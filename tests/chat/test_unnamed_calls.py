@@ -1,5 +1,7 @@
 import pytest
 
+from llm_normalize.chat.tool_calls.call_records import CallRecords
+from llm_normalize.chat.tool_calls.declared_tools import NONE
 from llm_normalize.chat.tool_calls.unnamed_calls import Unnamed, join_fragments
 
 
@@ -18,8 +20,17 @@ def fragment(index: int, arguments: str, **more: object) -> dict[str, object]:
     return {"index": index, **more, "function": {"arguments": arguments}}
 
 
+def waiting() -> Unnamed:
+    return Unnamed(CallRecords(), NONE)
+
+
+def undo(unnamed: Unnamed, n: int) -> None:
+    unnamed._records.undo(n)
+    unnamed.undo(n)
+
+
 def test_fragment_waits_for_its_name() -> None:
-    unnamed = Unnamed()
+    unnamed = waiting()
     assert unnamed.take(0, fragment(0, "{", id="a"), 1) is None
     assert unnamed.take(0, fragment(0, "}"), 1) is None
     named = {"index": 0, "function": {"name": "f"}}
@@ -33,13 +44,13 @@ def test_fragment_waits_for_its_name() -> None:
 
 
 def test_fragment_that_says_nothing_is_dropped() -> None:
-    unnamed = Unnamed()
+    unnamed = waiting()
     assert unnamed.take(0, fragment(0, "", id=None), 1) is None
     assert unnamed.release(None, 1) == []
 
 
 def test_fragments_are_released_by_choice_once_it_ends_in_a_later_event() -> None:
-    unnamed = Unnamed()
+    unnamed = waiting()
     unnamed.take(0, fragment(0, "a"), 1)
     unnamed.take(1, fragment(0, "b"), 1)
     assert unnamed.release({1}, 1) == []
@@ -49,18 +60,18 @@ def test_fragments_are_released_by_choice_once_it_ends_in_a_later_event() -> Non
 
 
 def test_fragments_leave_when_there_are_too_many() -> None:
-    unnamed = Unnamed()
+    unnamed = waiting()
     unnamed.take(0, fragment(0, "a"), 1)
     assert unnamed.overflow(1) == []
     unnamed.take(0, fragment(1, "x" * 70_000), 2)
     assert [call["index"] for _, call in unnamed.overflow(2)] == [0, 1]
     assert unnamed.overflow(2) == []
-    unnamed.undo(2)
+    undo(unnamed, 2)
     assert unnamed.release(None, 3) == [(0, fragment(0, "a"))]
 
 
 def test_fragments_with_one_id_are_one_call_whatever_their_index() -> None:
-    unnamed = Unnamed()
+    unnamed = waiting()
     unnamed.take(0, fragment(0, "a", id="x"), 1)
     unnamed.take(0, fragment(2, "b"), 1)
     unnamed.take(0, fragment(1, "c", id="x"), 1)
@@ -75,28 +86,28 @@ def test_fragments_with_one_id_are_one_call_whatever_their_index() -> None:
 
 
 def test_an_id_that_has_left_takes_what_waits_under_its_index() -> None:
-    unnamed = Unnamed()
+    unnamed = waiting()
     assert unnamed.take(0, fragment(0, "a"), 1) is None
     call = unnamed.take(0, fragment(0, "b", id="x"), 1, opened=True)
     assert call == fragment(0, "ab", id="x")
 
 
 def test_what_waited_before_an_event_waits_again_when_that_is_undone() -> None:
-    unnamed = Unnamed()
+    unnamed = waiting()
     unnamed.take(0, fragment(0, "a", id="x"), 1)
     unnamed.take(0, fragment(0, "b"), 2)
-    unnamed.undo(3)
-    unnamed.undo(2)
+    assert not unnamed._records.undo(3)
+    undo(unnamed, 2)
     assert unnamed.take(0, fragment(1, "c", id="x"), 2) is None
     assert unnamed.release(None, 4) == [(0, fragment(0, "ac", id="x"))]
 
 
 def test_what_left_before_a_finish_does_not_wait_again() -> None:
-    unnamed = Unnamed()
+    unnamed = waiting()
     unnamed.take(0, fragment(0, "a"), 1)
     unnamed.take(1, fragment(0, "b"), 2)
     assert unnamed.release({0}, 2) == [(0, fragment(0, "a"))]
-    unnamed.undo(2)
+    undo(unnamed, 2)
     assert unnamed.release(None, 4) == []
 
 
@@ -104,6 +115,6 @@ def test_what_is_remembered_of_calls_is_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("llm_normalize.chat.tool_calls.unnamed_calls.MAX_TRACKED", 0)
-    unnamed = Unnamed()
+    unnamed = waiting()
     assert unnamed.take(0, fragment(0, "a", id="x"), 1) is None
     assert unnamed.release(None, 2) == [(0, fragment(0, "a", id="x"))]

@@ -10,10 +10,11 @@ from each_case import each_case
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import LONG
 from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.chat.tool_calls.call_indexes import CallIndexes
 from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong
+from llm_normalize.repair.assembled_calls import QUIRKS, AssembledCalls
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
@@ -28,6 +29,7 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 from streams import STREAM, alone, feed, repaired, run_example
@@ -565,12 +567,59 @@ def test_places_that_a_fix_remembers_are_bounded() -> None:
     events = [
         calling(head(at, id=f"{name}{at}")) for at in range(1100) for name in "ab"
     ]
-    fix = ToolCallIndexWrong(STREAM, Seen())
+    seen = Seen()
+    fix = AssembledCalls(STREAM, seen)
     for event in events:
-        fix.edit(event)
-        fix.seen.note(event)
-    assert len(fix._index_map._ours) <= 1024
-    assert len(fix._index_map._by_id) <= 1024
+        parts = fix.edit(event)
+        for each in parts if isinstance(parts, list) else [event]:
+            seen.note(each)
+    indexes = fix._indexes
+    for found in (fix._records, indexes._by_id, indexes._turns):
+        assert len(found) <= 1024
+
+
+def without(*names: str) -> list[type[Fix]]:
+    return [each for each in FIXES if each.name not in names]
+
+
+def test_arguments_that_are_no_text_are_joined_as_text() -> None:
+    early = calling({"index": 0, "id": "a", "function": {"arguments": {"a": 1}}})
+    out = repaired(
+        wire([early, calling(head(0, id="a"))]),
+        fixes=without("tool-call-arguments-object"),
+    )
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert (call.name, call.arguments) == ("f", '{"a":1}')
+
+
+def test_a_call_with_a_name_beside_its_function_waits_for_none() -> None:
+    flat = calling({"index": 0, "id": "a", "type": "function", "name": "f"})
+    out = repaired(wire([flat]), fixes=without("tool-call-flat"), ended=False)
+    assert b'"name":"f"' in out
+
+
+def test_calls_that_are_too_many_pass_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("llm_normalize.chat.tool_calls.call_records.MAX_TRACKED", 1)
+    early = {"index": 1, "id": "b", "function": {"arguments": "{}"}}
+    events = [calling(head(0)), calling(early), calling(rest(1))]
+    of_calls = [each for each in FIXES if each.name in QUIRKS]
+    assert repaired(wire(events), fixes=of_calls, ended=False) == wire(events)
+
+
+def test_what_is_held_is_sent_where_the_assembler_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    early = calling({"index": 1, "id": "b", "function": {"arguments": "{}"}})
+    pipeline = Pipeline(STREAM, FIXES)
+    assert b"tool_calls" not in b"".join(pipeline.feed(wire([calling(), early])))
+    monkeypatch.setattr(CallIndexes, "place", fail)
+    out = b"".join(pipeline.feed(wire([calling(head(0))])))
+    assert out == wire([early, calling(head(0))])
 
 
 def arguments_of(*fragments: tuple[int | None, str | None, str]) -> dict[str, str]:

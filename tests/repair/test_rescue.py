@@ -16,8 +16,8 @@ from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
-from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
 from llm_normalize.repair import payload, slow_path
+from llm_normalize.repair.assembled_calls import AssembledCalls
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.machine import extra_fields, finish, lost, usage
@@ -132,7 +132,7 @@ PLACES: list[tuple[Any, str]] = [
 METHODS = ("event", "unread", "edit", "flush", "end", "error")
 FIX_PLACES = [
     (fix, name)
-    for fix in FIXES
+    for fix in (*FIXES, AssembledCalls)
     for name in METHODS
     if getattr(fix, name) is not getattr(Fix, name)
 ]
@@ -263,7 +263,7 @@ def test_a_failure_anywhere_loses_nothing_and_sends_nothing_twice(
             assert fails(place, stream, reads) == [], (stream, reads)
 
 
-@pytest.mark.parametrize("place", measured(LASTING, "ToolCallNameLate.edit"))
+@pytest.mark.parametrize("place", measured(LASTING, "AssembledCalls.edit"))
 def test_what_fails_for_good_loses_nothing_and_sends_nothing_twice(
     place: tuple[Any, str],
 ) -> None:
@@ -301,7 +301,7 @@ def test_a_fix_that_cannot_even_undo_is_off(monkeypatch: pytest.MonkeyPatch) -> 
     def fail(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(ToolCallNameLate, "undo", fail)
+    monkeypatch.setattr(AssembledCalls, "undo", fail)
     monkeypatch.setattr(ContentNull, "edit", fail)
     pipe = Pipeline(TOOLS, FIXES)
     said = wire([chunk({"role": "assistant", "content": "Hi"})])

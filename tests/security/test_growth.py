@@ -17,11 +17,10 @@ from llm_normalize.chat.tool_calls.text_parts import Place, Wanted, read
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.framing.data_doubled import DataDoubled
-from llm_normalize.fixes.tool_calls.tool_call_index_missing import ToolCallIndexMissing
-from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong
 from llm_normalize.records.masking import mask
+from llm_normalize.repair.assembled_calls import AssembledCalls
 from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.fix import Fix, calling, chunk, completion, head, rest, wire
+from llm_normalize.repair.fix import calling, chunk, completion, head, rest, wire
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.text.echo import Echo
 from llm_normalize.wire.content_encoding import decoder_for
@@ -280,11 +279,10 @@ def test_work_on_an_error_page_grows_with_its_size_alone(page: str) -> None:
     assert growth(lambda n: b"<html>" + page.encode() * n, body(502), 500) < MOST
 
 
-@pytest.mark.parametrize("fix", [ToolCallIndexWrong, ToolCallIndexMissing])
+@pytest.mark.parametrize("place", [0, None])
 def test_work_on_many_calls_of_a_chunk_grows_with_their_number_alone(
-    fix: type[Fix],
+    place: int | None,
 ) -> None:
-    place = 0 if fix is ToolCallIndexWrong else None
 
     def make(count: int) -> dict[str, Any]:
         found = [head(None if place is None else at) for at in range(count)]
@@ -292,7 +290,7 @@ def test_work_on_many_calls_of_a_chunk_grows_with_their_number_alone(
             {"tool_calls": [{**each, "id": f"c{at}"} for at, each in enumerate(found)]}
         )
 
-    work = fix(ASKED, Seen()).edit
+    work = AssembledCalls(ASKED, Seen()).edit
     assert growth(make, work, 400) < MOST
 
 

@@ -19,7 +19,6 @@ from .chunks.chunk import (
     given_index,
     has_counted,
     index_of,
-    name_of,
     tokens_of,
 )
 from .chunks.chunk_content import is_hollow
@@ -27,7 +26,7 @@ from .errors.chunk_errors import errors_in
 from .finish_words import FAILED, meaning
 from .growing_text import NO_GROWTH, Growth
 from .tool_calls.declared_tools import NONE, Tools
-from .tool_calls.sent_call import Call, brief
+from .tool_calls.sent_call import SentCalls
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _SHARED = {"id": str, "created": int, "model": str}
@@ -153,7 +152,7 @@ class ChoiceSeen:
     legacy_call: bool = False
     has_legacy: bool = False  # part of a legacy call was sent, with a name or without
     is_legacy_hit: bool = False  # a lost event may have had some of its arguments
-    calls: dict[int, Call] = field(default_factory=dict)
+    calls: SentCalls = field(default_factory=SentCalls)
 
     @property
     def has_call(self) -> bool:
@@ -200,6 +199,11 @@ class Seen:
     def size(self) -> int:
         """The number of choices and calls."""
         return len(self.choices) + self._calls
+
+    @property
+    def room(self) -> int:
+        """Characters of the next call's arguments that are stored; 0 if it is not tracked."""
+        return _STORED // (self._calls + 1) if self._calls < MAX_TRACKED else 0
 
     @property
     def is_hit(self) -> bool:
@@ -276,7 +280,7 @@ class Seen:
                 has_fields = legacy.get("name") or legacy.get("arguments")
                 seen.has_legacy = seen.has_legacy or bool(has_fields)
             for call in calls(delta):
-                self._note_call(seen, call)
+                self._calls += seen.calls.note(call, self.room)
 
     def _note_envelope(self, chunk: Chunk) -> None:
         for key, kind in _SHARED.items():
@@ -286,20 +290,3 @@ class Seen:
             # A long text would be written into each later chunk.
             if not isinstance(value, str) or len(value) <= LONG:
                 self.envelope.setdefault(key, value)
-
-    def _note_call(self, seen: ChoiceSeen, call: Chunk) -> None:
-        opened = seen.calls.get(index_of(call))
-        identity = brief(call.get("id"))
-        name = name_of(call)
-        if opened is not None:
-            opened.id = opened.id or identity
-            rest = opened.name and name and opened.rest_of_name(name, NONE)
-            opened.more += rest if rest and len(opened.more) < LONG else ""
-            opened.name = opened.name or brief(name)
-        elif self._calls < MAX_TRACKED and (identity or name or function(call)):
-            self._calls += 1
-            room = _STORED // self._calls
-            opened = seen.calls[index_of(call)] = Call(identity, name, room=room)
-        if opened is not None:
-            opened.custom = opened.custom or "custom" in call
-            opened.add(function(call).get("arguments"))

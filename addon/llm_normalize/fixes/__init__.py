@@ -23,7 +23,8 @@ This is the only place that justifies the order; a fix knows nothing of the othe
    of its call before repeated calls are recognised by it. Repeated calls are dropped
    before a repeated head loses its id. Arguments are compared after that. Null content
    is valid beside a call, so it is judged after empty calls have been dropped. A head is
-   complete before it is split.
+   complete before it is split. In streams most of this is one step, at the place of the
+   first of these fixes: see `repair/assembled_calls.py`.
 7. A finish reason is checked against the calls once all calls of its chunk are known.
 8. Usage, then the fixes that act only on changed chunks: null fields, unknown fields,
    openings of which only the role is left, and empty events.

@@ -6,8 +6,9 @@ it is not asked. A fix overrides what it needs of `event`, `unread`, `edit`, `fl
 (streams), `body` (a body) and `error` (an error body); the defaults do nothing. Where it
 is the place of a chunk in the stream that is wrong, what is held, merged, dropped or added
 is decided in one place, the machine (`repair/machine/machine.py`), under the name of a fix
-that declares the quirk and may do nothing itself. (Some fixes hold data themselves, such
-as fragments of a call without a name.)
+that declares the quirk and may do nothing itself. What is
+wrong with the fragments of calls is repaired in one place, too, in the same way:
+`repair/assembled_calls.py`. (Some fixes hold data themselves.)
 """
 
 from collections.abc import Sequence
@@ -114,6 +115,11 @@ class Fix:
     def __init__(self, asked: Asked, seen: Seen) -> None:
         self.asked = asked
         self.seen = seen
+
+    @property
+    def repaired(self) -> Sequence[str]:
+        """The names of the fixes that it has stood for last: its own, mostly."""
+        return (self.name,)
 
     @property
     def waiting(self) -> object:

@@ -14,6 +14,7 @@ from ..chat.errors.errors import status_of
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
+from .assembled_calls import AssembledCalls
 from .fix import Fix
 from .fix_plan import FixPlan, plan_of
 from .look import Finding, look
@@ -65,17 +66,12 @@ class Chain:
         self._failed = 0  # how many are
         self._watching: list[Fix] = []  # of those that have been made
         self._flushing = 0  # bits of those that may hold data until the end
-        self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
+        self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
 
     @property
     def names(self) -> frozenset[str]:
         """The names of all fixes."""
         return self._plan.names
-
-    @property
-    def holding_calls(self) -> frozenset[str]:
-        """The names of the fixes that hold the first fragment of a call."""
-        return self._plan.holding_calls
 
     def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
         """Return the fixes of these *kinds*, without those that are off."""
@@ -91,6 +87,8 @@ class Chain:
             self._turn_off(kind, error)
             return None
         self._made[kind] = fix
+        if isinstance(fix, AssembledCalls):
+            fix.on = self._plan.names
         if kind.watched is not Fix.watched:
             self._watching.append(fix)
         if kind.flush is not Fix.flush:
@@ -197,16 +195,16 @@ class Chain:
         for kind in self._plan.holding:
             fix = self._made.get(kind)
             if fix is not None:
-                self._due += [(part, fix) for part in self._held(fix, held)]
+                parts, place = self._held(fix, held), self._plan.place_of[kind]
+                self._due += [(part, place, fix.repaired) for part in parts]
             # A fix behind it may hold what it lets go: that one is asked after this.
             yield from self._draw_due(record)
 
     def _draw_due(self, record: EventRecord) -> Iterator[Outgoing]:
         while self._due:
-            part, fix = self._due[0]
-            record.fixed(fix.name)
-            todo: _Todo = [(part, self._plan.place_of[type(fix)], None)]
-            rest = self._draw(record, todo, None, b"")
+            part, place, repaired = self._due[0]
+            record.fixed(*repaired)
+            rest = self._draw(record, [(part, place, None)], None, b"")
             try:
                 drawn = next(rest, None)
             except Exception:
@@ -284,7 +282,7 @@ class Chain:
                         todo.append((part, place, None))  # as it is by now
                         break
                     continue
-                record.fixed(fix.name)
+                record.fixed(*fix.repaired)
                 todo += more
                 break
             else:
@@ -305,7 +303,7 @@ class Chain:
             record.fixes.clear()
         rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
         if rest:
-            record.fixed(fix.name)
+            record.fixed(*fix.repaired)
             place = self._plan.place_of[type(fix)]
             todo: _Todo = [(each, place, None) for each in reversed(rest)]
             yield from self._draw(record, todo, None, b"")

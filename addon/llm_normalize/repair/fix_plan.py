@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator, Sequence
 
+from .assembled_calls import QUIRKS, AssembledCalls
 from .fix import Fix
 from .look import Finding
 
@@ -19,15 +20,16 @@ class FixPlan:
     """
 
     def __init__(self, fixes: Sequence[type[Fix]]) -> None:
+        asked = _with_assembler(fixes)
+
         def those(*names: str) -> _Kinds:
             return [
                 each
-                for each in fixes
+                for each in asked
                 if any(getattr(each, name) is not getattr(Fix, name) for name in names)
             ]
 
         self.names = frozenset(each.name for each in fixes)
-        self.holding_calls = frozenset(each.name for each in fixes if each.holds_calls)
         self.framing = those("event")
         self.unread = those("unread")
         self.edits = those("edit")
@@ -52,6 +54,13 @@ class FixPlan:
             found ^= finding
             due |= handling.get(finding, 0)
         return due
+
+
+def _with_assembler(fixes: Sequence[type[Fix]]) -> _Kinds:
+    """Return *fixes* with the assembler of calls before the first that it stands for."""
+    found = [at for at, each in enumerate(fixes) if each.name in QUIRKS][:1]
+    at = found[0] if found else len(fixes)
+    return [*fixes[:at], *([AssembledCalls] if found else []), *fixes[at:]]
 
 
 def bits_of(number: int) -> Iterator[int]:

@@ -58,10 +58,9 @@ class EventRecord:
     status: int | None = None
     tokens: Tokens = (None, None)
 
-    def fixed(self, name: str) -> None:
-        """Record that the fix *name* changed this block."""
-        if name not in self.fixes:
-            self.fixes.append(name)
+    def fixed(self, *names: str) -> None:
+        """Record that the fixes of these *names* changed this block."""
+        self.fixes += [name for name in names if name not in self.fixes]
 
     @property
     def changed(self) -> bool:

@@ -51,9 +51,7 @@ class SlowPath:
         self.has_ended = False
         """Whether nothing follows the event at hand."""
         self._sender = ChunkSender(output.emit, output.close, chain.ride)
-        self.machine = Machine(
-            asked, seen, chain.names, chain.holding_calls, self._sender, self.close
-        )
+        self.machine = Machine(asked, seen, chain.names, self._sender, self.close)
         self._chain, self._seen = chain, seen
         self._parser, self._output = parser, output
         self._drops_comments = COMMENT in chain.names

@@ -79,6 +79,14 @@ class Tools:
             text = text[namespace.end() :]
         return text
 
+    def unwrap(self, inner: Any) -> bool:
+        """Cut the wrapping of the name in *inner*, if it has one; tell whether it had."""
+        given = inner.get("name") if isinstance(inner, dict) else None
+        if not given or given == (meant := self.meant(given)):
+            return False
+        inner["name"] = meant
+        return True
+
     def may_grow(self, given: str) -> bool:
         """Tell whether *given* is only the begin of a declared name."""
         if not self.names or not given or self.meant(given) in self.names:

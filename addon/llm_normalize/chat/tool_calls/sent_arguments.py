@@ -1,7 +1,9 @@
 """The arguments of a stream's calls: each part is sent once, and one object a call."""
 
+from collections.abc import Callable
+
 from ..chunks.chunk import Chunk, function, index_of, name_of
-from ..stream_state import MAX_TRACKED
+from .call_records import CallRecords, Place
 from .declared_tools import NONE, Tools
 from .repeated_arguments import (
     NOTHING,
@@ -12,12 +14,9 @@ from .repeated_arguments import (
     next_fragment,
     several_objects,
 )
-from .sent_call import Call, brief
+from .sent_call import Call, SentCalls, brief
 
 _BARE = {"index", "function", "arguments"}
-
-type Place = tuple[int, int]
-"""A choice, and the index of a call in it."""
 
 
 def calls_apart(call: Chunk) -> list[Chunk]:
@@ -33,67 +32,60 @@ def calls_apart(call: Chunk) -> list[Chunk]:
 
 
 class SentArguments:
-    """The held part of each call's arguments.
+    """The arguments of a stream's calls.
 
     Args:
+        records: What is known of the calls.
         tools: The tools that the request declares.
     """
 
-    def __init__(self, tools: Tools = NONE) -> None:
-        self._tools = tools
-        self._waiting: dict[Place, Waiting] = {}
-        self._moved: dict[Place, int] = {}
-        """The call that goes on under an index, where another object opened one."""
-        self._shared = set[Place]()
-        """Where one call followed another."""
+    def __init__(self, records: CallRecords, tools: Tools = NONE) -> None:
+        self._tools, self._records = tools, records
         self._grows = False
-        # An event's number, and what was held and moved before.
-        self._before = -1, self._waiting, self._moved
 
     @property
     def is_busy(self) -> bool:
         """Whether the text of fragments determines what is sent of them."""
-        return bool(self._waiting)
+        return any(record.part is not NOTHING for record in self._records.values())
 
     def fragments(
-        self, index: int, call: Chunk, known: dict[int, Call], n: int
+        self, index: int, call: Chunk, sent: SentCalls, n: int
     ) -> list[Chunk]:
         """Return the fragments that are sent for the fragment *call* of choice *index*.
 
-        Args:
-            index: The choice.
-            call: The fragment.
-            known: Its calls so far; those of this fragment are added.
-            n: The number of the current event.
+        *sent* are its calls so far, *n* is the number of the current event.
         """
         place, given = (index, index_of(call)), function(call).get("arguments")
-        at = self._moved.get(place, place[1])
-        if (opened := known.get(at)) and self._is_another(opened, call):
-            self._shared.add(place)
-        if not given or not isinstance(given, str) or place in self._shared:
+        record = self._records.at(place)
+        at = place[1] if record.goes_on is None else record.goes_on
+        if (opened := sent.get(at)) and self._is_another(opened, call):
+            record.is_shared = True
+        if not given or not isinstance(given, str) or record.is_shared:
             return [call]
-        waits = self._waiting.get((index, at), NOTHING).text
+        waits = self._records.at((index, at)).part.text
+        if (index, at) not in self._records:
+            return [call]  # one of too many
         room, name = len(waits + given), function(call).get("name")
         opened = opened or Call(call.get("id"), name, room=room)
         first, *rest = opened.cut(waits + given)
         if rest:
-            known[at] = opened = opened.copied()
+            opened = opened.copied()
         fragment, found = {**call, "index": at} if at != place[1] else call, []
         for text in (first.removeprefix(waits), *rest):
-            sent, named = self.take((index, at), opened, text, n), dict[str, str]()
-            if opened.begins_another(sent) and len(self._moved) < MAX_TRACKED:
-                self._begin(n)
-                at = self._moved[place] = max([*known, at]) + 1
-                opened = known[at] = Call(None, opened.full_name, room=room)
+            due, named = self.take((index, at), opened, text, n), dict[str, str]()
+            if opened.begins_another(due) and self._records.has_room:
+                at = max(sent.last, at) + 1
+                self._records.change(place, n).goes_on = at
+                opened = Call(None, opened.full_name, room=room)
                 fragment = {k: v for k, v in fragment.items() if k != "id"}
                 fragment = {"index": at, "type": "function"} | fragment | {"index": at}
                 named = {"name": opened.name}
-                sent = self.take((index, at), opened, sent, n)
-            inner = named | function(fragment) | {"arguments": sent}
-            is_bare = not sent and {*fragment, *inner} <= _BARE
+                due = self.take((index, at), opened, due, n)
+            inner = named | function(fragment) | {"arguments": due}
+            is_bare = not due and {*fragment, *inner} <= _BARE
             found += [] if is_bare else [{**fragment, "function": inner}]
             if rest:
-                opened.add(sent)
+                opened.add(due)
             fragment = {"index": at}
         return found
 
@@ -108,7 +100,7 @@ class SentArguments:
 
         *n* is the number of the current event.
         """
-        waiting = self._waiting.get(place, NOTHING)
+        waiting = self._records.at(place).part
         if call is None or not call.length or waiting.encoded:
             sent, now = first_fragment(waiting, arguments)
         elif not waiting.text and not begins_object(arguments):
@@ -125,34 +117,27 @@ class SentArguments:
         self._put(place, now, n)
         return sent
 
-    def _put(self, place: Place, waiting: Waiting, n: int) -> None:
-        if waiting == self._waiting.get(place, NOTHING):
-            return
-        self._begin(n)
-        self._waiting.pop(place, None)
-        if waiting != NOTHING and len(self._waiting) < MAX_TRACKED:
-            self._waiting[place] = waiting
-
-    def _begin(self, n: int) -> None:
-        if self._before[0] != n:
-            self._before = n, dict(self._waiting), dict(self._moved)
-
-    def undo(self, n: int) -> None:
-        """Restore the state before event *n*, which is sent as received."""
-        if self._before[0] == n:
-            _, waiting, moved = self._before
-            self._waiting, self._moved = dict(waiting), dict(moved)
+    def _put(self, place: Place, part: Waiting, n: int) -> None:
+        if part != self._records.at(place).part:
+            self._records.change(place, n).part = NOTHING if part == NOTHING else part
 
     def release(
-        self, indexes: set[int] | None, calls: dict[Place, Call]
+        self, indexes: set[int] | None, calls_of: Callable[[int], SentCalls]
     ) -> list[tuple[Place, str]]:
-        """Return what is held of the choices *indexes*, which end; of all if None."""
+        """Return what is held of the choices *indexes*, which end; of all if None.
+
+        *calls_of* returns the calls that a choice has sent.
+        """
         found = []
-        for place, waiting in list(self._waiting.items()):
-            if (indexes is None or place[0] in indexes) and not waiting.encoded:
-                before = calls[place].arguments if place in calls else None
+        for place, record in self._records.items():
+            waiting = record.part
+            if waiting is NOTHING or waiting.encoded:
+                continue
+            if indexes is None or place[0] in indexes:
+                opened = calls_of(place[0]).get(place[1])
+                before = opened.arguments if opened else None
                 sent = flush_held(before, waiting.text) if before else waiting.text
                 if sent:
-                    del self._waiting[place]
+                    record.part = NOTHING
                     found.append((place, sent))
         return found

@@ -1,4 +1,4 @@
-"""A tool call that a stream has begun to send: its name, and its arguments so far."""
+"""The tool calls that a stream has sent: their ids, names, and arguments so far."""
 
 import copy
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from ...wire.json_text import Json, dumps
-from ..chunks.chunk import LONG, Chunk, function, name_of
+from ..chunks.chunk import LONG, Chunk, function, index_of, name_of
 from .declared_tools import NONE, Tools
 from .repeated_arguments import begins_object, is_blank, is_cut, is_repeat, may_go_on
 
@@ -227,3 +227,62 @@ class Call:
         """Tell whether *arguments* equal all that was sent."""
         data = arguments.encode(errors="surrogatepass")
         return len(data) == self.length and zlib.crc32(data) == self.check
+
+
+class SentCalls(dict[int, Call]):
+    """The calls of a choice, by the index under which they were sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = -1
+        """The highest index; -1 without any."""
+        self._by_id: dict[Json, list[int]] = {}
+        self._own: set[int] | None = None  # the calls that a draft has copied
+
+    def where(self, identity: Json) -> list[int]:
+        """Return the indexes of calls with this id, first opened first."""
+        return self._by_id.get(id_key(identity), [])
+
+    def note(self, fragment: Chunk, room: int) -> bool:
+        """Record a *fragment* as it is sent; tell whether it opens a call.
+
+        There is *room* for so many characters of its arguments; if 0, none may open.
+        """
+        at, identity, name = (
+            index_of(fragment),
+            brief(fragment.get("id")),
+            name_of(fragment),
+        )
+        opened = self.get(at)
+        is_new = opened is None
+        if opened is None:
+            if not room or not (identity or name or function(fragment)):
+                return False
+            opened = self[at] = Call(None, name, room=room)
+            self.last = max(self.last, at)
+        elif self._own is not None and at not in self._own:
+            self._own.add(at)
+            opened = self[at] = opened.copied()
+        if identity and not opened.id:
+            opened.id = identity
+            self._by_id.setdefault(id_key(identity), []).append(at)
+        is_more = opened.name and name and not is_new
+        rest = opened.rest_of_name(name, NONE) if is_more else ""
+        opened.more += rest if len(opened.more) < LONG else ""
+        opened.name = opened.name or brief(name)
+        opened.custom = opened.custom or "custom" in fragment
+        opened.add(function(fragment).get("arguments"))
+        return is_new
+
+    def draft(self) -> "SentCalls":
+        """Return the same calls, to which more can be added without sending it."""
+        made = SentCalls()
+        made.update(self)
+        made.last, made._own = self.last, set()
+        made._by_id = {key: [*each] for key, each in self._by_id.items()}
+        return made
+
+
+def id_key(identity: Json) -> Json:
+    """Return a hashable key for an id: a list or an object cannot be looked up."""
+    return repr(identity) if isinstance(identity, list | dict) else identity

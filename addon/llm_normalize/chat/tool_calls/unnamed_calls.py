@@ -1,10 +1,11 @@
 """Fragments of tool calls that wait for a name, and how two fragments become one."""
 
-from ...wire.json_text import dumps
+from ...wire.json_text import Json, dumps
 from ..chunks.chunk import Chunk, function, index_of, name_of
 from ..chunks.chunk_content import is_hollow
 from ..stream_state import MAX_TRACKED
-from .declared_tools import NONE, Tools
+from .call_records import CallRecord, CallRecords, Place
+from .declared_tools import Tools
 from .sent_call import brief
 
 _LIMIT = 64 * 1024  # bytes that wait for a name
@@ -14,22 +15,25 @@ _SAID = ("name", "arguments")
 
 
 class Unnamed:
-    """Fragments of tool calls whose name is missing, or only begins one of *tools*."""
+    """Fragments of tool calls whose name is missing, or only begins one of *tools*.
 
-    def __init__(self, tools: Tools = NONE) -> None:
-        self._tools = tools
-        self._held: dict[tuple[int, int], Chunk] = {}  # (choice, call) to all so far
-        self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
-        self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
+    Args:
+        records: What is known of the calls.
+        tools: The tools that the request declares.
+    """
+
+    def __init__(self, records: CallRecords, tools: Tools) -> None:
+        self._tools, self._records = tools, records
+        self._where: dict[tuple[int, int | str], Place] = {}
         """Where an id, or what was received under another index, waits."""
-        self._known: set[tuple[int, int | str]] = set()  # calls that wait no more
+        self._held: dict[Place, CallRecord] = {}  # what waits, in order
+        self._named: set[tuple[int, str]] = set()  # ids of calls that wait no more
         self._size = 0
-        self._before = (-1, self._held)  # an event's number, and what waited before it
 
     @property
     def waiting(self) -> object:
         """Which calls wait, and since which event; None if none does."""
-        return tuple(self._at.items()) or None
+        return tuple((at, each.since) for at, each in self._held.items()) or None
 
     @property
     def choices(self) -> frozenset[int]:
@@ -45,39 +49,34 @@ class Unnamed:
         that says nothing is dropped. *n* is the number of the event at hand; *opened*
         says that the call with this id has left.
         """
-        own = index, index_of(call)
-        custom = "custom" in call and not name_of(call) and own not in self._held
+        here = self._records.at((index, index_of(call)))
+        custom = "custom" in call and not name_of(call) and not here.held
         if call.get("type") not in (None, "", "function") or custom:
             self._know(index, call)
             return call  # of a kind that has no function, nor a name
-        known = own in self._known
+        known = here.is_named
         if known and not name_of(call):
-            self._know(index, call)  # its id may have come now
+            self._know(index, call)  # its id may be new
             return call
         place = self._place(index, call, n)
-        held = self._held.get(place)
-        aliased = place in self._known and not name_of(call)
+        there = self._records.at(place)
+        held, aliased = there.held, there.is_named and not name_of(call)
         if call.get("id") and not opened and self._tools.may_grow(str(name_of(call))):
             known = False  # another call under a taken index, whose name begins
-        if held is None and (known or aliased):
+        if place not in self._records or (held is None and (known or aliased)):
             return call if known else {**call, "index": place[1]}
         call = self._with_name(held, call)
         if opened or self._is_named(call):
+            if held is not None:
+                self._pop(place, n)
+                given = {"id": call["id"]} if opened else {}
+                call = join_fragments(held, call) | {"index": index_of(call)} | given
             self._know(index, call)
-            if held is None:
-                return call
-            self._begin(n)
-            self._pop([place])
-            frame = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
-            joined = {**join_fragments(held, call), **frame}
-            self._know(index, joined)
-            return joined
+            return call
         waits = held or call.get("id") or any(map(function(call).get, _SAID))
         if waits:
-            self._begin(n)
             joined = join_fragments(held or {"index": place[1]}, call)
-            self._size += _size(joined) - _size(held)
-            self._held[place], self._at[place] = joined, n
+            self._hold(place, joined, n).since = n
             if call.get("id"):
                 self._note((index, _id_of(joined)), place)
         # What says something in another shape passes as it is.
@@ -95,39 +94,51 @@ class Unnamed:
             return call
         return {**call, "function": {**function(call), "name": before + given}}
 
-    def _place(self, index: int, call: Chunk, n: int) -> tuple[int, int]:
+    def _place(self, index: int, call: Chunk, n: int) -> Place:
         """Return where *call* waits: one id is one call, whatever its index."""
         own = index, index_of(call)
-        place = own if own in self._held else self._where.get(own, own)
+        place = own if self._records.at(own).held else self._where.get(own, own)
         same = self._where.get((index, _id_of(call)), place)
-        held = self._held.get(place)
+        held, first = self._records.at(place).held, self._records.at(same).held
         other = held is not None and bool(held.get("id"))
-        if same == place or same not in self._held or (other and name_of(call)):
+        if same == place or first is None or (other and name_of(call)):
             return place
         if not other:
             self._note(own, same)
         if held and not other:
-            self._begin(n)
-            (_, more), *_ = self._pop([place])
-            first = self._held[same]
-            self._held[same] = joined = join_fragments(first, more)
-            self._size += _size(joined) - _size(first)
+            self._pop(place, n)
+            self._hold(same, join_fragments(first, held), n)
         return same
 
-    def _note(self, key: tuple[int, int | str], place: tuple[int, int]) -> None:
+    def _note(self, key: tuple[int, int | str], place: Place) -> None:
         if len(self._where) < MAX_TRACKED:
             self._where[key] = place
+
+    def _hold(self, place: Place, held: Chunk, n: int) -> CallRecord:
+        record = self._held[place] = self._records.change(place, n)
+        self._size += _size(held) - _size(record.held)
+        record.held = held
+        return record
+
+    def _pop(self, place: Place, n: int) -> Chunk:
+        self._records.change(place, n)
+        record = self._held.pop(place)
+        held, record.held = record.held or {}, None
+        self._size -= _size(held)
+        if not self._held:
+            self._where.clear()
+        return held
 
     def overflow(self, n: int) -> list[tuple[int, Chunk]]:
         """Return all that waits where it is too much, at event *n*."""
         if self._size <= _LIMIT:
             return []
-        self._begin(n)
-        return self._give_up([*self._held])
+        return self._give_up([*self._held], n)
 
     def settle(self) -> None:
         """Note that the stream ends, and no finish is to be repeated."""
-        self._at = dict.fromkeys(self._held, -1)
+        for record in self._held.values():
+            record.since = -1
 
     def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
         """Return what waits of the choices that *ended* before event *n*; all if None.
@@ -136,57 +147,41 @@ class Unnamed:
         """
         due = [
             place
-            for place in self._held
-            if ended is None or (place[0] in ended and self._at[place] < n)
+            for place, record in self._held.items()
+            if ended is None or (place[0] in ended and record.since < n)
         ]
-        for place in due:  # it is sent, whatever becomes of the event at hand
-            self._before[1].pop(place, None)
-        return self._give_up(due)
+        found = self._give_up(due, n)
+        for place in due:
+            self._records.settle(place)
+        return found
 
-    def _give_up(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
+    def _give_up(self, due: list[Place], n: int) -> list[tuple[int, Chunk]]:
         # What continues a call that was sent would not wait, so it is first.
-        known = self._known
         due.sort(
             key=lambda at: (
-                (at[0], _id_of(self._held[at])) not in known,
-                at not in known,
+                (at[0], _id_of(self._held[at].held or {})) not in self._named,
+                not self._held[at].is_named,
             )
         )
-        popped = self._pop(due)
-        for index, call in popped:
+        found = [(place[0], self._pop(place, n)) for place in due]
+        for index, call in found:
             self._know(index, call)
-        return popped
+        return found
 
     def _know(self, index: int, call: Chunk) -> None:
-        if len(self._known) < MAX_TRACKED:
-            self._known.add((index, index_of(call)))
-        if call.get("id") and len(self._known) < MAX_TRACKED:
-            self._known.add((index, _id_of(call)))
-
-    def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
-        popped = [(place[0], self._held.pop(place)) for place in due]
-        for place, (_, call) in zip(due, popped, strict=True):
-            del self._at[place]
-            self._size -= _size(call)
-        if not self._held:
-            self._where.clear()
-        return popped
+        self._records.at((index, index_of(call))).is_named = True
+        if call.get("id") and len(self._named) < MAX_TRACKED:
+            self._named.add((index, _id_of(call)))
 
     def undo(self, n: int) -> None:
-        """Restore what was held before event *n*, which passes unchanged."""
-        if self._before[0] == n:
-            self._held = dict(self._before[1])
-            self._at = dict.fromkeys(self._held, n)
-            self._where = {
-                (place[0], _id_of(call)): place
-                for place, call in self._held.items()
-                if call.get("id")
-            }
-            self._size = sum(map(_size, self._held.values()))
-
-    def _begin(self, n: int) -> None:
-        if self._before[0] != n:
-            self._before = n, dict(self._held)
+        """Note what waits again, for event *n* passes unchanged."""
+        self._held = {at: each for at, each in self._records.items() if each.held}
+        self._size = sum(_size(record.held) for record in self._held.values())
+        self._where = {}
+        for place, record in self._held.items():
+            record.since = n
+            if record.held and record.held.get("id"):
+                self._where[place[0], _id_of(record.held)] = place
 
 
 def _id_of(fragment: Chunk) -> str:
@@ -206,11 +201,18 @@ def _size(fragment: Chunk | None) -> int:
 
 def join_fragments(first: Chunk, more: Chunk) -> Chunk:
     """Return a tool call's fragment with the arguments of both, and the rest once."""
-    texts = [function(each).get("arguments") or "" for each in (first, more)]
+    texts = [_text_of(function(each).get("arguments")) for each in (first, more)]
     inner = {**_filled(function(more)), **_filled(function(first))}
     inner |= {"name": name} if (name := function(more).get("name")) else {}
     inner["arguments"] = "".join(texts)
     return {**_filled(more), **_filled(first), "function": inner}
+
+
+def _text_of(arguments: Json) -> str:
+    """Return *arguments* as text: only that can be joined."""
+    if isinstance(arguments, str | None):
+        return arguments or ""
+    return dumps(arguments).decode()
 
 
 def _filled(part: Chunk) -> Chunk:

@@ -3,18 +3,12 @@
 from ...chat.chunks.chunk import (
     Chunk,
     calls,
-    deltas,
-    envelope_of,
     function,
     messages,
-    put_calls,
 )
-from ...chat.chunks.chunk_split import part_calls
-from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.repeated_arguments import without_repeats
-from ...chat.tool_calls.sent_arguments import SentArguments, calls_apart
+from ...chat.tool_calls.sent_arguments import calls_apart
 from ...repair.fix import Example, Fix, calling, completion, head, rest
-from ...repair.look import Finding
 
 _HEAD, _TWICE = calling(head()), completion({"tool_calls": [head(0, '{"a":1}{"a":1}')]})
 
@@ -45,7 +39,6 @@ class ToolCallArgumentsRepeated(Fix):
         "codex-lb",
         "gateways to Claude (parallel calls)",
     )
-    handles = Finding.CALLS
     sources = (
         "https://github.com/vllm-project/vllm/issues/42167",
         "https://github.com/NousResearch/hermes-agent/issues/35718",
@@ -75,31 +68,6 @@ class ToolCallArgumentsRepeated(Fix):
         Example.untouched("once", [_HEAD, calling(rest(0, '{"a":')), calling(rest())]),
     )
 
-    def __init__(self, asked: Asked, seen: Seen) -> None:
-        super().__init__(asked, seen)
-        self._sent = SentArguments(asked.declared)
-        self._frame: Chunk = {}
-
-    @property
-    def watched(self) -> tuple[str, ...]:
-        """The arguments, where they are not sent as received."""
-        return ("arguments",) if self._sent.is_busy else ()
-
-    def edit(self, chunk: Chunk) -> bool | list[Chunk]:
-        """Leave in the fragments what is new, and let another object be another call."""
-        changed = is_apart = False
-        for index, _, delta in deltas(chunk):
-            known, found, sent = dict(self.seen.choice(index).calls), calls(delta), []
-            for call in found:
-                sent += self._sent.fragments(index, call, known, self.seen.n)
-            if sent != found:
-                put_calls(delta, sent)
-                changed = True
-                is_apart |= len(sent) > len(found)
-        self._frame = envelope_of(chunk) if self._sent.is_busy else {}
-        # A fragment that has become several: each has a chunk of its own.
-        return (is_apart and part_calls(chunk)) or changed
-
     def body(self, body: Chunk) -> bool:
         """Leave the arguments of each call once; each other object is another call."""
         changed = False
@@ -120,23 +88,3 @@ class ToolCallArgumentsRepeated(Fix):
                 message["tool_calls"] = apart
                 changed = True
         return changed
-
-    def end(self, indexes: set[int] | None) -> list[Chunk]:
-        """Send what waited, if it is new."""
-        choices = self.seen.choices.items()
-        known = {
-            (at, key): call for at, one in choices for key, call in one.calls.items()
-        }
-        return [
-            {**self._frame, "choices": [_choice(index, at, text)]}
-            for (index, at), text in self._sent.release(indexes, known)
-        ]
-
-    def undo(self, n: int) -> None:
-        """Let wait what waited before the event."""
-        self._sent.undo(n)
-
-
-def _choice(index: int, at: int, text: str) -> Chunk:
-    delta = {"tool_calls": [rest(at, text)]}
-    return {"index": index, "delta": delta, "finish_reason": None}

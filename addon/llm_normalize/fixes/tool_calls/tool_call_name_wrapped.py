@@ -1,10 +1,9 @@
 """A tool's name with a namespace before it, or marks of a template behind it."""
 
-from ...chat.chunks.chunk import Chunk, calls, function, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, calls, change_all, function, in_messages
 from ...chat.stream_state import Asked
 from ...chat.tool_calls.declared_tools import Tools
 from ...repair.fix import Example, Fix, calling, completion, head
-from ...repair.look import Finding
 
 _TOOLS = Tools(frozenset("f"))
 _ASKED = Asked(stream=True, tools=True, declared=_TOOLS)
@@ -21,7 +20,6 @@ class ToolCallNameWrapped(Fix):
     changes = "`functions.query`, `query<|channel|>commentary` -> `query`, if declared"
     why = "No tool has such a name: agents answer the model with an error, or stop."
     providers = ("vLLM and Ollama with gpt-oss", "Kimi K2", "Gemini gateways")
-    handles = Finding.CALLS | Finding.FUNCTION_CALL
     sources = (
         "https://github.com/vllm-project/vllm/issues/32587",
         "https://github.com/ollama/ollama/issues/12132",
@@ -54,21 +52,10 @@ class ToolCallNameWrapped(Fix):
         Example.untouched("nothing is declared", [calling(_call("a.f"))]),
     )
 
-    def edit(self, chunk: Chunk) -> bool:
-        """Cut the names in the deltas."""
-        return bool(self.asked.declared.names) and in_deltas(chunk, self._cut)
-
     def body(self, body: Chunk) -> bool:
         """Cut the names in the messages."""
-        return bool(self.asked.declared.names) and in_messages(body, self._cut)
+        return in_messages(body, self._cut)
 
     def _cut(self, part: Chunk) -> bool:
-        changed = False
-        legacy = part.get("function_call")
-        found = [function(call) for call in calls(part)]
-        for inner in [*found, legacy] if isinstance(legacy, dict) else found:
-            given = inner.get("name")
-            if given and inner["name"] != self.asked.declared.meant(given):
-                inner["name"] = self.asked.declared.meant(given)
-                changed = True
-        return changed
+        found = [*map(function, calls(part)), part.get("function_call") or {}]
+        return change_all(self.asked.declared.unwrap, found)

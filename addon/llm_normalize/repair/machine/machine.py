@@ -84,7 +84,6 @@ class Machine:
         asked: What the request asked.
         seen: What the stream has sent, recorded by the pipeline.
         on: The names of the fixes that are on.
-        holding_calls: The names of those that hold the first fragment of a call.
         sender: Sends chunks, or holds them.
         close: Sends what the fixes hold of choices that end, as part of a record.
     """
@@ -94,11 +93,10 @@ class Machine:
         asked: Asked,
         seen: Seen,
         on: frozenset[str],
-        holding_calls: frozenset[str],
         sender: ChunkSender,
         close: Close,
     ) -> None:
-        self.state = State(asked, seen, on, holding_calls, sender)
+        self.state = State(asked, seen, on, sender)
         self._asked, self._seen, self._on, self._sender = asked, seen, on, sender
         self._close, self._sending = close, Sending(self.state, close)
         self.words = Words(self.state)

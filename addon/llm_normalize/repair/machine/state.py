@@ -24,6 +24,7 @@ from ..outcome import ChunkSender, EventRecord, Outgoing
 
 _ANSWER = frozenset(("content", "tool_calls", "function_call", "refusal", "audio"))
 _THOUGHT = frozenset(("reasoning_content", "reasoning"))
+_LATE = "tool-call-name-late"
 
 
 @dataclass(slots=True, eq=False)
@@ -34,7 +35,6 @@ class State:
         asked: What the request asked.
         seen: What has been sent, recorded before the machine gets it.
         on: The names of the fixes that are on.
-        holding_calls: The names of those that hold the first fragment of a call.
         sender: Sends chunks, or holds them.
         opened: Indexes of the choices that have begun.
         finished: Indexes of those that have a finish reason.
@@ -70,7 +70,6 @@ class State:
     asked: Asked
     seen: Seen
     on: frozenset[str]
-    holding_calls: frozenset[str]
     sender: ChunkSender
     opened: set[int] = field(default_factory=set)
     finished: set[int] = field(default_factory=set)
@@ -197,7 +196,7 @@ class State:
         begun = [self.begun.get(index) for index in ended]
         thought = [self.thought.get(index) for index in ended]
         empty = None in begun and not usage_of(outgoing.chunk)
-        unnamed = not self.holding_calls.isdisjoint(outgoing.record.fixes)
+        unnamed = _LATE in outgoing.record.fixes
         return self.goes_on or empty or unnamed or outgoing.record in [*begun, *thought]
 
     # -- what is held ----------------------------------------------------------
