@@ -91,27 +91,29 @@ class Finding:
     """Reasoning that is null."""
     CALLS = 1 << 30
     """Tool calls."""
-    NULL_CALLS = 1 << 31
+    ARGUMENTS = 1 << 31
+    """In place of that: nothing but more arguments of one call that has begun with some."""
+    NULL_CALLS = 1 << 32
     """Tool calls, or a function call, that are null or empty."""
-    FUNCTION_CALL = 1 << 32
+    FUNCTION_CALL = 1 << 33
     """A function call in the form of 2023."""
-    AUDIO = 1 << 33
+    AUDIO = 1 << 34
     """Audio."""
 
     # What a repair leaves behind: in a chunk that was changed, and not before.
-    LEFT_NULL = 1 << 34
+    LEFT_NULL = 1 << 35
     """A key that OpenAI does not define, or `usage: null`."""
-    LEFT_EMPTY = 1 << 35
+    LEFT_EMPTY = 1 << 36
     """Nothing but the envelope of a chunk."""
-    LEFT_ERROR = 1 << 36
+    LEFT_ERROR = 1 << 37
     """A key that may hold an error."""
 
     LEFT = LEFT_NULL | LEFT_EMPTY | LEFT_ERROR
 
     TEXT_ALONE = (
         OBJECT | TIER | FINGERPRINT | UNKNOWN_FIELD | NO_FINISH_KEY | LOGPROBS | NULL_ROLE
-        | NO_ROLE | CONTENT | NULL_CONTENT | REASONING | NULL_REASONING | NULL_CALLS
-        | LEFT_NULL
+        | NO_ROLE | CONTENT | NULL_CONTENT | REASONING | NULL_REASONING | ARGUMENTS
+        | NULL_CALLS | LEFT_NULL
     )  # fmt: skip
     """All that is found in a chunk which does nothing but go on with a text."""
 
@@ -141,7 +143,9 @@ _NULL = _EMPTY | {
     "reasoning_content": Finding.NULL_REASONING,
     "reasoning": Finding.NULL_REASONING,
 }
-_SAYS = Finding.CONTENT | Finding.CALLS | Finding.FINISH | Finding.REASONING
+_MORE = {"index", "function"}
+_SAYS_ELSE = Finding.CONTENT | Finding.REASONING | Finding.FUNCTION_CALL
+_SAYS = _SAYS_ELSE | Finding.CALLS | Finding.ARGUMENTS | Finding.FINISH
 
 
 def look(chunk: Chunk, seen: Seen, *, is_changed: bool) -> int:
@@ -247,7 +251,10 @@ def _in_delta(delta: Chunk, sent: ChoiceSeen | None) -> int:
         else:
             found |= (_FILLED if value else _EMPTY).get(key, 0)
     if found & Finding.CALLS:
-        found |= _in_calls(delta)
+        if sent is not None and not found & _SAYS_ELSE and _is_more(delta, sent):
+            found ^= Finding.CALLS | Finding.ARGUMENTS
+        else:
+            found |= _in_calls(delta)
     if not ((sent and sent.role) or delta.get("role")):
         found |= Finding.NO_ROLE
     return found if delta.keys() <= MESSAGE else found | Finding.UNKNOWN_FIELD
@@ -273,6 +280,24 @@ def _beside_delta(choice: Chunk) -> int:
     return found | Finding.ERROR if "error" in choice else found
 
 
+def _is_more(delta: Chunk, sent: ChoiceSeen) -> bool:
+    """Tell whether *delta* has nothing but more arguments of one call that is not whole."""
+    fragments = delta["tool_calls"]
+    if not isinstance(fragments, list) or len(fragments) != 1:
+        return False
+    fragment = fragments[0]
+    if not isinstance(fragment, dict) or fragment.keys() != _MORE:
+        return False
+    index, inner = fragment["index"], fragment["function"]
+    if index.__class__ is not int or not isinstance(inner, dict):
+        return False
+    opened = sent.calls.get(index)
+    if opened is None or not (opened.name and opened.length) or opened.is_complete:
+        return False
+    text = inner.get("arguments")
+    return inner.keys() == {"arguments"} and isinstance(text, str) and text != ""
+
+
 def _in_calls(delta: Chunk) -> int:
     given: Json = delta["tool_calls"]
     found = Finding.NULL_ELEMENT if isinstance(given, list) and None in given else 0
@@ -284,6 +309,9 @@ def _in_calls(delta: Chunk) -> int:
 
 
 def is_text_alone(found: int) -> bool:
-    """Tell whether a chunk in which this was *found* only goes on with a text."""
-    says = found & (Finding.CONTENT | Finding.REASONING)
+    """Tell whether a chunk in which this was *found* only goes on with a text.
+
+    The arguments of a call are one, too.
+    """
+    says = found & (Finding.CONTENT | Finding.REASONING | Finding.ARGUMENTS)
     return bool(says) and not found & ~Finding.TEXT_ALONE

@@ -13,7 +13,7 @@ from ..wire.json_text import Json, loads
 from ..wire.sse import Event, EventParser
 from . import payload as payloads
 from .fix_chain import Chain
-from .look import is_text_alone
+from .look import Finding, is_text_alone
 from .machine.machine import Machine
 from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
 from .output import Output
@@ -203,7 +203,9 @@ class SlowPath:
         for outgoing in self._chain.run(record, value, payload, raw):
             self.text = None
             if is_text_alone(outgoing.found) and self.machine.lets_pass(outgoing):
-                self._sender.send(outgoing)  # it says nothing that has to be noted
+                if outgoing.found & Finding.ARGUMENTS:
+                    self._seen.note(outgoing.chunk)  # of a text nothing has to be
+                self._sender.send(outgoing)
                 self.text = outgoing
             elif "choices" not in outgoing.chunk and is_error(outgoing.chunk):
                 self.flush(record.n - 1)

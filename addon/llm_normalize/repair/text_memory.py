@@ -107,7 +107,9 @@ def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
         return None
     keys = [key for key in _KEYS if delta.get(key)]
     words = delta[keys[0]] if keys else None
-    if not isinstance(words, str) or [delta[key] for key in keys] != [words] * len(keys):
+    if not isinstance(words, str) or [delta[key] for key in keys] != [words] * len(
+        keys
+    ):
         return None
     text = dumps(words)
     received, sent = _sides(raw, text), _sides(record.after[0], text)

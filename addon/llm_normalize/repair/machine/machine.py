@@ -139,7 +139,7 @@ class Machine:
         index = choice["index"]
         if not state.rests or index not in state.opened or index in state.finished:
             return False
-        if text.found & Finding.CONTENT:
+        if text.found & (Finding.CONTENT | Finding.ARGUMENTS):
             state.begun.setdefault(index, text.record)
         if text.found & Finding.REASONING:
             state.thought.setdefault(index, text.record)
