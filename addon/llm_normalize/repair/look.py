@@ -144,8 +144,17 @@ _NULL = _EMPTY | {
     "reasoning": Finding.NULL_REASONING,
 }
 _MORE = {"index", "function"}
-_SAYS_ELSE = Finding.CONTENT | Finding.REASONING | Finding.FUNCTION_CALL
-_SAYS = _SAYS_ELSE | Finding.CALLS | Finding.ARGUMENTS | Finding.FINISH
+_SAYS_ELSE = (
+    Finding.CONTENT | Finding.CONTENT_PARTS | Finding.ODD_CONTENT
+    | Finding.REASONING | Finding.FUNCTION_CALL
+)  # fmt: skip
+_SAYS = (
+    Finding.CONTENT
+    | Finding.REASONING
+    | Finding.CALLS
+    | Finding.ARGUMENTS
+    | Finding.FINISH
+)
 
 
 def look(chunk: Chunk, seen: Seen, *, is_changed: bool) -> int:
