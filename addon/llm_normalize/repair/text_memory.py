@@ -54,11 +54,16 @@ class Around:
     def text_in(self, raw: bytes) -> bytes:
         """Return the text of the event *raw*; empty if that is another event."""
         received = self.received
-        size, rest = divmod(len(raw) - self._size, len(received) - 1)
-        begin = len(received[0])
-        text = raw[begin : begin + max(size, 0)]
-        if rest or text.join(received) != raw:
+        if not (raw.startswith(received[0]) and raw.endswith(received[-1])):
             return b""
+        places, begin = len(received) - 1, len(received[0])
+        size = len(raw) - self._size
+        if places == 1:
+            text = raw[begin : begin + size]
+        else:
+            text = raw[begin : begin + max(size // places, 0)]
+            if text.join(received) != raw:
+                return b""
         return text if not text.strip(PLAIN) or _is_as_written(text) else b""
 
 
