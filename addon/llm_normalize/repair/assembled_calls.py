@@ -153,9 +153,7 @@ class AssembledCalls(Fix):
 
     def _calls(self, index: int) -> SentCalls:
         """Return the calls that choice *index* has sent, with those of the chunk at hand."""
-        draft = self._drafts.get(index)
-        known = self.seen.choices.get(index)
-        return draft or (SentCalls() if known is None else known.calls)
+        return self._drafts.get(index) or self.seen.choice(index).calls
 
     def _draft(self, index: int) -> SentCalls:
         draft = self._drafts.get(index)
