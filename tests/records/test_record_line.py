@@ -73,7 +73,8 @@ def known(
     observe: bool = False,
 ) -> tuple[TextPair, Entry]:
     """Return a pair as it is handed over for an event that was not parsed, and as any."""
-    sides, new_sides = (head, TAIL), (b"-" + head, b", more" + TAIL)
+    sides = (head, TAIL)
+    new_sides = (b"-" + head, b'"again":"', b", more" + TAIL)
     form = TextPairs(
         "8f3b", secrets, ("role-null", "field-null"), 50.0, sides, new_sides, observe
     )

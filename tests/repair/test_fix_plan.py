@@ -29,6 +29,7 @@ SENT: tuple[list[Chunk], ...] = (
     [],
     [chunk({"role": "assistant", "content": "Hi"})],
     [chunk({"role": "assistant", "content": None}), calling(head())],
+    [calling(head()), calling(rest(0, '{"a":'))],
 )
 """What a stream has sent before."""
 ODD: list[Json] = [
@@ -72,6 +73,9 @@ def _odd() -> Iterator[Chunk]:
         for key in BESIDE:
             yield chunk({"content": "Hi"}) | {key: odd}
         yield calling(head(0), {**rest(0), "id": odd, "x": odd})
+        yield calling({**rest(0), "id": odd})
+        yield calling({"index": 0, "function": {"arguments": odd}})
+        yield chunk({"content": odd, "tool_calls": [rest(0, "1}")]})
         yield chunk({}, finish="stop", usage={"prompt_tokens": odd, "x": odd})
     for key in BESIDE:
         yield {k: v for k, v in chunk({"content": "Hi"}).items() if k != key}
@@ -95,7 +99,7 @@ def seen_of(sent: list[Chunk], asked: Asked) -> Seen:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("sent", SENT, ids=("nothing", "text", "call"))
+@pytest.mark.parametrize("sent", SENT, ids=("nothing", "text", "call", "arguments"))
 @pytest.mark.parametrize("asked", ASKS)
 def test_a_fix_that_is_not_asked_would_do_nothing(
     sent: list[Chunk], asked: Asked
@@ -133,6 +137,27 @@ def test_every_fix_that_edits_chunks_says_what_it_handles() -> None:
     assert sum(bits) == (1 << len(bits)) - 1
     handled = {bit for fix in EDITS for bit in bits_of(fix.handles)}
     assert handled == bits
+
+
+def test_arguments_that_go_on_are_told_from_other_fragments() -> None:
+    sent = SENT[3]
+    more = look(calling(rest(0, "1}")), seen_of(sent, ASKS[0]), is_changed=False)
+    assert more & Finding.ARGUMENTS
+    assert not more & Finding.CALLS
+    assert is_text_alone(more)
+    whole = [*sent, calling(rest(0, "1}"))]
+    for before, value in (
+        (sent, calling(rest(1, "1}"))),  # of no call
+        (sent, calling(rest(0, ""))),
+        (sent, calling({**rest(0, "1}"), "id": "x"})),
+        (sent, calling(rest(0, "1"), rest(0, "}"))),
+        (sent, chunk({"content": "Hi", "tool_calls": [rest(0, "1}")]})),
+        (SENT[2], calling(rest(0, "{"))),  # the first ones
+        (whole, calling(rest(0, "{}"))),
+    ):
+        found = look(value, seen_of(before, ASKS[0]), is_changed=False)
+        assert found & Finding.CALLS, value
+        assert not is_text_alone(found)
 
 
 def test_a_text_that_goes_on_is_told_from_all_else() -> None:

@@ -1066,7 +1066,7 @@ def test_bug_in_what_is_remembered_costs_no_repair(
     def fail(*_: object) -> None:
         raise RuntimeError
 
-    data = wire([OPENING, NULL_ROLE])
+    data = wire([OPENING, NULL_ROLE, NULL_ROLE])
     pipe = Pipeline(STREAM, FIXES)
     monkeypatch.setattr(pipe._memory, "learn", fail)
     assert pipe.feed(data) == Pipeline(STREAM, FIXES).feed(data)

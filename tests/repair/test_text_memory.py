@@ -483,11 +483,30 @@ def test_reasoning_is_known_before_the_text_has_begun() -> None:
     assert play.fitted == fitted
 
 
-def test_text_elsewhere_is_not_taken_for_a_text_that_may_vary() -> None:
+TWICE: dict[str, Callable[[str], Chunk]] = {
+    "renamed": lambda word: chunk({"reasoning": word}),
+    "in details": lambda word: chunk(
+        {"reasoning": word, "reasoning_details": [{"type": "x", "text": word}]}
+    ),
+    "deeper": lambda word: chunk({"content": word, "x": {"content": word}}),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_text_may_stand_in_several_places(name: str) -> None:
+    events = [HEAD, *map(TWICE[name], WORDS * 2)]
     play = Play()
-    said = [chunk({"content": word}, choice={"text": word}) for word in WORDS * 2]
-    said += [chunk({"content": word, "x": {"content": word}}) for word in WORDS * 2]
-    play.say(HEAD, *said)
+    play.say(*events)
+    assert play.fitted
+    assert_same([wire([each]) for each in events])
+
+
+def test_text_elsewhere_that_varies_on_its_own_is_read() -> None:
+    play, others = Play(), (*WORDS[1:], *WORDS)
+    pairs = [*zip(WORDS, others, strict=False)]
+    play.say(HEAD, *[chunk({"content": a}, choice={"text": b}) for a, b in pairs])
+    play.say(*[chunk({"content": a, "x": {"content": b}}) for a, b in pairs])
+    play.say(*[chunk({"content": a, "reasoning": b}) for a, b in pairs])
     assert not play.fitted
 
 
@@ -585,13 +604,14 @@ STATES: dict[str, Callable[[Any, Outgoing], object]] = {
 
 
 @pytest.mark.parametrize("name", STATES)
-def test_stream_is_not_at_rest(name: str) -> None:
+def test_text_is_not_let_pass_where_something_waits_or_is_over(name: str) -> None:
     play = Play()
     play.settle()
     machine = play.pipeline._machine
-    assert machine.is_at_rest(text("a"))
+    more = Outgoing(EventRecord(0, b""), text("a"), b"", found=Finding.CONTENT)
+    assert machine.lets_pass(more)
     STATES[name](machine, Outgoing(EventRecord(0, b""), {}, b""))
-    assert not machine.is_at_rest(text("a"))
+    assert not machine.lets_pass(more)
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ class TextPairs:
         secrets: Strings of the request that must not appear in them.
         fixes: Names of the fixes that change them.
         since: When the stream's headers arrived (`time.monotonic`).
-        before: The bytes around the one text that varies, as received.
-        after: The bytes around it, as sent.
+        before: The bytes around the places of the one text that varies, as received.
+        after: The bytes around its places, as sent.
         observe: Whether the stream is only observed.
         json_parts: The same as parts of a line, made when the first pair is logged; empty
             if something has to be masked.
@@ -52,8 +52,8 @@ class TextPairs:
     secrets: tuple[str, ...]
     fixes: tuple[str, ...]
     since: float
-    before: tuple[bytes, bytes]
-    after: tuple[bytes, bytes]
+    before: tuple[bytes, ...]
+    after: tuple[bytes, ...]
     observe: bool
     json_parts: tuple[bytes, ...] | None = None
     masked_from: int = 0
@@ -138,8 +138,8 @@ def _text_pair(pair: TextPair) -> bytes:
         ):
             word = _word(text, shared.secrets)
         if word:
-            known = parts[0], n, tenths // 10, tenths % 10, parts[1], word, parts[2]
-            return b'%b%d,"ms":%d.%d%b%b%b%b%b' % (*known, word, parts[3])
+            known = parts[0], n, tenths // 10, tenths % 10, word.join(parts[1:])
+            return b'%b%d,"ms":%d.%d%b' % known
     record = {
         "flow": shared.flow,
         "n": n,
@@ -161,16 +161,15 @@ def _json_parts(shared: TextPairs) -> tuple[bytes, ...]:
     if not all(is_clean(side, secrets) for side in sides):
         return ()
     shared.masked_from = min([SHORTEST_ECHO, *map(len, secrets)])
-    head, tail, new_head, new_tail = (_quoted(side)[1:-1] for side in sides)
+    quoted = [_quoted(side)[1:-1] for side in sides]
+    before, after = quoted[: len(shared.before)], quoted[len(shared.before) :]
     fixes = ",".join(map(_quoted, shared.fixes))
     mode = ',"mode":"observe"' if shared.observe else ""
-    parts = (
-        f'{{"type":"pair","v":1,"flow":"{shared.flow}","n":',
-        f',"fixes":[{fixes}],"before":"{head}',
-        f'{tail}","after":["{new_head}',
-        f'{new_tail}"]{mode}}}\n',
-    )
-    return tuple(map(_encoded, parts))
+    before[0] = f',"fixes":[{fixes}],"before":"{before[0]}'
+    before[-1] += f'","after":["{after[0]}'
+    after[-1] += f'"]{mode}}}\n'
+    begin = f'{{"type":"pair","v":1,"flow":"{shared.flow}","n":'
+    return tuple(map(_encoded, (begin, *before, *after[1:])))
 
 
 def _word(word: bytes, secrets: tuple[str, ...]) -> bytes:

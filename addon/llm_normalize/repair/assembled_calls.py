@@ -74,7 +74,7 @@ class AssembledCalls(Fix):
     """Assembles the calls of one stream, in the place of the first fix that it stands for."""
 
     name = "tool-calls-assembled"
-    handles = Finding.CALLS | Finding.FUNCTION_CALL
+    handles = Finding.CALLS | Finding.ARGUMENTS | Finding.FUNCTION_CALL
     holds_calls = True
     on: AbstractSet[str] = frozenset(QUIRKS)
     """The names of the fixes that are on; it may have others."""

@@ -96,7 +96,7 @@ class Fix:
     # Not evaluated: typing would keep it, and with it all of the package at each reload.
     examples: "ClassVar[tuple[Example, ...]]"
     handles: ClassVar[int] = 0
-    """What it has to do with in a chunk, bits of `Finding`: `edit` is called where any of it is found."""
+    """What it has to do with in a chunk, bits of `Finding`: there `edit` is called."""
     also_covered_by: ClassVar[tuple[str, ...]] = ()
     """Other fixes that still repair this quirk when this fix is skipped.
 

@@ -7,9 +7,18 @@ them. What is found may be in order: only the fix itself tells.
 
 from ..chat.chunks.chunk import LONG, OTHER_USAGE, Chunk, calls, function
 from ..chat.chunks.chunk_content import is_empty_chunk
-from ..chat.chunks.openai_fields import CALL, CHOICE, FUNCTION, MESSAGE, TOP, USAGE
+from ..chat.chunks.openai_fields import (
+    CALL,
+    CHOICE,
+    FUNCTION,
+    MESSAGE,
+    TIERS,
+    TOP,
+    USAGE,
+)
 from ..chat.errors.chunk_errors import may_fail
-from ..chat.stream_state import Seen
+from ..chat.finish_words import OWN
+from ..chat.stream_state import ChoiceSeen, Seen
 from ..wire.json_text import Json
 
 
@@ -24,7 +33,7 @@ class Finding:
     OBJECT = 1 << 1
     """An `object` other than `chat.completion.chunk`."""
     TIER = 1 << 2
-    """A `service_tier`."""
+    """A `service_tier` that OpenAI does not have."""
     FINGERPRINT = 1 << 3
     """A `system_fingerprint` that is no text, or a long one."""
     USAGE = 1 << 4
@@ -47,60 +56,64 @@ class Finding:
     """An index of a choice that is no number, or is missing."""
     FINISH = 1 << 13
     """A finish reason."""
-    NO_FINISH_KEY = 1 << 14
+    ODD_FINISH = 1 << 14
+    """One that OpenAI does not have."""
+    NO_FINISH_KEY = 1 << 15
     """A choice without the key for one."""
-    LOGPROBS = 1 << 15
+    LOGPROBS = 1 << 16
     """Log probabilities."""
-    MESSAGE = 1 << 16
+    MESSAGE = 1 << 17
     """A `message` where a delta belongs, even if that is null."""
-    TEXT = 1 << 17
+    TEXT = 1 << 18
     """A `text` beside the delta."""
-    NO_DELTA = 1 << 18
+    NO_DELTA = 1 << 19
     """A delta that is neither an object nor a list."""
-    LISTED = 1 << 19
+    LISTED = 1 << 20
     """A delta or message that is a list."""
 
-    ROLE = 1 << 20
+    ROLE = 1 << 21
     """A role."""
-    NULL_ROLE = 1 << 21
+    NULL_ROLE = 1 << 22
     """A role that is null or empty."""
-    NO_ROLE = 1 << 22
+    NO_ROLE = 1 << 23
     """No role, and none has been sent of this choice."""
-    CONTENT = 1 << 23
+    CONTENT = 1 << 24
     """A text."""
-    NULL_CONTENT = 1 << 24
+    NULL_CONTENT = 1 << 25
     """`content: null`."""
-    CONTENT_PARTS = 1 << 25
+    CONTENT_PARTS = 1 << 26
     """A content that is a list."""
-    ODD_CONTENT = 1 << 26
+    ODD_CONTENT = 1 << 27
     """A content of another kind."""
-    REASONING = 1 << 27
+    REASONING = 1 << 28
     """Reasoning under any of its keys."""
-    NULL_REASONING = 1 << 28
+    NULL_REASONING = 1 << 29
     """Reasoning that is null."""
-    CALLS = 1 << 29
+    CALLS = 1 << 30
     """Tool calls."""
-    NULL_CALLS = 1 << 30
+    ARGUMENTS = 1 << 31
+    """In place of that: nothing but more arguments of one call that has begun with some."""
+    NULL_CALLS = 1 << 32
     """Tool calls, or a function call, that are null or empty."""
-    FUNCTION_CALL = 1 << 31
+    FUNCTION_CALL = 1 << 33
     """A function call in the form of 2023."""
-    AUDIO = 1 << 32
+    AUDIO = 1 << 34
     """Audio."""
 
     # What a repair leaves behind: in a chunk that was changed, and not before.
-    LEFT_NULL = 1 << 33
+    LEFT_NULL = 1 << 35
     """A key that OpenAI does not define, or `usage: null`."""
-    LEFT_EMPTY = 1 << 34
+    LEFT_EMPTY = 1 << 36
     """Nothing but the envelope of a chunk."""
-    LEFT_ERROR = 1 << 35
+    LEFT_ERROR = 1 << 37
     """A key that may hold an error."""
 
     LEFT = LEFT_NULL | LEFT_EMPTY | LEFT_ERROR
 
     TEXT_ALONE = (
         OBJECT | TIER | FINGERPRINT | UNKNOWN_FIELD | NO_FINISH_KEY | LOGPROBS | NULL_ROLE
-        | NO_ROLE | CONTENT | NULL_CONTENT | REASONING | NULL_REASONING | NULL_CALLS
-        | LEFT_NULL
+        | NO_ROLE | CONTENT | NULL_CONTENT | REASONING | NULL_REASONING | ARGUMENTS
+        | NULL_CALLS | LEFT_NULL
     )  # fmt: skip
     """All that is found in a chunk which does nothing but go on with a text."""
 
@@ -130,7 +143,18 @@ _NULL = _EMPTY | {
     "reasoning_content": Finding.NULL_REASONING,
     "reasoning": Finding.NULL_REASONING,
 }
-_SAYS = Finding.CONTENT | Finding.CALLS | Finding.FINISH | Finding.REASONING
+_MORE = {"index", "function"}
+_SAYS_ELSE = (
+    Finding.CONTENT | Finding.CONTENT_PARTS | Finding.ODD_CONTENT
+    | Finding.REASONING | Finding.FUNCTION_CALL
+)  # fmt: skip
+_SAYS = (
+    Finding.CONTENT
+    | Finding.REASONING
+    | Finding.CALLS
+    | Finding.ARGUMENTS
+    | Finding.FINISH
+)
 
 
 def look(chunk: Chunk, seen: Seen, *, is_changed: bool) -> int:
@@ -180,7 +204,8 @@ def _left(chunk: Chunk, found: int) -> int:
 def _beside(chunk: Chunk) -> int:
     """Return what stands beside the choices."""
     found = 0
-    if chunk.get("service_tier") is not None:
+    tier = chunk.get("service_tier")
+    if tier is not None and tier not in TIERS:
         found = Finding.TIER
     fingerprint = chunk.get("system_fingerprint", "")
     if not isinstance(fingerprint, str) or len(fingerprint) > LONG:
@@ -210,14 +235,21 @@ def _in_choice(choice: Chunk, seen: Seen) -> int:
     if index.__class__ is not int:
         found = Finding.INDEX
         index = index if isinstance(index, int) else 0
-    if choice.get("finish_reason") is not None:
-        found |= Finding.FINISH
+    reason = choice.get("finish_reason")
+    if reason is not None:
+        is_own = isinstance(reason, str) and reason in OWN
+        found |= Finding.FINISH if is_own else Finding.FINISH | Finding.ODD_FINISH
     if choice.keys() != _CHOICE:
         found |= _beside_delta(choice)
     delta = choice.get("delta")
     if not isinstance(delta, dict):
         kind = Finding.LISTED if isinstance(delta, list) else Finding.NO_DELTA
         return found | kind
+    return found | _in_delta(delta, seen.choices.get(index))
+
+
+def _in_delta(delta: Chunk, sent: ChoiceSeen | None) -> int:
+    found = 0
     for key, value in delta.items():
         if value is None:
             found |= _NULL.get(key, 0)
@@ -228,8 +260,10 @@ def _in_choice(choice: Chunk, seen: Seen) -> int:
         else:
             found |= (_FILLED if value else _EMPTY).get(key, 0)
     if found & Finding.CALLS:
-        found |= _in_calls(delta)
-    sent = seen.choices.get(index)
+        if sent is not None and not found & _SAYS_ELSE and _is_more(delta, sent):
+            found ^= Finding.CALLS | Finding.ARGUMENTS
+        else:
+            found |= _in_calls(delta)
     if not ((sent and sent.role) or delta.get("role")):
         found |= Finding.NO_ROLE
     return found if delta.keys() <= MESSAGE else found | Finding.UNKNOWN_FIELD
@@ -255,6 +289,24 @@ def _beside_delta(choice: Chunk) -> int:
     return found | Finding.ERROR if "error" in choice else found
 
 
+def _is_more(delta: Chunk, sent: ChoiceSeen) -> bool:
+    """Tell whether *delta* has nothing but more arguments of one call that is not whole."""
+    fragments = delta["tool_calls"]
+    if not isinstance(fragments, list) or len(fragments) != 1:
+        return False
+    fragment = fragments[0]
+    if not isinstance(fragment, dict) or fragment.keys() != _MORE:
+        return False
+    index, inner = fragment["index"], fragment["function"]
+    if index.__class__ is not int or not isinstance(inner, dict):
+        return False
+    opened = sent.calls.get(index)
+    if opened is None or not (opened.name and opened.length) or opened.is_complete:
+        return False
+    text = inner.get("arguments")
+    return inner.keys() == {"arguments"} and isinstance(text, str) and text != ""
+
+
 def _in_calls(delta: Chunk) -> int:
     given: Json = delta["tool_calls"]
     found = Finding.NULL_ELEMENT if isinstance(given, list) and None in given else 0
@@ -266,6 +318,9 @@ def _in_calls(delta: Chunk) -> int:
 
 
 def is_text_alone(found: int) -> bool:
-    """Tell whether a chunk in which this was *found* only goes on with a text."""
-    says = found & (Finding.CONTENT | Finding.REASONING)
+    """Tell whether a chunk in which this was *found* only goes on with a text.
+
+    The arguments of a call are one, too.
+    """
+    says = found & (Finding.CONTENT | Finding.REASONING | Finding.ARGUMENTS)
     return bool(says) and not found & ~Finding.TEXT_ALONE

@@ -84,6 +84,7 @@ class Pipeline:
         """Parses and repairs events."""
         self._machine = self.slow_path.machine
         self._large = 0  # blocks begun when the last one too large was met
+        self._rests = False  # nothing waits behind the last event
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
         self._due = b""  # bytes of the block at hand that have not been sent
@@ -165,7 +166,7 @@ class Pipeline:
             parser.count += 1
         self.output.verbatim = not around.fixes
         if around.fixes:
-            out = around.before + text + around.behind
+            out = text.join(around.sent)
         if self._translate is not None:
             out = self._translate(out)
         if out != raw:
@@ -208,6 +209,8 @@ class Pipeline:
 
         Never raises: on a bug, all that waits is sent with what is received next.
         """
+        if self._rests and not self._parser.held:
+            return None
         try:
             mark = self._machine.state.mark
             found = self._chain.waiting_briefly, mark, self._parser.may_end
@@ -308,6 +311,7 @@ class Pipeline:
 
     def _run(self, data: bytes) -> None:
         """Process the blocks that *data* completes; nothing is the stream's end."""
+        self._rests = False
         if self._unread:
             self.output.pass_on(data)
             return
@@ -370,6 +374,7 @@ class Pipeline:
     def _repair(self, event: Event) -> None:
         """Send what becomes of *event*, which nothing knows."""
         self.output.settle()
+        self._rests = False
         self._parser.budget_left -= EVENT + self.seen.size // 2
         record = EventRecord(event.n, event.raw)
         self.output.open_record(record)
@@ -387,16 +392,12 @@ class Pipeline:
 
     def _learn(self, record: EventRecord) -> None:
         """Remember what is around the text of the last event, if nothing waits."""
-        last = self._machine.state.last
+        text = self.slow_path.text
         try:
-            if (
-                last is not None
-                and last.record is record
-                and self._machine.is_at_rest(last.chunk)
-                and not self._chain.waiting
-            ):
+            if text is not None and text.record is record and not self._chain.waiting:
                 untranslated = self.output.repaired(record)
-                self._memory.learn(untranslated, last.chunk, self._chain.watched)
+                self._memory.learn(untranslated, text.chunk, self._chain.watched)
+                self._rests = True
                 return
         except Exception:
             logger.exception("%s: nothing is remembered", self.label)

@@ -13,7 +13,7 @@ from ..wire.json_text import Json, loads
 from ..wire.sse import Event, EventParser
 from . import payload as payloads
 from .fix_chain import Chain
-from .look import is_text_alone
+from .look import Finding, is_text_alone
 from .machine.machine import Machine
 from .outcome import ChunkSender, EventRecord, Outcome, Outgoing
 from .output import Output
@@ -55,6 +55,8 @@ class SlowPath:
         self._chain, self._seen = chain, seen
         self._parser, self._output = parser, output
         self._drops_comments = COMMENT in chain.names
+        self.text: Outgoing | None = None
+        """The last chunk of the event at hand, if it is a text that went on at once."""
         # What the event at hand says by OpenAI's framing, if that is not understood.
         self._decoded: tuple[bytes, Json, Outcome] | None = None
 
@@ -65,7 +67,7 @@ class SlowPath:
             return
         closed = event.closed  # a fix may close it
         self._seen.n, self._seen.is_value = event.n, event.is_value
-        self._decoded = None
+        self._decoded = self.text = None
         payload = event.payload()
         if payload is not None and self._is_sent(record, event, payload):
             return
@@ -199,8 +201,12 @@ class SlowPath:
         ):
             self.machine.words.drop()  # before what follows them counts as sent
         for outgoing in self._chain.run(record, value, payload, raw):
+            self.text = None
             if is_text_alone(outgoing.found) and self.machine.lets_pass(outgoing):
-                self._sender.send(outgoing)  # it says nothing that has to be noted
+                if outgoing.found & Finding.ARGUMENTS:
+                    self._seen.note(outgoing.chunk)  # of a text nothing has to be
+                self._sender.send(outgoing)
+                self.text = outgoing
             elif "choices" not in outgoing.chunk and is_error(outgoing.chunk):
                 self.flush(record.n - 1)
                 self._error(outgoing)

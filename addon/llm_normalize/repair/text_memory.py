@@ -10,7 +10,7 @@ It saves time and nothing else: without it every byte is sent the same.
 
 import re
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..chat.chunks.chunk import Chunk, calls, choices
 from ..wire.json_text import PLAIN, dumps
@@ -35,25 +35,35 @@ _is_as_written = re.compile(rb'(?:%b|\\["\\bfnrt])++' % _UNICODE).fullmatch
 class Around:
     """What is around the text of events, as received and as sent. It does not change.
 
+    The text may be there more than once: reasoning under two names, say.
+
     Attributes:
-        head: The bytes before the text, as received.
-        tail: The bytes behind it.
-        before: The bytes before the text, as sent.
-        behind: The bytes behind it.
+        received: The bytes before, between and behind the places of the text.
+        sent: The same of what is sent.
         fixes: Names of the fixes that change the event.
     """
 
-    head: bytes
-    tail: bytes
-    before: bytes
-    behind: bytes
+    received: tuple[bytes, ...]
+    sent: tuple[bytes, ...]
     fixes: tuple[str, ...]
+    _size: int = field(init=False, compare=False)  # of all that is received around it
+
+    def __post_init__(self) -> None:
+        self._size = sum(map(len, self.received))
 
     def text_in(self, raw: bytes) -> bytes:
         """Return the text of the event *raw*; empty if that is another event."""
-        if not (raw.startswith(self.head) and raw.endswith(self.tail)):
+        received = self.received
+        if not (raw.startswith(received[0]) and raw.endswith(received[-1])):
             return b""
-        text = raw[len(self.head) : -len(self.tail)]
+        places, begin = len(received) - 1, len(received[0])
+        size = len(raw) - self._size
+        if places == 1:
+            text = raw[begin : begin + size]
+        else:
+            text = raw[begin : begin + max(size // places, 0)]
+            if text.join(received) != raw:
+                return b""
         return text if not text.strip(PLAIN) or _is_as_written(text) else b""
 
 
@@ -81,17 +91,17 @@ class TextMemory:
         self.known = None
         if last is None or self._last is None:
             return
-        around, text, key = self._last
-        if last[0] == around and last[1] != text and key not in read:
+        around, text, keys = self._last
+        if last[0] == around and last[1] != text and read.isdisjoint(keys):
             self.known = around
 
 
-type _Text = tuple[Around, bytes, str]
-"""What is around the text of an event, the text, and its key in the delta."""
+type _Text = tuple[Around, bytes, list[str]]
+"""What is around the text of an event, the text, and its keys in the delta."""
 
 
 def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
-    """Return what is around the text of an event, if it has one, and that once."""
+    """Return what is around the text of an event, if it has one, and no other."""
     raw, found = record.before or b"", choices(chunk)
     if len(raw) > FEW or not raw.endswith(b"\n\n"):
         return None
@@ -101,14 +111,22 @@ def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
     if not isinstance(delta, dict) or calls(delta) or delta.get("function_call"):
         return None
     keys = [key for key in _KEYS if delta.get(key)]
-    if len(keys) != 1 or not isinstance(delta[keys[0]], str):
+    words = delta[keys[0]] if keys else None
+    if not isinstance(words, str) or [delta[key] for key in keys] != [words] * len(
+        keys
+    ):
         return None
-    text = dumps(delta[keys[0]])
-    sides, sent = raw.split(text), record.after[0].split(text)
-    if len(sides) != 2 or len(sent) != 2:  # noqa: PLR2004 - it may be found elsewhere
+    text = dumps(words)
+    received, sent = _sides(raw, text), _sides(record.after[0], text)
+    if not (received and sent):  # it is spelled otherwise
         return None
-    head, tail, before, behind = (*sides, *sent)
-    around = Around(
-        head + b'"', b'"' + tail, before + b'"', b'"' + behind, tuple(record.fixes)
-    )
-    return around, text[1:-1], keys[0]
+    return Around(received, sent, tuple(record.fixes)), text[1:-1], keys
+
+
+def _sides(data: bytes, text: bytes) -> tuple[bytes, ...]:
+    """Return the parts of *data* around a *text* in quotes, these with them."""
+    first, *others = data.split(text)
+    if not others:
+        return ()
+    *between, last = others
+    return first + b'"', *[b'"%b"' % each for each in between], b'"' + last

@@ -303,7 +303,7 @@ def test_without_a_log_nothing_is_written_and_nothing_fails() -> None:
     assert each.close(200, "complete", 1, 1, 1)["changed"] == 1
 
 
-SIMPLE = Around(b"<", b">", b"[", b"]", ("x", "y"))
+SIMPLE = Around((b"<", b">"), (b"[", b"]"), ("x", "y"))
 
 
 def rows(each: AnswerRecord) -> list[Any]:

@@ -34,6 +34,9 @@ TOP, CHOICE, MESSAGE, CALL, FUNCTION, USAGE, ERROR = (
     )
 )
 
+TIERS = ("auto", "default", "flex", "scale", "priority", "fast")
+"""The values of `service_tier`, which may be null, too."""
+
 
 def parts(chunk: Chunk) -> Iterator[tuple[Chunk, frozenset[str]]]:
     """Yield the objects of a chunk or body with the fields defined for each."""

@@ -116,7 +116,7 @@ class AnswerRecord:
         if self.write is None:
             return
         if self._form is not None:
-            text = before[len(around.head) : -len(around.tail)]
+            text = around.text_in(before)
             self.write((self._form, n, time.monotonic(), text))
         else:
             blocks = [after] if after else []
@@ -138,8 +138,8 @@ class AnswerRecord:
                 self.secrets,
                 around.fixes,
                 self._headers_at,
-                (around.head, around.tail),
-                (around.before, around.behind),
+                around.received,
+                around.sent,
                 self.observe,
             )
 

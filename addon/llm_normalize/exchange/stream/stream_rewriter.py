@@ -280,7 +280,10 @@ class Rewriter:
         budget_left += self.beyond()
         pipeline.refill(budget_left)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
-        self._try("what waits has no time limit", self._look_at_waiting)
+        try:
+            self._look_at_waiting()
+        except Exception:
+            logger.exception("%s: what waits has no time limit", pipeline.label)
         self._own -= budget_left - pipeline.budget_left
         if self._own < _LITTLE:
             self._number = turn.begin()

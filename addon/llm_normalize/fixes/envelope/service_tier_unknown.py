@@ -1,12 +1,12 @@
 """A `service_tier` that OpenAI does not have."""
 
 from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.openai_fields import TIERS
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
 
 _TEXT = chunk({"content": "Hi"})
 _BODY = completion({"role": "assistant", "content": "Hi"})
-_TIERS = (None, "auto", "default", "flex", "scale", "priority", "fast")
 
 
 class ServiceTierUnknown(Fix):
@@ -32,7 +32,7 @@ class ServiceTierUnknown(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop the key."""
-        if chunk.get("service_tier") in _TIERS:
+        if chunk.get("service_tier") in (None, *TIERS):
             return False
         del chunk["service_tier"]
         return True

@@ -16,7 +16,7 @@ class FinishEmpty(Fix):
     changes = '`finish_reason: ""`, `"null"`, `false`, `0` -> `null`'
     why = "Typed clients know no such reason; others take the first chunk for the last."
     providers = ("maple-proxy", "o3.fan", "Snowflake")
-    handles = Finding.FINISH
+    handles = Finding.ODD_FINISH
     sources = (
         "https://github.com/OpenSecretCloud/maple-proxy/issues/3",
         "https://github.com/openai/openai-dotnet/issues/389",

@@ -23,7 +23,7 @@ class FinishError(Fix):
     )
     why = "Typed clients raise at an unknown reason, or take it for a success."
     providers = ("OpenRouter", "gateways", "Cohere", "Zhipu", "DeepSeek")
-    handles = Finding.FINISH
+    handles = Finding.ODD_FINISH
     sources = (
         "https://openrouter.ai/docs/api-reference/errors",
         "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",

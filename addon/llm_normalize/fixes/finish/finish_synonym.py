@@ -16,7 +16,7 @@ class FinishSynonym(Fix):
     changes = "`eos`, `end_turn`, `STOP`, `max_tokens`, `tool_use`, … -> OpenAI's word"
     why = "Typed clients raise at an unknown reason; agents never run the tool."
     providers = ("Together", "Workers AI", "Gemini and Claude bridges", "Cohere")
-    handles = Finding.FINISH
+    handles = Finding.ODD_FINISH
     sources = (
         "https://github.com/openai/openai-dotnet/issues/267",
         "https://github.com/earendil-works/pi/issues/2116",

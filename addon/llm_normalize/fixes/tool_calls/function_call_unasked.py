@@ -22,7 +22,7 @@ class FunctionCallUnasked(Fix):
     changes = "`function_call` for a request with `tools` -> `tool_calls`"
     why = "Most clients of today know nothing of `function_call`, and lose the call."
     providers = ("llama-cpp-python", "gateways that speak the API of 2023")
-    handles = Finding.FUNCTION_CALL | Finding.CALLS | Finding.FINISH
+    handles = Finding.FUNCTION_CALL | Finding.FINISH
     sources = (
         "https://platform.openai.com/docs/api-reference/chat/object",
         "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
@@ -52,7 +52,6 @@ class FunctionCallUnasked(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._indexes: dict[int, int] = {}  # of the call that it became, by choice
-        self._others: set[int] = set()  # choices that have tool calls of their own
 
     @property
     def _is_due(self) -> bool:
@@ -64,8 +63,6 @@ class FunctionCallUnasked(Fix):
         changed = False
         for index, choice, delta in deltas(chunk) if self._is_due else ():
             legacy, others = delta.get("function_call"), calls(delta)
-            if others and len(self._others) < MAX_TRACKED:
-                self._others.add(index)
             fields = legacy if isinstance(legacy, dict) else {}
             again = fields.get("name") and legacy in [function(each) for each in others]
             is_first = index not in self._indexes
@@ -73,7 +70,9 @@ class FunctionCallUnasked(Fix):
             is_call = fields.get("name") or fields.get("arguments") or not is_first
             if fields and is_call and not again:
                 if is_first and len(self._indexes) < MAX_TRACKED:
-                    self._indexes[index] = _APART if index in self._others else 0
+                    own = others or self.seen.choice(index).calls
+                    is_apart = bool(own) or index in self.seen.unnamed
+                    self._indexes[index] = _APART if is_apart else 0
                 place = index, self._indexes.get(index, 0)
                 call = self._call(delta.pop("function_call"), place, is_first=is_first)
                 delta["tool_calls"] = [*others, {"index": place[1], **call}]

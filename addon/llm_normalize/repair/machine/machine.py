@@ -61,7 +61,7 @@ sent, a `[DONE]` only after the finish of every choice that the provider sent, n
 an error, nor after what was not understood and may have been one.
 """
 
-from ...chat.chunks.chunk import ENVELOPE, Chunk, choices, index_of, usage_of
+from ...chat.chunks.chunk import ENVELOPE, choices, index_of, usage_of
 from ...chat.chunks.chunk_content import is_empty_chunk
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import is_error
@@ -135,12 +135,14 @@ class Machine:
     def lets_pass(self, text: Outgoing) -> bool:
         """Tell whether a text that goes on can be sent at once, for nothing waits."""
         state = self.state
-        if not (state.rests and state.have_begun(choices(text.chunk))):
+        (choice,) = text.chunk["choices"]
+        index = choice["index"]
+        if not state.rests or index not in state.opened or index in state.finished:
             return False
-        for choice in choices(text.chunk) if text.found & Finding.CONTENT else ():
-            state.begun.setdefault(index_of(choice), text.record)
-        for choice in choices(text.chunk) if text.found & Finding.REASONING else ():
-            state.thought.setdefault(index_of(choice), text.record)
+        if text.found & (Finding.CONTENT | Finding.ARGUMENTS):
+            state.begun.setdefault(index, text.record)
+        if text.found & Finding.REASONING:
+            state.thought.setdefault(index, text.record)
         state.last = text
         return True
 
@@ -365,10 +367,6 @@ class Machine:
         self.state.cut = self.state.cut or last
 
     # -- what waits, for the pipeline ----------------------------------------------------
-
-    def is_at_rest(self, chunk: Chunk) -> bool:
-        """Tell whether nothing waits, and *chunk* goes on with what has begun."""
-        return self.state.rests and self.state.have_begun(choices(chunk))
 
     def give_up(self, n: int, failed: EventRecord | None) -> None:
         """Send all held chunks before block *n*: the repair of this stream is over.

@@ -118,11 +118,6 @@ class State:
                 self.thought[index] = outgoing.record
         return new
 
-    def have_begun(self, found: list[Chunk]) -> bool:
-        """Tell whether the choices *found* have begun, and none is over."""
-        indexes = {index_of(choice) for choice in found}
-        return indexes <= self.opened and indexes.isdisjoint(self.finished)
-
     def note_continued(self, chunk: Chunk | None = None) -> None:
         """Remember that a choice continued after its finish, if it does so in *chunk*."""
         if self.goes_on:
