@@ -27,6 +27,7 @@ class Unnamed:
         self._where: dict[tuple[int, int | str], Place] = {}
         """Where an id, or what was received under another index, waits."""
         self._held: dict[Place, CallRecord] = {}  # what waits, in order
+        self._named: set[tuple[int, str]] = set()  # ids of calls that wait no more
         self._size = 0
 
     @property
@@ -55,6 +56,7 @@ class Unnamed:
             return call  # of a kind that has no function, nor a name
         known = here.is_named
         if known and not name_of(call):
+            self._know(index, call)  # its id may be new
             return call
         place = self._place(index, call, n)
         there = self._records.at(place)
@@ -155,7 +157,13 @@ class Unnamed:
 
     def _give_up(self, due: list[Place], n: int) -> list[tuple[int, Chunk]]:
         # What continues a call that was sent would not wait, so it is first.
-        due.sort(key=lambda at: not self._held[at].is_named)
+        due.sort(
+            key=lambda at: (
+                (at[0], brief((self._held[at].held or {}).get("id")))
+                not in self._named,
+                not self._held[at].is_named,
+            )
+        )
         found = [(place[0], self._pop(place, n)) for place in due]
         for index, call in found:
             self._know(index, call)
@@ -163,6 +171,8 @@ class Unnamed:
 
     def _know(self, index: int, call: Chunk) -> None:
         self._records.at((index, index_of(call))).is_named = True
+        if call.get("id") and len(self._named) < MAX_TRACKED:
+            self._named.add((index, brief(call["id"])))
 
     def undo(self, n: int) -> None:
         """Note what waits again, for event *n* passes unchanged."""
