@@ -162,7 +162,7 @@ class ChoiceSeen:
     @property
     def called(self) -> bool:
         """Whether a function was called by name."""
-        return any(call.name is not None for call in self.calls.values())
+        return any(call.name for call in self.calls.values())
 
 
 class Seen:

@@ -153,8 +153,7 @@ class AssembledCalls(Fix):
 
     def _calls(self, index: int) -> SentCalls:
         """Return the calls that choice *index* has sent, with those of the chunk at hand."""
-        draft = self._drafts.get(index)
-        known = self.seen.choices.get(index)
+        draft, known = self._drafts.get(index), self.seen.choices.get(index)
         return draft or (SentCalls() if known is None else known.calls)
 
     def _draft(self, index: int) -> SentCalls:

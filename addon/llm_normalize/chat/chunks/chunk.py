@@ -245,6 +245,13 @@ def name_of(call: Chunk) -> Json:
     return named or function(call).get("name") or None
 
 
+def functions(part: Chunk) -> list[Chunk]:
+    """Return the function of each call of a delta or message, the legacy one last."""
+    legacy = part.get("function_call")
+    found = [function(call) for call in calls(part)]
+    return [*found, legacy] if isinstance(legacy, dict) else found
+
+
 type Tokens = tuple[int | None, int | None]
 """Tokens of a prompt and of a completion, as far as a provider counts them."""
 

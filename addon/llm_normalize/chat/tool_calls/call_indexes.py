@@ -4,12 +4,11 @@ A provider may leave it out, use one for two calls, or count from 1. What it sen
 one index is a call, or several in turn: see `CallRecord`.
 """
 
-from ...wire.json_text import Json
 from ..chunks.chunk import Chunk, function, given_index, name_of, put_first
 from ..stream_state import MAX_TRACKED
 from .call_records import CallRecord, CallRecords, Place
 from .declared_tools import Tools
-from .sent_call import Call, SentCalls, brief, id_key
+from .sent_call import Call, SentCalls, brief
 
 
 class CallIndexes:
@@ -23,8 +22,8 @@ class CallIndexes:
     def __init__(self, records: CallRecords, tools: Tools) -> None:
         self._tools, self._records = tools, records
         self._last: dict[int, int] = {}  # by choice: where its last fragment was
-        self._by_id: dict[tuple[int, Json], int] = {}  # where the last with an id was
-        self._turns: dict[tuple[Place, Json], int] = {}
+        self._by_id: dict[tuple[int, str], int] = {}  # where the last with an id was
+        self._turns: dict[tuple[Place, str], int] = {}
         """Our index of the call that opened at a place with an id: they may take turns."""
 
     def assign(self, index: int, call: Chunk, sent: SentCalls) -> bool:
@@ -44,7 +43,7 @@ class CallIndexes:
         )
         if not is_own and (index in self._last or len(self._last) < MAX_TRACKED):
             self._last[index] = at
-        key = index, id_key(identity)
+        key = index, identity
         if identity and (key in self._by_id or len(self._by_id) < MAX_TRACKED):
             self._by_id[key] = at
         changed = bool(call.get("index") != at)
@@ -55,7 +54,7 @@ class CallIndexes:
         record = None if at is None else self._records.get((index, at))
         return record is not None and record.is_own
 
-    def _given(self, place: Place, identity: Json, *, is_named: bool) -> int:
+    def _given(self, place: Place, identity: str, *, is_named: bool) -> int:
         """Return the index of a fragment that has one: an unused one if that is taken.
 
         It is taken if it was assigned to a call with another id, and that has no name yet
@@ -76,7 +75,7 @@ class CallIndexes:
         identity, is_named = brief(call.get("id")), bool(name_of(call))
         same = sent.where(identity)[-1:] if identity else [sent.last]
         opened = sent.get(same[0]) if same else None
-        key = index, id_key(identity)
+        key = index, identity
         at = self._by_id.get(key) if identity else self._last.get(index)
         record = None if at is None else self._records.get((index, at))
         if not identity and function(call).get("name"):
@@ -110,7 +109,7 @@ class CallIndexes:
         if not isinstance(theirs, int):
             return False
         record, place = self._records.at((index, theirs)), (index, theirs)
-        named, turn = name_of(call), (place, id_key(brief(call.get("id"))))
+        named, turn = name_of(call), (place, brief(call.get("id")))
         ours = self._ours(record, call, turn, sent)
         if named and len(self._turns) < MAX_TRACKED:
             self._turns[turn] = ours
@@ -120,9 +119,9 @@ class CallIndexes:
         return ours != theirs
 
     def _ours(
-        self, record: CallRecord, call: Chunk, turn: tuple[Place, Json], sent: SentCalls
+        self, record: CallRecord, call: Chunk, turn: tuple[Place, str], sent: SentCalls
     ) -> int:
-        identity, named = brief(call.get("id")), name_of(call)
+        identity, named = turn[1], name_of(call)
         again = self._turns.get(turn) if identity else None
         if again is not None:  # two calls may take turns under one index
             taken = sent.get(again)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from ...wire.json_text import Json
 from ..chunks.chunk import Chunk
 from ..stream_state import MAX_TRACKED
 from .repeated_arguments import NOTHING, Waiting
@@ -34,7 +33,7 @@ class CallRecord:
 
     given: int | None = None
     is_own: bool = False
-    id: Json = None
+    id: str = ""
     has_name: bool = False
     is_moved: bool = False
     ours: int | None = None

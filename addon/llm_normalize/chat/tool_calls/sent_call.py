@@ -19,10 +19,11 @@ _TRIES = 1024  # places where an object may follow another
 _MOST = 64  # objects in one fragment, and characters of an empty one
 
 
-def brief(identity: Json) -> Json:
-    """Return *identity*, or its hash if it is long: stored data must stay bounded."""
-    text = identity if isinstance(identity, str | None) else dumps(identity)
-    return f"#{hash(text)}" if text and len(text) > LONG else identity
+def brief(identity: Json) -> str:
+    """Return *identity* as a text, its hash if it is long: stored data must stay bounded."""
+    if not isinstance(identity, str):
+        identity = dumps(identity).decode() if identity else ""
+    return f"#{hash(identity)}" if len(identity) > LONG else identity
 
 
 @dataclass(slots=True)
@@ -30,8 +31,8 @@ class Call:
     """A tool call that a choice has opened.
 
     Attributes:
-        id: Its id, or the hash of a long one.
-        name: Its name, or the hash of a long one; None while it has none.
+        id: Its id as a text, or the hash of a long one; empty while it has none.
+        name: Its name, likewise.
         length: How many bytes of arguments it has.
         check: Their CRC-32: stored data must stay bounded.
         custom: Whether it calls a custom tool, whose input is any text.
@@ -236,12 +237,12 @@ class SentCalls(dict[int, Call]):
         super().__init__()
         self.last = -1
         """The highest index; -1 without any."""
-        self._by_id: dict[Json, list[int]] = {}
+        self._by_id: dict[str | None, list[int]] = {}
         self._own: set[int] | None = None  # the calls that a draft has copied
 
-    def where(self, identity: Json) -> list[int]:
+    def where(self, identity: str) -> list[int]:
         """Return the indexes of calls with this id, first opened first."""
-        return self._by_id.get(id_key(identity), [])
+        return self._by_id.get(identity, [])
 
     def note(self, fragment: Chunk, room: int) -> bool:
         """Record a *fragment* as it is sent; tell whether it opens a call.
@@ -265,7 +266,7 @@ class SentCalls(dict[int, Call]):
             opened = self[at] = opened.copied()
         if identity and not opened.id:
             opened.id = identity
-            self._by_id.setdefault(id_key(identity), []).append(at)
+            self._by_id.setdefault(identity, []).append(at)
         is_more = opened.name and name and not is_new
         rest = opened.rest_of_name(name, NONE) if is_more else ""
         opened.more += rest if len(opened.more) < LONG else ""
@@ -281,8 +282,3 @@ class SentCalls(dict[int, Call]):
         made.last, made._own = self.last, set()
         made._by_id = {key: [*each] for key, each in self._by_id.items()}
         return made
-
-
-def id_key(identity: Json) -> Json:
-    """Return a hashable key for an id: a list or an object cannot be looked up."""
-    return repr(identity) if isinstance(identity, list | dict) else identity

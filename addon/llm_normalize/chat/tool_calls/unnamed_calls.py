@@ -78,7 +78,7 @@ class Unnamed:
             joined = join_fragments(held or {"index": place[1]}, call)
             self._hold(place, joined, n).since = n
             if call.get("id"):
-                self._note((index, _id_of(joined)), place)
+                self._note((index, brief(joined["id"])), place)
         # What says something in another shape passes as it is.
         passes = not waits and "function" not in call and not is_hollow(call)
         return call if passes else None
@@ -98,7 +98,7 @@ class Unnamed:
         """Return where *call* waits: one id is one call, whatever its index."""
         own = index, index_of(call)
         place = own if self._records.at(own).held else self._where.get(own, own)
-        same = self._where.get((index, _id_of(call)), place)
+        same = self._where.get((index, brief(call.get("id"))), place)
         held, first = self._records.at(place).held, self._records.at(same).held
         other = held is not None and bool(held.get("id"))
         if same == place or first is None or (other and name_of(call)):
@@ -159,7 +159,8 @@ class Unnamed:
         # What continues a call that was sent would not wait, so it is first.
         due.sort(
             key=lambda at: (
-                (at[0], _id_of(self._held[at].held or {})) not in self._named,
+                (at[0], brief((self._held[at].held or {}).get("id")))
+                not in self._named,
                 not self._held[at].is_named,
             )
         )
@@ -171,7 +172,7 @@ class Unnamed:
     def _know(self, index: int, call: Chunk) -> None:
         self._records.at((index, index_of(call))).is_named = True
         if call.get("id") and len(self._named) < MAX_TRACKED:
-            self._named.add((index, _id_of(call)))
+            self._named.add((index, brief(call["id"])))
 
     def undo(self, n: int) -> None:
         """Note what waits again, for event *n* passes unchanged."""
@@ -181,13 +182,7 @@ class Unnamed:
         for place, record in self._held.items():
             record.since = n
             if record.held and record.held.get("id"):
-                self._where[place[0], _id_of(record.held)] = place
-
-
-def _id_of(fragment: Chunk) -> str:
-    """Return the id in a form that can be looked up, whatever it is; empty for none."""
-    identity = brief(fragment.get("id") or "")
-    return identity if isinstance(identity, str) else dumps(identity).decode()
+                self._where[place[0], brief(record.held["id"])] = place
 
 
 def _size(fragment: Chunk | None) -> int:

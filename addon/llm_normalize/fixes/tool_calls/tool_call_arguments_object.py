@@ -1,6 +1,6 @@
 """`arguments` of a call as an object where OpenAI sends its text."""
 
-from ...chat.chunks.chunk import Chunk, calls, function, in_deltas, in_messages
+from ...chat.chunks.chunk import Chunk, functions, in_deltas, in_messages
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
 from ...wire.json_text import dumps
@@ -49,9 +49,7 @@ class ToolCallArgumentsObject(Fix):
 
 def _write(part: Chunk) -> bool:
     changed = False
-    legacy = part.get("function_call")
-    named = [function(call) for call in calls(part)]
-    for inner in [*named, legacy] if isinstance(legacy, dict) else named:
+    for inner in functions(part):
         arguments = inner.get("arguments")
         if arguments is not None and not isinstance(arguments, str):
             inner["arguments"] = dumps(arguments).decode()

@@ -1,11 +1,6 @@
 """Arguments of a tool call again, whole or growing, or encoded as a string."""
 
-from ...chat.chunks.chunk import (
-    Chunk,
-    calls,
-    function,
-    messages,
-)
+from ...chat.chunks.chunk import Chunk, calls, functions, messages
 from ...chat.tool_calls.repeated_arguments import without_repeats
 from ...chat.tool_calls.sent_arguments import calls_apart
 from ...repair.fix import Example, Fix, calling, completion, head, rest
@@ -72,17 +67,13 @@ class ToolCallArgumentsRepeated(Fix):
         """Leave the arguments of each call once; each other object is another call."""
         changed = False
         for _, message in messages(body):
-            found, legacy = calls(message), message.get("function_call")
-            inners = [
-                *map(function, found),
-                *([legacy] if isinstance(legacy, dict) else []),
-            ]
-            for inner in inners:
+            for inner in functions(message):
                 given = inner.get("arguments")
                 once = without_repeats(given) if isinstance(given, str) else given
                 if once != given:
                     inner["arguments"] = once
                     changed = True
+            found = calls(message)
             apart = [each for call in found for each in calls_apart(call)]
             if len(apart) > len(found):
                 message["tool_calls"] = apart

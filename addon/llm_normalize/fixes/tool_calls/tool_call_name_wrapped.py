@@ -1,6 +1,6 @@
 """A tool's name with a namespace before it, or marks of a template behind it."""
 
-from ...chat.chunks.chunk import Chunk, calls, change_all, function, in_messages
+from ...chat.chunks.chunk import Chunk, change_all, functions, in_messages
 from ...chat.stream_state import Asked
 from ...chat.tool_calls.declared_tools import Tools
 from ...repair.fix import Example, Fix, calling, completion, head
@@ -57,5 +57,4 @@ class ToolCallNameWrapped(Fix):
         return in_messages(body, self._cut)
 
     def _cut(self, part: Chunk) -> bool:
-        found = [*map(function, calls(part)), part.get("function_call") or {}]
-        return change_all(self.asked.declared.unwrap, found)
+        return change_all(self.asked.declared.unwrap, functions(part))
