@@ -447,11 +447,10 @@ def test_kinds_that_deltas_bring_are_not_all_kept() -> None:
             {"content": "a", "refusal": "b"}, {"content": "a", "x" * at: 1}
         )
         found[0]["index"] = at
-        seen.receive(chunk(None, choices=found))
         fix.edit(chunk(None, choices=found))
         assert found[0]["delta"] == {"content": "a", "x" * at: 1, "refusal": "b"}
-    assert len(seen.received) == 1024
-    assert max(len(key) for _, key in seen.received) == 256
+    assert len(fix._deltas) <= 1025  # type: ignore[attr-defined]
+    assert max(len(kind) for _, kind in fix._deltas) <= 256  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("index", [{}, {"index": 0}, {"index": None}, {"index": "0"}])

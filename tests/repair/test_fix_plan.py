@@ -94,6 +94,7 @@ def seen_of(sent: list[Chunk], asked: Asked) -> Seen:
     seen = Seen()
     for each in sent:  # with the model's name as fixes leave it
         seen.note(each | {"model": asked.model or each["model"]})
+        seen.settle(each | {"model": asked.model or each["model"]})
     seen.n = len(sent)
     return seen
 
@@ -163,6 +164,9 @@ def test_arguments_that_go_on_are_told_from_other_fragments() -> None:
 def test_a_text_that_goes_on_is_told_from_all_else() -> None:
     text = chunk({"content": "Hi"})
     seen = seen_of([chunk({"role": "assistant", "content": ""})], ASKS[0])
+    first = look(text, seen, is_changed=False)
+    assert first == Finding.CONTENT | Finding.NEW_FIELD
+    seen.n += 1
     assert look(text, seen, is_changed=False) == Finding.CONTENT
     assert is_text_alone(look(text, seen, is_changed=False))
     for other in (

@@ -24,7 +24,6 @@ from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.repair import fix_chain
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
-from llm_normalize.repair.fix_chain import _UNREAD
 from llm_normalize.repair.look import Finding, look
 from llm_normalize.repair.outcome import EventRecord, Outgoing
 from llm_normalize.repair.output import Output
@@ -140,7 +139,7 @@ def the_slow_path(*, by_look: bool = False) -> Iterator[None]:
 
     def look_for_all(value: Chunk, seen: Seen, *, is_changed: bool) -> int:
         found = look(value, seen, is_changed=is_changed)
-        return found | ANY & ~_UNREAD | (Finding.LEFT if is_changed else 0)
+        return found | ANY | (Finding.LEFT if is_changed else 0)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TextMemory, "learn", lambda *_: None)

@@ -16,12 +16,10 @@ from .chunks.chunk import (
     calls,
     deltas,
     function,
-    given_index,
     has_counted,
     index_of,
     tokens_of,
 )
-from .chunks.chunk_content import is_hollow
 from .errors.chunk_errors import errors_in
 from .finish_words import FAILED, meaning
 from .growing_text import NO_GROWTH, Growth
@@ -187,8 +185,10 @@ class Seen:
         """Whether a chunk with choices was received: no answer is at the top level then."""
         self.is_value = False
         """Whether the current event had no field name, like a body."""
-        self.received = set[tuple[int, str]]()
-        """Choices, and keys under which their deltas have said something, as received."""
+        self.settled: tuple[Json, Json, Json] | None = None
+        """An `id`, `created` and `model` that the fixes leave as they are; None if unknown."""
+        self.received: dict[tuple[int, str], int] = {}
+        """The event in which a key of a choice's deltas had a value first, as received."""
         self.n = 0
         """The number of the current event."""
         self.tokens: Tokens = (None, None)
@@ -246,16 +246,9 @@ class Seen:
         """Return what choice *index* has sent; of a new one, nothing."""
         return self.choices.get(index) or ChoiceSeen()
 
-    def receive(self, chunk: Chunk) -> None:
-        """Record under which keys the deltas of a chunk say something."""
-        received = self.received
-        for _, choice, delta in deltas(chunk):
-            index = given_index(choice) or 0
-            for key, value in delta.items():
-                if not value or (index, key) in received or is_hollow(value):
-                    continue
-                if len(received) < MAX_TRACKED and len(key) <= LONG:
-                    received.add((index, key))
+    def settle(self, chunk: Chunk) -> None:
+        """Record that the fixes leave the envelope of *chunk* as it is."""
+        self.settled = chunk.get("id"), chunk.get("created"), chunk.get("model")
 
     def note(self, chunk: Chunk) -> None:
         """Record a chunk as it is sent."""
@@ -288,5 +281,7 @@ class Seen:
             if not isinstance(value, kind) or not value:
                 continue
             # A long text would be written into each later chunk.
-            if not isinstance(value, str) or len(value) <= LONG:
-                self.envelope.setdefault(key, value)
+            is_long = isinstance(value, str) and len(value) > LONG
+            if key not in self.envelope and not is_long:
+                self.envelope[key] = value
+                self.settled = None

@@ -1,1 +1,1 @@
-"""Events to fixes to an ending to bytes; bodies; the memory of a text."""
+"""Events to fixes to the machine to bytes; bodies; the memory of a text."""

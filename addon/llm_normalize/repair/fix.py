@@ -1,8 +1,8 @@
 """The contract of a fix: one fix repairs one quirk, and declares itself.
 
 Each stream has its own instance of a fix, which knows what the request asked and what has
-been sent so far. Its class says by `handles` what it has to do with in chunks; elsewhere
-it is not asked. A fix overrides what it needs of `event`, `unread`, `edit`, `flush`
+been sent so far. Its class says by `handles` what it has to do with in chunks: there it
+is asked. A fix overrides what it needs of `event`, `unread`, `edit`, `flush`
 (streams), `body` (a body) and `error` (an error body); the defaults do nothing. Where it
 is the place of a chunk in the stream that is wrong, what is held, merged, dropped or added
 is decided in one place, the machine (`repair/machine/machine.py`), under the name of a fix

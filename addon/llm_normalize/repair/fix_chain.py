@@ -17,7 +17,7 @@ from ..wire.sse import Event
 from .assembled_calls import AssembledCalls
 from .fix import Fix
 from .fix_plan import FixPlan, plan_of
-from .look import Finding, look
+from .look import look
 from .outcome import EventRecord, Outgoing
 
 logger = logging.getLogger(__name__)
@@ -26,9 +26,6 @@ _NONE = -1  # the place of a chunk that no fix has changed
 _OVER = sys.maxsize  # the place of a chunk that no fix gets any more
 _OFF = "%s: fix %s failed and is off for this answer"
 
-
-_UNREAD = Finding.NO_CHOICES | Finding.LISTED
-"""What is found where the deltas of a chunk are not in their place yet."""
 
 type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the place of the last fix of each, and its bytes if that is unchanged."""
@@ -63,7 +60,6 @@ class Chain:
         self._asked, self._seen, self._label = asked, seen, label
         self._plan = plan_of(fixes)
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
-        self._failed = 0  # how many are
         self._watching: list[Fix] = []  # of those that have been made
         self._flushing = 0  # bits of those that may hold data until the end
         self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
@@ -112,6 +108,10 @@ class Chain:
     def _waiting(self, kinds: Iterable[type[Fix]]) -> list[object]:
         held = [fix.waiting for fix in self._begun(kinds)]
         return [each for each in held if each is not None]
+
+    def leaves_envelope(self, record: EventRecord) -> bool:
+        """Tell whether no fix has changed the envelope of what is in *record*."""
+        return self._plan.of_envelope.isdisjoint(record.fixes)
 
     @property
     def watched(self) -> set[str]:
@@ -249,7 +249,6 @@ class Chain:
             raw: The bytes of that chunk.
         """
         made, kinds = self._made, self._plan.edits
-        is_read = payload is None
         while todo:
             part, behind, unchanged = todo.pop()
             due = found = 0
@@ -257,9 +256,6 @@ class Chain:
                 found = look(part, self._seen, is_changed=unchanged is None)
                 due = self._plan.handling(found) | self._flushing
                 due = due >> behind + 1 << behind + 1
-                if not (is_read or found & _UNREAD):
-                    is_read = True
-                    self._seen.receive(part)
             while due:
                 place = (due & -due).bit_length() - 1
                 due &= due - 1
@@ -366,5 +362,4 @@ class Chain:
             return
         self._made[kind] = None
         self._watching = [each for each in self._watching if type(each) is not kind]
-        self._failed += 1
         logger.error(_OFF, self._label, kind.name, exc_info=error)

@@ -35,9 +35,12 @@ class FixPlan:
         self.edits = those("edit")
         self.place_of = {each: at for at, each in enumerate(self.edits)}
         self.riders = [each for each in fixes if each.handles & Finding.LEFT_NULL]
-        """Those that drop nulls of what is changed after all fixes, too."""
+        """Those that act on what a repair leaves: on what the machine changes, too."""
         self.bodies = those("body")
         self.errors = those("error")
+        self.of_envelope = frozenset(
+            each.name for each in fixes if each.handles & Finding.ENVELOPE
+        )
         self.waiting = those("waiting")
         self.waiting_briefly = [each for each in self.waiting if not each.holds_calls]
         self.holding = [each for each in those("flush", "end") if each in self.edits]

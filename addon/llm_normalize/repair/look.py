@@ -6,7 +6,7 @@ them. What is found may be in order: only the fix itself tells.
 """
 
 from ..chat.chunks.chunk import LONG, OTHER_USAGE, Chunk, calls, function
-from ..chat.chunks.chunk_content import is_empty_chunk
+from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
 from ..chat.chunks.openai_fields import (
     CALL,
     CHOICE,
@@ -18,7 +18,7 @@ from ..chat.chunks.openai_fields import (
 )
 from ..chat.errors.chunk_errors import may_fail
 from ..chat.finish_words import OWN
-from ..chat.stream_state import ChoiceSeen, Seen
+from ..chat.stream_state import MAX_TRACKED, ChoiceSeen, Seen
 from ..wire.json_text import Json
 
 
@@ -29,7 +29,7 @@ class Finding:
     """
 
     ENVELOPE = 1 << 0
-    """An `id`, `created` or `model` other than that of the stream's first chunk."""
+    """An `id`, `created` or `model` that no fix has been asked about yet, or other ones."""
     OBJECT = 1 << 1
     """An `object` other than `chat.completion.chunk`."""
     TIER = 1 << 2
@@ -99,13 +99,15 @@ class Finding:
     """A function call in the form of 2023."""
     AUDIO = 1 << 34
     """Audio."""
+    NEW_FIELD = 1 << 35
+    """A value under a key that has had none in an earlier event, in this choice."""
 
     # What a repair leaves behind: in a chunk that was changed, and not before.
-    LEFT_NULL = 1 << 35
-    """A key that OpenAI does not define, or `usage: null`."""
-    LEFT_EMPTY = 1 << 36
+    LEFT_NULL = 1 << 36
+    """A key that OpenAI does not define, maybe null, or `usage: null`."""
+    LEFT_EMPTY = 1 << 37
     """Nothing but the envelope of a chunk."""
-    LEFT_ERROR = 1 << 37
+    LEFT_ERROR = 1 << 38
     """A key that may hold an error."""
 
     LEFT = LEFT_NULL | LEFT_EMPTY | LEFT_ERROR
@@ -113,14 +115,13 @@ class Finding:
     TEXT_ALONE = (
         OBJECT | TIER | FINGERPRINT | UNKNOWN_FIELD | NO_FINISH_KEY | LOGPROBS | NULL_ROLE
         | NO_ROLE | CONTENT | NULL_CONTENT | REASONING | NULL_REASONING | ARGUMENTS
-        | NULL_CALLS | LEFT_NULL
+        | NULL_CALLS | NEW_FIELD | LEFT_NULL
     )  # fmt: skip
     """All that is found in a chunk which does nothing but go on with a text."""
 
 
 _CHUNK = "chat.completion.chunk"
-_SHARED = ("id", "created", "model")
-_TOP = frozenset((*_SHARED, "object", "choices"))  # of most chunks
+_TOP = frozenset(("id", "object", "created", "model", "choices"))  # of most chunks
 _CHOICE = frozenset(("index", "delta", "finish_reason"))
 _FILLED = {
     "role": Finding.ROLE,
@@ -148,13 +149,7 @@ _SAYS_ELSE = (
     Finding.CONTENT | Finding.CONTENT_PARTS | Finding.ODD_CONTENT
     | Finding.REASONING | Finding.FUNCTION_CALL
 )  # fmt: skip
-_SAYS = (
-    Finding.CONTENT
-    | Finding.REASONING
-    | Finding.CALLS
-    | Finding.ARGUMENTS
-    | Finding.FINISH
-)
+_SAYS = Finding.CONTENT | Finding.REASONING | Finding.CALLS | Finding.ARGUMENTS
 
 
 def look(chunk: Chunk, seen: Seen, *, is_changed: bool) -> int:
@@ -166,12 +161,12 @@ def look(chunk: Chunk, seen: Seen, *, is_changed: bool) -> int:
         is_changed: Whether a fix has changed it.
     """
     found = 0
-    first = seen.envelope
-    if len(first) < len(_SHARED) or not (
-        chunk.get("id") == first["id"]
-        and (created := chunk.get("created")) == first["created"]
+    settled = seen.settled
+    if settled is None or not (
+        chunk.get("id") == settled[0]
+        and (created := chunk.get("created")) == settled[1]
         and created.__class__ is int
-        and chunk.get("model") == first["model"]
+        and chunk.get("model") == settled[2]
     ):
         found = Finding.ENVELOPE
     if chunk.get("object") != _CHUNK:
@@ -183,7 +178,11 @@ def look(chunk: Chunk, seen: Seen, *, is_changed: bool) -> int:
         if len(choices) > 1:
             found |= Finding.SEVERAL_CHOICES
         for choice in choices:
-            found |= _in_choice(choice, seen) if choice else _empty(choice)
+            found |= (
+                _in_choice(choice, seen, is_changed=is_changed)
+                if choice
+                else _empty(choice)
+            )
     else:
         found |= Finding.NO_CHOICES if choices is None else Finding.EMPTY_CHOICES
     return found | _left(chunk, found) if is_changed else found
@@ -230,7 +229,7 @@ def _empty(choice: Chunk | None) -> int:
     return Finding.INDEX | Finding.NO_FINISH_KEY | Finding.NO_DELTA
 
 
-def _in_choice(choice: Chunk, seen: Seen) -> int:
+def _in_choice(choice: Chunk, seen: Seen, *, is_changed: bool) -> int:
     found, index = 0, choice.get("index")
     if index.__class__ is not int:
         found = Finding.INDEX
@@ -245,6 +244,14 @@ def _in_choice(choice: Chunk, seen: Seen) -> int:
     if not isinstance(delta, dict):
         kind = Finding.LISTED if isinstance(delta, list) else Finding.NO_DELTA
         return found | kind
+    received, n = seen.received, seen.n
+    for key, value in delta.items():
+        if (value or value == 0) and received.get((index, key), n) == n:
+            found |= Finding.NEW_FIELD
+            # Of what a fix has made, nobody knows whether it was received.
+            has_room = len(received) < MAX_TRACKED and len(key) <= LONG
+            if has_room and not is_changed and not is_hollow(value):
+                received[index, key] = n
     return found | _in_delta(delta, seen.choices.get(index))
 
 

@@ -1,4 +1,4 @@
-"""Event to fixes to ending to bytes: what happens to a stream, without any I/O.
+"""Event to fixes to the machine to bytes: what happens to a stream, without any I/O.
 
 Unchanged events are sent as the bytes that were received. Every block is one `EventRecord`,
 which `observe` gets when all of it has been sent.

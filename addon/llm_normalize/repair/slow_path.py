@@ -201,20 +201,27 @@ class SlowPath:
         ):
             self.machine.words.drop()  # before what follows them counts as sent
         for outgoing in self._chain.run(record, value, payload, raw):
-            self.text = None
-            if is_text_alone(outgoing.found) and self.machine.lets_pass(outgoing):
-                if outgoing.found & Finding.ARGUMENTS:
-                    self._seen.note(outgoing.chunk)  # of a text nothing has to be
-                self._sender.send(outgoing)
-                self.text = outgoing
-            elif "choices" not in outgoing.chunk and is_error(outgoing.chunk):
-                self.flush(record.n - 1)
-                self._error(outgoing)
-            else:
-                self._seen.note(outgoing.chunk)
-                self.machine.chunk(outgoing)
+            self._send(record, outgoing)
         self._decoded = None  # fixes have changed it
         return Outcome.UNDERSTOOD
+
+    def _send(self, record: EventRecord, outgoing: Outgoing) -> None:
+        """Send what the fixes have made, or hand it to the machine."""
+        seen, chunk, found = self._seen, outgoing.chunk, outgoing.found
+        self.text = None
+        if is_text_alone(found) and self.machine.lets_pass(outgoing):
+            if found & Finding.ARGUMENTS:
+                seen.note(chunk)  # a text changes nothing there
+            self._sender.send(outgoing)
+            self.text = outgoing
+        elif "choices" not in chunk and is_error(chunk):
+            self.flush(record.n - 1)
+            self._error(outgoing)
+        else:
+            seen.note(chunk)
+            if found & Finding.ENVELOPE and self._chain.leaves_envelope(record):
+                seen.settle(chunk)
+            self.machine.chunk(outgoing)
 
     def _other(self, record: EventRecord, value: Json, raw: bytes) -> Outcome | None:
         """Return what has become of a *value* that is no chunk; None if it is one."""

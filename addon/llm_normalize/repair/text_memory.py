@@ -118,7 +118,8 @@ def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
         return None
     text = dumps(words)
     received, sent = _sides(raw, text), _sides(record.after[0], text)
-    if not (received and sent):  # it is spelled otherwise
+    # All places are in the delta: elsewhere a fix might read what is there.
+    if not 1 < len(received) <= len(sent) == dumps(delta).count(text) + 1:
         return None
     return Around(received, sent, tuple(record.fixes)), text[1:-1], keys
 

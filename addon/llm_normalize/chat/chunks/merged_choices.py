@@ -2,10 +2,20 @@
 
 from ..errors.errors import text_of
 from .chunk import Chunk
+from .chunk_content import has_content_besides_calls, is_hollow
 
 _THOUGHTS = ("reasoning", "reasoning_content", "reasoning_text")
 _PARTS = ("delta", "message")
 _TEXTS = frozenset(("content", "refusal", "text", "arguments", *_THOUGHTS))
+
+
+def has_delta_text(choice: Chunk) -> bool:
+    """Tell whether *choice* has a text in its delta, or one that becomes a delta."""
+    delta, message = choice.get("delta"), choice.get("message")
+    if isinstance(delta, dict) and not is_hollow(delta.get("content")):
+        return True
+    is_said = isinstance(message, dict) and has_content_besides_calls(message)
+    return isinstance(choice.get("text"), str) and bool(choice["text"]) and not is_said
 
 
 def name_text(one: Chunk, other: Chunk, *, repeats: bool) -> None:

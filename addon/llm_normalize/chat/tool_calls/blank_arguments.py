@@ -13,16 +13,19 @@ def blank_call(chunk: Chunk, seen: Seen, tools: Tools) -> tuple[int, int] | None
 
     It is one of *tools* that takes arguments.
     """
-    found = [(index, call) for index, _, each in deltas(chunk) for call in calls(each)]
-    if len(found) != 1 or "arguments" not in (inner := function(found[0][1])):
+    found = [
+        (index, each, call) for index, _, each in deltas(chunk) for call in calls(each)
+    ]
+    if len(found) != 1:
         return None
-    (index, call), first = found[0], chunk["choices"][0].get("delta") or {}
+    index, delta, call = found[0]
+    if delta.keys() != {"tool_calls"} or not has_arguments_alone(call):
+        return None
     known = seen.choice(index).calls.get(index_of(call))
     if known is None or known.full_name not in tools.names - tools.bare:
         return None
-    if first.keys() != {"tool_calls"} or not has_arguments_alone(call):
-        return None
-    is_first = _is_blank(inner["arguments"]) and _is_blank(known.arguments)
+    given = function(call).get("arguments")
+    is_first = _is_blank(given) and _is_blank(known.arguments)
     return (index, index_of(call)) if is_first else None
 
 

@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk, choices, given_index
 from ...chat.chunks.chunk_split import part_choices
-from ...chat.chunks.merged_choices import merge_choice, name_text
-from ...chat.stream_state import Asked
+from ...chat.chunks.merged_choices import has_delta_text, merge_choice, name_text
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
 from ...wire.json_text import Json
@@ -31,7 +31,7 @@ class ChoiceSplit(Fix):
     changes = "several `choices[]` with one `index`, or with none -> one choice"
     why = "Clients read the first choice, and never see the calls in the second."
     providers = ("GitHub Copilot with Claude",)
-    handles = Finding.SEVERAL_CHOICES | Finding.TEXT | Finding.INDEX
+    handles = Finding.SEVERAL_CHOICES | Finding.TEXT | Finding.INDEX | Finding.NEW_FIELD
     sources = ("https://github.com/ericc-ch/copilot-api",)
     also_covered_by = ("choice-index-missing", "choice-text")
     examples = (
@@ -51,6 +51,10 @@ class ChoiceSplit(Fix):
         Example.untouched("two asked for", [_OTHERS], asked=_TWO),
     )
 
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._by_deltas: set[int] = set()  # choices whose text comes in deltas
+
     def edit(self, chunk: Chunk) -> bool | list[Chunk] | None:
         """Merge the choices of a chunk, or send one each of several answers."""
         if self.asked.n > 1:
@@ -62,12 +66,15 @@ class ChoiceSplit(Fix):
         found = choices(body)
         if self.asked.n > 1:
             return False
+        if len(found) < 2:  # noqa: PLR2004
+            self._note(found)
+            return False
         firsts: dict[Json, Chunk] = {}
         merged: list[Chunk] = []
         for choice in found:
             place = given_index(choice) or 0
             if place in firsts:
-                repeats = (place, "content") in self.seen.received
+                repeats = place in self._by_deltas
                 name_text(firsts[place], choice, repeats=repeats)
                 name_text(choice, firsts[place], repeats=repeats)
                 merge_choice(firsts[place], choice)
@@ -76,4 +83,11 @@ class ChoiceSplit(Fix):
                 merged.append(choice)
         if len(merged) < len(found):
             body["choices"] = merged
+        self._note(merged)
         return len(merged) < len(found)
+
+    def _note(self, found: list[Chunk]) -> None:
+        """Remember which of the choices *found* have a text in their deltas."""
+        for choice in found:
+            if len(self._by_deltas) < MAX_TRACKED and has_delta_text(choice):
+                self._by_deltas.add(given_index(choice) or 0)

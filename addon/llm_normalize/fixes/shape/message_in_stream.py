@@ -10,7 +10,8 @@ from ...chat.chunks.chunk_content import (
     repeats,
 )
 from ...chat.conversion import is_body
-from ...chat.stream_state import Asked, Seen
+from ...chat.stream_state import MAX_TRACKED, Asked, Seen
+from ...chat.tool_calls.sent_call import brief
 from ...repair.fix import Example, Fix, chunk
 from ...repair.look import Finding
 
@@ -35,7 +36,7 @@ class MessageInStream(Fix):
     changes = "`message` in a stream -> what it adds as a delta, but nothing deltas say"
     why = "Clients read the delta, and show nothing or the whole text again."
     providers = ("Perplexity", "servers that ignore `stream`")
-    handles = Finding.MESSAGE | Finding.INDEX
+    handles = Finding.MESSAGE | Finding.INDEX | Finding.NEW_FIELD
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/317",
         "https://docs.perplexity.ai/guides/streaming-responses",
@@ -49,6 +50,7 @@ class MessageInStream(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._last: dict[int, Chunk | None] = {}  # the message before, if they grow
+        self._deltas: set[tuple[int, str]] = set()  # (choice, kind of key), by deltas
 
     def edit(self, chunk: Chunk) -> bool:
         """Replace the messages by deltas, but those of an answer that is one body."""
@@ -61,13 +63,15 @@ class MessageInStream(Fix):
         for choice in found:
             index, delta = index_of(choice), choice.get("delta")
             part = delta if isinstance(delta, dict) else {}
+            kinds = set(_kinds(part).values())
+            if len(self._deltas) < MAX_TRACKED:
+                self._deltas |= {(index, kind) for kind in kinds}
             message = choice.get("message") if full else choice.pop("message", None)
             changed |= message is not None and not full
             if isinstance(message, str) and message:
                 message = {"content": message}
             if isinstance(message, dict):
-                keys = {key for at, key in self.seen.received if at == index}
-                kinds = {*map(_kind, keys - {"role"}), *_kinds(part).values()}
+                kinds |= {kind for at, kind in self._deltas if at == index}
                 added = self._news(index, message, kinds)
                 if (added or not kinds) and not full:
                     choice["delta"] = part = {**part, **added}
@@ -100,8 +104,4 @@ class MessageInStream(Fix):
 def _kinds(part: Chunk) -> dict[str, str]:
     """Return the kind of each key that says something: all reasoning is one."""
     keys = [key for key in part if key != "role" and not is_hollow(part[key])]
-    return {key: _kind(key) for key in keys}
-
-
-def _kind(key: str) -> str:
-    return _THOUGHT.sub("", key)
+    return {key: brief(_THOUGHT.sub("", key)) for key in keys}

@@ -11,7 +11,7 @@ One opening, one finish and one usage chunk are held at most, the opening for on
 
 | event | state | what is done | by | quirk |
 | --- | --- | --- | --- | --- |
-| text | choice open, nothing held | send | `lets_pass` | |
+| text | choice open, no chunk held | send | `lets_pass` | |
 | `content: null` | choice new, request has tools | hold for one event, 100 ms at most; `""` if that is text | `hold_opening` | content-null |
 | `{}` as arguments | tool takes some | hold for one event; drop it if that has others | `hold_opening` | tool-call-arguments-blank |
 | bare finish | last choice, or its call has no arguments | hold for one event | `finish.waits` | finish-early |
@@ -139,10 +139,12 @@ class Machine:
         index = choice["index"]
         if not state.rests or index not in state.opened or index in state.finished:
             return False
+        if index not in self._seen.choices:
+            return False  # it was opened without a delta
+        if text.found & Finding.REASONING and index not in state.thought:
+            return False  # not each of its keys counts
         if text.found & (Finding.CONTENT | Finding.ARGUMENTS):
             state.begun.setdefault(index, text.record)
-        if text.found & Finding.REASONING:
-            state.thought.setdefault(index, text.record)
         state.last = text
         return True
 

@@ -1,0 +1,96 @@
+"""What a look finds, and what goes on at once, must not lose what fixes and machine remember."""
+
+from typing import Any
+
+import pytest
+
+from llm_normalize.chat.chunks.chunk import Chunk, deltas
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.fix import DONE, Fix, chunk, wire
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.json_text import dumps, loads
+from llm_normalize.wire.sse import encode
+from streams import STREAM, repaired
+
+HI = {"role": "assistant", "content": "Hi"}
+
+
+def without(*names: str) -> list[type[Fix]]:
+    return [fix for fix in FIXES if fix.name not in names]
+
+
+def one(**choice: Any) -> Chunk:
+    return chunk(None, choices=[choice])
+
+
+def texts(out: bytes) -> dict[int, str]:
+    """Return what each choice says."""
+    found: dict[int, str] = {}
+    for block in out.split(b"\n\n"):
+        if block.startswith(b"data: {"):
+            for index, _, delta in deltas(loads(block[6:])):
+                found[index] = found.get(index, "") + (delta.get("content") or "")
+    return found
+
+
+WHOLE = one(index=0, message={**HI, "content": "Hi there"}, finish_reason="stop")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [one(index=0, text="Hi", finish_reason=None), one(index=0, text=" there")],
+        [chunk(HI), chunk({"content": " there"})],
+        [one(delta=HI), one(delta={"content": " there"})],
+        [one(index=0, delta=[HI]), one(index=0, delta=[{"content": " there"}])],
+    ],
+    ids=("text", "delta", "no index", "list"),
+)
+def test_message_that_repeats_what_was_sent_is_not_sent_again(
+    parts: list[Chunk],
+) -> None:
+    assert texts(repaired(wire([*parts, WHOLE, DONE]))) == {0: "Hi there"}
+
+
+def test_so_it_is_where_the_index_is_a_text() -> None:
+    data = wire([one(index="1", delta=HI), one(index="1", message=HI), DONE])
+    out = repaired(data, fixes=without("choice-index-missing"))
+    assert out.count(b'"content":"Hi"') == 1
+
+
+def test_choices_without_index_are_told_apart() -> None:
+    both = [{"delta": {"role": "assistant"}}, {"delta": {**HI, "content": "b"}}]
+    ends = [
+        one(index=at, message={"content": text}, finish_reason="stop")
+        for at, text in enumerate("ab")
+    ]
+    data = wire([chunk(None, choices=both), *ends, DONE])
+    assert texts(repaired(data, Asked(stream=True, n=2))) == {0: "a", 1: "b"}
+
+
+def test_null_among_the_choices_is_no_bug() -> None:
+    call = {"tool_calls": [{"index": 0, "function": {"arguments": "{"}}]}
+    pipe = Pipeline(STREAM, without("element-null"))
+    pipe.feed(wire([chunk(None, choices=[None, {"index": 0, "delta": call}])]))
+    assert not pipe._broken
+
+
+def test_model_is_named_though_the_first_chunk_could_not_be_read() -> None:
+    broken = encode(dumps(chunk(HI, model="own")).replace(b"Hi", b"\xff"))
+    asked = Asked(stream=True, is_mapped=True, model="mine")
+    more = [chunk({"content": word}, model="own") for word in ("a", "b", "c")]
+    out = repaired(broken + wire(more), asked, without("envelope-changing"))
+    assert out.count(b'"model":"mine"') == 3
+
+
+def test_chunk_that_a_repair_left_empty_is_dropped_whatever_its_finish() -> None:
+    data = wire([chunk(HI), chunk({"content": None}, finish="")])
+    assert repaired(data, fixes=without("finish-empty")) == wire([chunk(HI)])
+
+
+def test_choice_that_began_without_a_delta_is_known_by_its_text() -> None:
+    hollow = chunk({"tool_calls": [{}]})
+    data = wire([one(index=0), chunk(HI), chunk({"content": "!"}), hollow])
+    out = repaired(data, fixes=without("delta-missing"), ended=False)
+    assert out.endswith(wire([chunk({"content": "!"})]))
