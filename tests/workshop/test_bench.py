@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,10 +73,12 @@ def environment(folder: Path) -> dict[str, str]:
 
 def is_empty(group: int) -> bool:
     """Tell whether no process of a process group is left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return True
+    for _ in range(100):  # each has had its signal; some take a moment to end
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
     return False
 
 

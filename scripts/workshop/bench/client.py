@@ -109,15 +109,16 @@ class Stream(threading.Thread):
 
     def _verify(self, body: bytes) -> None:
         found = text_of(body) if self._form == "text" else body
-        if self.fault or found == self._wanted:
+        if self.fault or found in self._wanted:
             return
-        pairs = enumerate(zip(found, self._wanted, strict=False))
-        shorter = min(len(found), len(self._wanted))
+        wanted = self._wanted[0]
+        pairs = enumerate(zip(found, wanted, strict=False))
+        shorter = min(len(found), len(wanted))
         at = next((place for place, (a, b) in pairs if a != b), shorter)
         what = "text" if self._form == "text" else "bytes"
         self.fault = (
             f"has other {what} than it must have: {found[at : at + 80]!r} "
-            f"instead of {self._wanted[at : at + 80]!r}, after {at} bytes"
+            f"instead of {wanted[at : at + 80]!r}, after {at} bytes"
         )
 
 

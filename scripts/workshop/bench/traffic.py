@@ -109,15 +109,23 @@ def sent(plan: Plan) -> list[bytes]:
 
 
 @functools.lru_cache(STORED)
-def expected(plan: Plan, form: Form) -> bytes:
-    """Return what has to arrive."""
+def expected(plan: Plan, form: Form) -> tuple[bytes, ...]:
+    """Return what has to arrive: where it is repaired, also what does after pauses.
+
+    An opening that waits for the next event is sent after 100 ms, in the form it has then.
+    """
     data = b"".join(sent(plan))
-    if form == "text":
-        return text_of(data)
-    if form == "sent":
-        return data
-    pipeline = Pipeline(Asked.from_body(plan.request()), FIXES)
-    return b"".join([*pipeline.feed(data), *pipeline.end()])
+    if form != "repaired":
+        return (text_of(data) if form == "text" else data,)
+    found = []
+    for pauses in (False, True):
+        pipeline = Pipeline(Asked.from_body(plan.request()), FIXES)
+        out: list[bytes] = []
+        for event in sent(plan):
+            out += pipeline.feed(event)
+            out += pipeline.release() if pauses else []
+        found.append(b"".join([*out, *pipeline.end()]))
+    return tuple(dict.fromkeys(found))
 
 
 def text_of(data: bytes) -> bytes:
