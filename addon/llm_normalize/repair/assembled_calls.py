@@ -23,7 +23,7 @@ fix is on, and else the fragment goes on as it is.
 | open | arguments that may be that | held until it is clear | the same |
 | complete | another object | sent as a call of its own | the same |
 
-"New", "open" and "complete" are what `Seen` has noted as sent; of a chunk with several
+"New", "open" and "complete" are what `Seen` says of what was sent; of a chunk with several
 fragments, those before count as sent too.
 """
 

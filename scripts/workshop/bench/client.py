@@ -147,7 +147,7 @@ def run(
     try:
         if tunnel:
             for _, stream in streams:
-                with contextlib.suppress(OSError):  # tried again, and told of
+                with contextlib.suppress(OSError):  # tried again, and reported
                     stream.connection.connect()
         before = settle(pids)
         start = time.monotonic()

@@ -14,7 +14,7 @@ type Place = tuple[int, int]
 class CallRecord:
     """A call, or several that take turns under one index.
 
-    What was sent of it is noted in `Seen`, under our index: see `sent_call.Call`.
+    What was sent of it is in `Seen`, under our index: see `sent_call.Call`.
 
     Attributes:
         given: The index that stands for the provider's, if the provider has used this one.
