@@ -47,7 +47,7 @@ RECORDINGS = {
 _WORDS = ["the", "kettle", "sings", "naïve", "warm", "☕", "at", "dawn", "while", "a", "small", "river", "carries", "paper", "boats", "past", "every", "window", "of", "café", "Lumière", ",", "and", "Zoë", "writes", '"again"', "in", "blue", "ink", ":", "how", "do", "茶", "leaves", "know", "when", "to", "unfold", "?", "one\n", "two\n", "three\n", "then", "path", "C:\\tea\\cups", "or", "50", "%", "it", ";", "nobody", "counts", "🫖", "twice", ".", "So", "we", "stream", "word", "by", "until", "silence", "returns", "like", "rain", "on", "tin", "roofs", "--", "softly", "(", "late", ")"]  # fmt: skip
 
 _EVENT = re.compile(rb".+?(?:\r?\n){2,}|.+", re.DOTALL)
-_TEXTS = rb"content|reasoning|reasoning_content|arguments"
+_TEXTS = rb"content|reasoning|reasoning_content|text|arguments"
 _TEXT = re.compile(rb'("(?:%b)": ?")((?:[^"\\]|\\.)*)"' % _TEXTS)
 _ID = re.compile(rb'("(?:id|[a-z_]+_id)": ?")([^"\\]*)"')
 _CREATED = re.compile(rb'("created": ?)\d{10}\b')
