@@ -144,14 +144,18 @@ def finishes(choice: Chunk) -> bool:
 
 def finished_of(chunk: Chunk) -> set[int]:
     """Return the indexes of the choices that *chunk* finishes."""
-    return {index_of(choice) for choice in choices(chunk) if finishes(choice)}
+    return {
+        index_of(choice)
+        for choice in choices(chunk)
+        if choice.get("finish_reason") and finishes(choice)
+    }
 
 
-def is_bare_finish(chunk: Chunk) -> bool:
-    """Tell whether *chunk* has nothing but finish reasons."""
-    return len(finished_of(chunk)) == len(choices(chunk)) and not any(
-        choice.get("delta") for choice in choices(chunk)
-    )
+def is_bare_finish(chunk: Chunk, finished: set[int]) -> bool:
+    """Tell whether *chunk* has nothing but the finish reasons of the choices *finished*."""
+    found = choices(chunk)
+    said = [choice for choice in found if choice.get("delta")]
+    return not said and len(finished) == len(found)
 
 
 def rest_of(choice: Chunk) -> Chunk:

@@ -27,7 +27,8 @@ from .tool_calls.declared_tools import NONE, Tools
 from .tool_calls.sent_call import SentCalls
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
-_SHARED = {"id": str, "created": int, "model": str}
+SHARED = {"id": str, "created": int, "model": str}
+"""Keys whose values all chunks of a stream share, with their kinds."""
 _STORED = 256 * 1024  # characters of arguments of the first call; the second gets half
 _NO_INDEXES = frozenset[int]()
 MAX_TRACKED = 1024
@@ -185,10 +186,8 @@ class Seen:
         """Whether a chunk with choices was received: no answer is at the top level then."""
         self.is_value = False
         """Whether the current event had no field name, like a body."""
-        self.settled: tuple[Json, Json, Json] | None = None
-        """An `id`, `created` and `model` that the fixes leave as they are; None if unknown."""
         self.received: dict[tuple[int, str], int] = {}
-        """The event in which a key of a choice's deltas had a value first, as received."""
+        """The event in which a key of a choice's deltas said something first."""
         self.n = 0
         """The number of the current event."""
         self.tokens: Tokens = (None, None)
@@ -246,15 +245,11 @@ class Seen:
         """Return what choice *index* has sent; of a new one, nothing."""
         return self.choices.get(index) or ChoiceSeen()
 
-    def settle(self, chunk: Chunk) -> None:
-        """Record that the fixes leave the envelope of *chunk* as it is."""
-        self.settled = chunk.get("id"), chunk.get("created"), chunk.get("model")
-
     def note(self, chunk: Chunk) -> None:
         """Record a chunk as it is sent."""
-        if len(self.envelope) < len(_SHARED):
+        if len(self.envelope) < len(SHARED):
             self._note_envelope(chunk)
-        if has_counted(chunk):
+        if chunk.get("usage") and has_counted(chunk):
             self.tokens = tokens_of(chunk["usage"])
         self.error = self.error or bool(errors_in(chunk))
         for index, choice, delta in deltas(chunk):
@@ -264,19 +259,19 @@ class Seen:
                     continue
                 seen = self.choices[index] = ChoiceSeen()
             seen.role = seen.role or bool(delta.get("role"))
-            seen.finished = seen.finished or bool(choice.get("finish_reason"))
-            failed = meaning(choice.get("finish_reason")) == FAILED
-            self.error = self.error or failed
+            if reason := choice.get("finish_reason"):
+                seen.finished = True
+                self.error = self.error or meaning(reason) == FAILED
             legacy = delta.get("function_call")
             if isinstance(legacy, dict):
                 seen.legacy_call = seen.legacy_call or bool(legacy.get("name"))
                 has_fields = legacy.get("name") or legacy.get("arguments")
                 seen.has_legacy = seen.has_legacy or bool(has_fields)
-            for call in calls(delta):
+            for call in calls(delta) if "tool_calls" in delta else ():
                 self._calls += seen.calls.note(call, self.room)
 
     def _note_envelope(self, chunk: Chunk) -> None:
-        for key, kind in _SHARED.items():
+        for key, kind in SHARED.items():
             value = chunk.get(key)
             if not isinstance(value, kind) or not value:
                 continue
@@ -284,4 +279,3 @@ class Seen:
             is_long = isinstance(value, str) and len(value) > LONG
             if key not in self.envelope and not is_long:
                 self.envelope[key] = value
-                self.settled = None

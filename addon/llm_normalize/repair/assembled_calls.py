@@ -74,7 +74,7 @@ class AssembledCalls(Fix):
     """Assembles the calls of one stream, in the place of the first fix that it stands for."""
 
     name = "tool-calls-assembled"
-    handles = Finding.CALLS | Finding.ARGUMENTS | Finding.FUNCTION_CALL
+    handles = Finding.CALLS | Finding.FUNCTION_CALL
     holds_calls = True
     on: AbstractSet[str] = frozenset(QUIRKS)
     """The names of the fixes that are on; it may have others."""
@@ -133,11 +133,24 @@ class AssembledCalls(Fix):
                     self._draft(index).note(each, self.seen.room)
             if remaining != found:
                 put_calls(delta, remaining)
+            self._settle(index, found, is_sent=remaining == found)
         self.seen.unnamed = self._unnamed.choices
         return [
             *self._first,
             *((self._found & _SEVERAL and part_calls(chunk)) or [chunk]),
         ]
+
+    def _settle(self, index: int, found: list[Chunk], *, is_sent: bool) -> None:
+        """Note whether more arguments of the call in *found* need no look at them.
+
+        They do not while it is the only one at hand, and is sent as received.
+        """
+        calls, at = self._calls(index), index_of(found[0])
+        is_plain = is_sent and not self._found and len(found) == 1
+        is_plain = is_plain and self._unnamed.waiting is None
+        record = self._records.get((index, at)) if is_plain else None
+        is_own_place = record is not None and record.given == record.ours == at
+        calls.plain = at if is_own_place and record.is_plain else -1
 
     def _repair(self, name: str, repair: Callable[..., bool], *given: Any) -> bool:
         """Apply *repair* if the fix *name* is on; tell whether it changed anything."""
@@ -285,6 +298,8 @@ class AssembledCalls(Fix):
 
     def undo(self, n: int) -> None:
         """Hold what was held before the event."""
+        for choice in self.seen.choices.values():
+            choice.calls.plain = -1
         if self._records.undo(n):
             self._unnamed.undo(n)
 

@@ -61,7 +61,11 @@ class Chain:
         self._plan = plan_of(fixes)
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self._watching: list[Fix] = []  # of those that have been made
-        self._flushing = 0  # bits of those that may hold data until the end
+        self.may_flush = False
+        """Whether one may hold data until the stream's end."""
+        self.may_end = False
+        """Whether one may hold data until the end of a choice."""
+        self._asked_all = 0  # bits of the former: they are asked about each chunk
         self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
 
     @property
@@ -88,7 +92,11 @@ class Chain:
         if kind.watched is not Fix.watched:
             self._watching.append(fix)
         if kind.flush is not Fix.flush:
-            self._flushing |= 1 << self._plan.place_of[kind]
+            if not kind.holds_calls:  # those wait for another call, or the end
+                self._asked_all |= 1 << self._plan.place_of[kind]
+            self.may_flush = True
+        if kind.end is not Fix.end:
+            self.may_end = True
         return fix
 
     def _begun(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
@@ -108,10 +116,6 @@ class Chain:
     def _waiting(self, kinds: Iterable[type[Fix]]) -> list[object]:
         held = [fix.waiting for fix in self._begun(kinds)]
         return [each for each in held if each is not None]
-
-    def leaves_envelope(self, record: EventRecord) -> bool:
-        """Tell whether no fix has changed the envelope of what is in *record*."""
-        return self._plan.of_envelope.isdisjoint(record.fixes)
 
     @property
     def watched(self) -> set[str]:
@@ -156,8 +160,8 @@ class Chain:
         chunk: Chunk,
         payload: bytes,
         raw: bytes,
-    ) -> Iterator[Outgoing]:
-        """Yield what the fixes make of *chunk*, depth first.
+    ) -> Iterable[Outgoing]:
+        """Return what the fixes make of *chunk*, depth first, and while it is drawn.
 
         Each has to be recorded as seen before the next is drawn. An error that a fix parts
         from a chunk is one without choices.
@@ -168,11 +172,14 @@ class Chain:
             payload: The JSON it was read from.
             raw: The bytes that are sent if nothing changes it.
         """
-        return self._draw(record, [(chunk, _NONE, raw)], payload, raw)
+        found = look(chunk, self._asked, self._seen, is_changed=False)
+        if not (self._plan.handling(found) | self._asked_all):
+            return (Outgoing(record, chunk, raw, found=found),)
+        return self._draw(record, [(chunk, _NONE, raw)], payload, raw, found)
 
     def flush(self, record: EventRecord) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
-        yield from self._send_held(record, lambda fix: fix.flush())
+        return self._send_held(record, self._plan.flushing, lambda fix: fix.flush())
 
     def end(
         self,
@@ -185,20 +192,28 @@ class Chain:
 
         If *briefly*, only what is held no longer than 100 ms.
         """
-        yield from self._send_held(
-            record, lambda fix: [] if briefly and fix.holds_calls else fix.end(indexes)
+        return self._send_held(
+            record,
+            self._plan.ending,
+            lambda fix: [] if briefly and fix.holds_calls else fix.end(indexes),
         )
 
     def _send_held(
-        self, record: EventRecord, held: Callable[[Fix], list[Chunk]]
+        self,
+        record: EventRecord,
+        kinds: Iterable[type[Fix]],
+        held: Callable[[Fix], list[Chunk]],
     ) -> Iterator[Outgoing]:
-        for kind in self._plan.holding:
+        for kind in kinds:
             fix = self._made.get(kind)
-            if fix is not None:
-                parts, place = self._held(fix, held), self._plan.place_of[kind]
-                self._due += [(part, place, fix.repaired) for part in parts]
+            if fix is None:
+                continue
+            place = self._plan.place_of[kind]
+            for part in self._held(fix, held):
+                self._due.append((part, place, fix.repaired))
             # A fix behind it may hold what it lets go: that one is asked after this.
-            yield from self._draw_due(record)
+            if self._due:
+                yield from self._draw_due(record)
 
     def _draw_due(self, record: EventRecord) -> Iterator[Outgoing]:
         while self._due:
@@ -239,6 +254,7 @@ class Chain:
         todo: _Todo,
         payload: bytes | None,
         raw: bytes,
+        known: int | None = None,
     ) -> Iterator[Outgoing]:
         """Take each of *todo* through the fixes; after each change look at it anew.
 
@@ -247,14 +263,19 @@ class Chain:
             todo: The chunks.
             payload: The JSON that they were read from, if they were.
             raw: The bytes of that chunk.
+            known: What is found in the first, if it has been looked at.
         """
         made, kinds = self._made, self._plan.edits
         while todo:
             part, behind, unchanged = todo.pop()
             due = found = 0
             if behind != _OVER:
-                found = look(part, self._seen, is_changed=unchanged is None)
-                due = self._plan.handling(found) | self._flushing
+                is_changed = unchanged is None
+                found = known or look(
+                    part, self._asked, self._seen, is_changed=is_changed
+                )
+                known = None
+                due = self._plan.handling(found) | self._asked_all
                 due = due >> behind + 1 << behind + 1
             while due:
                 place = (due & -due).bit_length() - 1

@@ -38,12 +38,10 @@ class FixPlan:
         """Those that act on what a repair leaves: on what the machine changes, too."""
         self.bodies = those("body")
         self.errors = those("error")
-        self.of_envelope = frozenset(
-            each.name for each in fixes if each.handles & Finding.ENVELOPE
-        )
         self.waiting = those("waiting")
         self.waiting_briefly = [each for each in self.waiting if not each.holds_calls]
-        self.holding = [each for each in those("flush", "end") if each in self.edits]
+        self.flushing = [each for each in those("flush") if each in self.edits]
+        self.ending = [each for each in those("end") if each in self.edits]
         self._handling: dict[int, int] = {}  # places by finding, each as bits
         for at, each in enumerate(self.edits):
             for finding in bits_of(each.handles):

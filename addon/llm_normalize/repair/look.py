@@ -5,8 +5,16 @@ ordinary chunk, in which nothing is found but a text that goes on, passes nearly
 them. What is found may be in order: only the fix itself tells.
 """
 
-from ..chat.chunks.chunk import LONG, OTHER_USAGE, Chunk, calls, function
+from ..chat.chunks.chunk import (
+    LONG,
+    OTHER_USAGE,
+    Chunk,
+    calls,
+    function,
+    has_figures,
+)
 from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
+from ..chat.chunks.envelope import LATEST, names_answer, names_model
 from ..chat.chunks.openai_fields import (
     CALL,
     CHOICE,
@@ -18,7 +26,9 @@ from ..chat.chunks.openai_fields import (
 )
 from ..chat.errors.chunk_errors import may_fail
 from ..chat.finish_words import OWN
-from ..chat.stream_state import MAX_TRACKED, ChoiceSeen, Seen
+from ..chat.stream_state import MAX_TRACKED, SHARED, Asked, ChoiceSeen, Seen
+from ..chat.tool_calls.repeated_arguments import begins_object
+from ..chat.tool_calls.sent_call import Call
 from ..wire.json_text import Json
 
 
@@ -29,13 +39,13 @@ class Finding:
     """
 
     ENVELOPE = 1 << 0
-    """An `id`, `created` or `model` that no fix has been asked about yet, or other ones."""
+    """An `id`, `created` or `model` that says nothing, or not what the first chunk said."""
     OBJECT = 1 << 1
     """An `object` other than `chat.completion.chunk`."""
     TIER = 1 << 2
     """A `service_tier` that OpenAI does not have."""
     FINGERPRINT = 1 << 3
-    """A `system_fingerprint` that is no text, or a long one."""
+    """A `system_fingerprint` that is neither a text nor null, or a long one."""
     USAGE = 1 << 4
     """`usage`, even an empty one."""
     USAGE_ELSEWHERE = 1 << 5
@@ -47,15 +57,15 @@ class Finding:
     NO_CHOICES = 1 << 8
     """No list of choices."""
     EMPTY_CHOICES = 1 << 9
-    """An empty list of choices."""
+    """An empty list of choices, and no usage."""
     SEVERAL_CHOICES = 1 << 10
     NULL_ELEMENT = 1 << 11
     """Null in a list of choices or of calls."""
 
     INDEX = 1 << 12
     """An index of a choice that is no number, or is missing."""
-    FINISH = 1 << 13
-    """A finish reason."""
+    FINISH_BESIDE = 1 << 13
+    """A finish reason beside something else."""
     ODD_FINISH = 1 << 14
     """One that OpenAI does not have."""
     NO_FINISH_KEY = 1 << 15
@@ -71,8 +81,8 @@ class Finding:
     LISTED = 1 << 20
     """A delta or message that is a list."""
 
-    ROLE = 1 << 21
-    """A role."""
+    ODD_ROLE = 1 << 21
+    """A role other than `assistant`, or again."""
     NULL_ROLE = 1 << 22
     """A role that is null or empty."""
     NO_ROLE = 1 << 23
@@ -92,7 +102,7 @@ class Finding:
     CALLS = 1 << 30
     """Tool calls."""
     ARGUMENTS = 1 << 31
-    """In place of that: nothing but more arguments of one call that has begun with some."""
+    """In place of that: nothing but more arguments of a call that are sent as received."""
     NULL_CALLS = 1 << 32
     """Tool calls, or a function call, that are null or empty."""
     FUNCTION_CALL = 1 << 33
@@ -100,14 +110,21 @@ class Finding:
     AUDIO = 1 << 34
     """Audio."""
     NEW_FIELD = 1 << 35
-    """A value under a key that has had none in an earlier event, in this choice."""
+    """A value, in a chunk that a fix has changed, under a key that was not received before."""
+    ROLE_ALONE = 1 << 36
+    """A role, even null, and no `content`."""
+    FINISH_OF_CALL = 1 << 37
+    """A finish reason `stop` of a choice that called something, or `function_call`."""
+
+    ODD_USAGE = 1 << 41
+    """`usage` other than three counts, and maybe more figures."""
 
     # What a repair leaves behind: in a chunk that was changed, and not before.
-    LEFT_NULL = 1 << 36
+    LEFT_NULL = 1 << 38
     """A key that OpenAI does not define, maybe null, or `usage: null`."""
-    LEFT_EMPTY = 1 << 37
+    LEFT_EMPTY = 1 << 39
     """Nothing but the envelope of a chunk."""
-    LEFT_ERROR = 1 << 38
+    LEFT_ERROR = 1 << 40
     """A key that may hold an error."""
 
     LEFT = LEFT_NULL | LEFT_EMPTY | LEFT_ERROR
@@ -124,7 +141,6 @@ _CHUNK = "chat.completion.chunk"
 _TOP = frozenset(("id", "object", "created", "model", "choices"))  # of most chunks
 _CHOICE = frozenset(("index", "delta", "finish_reason"))
 _FILLED = {
-    "role": Finding.ROLE,
     "content": Finding.CONTENT,
     "reasoning_content": Finding.REASONING,
     "reasoning": Finding.REASONING,
@@ -152,23 +168,16 @@ _SAYS_ELSE = (
 _SAYS = Finding.CONTENT | Finding.REASONING | Finding.CALLS | Finding.ARGUMENTS
 
 
-def look(chunk: Chunk, seen: Seen, *, is_changed: bool) -> int:
+def look(chunk: Chunk, asked: Asked, seen: Seen, *, is_changed: bool) -> int:
     """Return what is found in *chunk*: bits of `Finding`.
 
     Args:
         chunk: The chunk.
+        asked: What the request asked.
         seen: What the stream has sent before.
         is_changed: Whether a fix has changed it.
     """
-    found = 0
-    settled = seen.settled
-    if settled is None or not (
-        chunk.get("id") == settled[0]
-        and (created := chunk.get("created")) == settled[1]
-        and created.__class__ is int
-        and chunk.get("model") == settled[2]
-    ):
-        found = Finding.ENVELOPE
+    found = 0 if _has_envelope(chunk, asked, seen.envelope) else Finding.ENVELOPE
     if chunk.get("object") != _CHUNK:
         found |= Finding.OBJECT
     if not chunk.keys() <= _TOP:
@@ -183,9 +192,29 @@ def look(chunk: Chunk, seen: Seen, *, is_changed: bool) -> int:
                 if choice
                 else _empty(choice)
             )
-    else:
-        found |= Finding.NO_CHOICES if choices is None else Finding.EMPTY_CHOICES
+    elif choices is None:
+        found |= Finding.NO_CHOICES
+    elif not chunk.get("usage"):
+        found |= Finding.EMPTY_CHOICES
     return found | _left(chunk, found) if is_changed else found
+
+
+def _has_envelope(chunk: Chunk, asked: Asked, first: Chunk) -> bool:
+    """Tell whether *chunk* has the envelope of the *first* one, or is that with a good one."""
+    given, created, model = chunk.get("id"), chunk.get("created"), chunk.get("model")
+    if created.__class__ is not int:
+        return False
+    if first:
+        return len(first) == len(SHARED) and (
+            created == first["created"]
+            and given == first["id"]
+            and model == first["model"]
+        )
+    if not names_answer(given) or not 0 < created < LATEST or len(given) > LONG:
+        return False
+    if asked.is_mapped and model != asked.model:
+        return False
+    return names_model(model) and len(model) <= LONG
 
 
 def _left(chunk: Chunk, found: int) -> int:
@@ -206,12 +235,16 @@ def _beside(chunk: Chunk) -> int:
     tier = chunk.get("service_tier")
     if tier is not None and tier not in TIERS:
         found = Finding.TIER
-    fingerprint = chunk.get("system_fingerprint", "")
-    if not isinstance(fingerprint, str) or len(fingerprint) > LONG:
+    fingerprint = chunk.get("system_fingerprint")
+    if fingerprint is not None and (
+        not isinstance(fingerprint, str) or len(fingerprint) > LONG
+    ):
         found |= Finding.FINGERPRINT
     usage = chunk.get("usage")
     if usage is not None:
         found |= Finding.USAGE
+        if not has_figures(usage):
+            found |= Finding.ODD_USAGE
         if isinstance(usage, dict) and not usage.keys() <= USAGE:
             found |= Finding.UNKNOWN_FIELD
     if not chunk.keys() <= TOP:
@@ -234,28 +267,33 @@ def _in_choice(choice: Chunk, seen: Seen, *, is_changed: bool) -> int:
     if index.__class__ is not int:
         found = Finding.INDEX
         index = index if isinstance(index, int) else 0
-    reason = choice.get("finish_reason")
+    delta, reason = choice.get("delta"), choice.get("finish_reason")
+    sent = seen.choices.get(index)
     if reason is not None:
-        is_own = isinstance(reason, str) and reason in OWN
-        found |= Finding.FINISH if is_own else Finding.FINISH | Finding.ODD_FINISH
+        if not isinstance(reason, str) or reason not in OWN:
+            found |= Finding.ODD_FINISH
+        if delta:
+            found |= Finding.FINISH_BESIDE
+        if reason == "function_call" or (reason == "stop" and sent and sent.calls):
+            found |= Finding.FINISH_OF_CALL
     if choice.keys() != _CHOICE:
         found |= _beside_delta(choice)
-    delta = choice.get("delta")
     if not isinstance(delta, dict):
         kind = Finding.LISTED if isinstance(delta, list) else Finding.NO_DELTA
         return found | kind
-    received, n = seen.received, seen.n
+    received = seen.received
     for key, value in delta.items():
-        if (value or value == 0) and received.get((index, key), n) == n:
+        if key == "role" or (index, key) in received or not (value or value == 0):
+            continue
+        if is_changed:  # what a fix has made, it may not have received there
             found |= Finding.NEW_FIELD
-            # Of what a fix has made, nobody knows whether it was received.
-            has_room = len(received) < MAX_TRACKED and len(key) <= LONG
-            if has_room and not is_changed and not is_hollow(value):
-                received[index, key] = n
-    return found | _in_delta(delta, seen.choices.get(index))
+        elif not found & Finding.INDEX and not is_hollow(value):
+            if len(received) < MAX_TRACKED and len(key) <= LONG:
+                received[index, key] = seen.n
+    return found | _in_delta(delta, sent, is_blank=seen.blank is not None)
 
 
-def _in_delta(delta: Chunk, sent: ChoiceSeen | None) -> int:
+def _in_delta(delta: Chunk, sent: ChoiceSeen | None, *, is_blank: bool) -> int:
     found = 0
     for key, value in delta.items():
         if value is None:
@@ -266,8 +304,15 @@ def _in_delta(delta: Chunk, sent: ChoiceSeen | None) -> int:
             found |= Finding.CONTENT_PARTS if is_list else Finding.ODD_CONTENT
         else:
             found |= (_FILLED if value else _EMPTY).get(key, 0)
+    if "role" in delta:
+        if "content" not in delta:
+            found |= Finding.ROLE_ALONE
+        if (role := delta["role"]) and (role != "assistant" or (sent and sent.role)):
+            found |= Finding.ODD_ROLE
     if found & Finding.CALLS:
-        if sent is not None and not found & _SAYS_ELSE and _is_more(delta, sent):
+        plain = -1 if sent is None or is_blank else sent.calls.plain
+        opened = sent.calls.get(plain) if sent is not None and plain >= 0 else None
+        if opened and not found & _SAYS_ELSE and _is_more(delta, opened, plain):
             found ^= Finding.CALLS | Finding.ARGUMENTS
         else:
             found |= _in_calls(delta)
@@ -296,8 +341,11 @@ def _beside_delta(choice: Chunk) -> int:
     return found | Finding.ERROR if "error" in choice else found
 
 
-def _is_more(delta: Chunk, sent: ChoiceSeen) -> bool:
-    """Tell whether *delta* has nothing but more arguments of one call that is not whole."""
+def _is_more(delta: Chunk, opened: Call, plain: int) -> bool:
+    """Tell whether *delta* has nothing but more arguments of a call that is not whole.
+
+    That is the one *opened* under the index *plain*. No other object may begin in them.
+    """
     fragments = delta["tool_calls"]
     if not isinstance(fragments, list) or len(fragments) != 1:
         return False
@@ -305,13 +353,14 @@ def _is_more(delta: Chunk, sent: ChoiceSeen) -> bool:
     if not isinstance(fragment, dict) or fragment.keys() != _MORE:
         return False
     index, inner = fragment["index"], fragment["function"]
-    if index.__class__ is not int or not isinstance(inner, dict):
+    if index.__class__ is not int or index != plain or not isinstance(inner, dict):
         return False
-    opened = sent.calls.get(index)
-    if opened is None or not (opened.name and opened.length) or opened.is_complete:
+    if not (opened.name and opened.length) or opened.is_complete:
         return False
     text = inner.get("arguments")
-    return inner.keys() == {"arguments"} and isinstance(text, str) and text != ""
+    if inner.keys() != {"arguments"} or not isinstance(text, str) or not text:
+        return False
+    return not (begins_object(text) or ("{" in text and "}" in text))
 
 
 def _in_calls(delta: Chunk) -> int:

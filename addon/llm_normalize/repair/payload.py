@@ -6,10 +6,13 @@ from ..chat.chunks.chunk import (
     FLAT,
     choices,
     enveloped_in,
+    has_figures,
     is_chunk,
     is_flat,
     is_readable,
 )
+from ..chat.chunks.openai_fields import CALL as CALL_KEYS
+from ..chat.chunks.openai_fields import TOP
 from ..chat.errors.chunk_errors import is_error
 from ..chat.errors.failed_body import fails_instead, tells_only_failure
 from ..chat.stream_state import Seen
@@ -39,17 +42,32 @@ def decode(payload: bytes) -> tuple[Json, Outcome]:
 
 
 def is_ordinary(value: Json) -> bool:
-    """Tell whether *value* is a chunk of one choice, whose delta calls nothing.
+    """Tell whether *value* is a chunk of one choice, maybe with a call, or of usage alone.
 
     It is no failure, every client reads it, and it costs no more than any event.
     """
     found = value.get("choices") if isinstance(value, dict) else None
+    if found == []:
+        return has_figures(value.get("usage")) and value.keys() <= TOP
     if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0], dict):
         return False
     delta = found[0].get("delta")
     if not isinstance(delta, dict) or found[0].get("message"):
         return False
-    return not (delta.get("tool_calls") or delta.get("function_call"))
+    calls = delta.get("tool_calls")
+    return not delta.get("function_call") and (not calls or _is_call(calls))
+
+
+def _is_call(calls: Json) -> bool:
+    """Tell whether *calls* are one fragment of OpenAI's form."""
+    if not isinstance(calls, list) or len(calls) != 1 or not isinstance(calls[0], dict):
+        return False
+    inner, identity = calls[0].get("function"), calls[0].get("id")
+    if not calls[0].keys() <= CALL_KEYS or not isinstance(inner, dict):
+        return False
+    return isinstance(identity, str | None) and isinstance(
+        inner.get("name"), str | None
+    )
 
 
 def is_failure(value: Json, seen: Seen) -> bool:

@@ -373,7 +373,8 @@ class Pipeline:
 
     def _repair(self, event: Event) -> None:
         """Send what becomes of *event*, which nothing knows."""
-        self.output.settle()
+        if self.output.last is not None:
+            self.output.settle()
         self._rests = False
         self._parser.budget_left -= EVENT + self.seen.size // 2
         record = EventRecord(event.n, event.raw)

@@ -69,8 +69,13 @@ class SlowPath:
         self._seen.n, self._seen.is_value = event.n, event.is_value
         self._decoded = self.text = None
         payload = event.payload()
-        if payload is not None and self._is_sent(record, event, payload):
-            return
+        if payload is not None:
+            outcome = self._payload(record, payload, event.raw)
+            if outcome is Outcome.UNDERSTOOD:
+                return
+            if not outcome.may_be_framing:
+                self._pass(record, event.raw, outcome, payload)
+                return
         framed = self._frame(record, event)
         for each in framed:
             raw = each.encode() if record.fixes else event.raw
@@ -115,16 +120,6 @@ class SlowPath:
                 self.make_way(record.n)
         self.raw_events[reason] += 1
         self._output.emit(record, data)
-
-    def _is_sent(self, record: EventRecord, event: Event, payload: bytes) -> bool:
-        """Send *event*, which has OpenAI's framing; tell whether that is all of it."""
-        outcome = self._payload(record, payload, event.raw)
-        if outcome is Outcome.UNDERSTOOD:
-            return True
-        if outcome.may_be_framing:
-            return False
-        self._pass(record, event.raw, outcome, payload)
-        return True
 
     def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
         """Send what the fixes make of *event*, which no client can read, if anything."""
@@ -219,14 +214,12 @@ class SlowPath:
             self._error(outgoing)
         else:
             seen.note(chunk)
-            if found & Finding.ENVELOPE and self._chain.leaves_envelope(record):
-                seen.settle(chunk)
             self.machine.chunk(outgoing)
 
     def _other(self, record: EventRecord, value: Json, raw: bytes) -> Outcome | None:
         """Return what has become of a *value* that is no chunk; None if it is one."""
         if payloads.is_ordinary(value):
-            self._seen.has_choices = True
+            self._seen.has_choices |= bool(value["choices"])
             return None
         parts = payloads.parts(value)
         self._parser.budget_left -= parts * EVENT // 2
@@ -260,6 +253,8 @@ class SlowPath:
 
     def flush(self, n: int) -> None:
         """Send what fixes still hold after event *n*."""
+        if not self._chain.may_flush:
+            return
         record = EventRecord(n, None)
         self._drain(record, self._chain.flush(record), self.machine.chunk)
         if record.fixes:
@@ -272,8 +267,9 @@ class SlowPath:
 
         If *briefly*, only what is held no longer than 100 ms.
         """
-        held = self._chain.end(record, indexes, briefly=briefly)
-        self._drain(record, held, self._sender.send)
+        if self._chain.may_end:
+            held = self._chain.end(record, indexes, briefly=briefly)
+            self._drain(record, held, self._sender.send)
 
     def _drain(
         self,

@@ -38,7 +38,7 @@ FOLDER = Path(os.environ.get("LLM_CAPTURES") or ROOT.parent / "shared" / "captur
 RECORDINGS = {
     "NIM": ("nvidia-nim/usage-asked", "nvidia-nim/mixtral-8x22b-instruct-v0.1-streaming-1.sse"),
     "DeepSeek": ("deepseek/tool-call", "deepseek/deepseek-chat-streaming-with-api-usage-capture.sse"),
-    "Groq": ("groq/tool-call", "groq/gpt-oss-120b-tool-use-failed-error-streaming.sse"),
+    "Groq": ("groq/tool-call", "groq/gpt-oss-120b-tool-use-failed-error-streaming-2.sse"),
     "OpenRouter": ("openrouter/tool-call", "openrouter/glm-4.6-object-streaming.sse"),
     "OpenAI": ("openai/tool-call", "openai/gpt-3.5-turbo-open-ai-function-calls-tools-streaming-parallel.sse"),
 }  # fmt: skip

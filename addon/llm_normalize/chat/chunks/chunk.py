@@ -20,6 +20,8 @@ _FINE = frozenset((
 _PARTS = ("delta", "message", "text", "finish_reason")
 _DEEP = 3  # envelopes around each other
 
+COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+"""The counts that usage has in OpenAI's form."""
 _COUNTED = "prompt_tokens"
 """A key of usage in OpenAI's form, which no other protocol has."""
 
@@ -145,6 +147,19 @@ def _is_whole(value: Chunk) -> bool:
     if str(value.get("object")).startswith("chat.completion"):
         return True
     return any(key in each for each in choices(value) for key in _PARTS)
+
+
+def has_figures(usage: Json) -> bool:
+    """Tell whether *usage* has OpenAI's three counts, and but whole numbers otherwise."""
+    if not isinstance(usage, dict):
+        return False
+    if not all(usage.get(key).__class__ is int for key in COUNTS):
+        return False
+    return all(
+        each.__class__ is int
+        or (isinstance(each, dict) and all(x.__class__ is int for x in each.values()))
+        for each in usage.values()
+    )
 
 
 def has_counted(chunk: Chunk) -> bool:

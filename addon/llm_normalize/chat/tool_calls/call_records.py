@@ -44,6 +44,12 @@ class CallRecord:
     goes_on: int | None = None
     is_shared: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one call, of which nothing is held."""
+        is_one = self.goes_on is None and not (self.is_shared or self.is_moved)
+        return is_one and self.is_named and self.part is NOTHING
+
 
 class CallRecords(dict[Place, CallRecord]):
     """The records of a stream's calls, of at most `MAX_TRACKED`."""

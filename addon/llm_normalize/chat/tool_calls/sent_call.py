@@ -237,6 +237,8 @@ class SentCalls(dict[int, Call]):
         super().__init__()
         self.last = -1
         """The highest index; -1 without any."""
+        self.plain = -1
+        """The index of the call whose arguments are sent as received; -1 if of none."""
         self._by_id: dict[str | None, list[int]] = {}
         self._own: set[int] | None = None  # the calls that a draft has copied
 

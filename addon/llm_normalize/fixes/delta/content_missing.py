@@ -14,7 +14,7 @@ class ContentMissing(Fix):
     changes = '`{"role": "assistant"}` -> `{"role": "assistant", "content": ""}`'
     why = "Loops that index `delta['content']` of the first chunk raise a KeyError."
     providers = ("Cerebras", "Avian", "xAI", "Vercel AI Gateway", "Novita")
-    handles = Finding.ROLE | Finding.NULL_ROLE
+    handles = Finding.ROLE_ALONE
     sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
     spares_openai = True
     examples = (

@@ -15,7 +15,7 @@ class RoleWrong(Fix):
     changes = '`role: "model"` -> `"assistant"`'
     why = "Strict types know OpenAI's roles; others show the answer as somebody else's."
     providers = ("Gemini bridges", "custom servers")
-    handles = Finding.ROLE
+    handles = Finding.ODD_ROLE
     sources = (
         "https://ai.google.dev/api/caching#Content",
         "https://platform.openai.com/docs/api-reference/chat/object",

@@ -1,7 +1,7 @@
 """No `created`, or one that is no time: null, 0, negative."""
 
 from ...chat.chunks.chunk import Chunk
-from ...chat.chunks.created_time import seconds_in
+from ...chat.chunks.envelope import seconds_in
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding

@@ -1,14 +1,13 @@
 """`created` as text, as a fraction, or in milliseconds."""
 
 from ...chat.chunks.chunk import Chunk
-from ...chat.chunks.created_time import seconds_in
+from ...chat.chunks.envelope import LATEST, seconds_in
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
 from ...wire.json_text import Number
 
 _TEXT = chunk({"content": "Hi"})
 _BODY = completion({"role": "assistant", "content": "Hi"})
-_LATEST = 10**11  # the year 5138: anything later is in a smaller unit
 
 
 class CreatedNotSeconds(Fix):
@@ -45,12 +44,12 @@ class CreatedNotSeconds(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Convert it; what is no time stays for others."""
         given = chunk.get("created")
-        if type(given) is int and given < _LATEST:
+        if type(given) is int and given < LATEST:
             return False
         seconds = seconds_in(given)
         if seconds is None:
             return False
-        while seconds >= _LATEST:
+        while seconds >= LATEST:
             seconds /= 1000
         chunk["created"] = int(seconds)
         return True

@@ -1,6 +1,7 @@
 """No `id`, or one that says nothing: null, empty, a number, a placeholder."""
 
 from ...chat.chunks.chunk import Chunk, put_first
+from ...chat.chunks.envelope import names_answer
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
@@ -11,7 +12,6 @@ _BARE = {key: value for key, value in _TEXT.items() if key != "id"}
 _MADE = "chatcmpl-5feceb66ffc86f38d952786c"
 _ZERO = Asked(stream=True, id="0")
 _BODY = completion({"role": "assistant", "content": "Hi"})
-_PLACEHOLDERS = ("chatcmpl", "chatcmpl-", "id", "none", "null", "string", "undefined")
 
 
 class IdMissing(Fix):
@@ -49,7 +49,7 @@ class IdMissing(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Name the answer."""
         given = chunk.get("id")
-        if isinstance(given, str) and given.lower() not in ("", *_PLACEHOLDERS):
+        if names_answer(given):
             return False
         made = self.seen.envelope.get("id") or self.asked.make_id("chatcmpl-")
         if isinstance(given, int | Number) and not isinstance(given, bool):

@@ -1,6 +1,7 @@
 """No `model`, or one that says nothing: null, empty, a placeholder."""
 
 from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.envelope import names_model
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
@@ -8,18 +9,6 @@ from ...repair.look import Finding
 _TEXT = chunk({"content": "Hi"})
 _ACME = Asked(stream=True, model="acme-1")
 _BODY = completion({"role": "assistant", "content": "Hi"})
-_PLACEHOLDERS = [
-    "model",
-    "default",
-    "default-model",
-    "default_model",
-    "none",
-    "null",
-    "placeholder",
-    "string",
-    "undefined",
-    "unknown",
-]
 
 
 class ModelMissing(Fix):
@@ -60,7 +49,7 @@ class ModelMissing(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Name the model."""
         given = chunk.get("model")
-        if isinstance(given, str) and given.lower() not in ("", *_PLACEHOLDERS):
+        if names_model(given):
             return False
         name = self.seen.envelope.get("model") or self.asked.model or given
         name = name if isinstance(name, str) and name else "unknown"

@@ -17,7 +17,7 @@ class FinishStopWithCalls(Fix):
     changes = '`"stop"`, `"function_call"` after tool calls -> `"tool_calls"`'
     why = "Agents that look at the finish reason never run the tool."
     providers = ("SGLang", "Workers AI", "mlx-vlm")
-    handles = Finding.FINISH
+    handles = Finding.FINISH_OF_CALL
     sources = (
         "https://github.com/sgl-project/sglang/issues/2877",
         "https://github.com/cloudflare/ai/issues/192",

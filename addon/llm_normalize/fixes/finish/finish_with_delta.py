@@ -21,7 +21,7 @@ class FinishWithDelta(Fix):
         "clients that stop at a finish reason lose the last word."
     )
     providers = ("NVIDIA NIM", "vLLM 0.6", "Mistral", "Workers AI")
-    handles = Finding.FINISH
+    handles = Finding.FINISH_BESIDE | Finding.SEVERAL_CHOICES
     sources = (
         "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
         "https://platform.openai.com/docs/api-reference/chat/streaming",

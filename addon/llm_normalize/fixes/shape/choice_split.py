@@ -74,7 +74,10 @@ class ChoiceSplit(Fix):
         for choice in found:
             place = given_index(choice) or 0
             if place in firsts:
-                repeats = place in self._by_deltas
+                repeats = place in self._by_deltas or (
+                    self.seen.received.get((place, "content"), self.seen.n)
+                    < self.seen.n
+                )
                 name_text(firsts[place], choice, repeats=repeats)
                 name_text(choice, firsts[place], repeats=repeats)
                 merge_choice(firsts[place], choice)

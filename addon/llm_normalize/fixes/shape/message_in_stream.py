@@ -71,6 +71,8 @@ class MessageInStream(Fix):
             if isinstance(message, str) and message:
                 message = {"content": message}
             if isinstance(message, dict):
+                received = [key for at, key in self.seen.received if at == index]
+                kinds |= set(map(_kind, received))
                 kinds |= {kind for at, kind in self._deltas if at == index}
                 added = self._news(index, message, kinds)
                 if (added or not kinds) and not full:
@@ -104,4 +106,8 @@ class MessageInStream(Fix):
 def _kinds(part: Chunk) -> dict[str, str]:
     """Return the kind of each key that says something: all reasoning is one."""
     keys = [key for key in part if key != "role" and not is_hollow(part[key])]
-    return {key: brief(_THOUGHT.sub("", key)) for key in keys}
+    return {key: _kind(key) for key in keys}
+
+
+def _kind(key: str) -> str:
+    return brief(_THOUGHT.sub("", key))

@@ -22,7 +22,7 @@ class FunctionCallUnasked(Fix):
     changes = "`function_call` for a request with `tools` -> `tool_calls`"
     why = "Most clients of today know nothing of `function_call`, and lose the call."
     providers = ("llama-cpp-python", "gateways that speak the API of 2023")
-    handles = Finding.FUNCTION_CALL | Finding.FINISH
+    handles = Finding.FUNCTION_CALL | Finding.FINISH_OF_CALL
     sources = (
         "https://platform.openai.com/docs/api-reference/chat/object",
         "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",

@@ -16,7 +16,7 @@ class UsageEmpty(Fix):
     changes = "`usage: {}`, or no object -> `null` if asked for, else removed"
     why = "Zed takes the whole chunk for one of no known kind."
     providers = ("MiniMax", "gateways")
-    handles = Finding.USAGE
+    handles = Finding.ODD_USAGE
     sources = (
         "https://github.com/zed-industries/zed/issues/42893",
         "https://github.com/zed-industries/zed/issues/43613",

@@ -1,6 +1,6 @@
 """Null in place of a figure within usage."""
 
-from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.chunk import COUNTS, Chunk
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
 from ...repair.look import Finding
 from ...wire.json_text import Json
@@ -8,7 +8,7 @@ from ...wire.json_text import Json
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
 _CACHED = {"cached_tokens": 3}
-_COUNTS = frozenset(USAGE)
+_COUNTS = frozenset(COUNTS)
 
 
 def _end(**more: Json) -> Chunk:
@@ -22,7 +22,7 @@ class UsageFigureNull(Fix):
     changes = "`usage.*_details: null`, or null in such details -> removed"
     why = "Zed takes the whole chunk for one of no known kind."
     providers = ("OpenCode Go", "vLLM", "Novita", "OpenRouter")
-    handles = Finding.USAGE
+    handles = Finding.ODD_USAGE
     sources = ("https://github.com/zed-industries/zed/issues/63137",)
     examples = (
         Example(

@@ -25,7 +25,7 @@ class UsageMistyped(Fix):
     changes = '`usage.*_tokens: "5"`, `5.0` -> `5`; details that are no object -> null'
     why = "Typed clients refuse the chunk, others add text to numbers."
     providers = ("gateways in JavaScript and Lua",)
-    handles = Finding.USAGE
+    handles = Finding.ODD_USAGE
     sources = ("https://platform.openai.com/docs/api-reference/chat/object",)
     examples = (
         Example(

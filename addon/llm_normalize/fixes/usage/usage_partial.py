@@ -1,13 +1,12 @@
 """Usage without one of its three counts."""
 
-from ...chat.chunks.chunk import Chunk
+from ...chat.chunks.chunk import COUNTS, Chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
 from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
 _SOME = {"prompt_tokens": 3, "completion_tokens": 2}
-_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _OTHER = {"input_tokens": 3, "output_tokens": 2}
 
 
@@ -22,7 +21,7 @@ class UsagePartial(Fix):
     changes = "`usage` without a count, or with other names -> all three"
     why = "Typed clients refuse the chunk; Zed takes it for one of no known kind."
     providers = ("MiniMax", "gateways to Claude")
-    handles = Finding.USAGE
+    handles = Finding.ODD_USAGE
     sources = (
         "https://github.com/zed-industries/zed/issues/42893",
         "https://platform.openai.com/docs/api-reference/chat/object",
@@ -50,7 +49,7 @@ class UsagePartial(Fix):
         usage = chunk.get("usage")
         if not isinstance(usage, dict) or all(x is None for x in usage.values()):
             return False
-        missing = [key for key in _COUNTS if usage.get(key) is None]
+        missing = [key for key in COUNTS if usage.get(key) is None]
         if not missing:
             return False
         prompt = _count(usage, "prompt_tokens", "input_tokens")
@@ -61,7 +60,7 @@ class UsagePartial(Fix):
             answer = max(total - prompt, 0) if answer is None and prompt else answer
         prompt, answer = prompt or 0, answer or 0
         total = prompt + answer if total is None else total
-        counts = dict(zip(_COUNTS, (prompt, answer, total), strict=True))
+        counts = dict(zip(COUNTS, (prompt, answer, total), strict=True))
         usage.update({key: counts[key] for key in missing})
         return True
 

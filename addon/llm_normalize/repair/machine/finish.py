@@ -85,7 +85,9 @@ def fit_calls(state: State, outgoing: Outgoing) -> None:
     for choice in choices(outgoing.chunk):
         index, reason = index_of(choice), choice.get("finish_reason")
         is_plain = reason in ("stop", "function_call")
-        if STOP in on and is_plain and state.reason(index) == "tool_calls":
+        sent = seen.choice(index)
+        called = sent.calls and state.reason(index) == "tool_calls"
+        if STOP in on and is_plain and called:
             reason = choice["finish_reason"] = "tool_calls"
             outgoing.fixed(STOP)
         if state.may_lack:
@@ -97,7 +99,7 @@ def fit_calls(state: State, outgoing: Outgoing) -> None:
             CUT in on
             and reason in (*_CALLED, "stop")
             and not seen.error
-            and any(call.is_cut for call in seen.choice(index).calls.values())
+            and any(call.is_cut for call in sent.calls.values())
         ):
             choice["finish_reason"] = "length"
             outgoing.fixed(CUT)
@@ -126,10 +128,10 @@ def drop_finished(state: State, outgoing: Outgoing) -> bool:
     return True
 
 
-def drop_repeated(state: State, outgoing: Outgoing) -> bool:
-    """Merge a repeated finish into the first one; tell whether it is one."""
+def drop_repeated(state: State, outgoing: Outgoing, finished: set[int]) -> bool:
+    """Merge a repeated finish, of the choices *finished*, into the first; tell if it is one."""
     chunk = outgoing.chunk
-    if REPEATED not in state.on or not is_bare_finish(chunk):
+    if REPEATED not in state.on or not is_bare_finish(chunk, finished):
         return False
     outgoing.fixed(REPEATED)
     late = _merge(state, outgoing)

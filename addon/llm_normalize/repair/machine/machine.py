@@ -107,10 +107,11 @@ class Machine:
     def chunk(self, outgoing: Outgoing) -> None:
         """Send a repaired chunk, hold it, or move its fields to another."""
         state, chunk = self.state, outgoing.chunk
-        if self._sending.is_lost(outgoing):
+        if self._seen.holes and self._sending.is_lost(outgoing):
             return
         state.last = outgoing
-        self._sending.send_opening()
+        if state.opening is not None:
+            self._sending.send_opening()
         indexes = {index_of(choice) for choice in choices(chunk)}
         if state.done or self._seen.error:
             self._after_the_end(outgoing, indexes)
@@ -151,13 +152,14 @@ class Machine:
     def _with_choices(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Handle a chunk with choices before the end of the stream."""
         state, chunk = self.state, outgoing.chunk
-        extra_fields.add(state, outgoing)
+        if state.extra:
+            extra_fields.add(state, outgoing)
         new = state.begin(outgoing, indexes)
         finished = finished_of(chunk)
         if (
             finished
             and finished <= state.finished
-            and finish.drop_repeated(state, outgoing)
+            and finish.drop_repeated(state, outgoing, finished)
         ):
             return
         if not indexes.isdisjoint(state.finished):
@@ -174,7 +176,7 @@ class Machine:
         ):
             outgoing.fixed("event-empty")
             return
-        is_bare = bool(finished) and is_bare_finish(chunk)
+        is_bare = bool(finished) and is_bare_finish(chunk, finished)
         held = state.finish
         if held is not None and (
             is_bare
@@ -248,6 +250,11 @@ class Machine:
         if state.done and "done-repeated" in self._on:
             outgoing.fixed("done-repeated")
             return
+        if state.rests and not state.usage and state.all_finished:
+            self._sending.close_choices(n)
+            state.done = True
+            self._sender.send(outgoing)
+            return
         self._send_words()
         unfinished = state.unfinished
         self._sending.settle(last=not unfinished)
@@ -320,7 +327,8 @@ class Machine:
     def end(self, count: int) -> None:
         """Send what is held at the clean end of a stream of *count* events, and `[DONE]`."""
         state = self.state
-        self._send_words()
+        if state.holds_chunk:
+            self._send_words()
         self._sending.send_all(count)
         if state.done or state.cut or self._seen.error:
             return

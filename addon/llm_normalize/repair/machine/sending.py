@@ -190,8 +190,10 @@ class Sending:
 
     def send_all(self, n: int) -> None:
         """Send what is held, except usage, before event *n* is over."""
-        self.settle()
-        extra_fields.flush(self.state, n)
+        if self.state.holds_chunk:
+            self.settle()
+        if self.state.extra:
+            extra_fields.flush(self.state, n)
         self.close_choices(n)
 
     def settle(self, *, last: bool = True) -> None:

@@ -111,7 +111,9 @@ class State:
             if index not in self.opened:
                 continue
             found = {key for key, value in delta.items() if value}
-            opens = any(function(call).get("name") for call in calls(delta))
+            opens = "tool_calls" in delta and any(
+                function(call).get("name") for call in calls(delta)
+            )
             if opens or (index not in self.begun and not _ANSWER.isdisjoint(found)):
                 self.begun[index] = outgoing.record
             if index not in self.thought and not _THOUGHT.isdisjoint(found):
@@ -202,12 +204,16 @@ class State:
     # -- what is held ----------------------------------------------------------
 
     @property
+    def holds_chunk(self) -> bool:
+        """Whether any chunk is held, or words that may be an error."""
+        return bool(self.opening or self.finish or self.usage_chunk or self.words)
+
+    @property
     def rests(self) -> bool:
-        """Whether no chunk is held, and nothing was lost, has failed, or is over."""
-        held = self.opening or self.finish or self.usage_chunk or self.words
-        return not (
-            held or self.extra or self.done or self.seen.error or self.seen.holes
-        )
+        """Whether nothing is held but usage, and nothing was lost, has failed, or is over."""
+        seen = self.seen
+        over = self.done or seen.error or seen.holes
+        return not (self.extra or over or self.holds_chunk)
 
     @property
     def held_chunks(self) -> list[Outgoing]:
