@@ -146,7 +146,7 @@ class AssembledCalls(Fix):
         They do not while it is the only one at hand, and is sent as received.
         """
         calls, at = self._calls(index), index_of(found[0])
-        is_plain = is_sent and not self._found and len(found) == 1
+        is_plain = is_sent and self._found <= {_HEAD} and len(found) == 1
         is_plain = is_plain and self._unnamed.waiting is None
         record = self._records.get((index, at)) if is_plain else None
         is_own_place = record is not None and record.given == record.ours == at

@@ -82,7 +82,7 @@ class Finding:
     """A delta or message that is a list."""
 
     ODD_ROLE = 1 << 21
-    """A role other than `assistant`, or again."""
+    """A role other than `assistant`."""
     NULL_ROLE = 1 << 22
     """A role that is null or empty."""
     NO_ROLE = 1 << 23
@@ -116,6 +116,14 @@ class Finding:
     FINISH_OF_CALL = 1 << 37
     """A finish reason `stop` of a choice that called something, or `function_call`."""
 
+    ROLE_AGAIN = 1 << 42
+    """A role after that of this choice was sent."""
+    ODD_CALLS = 1 << 43
+    """Tool calls other than a list of one fragment with arguments, in OpenAI's form."""
+    NAMED_CALL = 1 << 44
+    """A tool call with its name."""
+    TEXT_AND_CALLS = 1 << 45
+    """Tool calls beside a `content`."""
     ODD_USAGE = 1 << 41
     """`usage` other than three counts, and maybe more figures."""
 
@@ -161,6 +169,8 @@ _NULL = _EMPTY | {
     "reasoning": Finding.NULL_REASONING,
 }
 _MORE = {"index", "function"}
+_FRAGMENT = _MORE | {"id", "type"}
+_CALLED = {"name", "arguments"}
 _SAYS_ELSE = (
     Finding.CONTENT | Finding.CONTENT_PARTS | Finding.ODD_CONTENT
     | Finding.REASONING | Finding.FUNCTION_CALL
@@ -307,8 +317,9 @@ def _in_delta(delta: Chunk, sent: ChoiceSeen | None, *, is_blank: bool) -> int:
     if "role" in delta:
         if "content" not in delta:
             found |= Finding.ROLE_ALONE
-        if (role := delta["role"]) and (role != "assistant" or (sent and sent.role)):
-            found |= Finding.ODD_ROLE
+        if role := delta["role"]:
+            found |= 0 if role == "assistant" else Finding.ODD_ROLE
+            found |= Finding.ROLE_AGAIN if sent and sent.role else 0
     if found & Finding.CALLS:
         plain = -1 if sent is None or is_blank else sent.calls.plain
         opened = sent.calls.get(plain) if sent is not None and plain >= 0 else None
@@ -365,12 +376,25 @@ def _is_more(delta: Chunk, opened: Call, plain: int) -> bool:
 
 def _in_calls(delta: Chunk) -> int:
     given: Json = delta["tool_calls"]
-    found = Finding.NULL_ELEMENT if isinstance(given, list) and None in given else 0
-    is_known = all(
-        call.keys() <= CALL and function(call).keys() <= FUNCTION
-        for call in calls(delta)
-    )
-    return found if is_known else found | Finding.UNKNOWN_FIELD
+    found = Finding.TEXT_AND_CALLS if delta.get("content") else 0
+    if not isinstance(given, list) or len(given) != 1:
+        found |= Finding.ODD_CALLS
+    if isinstance(given, list) and None in given:
+        found |= Finding.NULL_ELEMENT
+    for call in calls(delta):
+        inner = call.get("function")
+        if not isinstance(inner, dict):
+            inner = {}
+        if inner.get("name"):
+            found |= Finding.NAMED_CALL
+        is_own = inner.keys() <= _CALLED and call.keys() <= _FRAGMENT
+        if not is_own or not isinstance(call.get("id"), str | None):
+            found |= Finding.ODD_CALLS
+        if not isinstance(inner.get("arguments"), str):
+            found |= Finding.ODD_CALLS
+        if not (call.keys() <= CALL and inner.keys() <= FUNCTION):
+            found |= Finding.UNKNOWN_FIELD
+    return found
 
 
 def is_text_alone(found: int) -> bool:

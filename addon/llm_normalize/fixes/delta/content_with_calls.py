@@ -17,7 +17,7 @@ class ContentWithCalls(Fix):
     changes = "text beside a tool call -> a chunk of its own before it"
     why = "Continue takes the text from such a delta, and loses the call's id and name."
     providers = ("SGLang", "Mistral", "gateways that join chunks")
-    handles = Finding.CALLS
+    handles = Finding.TEXT_AND_CALLS
     sources = (
         "https://github.com/continuedev/continue/tree/main/packages/openai-adapters",
         "https://platform.openai.com/docs/guides/function-calling#streaming",

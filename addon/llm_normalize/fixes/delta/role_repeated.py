@@ -14,7 +14,7 @@ class RoleRepeated(Fix):
     changes = "`delta.role` after a choice's first chunk -> removed"
     why = "Clients that open a message at each role show one bubble per token."
     providers = ("Perplexity", "SGLang gateway", "many others")
-    handles = Finding.ODD_ROLE
+    handles = Finding.ROLE_AGAIN
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/317",
         "https://github.com/sgl-project/sglang/issues/19895",

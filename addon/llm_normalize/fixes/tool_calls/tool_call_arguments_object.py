@@ -16,7 +16,7 @@ class ToolCallArgumentsObject(Fix):
     changes = '`function.arguments: {"a": 1}` -> `"{\\"a\\":1}"`'
     why = "Typed clients expect a string; others call the tool with `{}`."
     providers = ("llama.cpp", "MLX-LM", "Cloudflare Workers AI")
-    handles = Finding.CALLS | Finding.FUNCTION_CALL
+    handles = Finding.ODD_CALLS | Finding.FUNCTION_CALL
     sources = (
         "https://github.com/ggml-org/llama.cpp/issues/20198",
         "https://github.com/sipeed/picoclaw/issues/1287",

@@ -19,7 +19,7 @@ class ToolCallCustomHollow(Fix):
     changes = '`custom: {"name": "", "input": ""}` beside `function` -> removed'
     why = "LiteLLM takes the call for a custom tool's, and refuses or loses it."
     providers = ("Snowflake", "servers built on openai-go's union types")
-    handles = Finding.CALLS
+    handles = Finding.ODD_CALLS
     sources = (
         "https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
         "https://platform.openai.com/docs/api-reference/chat/object",

@@ -17,7 +17,7 @@ class ToolCallFlat(Fix):
     changes = "`tool_calls[].name`, `arguments` -> in `function`"
     why = "Clients read `function.name`, and raise or call nothing."
     providers = ("Cloudflare Workers AI", "Llama servers")
-    handles = Finding.CALLS | Finding.NULL_CALLS
+    handles = Finding.ODD_CALLS | Finding.NULL_CALLS
     sources = (
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
         "https://developers.cloudflare.com/workers-ai/features/function-calling/",

@@ -18,7 +18,7 @@ class ToolCallFunctionMissing(Fix):
     )
     why = "openai-python's stream helper asserts that each fragment has a function."
     providers = ("Gemini (`extra_content` with a thought's signature)",)
-    handles = Finding.CALLS
+    handles = Finding.ODD_CALLS
     sources = (
         "https://github.com/open-webui/computer/issues/224",
         "https://ai.google.dev/gemini-api/docs/thought-signatures",

@@ -26,7 +26,7 @@ class ToolCallHeadIncomplete(Fix):
         "null or a missing key."
     )
     providers = ("Mistral (`type`)", "Azure (`type`)", "vLLM (`arguments`)")
-    handles = Finding.CALLS
+    handles = Finding.NAMED_CALL
     sources = (
         "https://github.com/vercel/ai/issues/12939",
         "https://github.com/vercel/ai/issues/5744",

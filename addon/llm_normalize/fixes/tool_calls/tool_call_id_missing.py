@@ -16,7 +16,7 @@ class ToolCallIdMissing(Fix):
     changes = '`tool_calls[].id` missing, null or `""` at its opening -> made up'
     why = "Clients file the result under the id, and are refused with an empty one."
     providers = ("Gemini", "Workers AI", "GLM proxies", "Ollama")
-    handles = Finding.CALLS
+    handles = Finding.NAMED_CALL
     sources = (
         "https://github.com/huggingface/tau/issues/715",
         "https://platform.openai.com/docs/guides/function-calling",

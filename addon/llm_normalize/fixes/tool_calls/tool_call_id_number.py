@@ -15,7 +15,7 @@ class ToolCallIdNumber(Fix):
     changes = '`tool_calls[].id: 7` -> `"7"`'
     why = "Strict types want a string; adding fragments up raises."
     providers = ("gateways to DeepSeek",)
-    handles = Finding.CALLS
+    handles = Finding.ODD_CALLS
     sources = (
         "https://github.com/AI-Shell-Team/aish/issues/200",
         "https://github.com/OpenRouterTeam/typescript-sdk/issues/164",

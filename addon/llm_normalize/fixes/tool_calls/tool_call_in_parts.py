@@ -13,7 +13,7 @@ class ToolCallInParts(Fix):
     changes = "fragments of one call in one chunk -> a chunk each"
     why = "Clients that open a call for each entry of a chunk make two of one."
     providers = ("gateways that join chunks",)
-    handles = Finding.CALLS
+    handles = Finding.ODD_CALLS
     sources = (
         "https://platform.openai.com/docs/guides/function-calling#streaming",
         "https://github.com/vercel/ai/issues/15879",

@@ -20,7 +20,7 @@ class ToolCallWhole(Fix):
         "arguments as done; loops copied from guides add them twice."
     )
     providers = ("NVIDIA NIM", "llama.cpp", "Gemini", "Mistral", "Ollama")
-    handles = Finding.CALLS
+    handles = Finding.NAMED_CALL
     sources = (
         "https://github.com/langchain-ai/langchain-nvidia",
         "https://platform.openai.com/docs/guides/function-calling#streaming",
