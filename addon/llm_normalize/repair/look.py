@@ -10,7 +10,6 @@ from ..chat.chunks.chunk import (
     OTHER_USAGE,
     Chunk,
     calls,
-    function,
     has_figures,
 )
 from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
@@ -64,6 +63,8 @@ class Finding:
 
     INDEX = 1 << 12
     """An index of a choice that is no number, or is missing."""
+    FINISH = 1 << 46
+    """A finish reason."""
     FINISH_BESIDE = 1 << 13
     """A finish reason beside something else."""
     ODD_FINISH = 1 << 14
@@ -175,7 +176,10 @@ _SAYS_ELSE = (
     Finding.CONTENT | Finding.CONTENT_PARTS | Finding.ODD_CONTENT
     | Finding.REASONING | Finding.FUNCTION_CALL
 )  # fmt: skip
-_SAYS = Finding.CONTENT | Finding.REASONING | Finding.CALLS | Finding.ARGUMENTS
+_SAYS = (
+    Finding.CONTENT | Finding.REASONING | Finding.CALLS | Finding.ARGUMENTS
+    | Finding.FINISH
+)  # fmt: skip
 
 
 def look(chunk: Chunk, asked: Asked, seen: Seen, *, is_changed: bool) -> int:
@@ -280,27 +284,42 @@ def _in_choice(choice: Chunk, seen: Seen, *, is_changed: bool) -> int:
     delta, reason = choice.get("delta"), choice.get("finish_reason")
     sent = seen.choices.get(index)
     if reason is not None:
-        if not isinstance(reason, str) or reason not in OWN:
-            found |= Finding.ODD_FINISH
-        if delta:
-            found |= Finding.FINISH_BESIDE
-        if reason == "function_call" or (reason == "stop" and sent and sent.calls):
-            found |= Finding.FINISH_OF_CALL
+        found |= _in_finish(reason, sent, beside=bool(delta))
     if choice.keys() != _CHOICE:
         found |= _beside_delta(choice)
     if not isinstance(delta, dict):
         kind = Finding.LISTED if isinstance(delta, list) else Finding.NO_DELTA
         return found | kind
-    received = seen.received
+    if _is_new(delta, index, seen, may_note=not (is_changed or found & Finding.INDEX)):
+        found |= Finding.NEW_FIELD if is_changed else 0
+    return found | _in_delta(delta, sent, is_blank=seen.blank is not None)
+
+
+def _is_new(delta: Chunk, index: int, seen: Seen, *, may_note: bool) -> bool:
+    """Tell whether *delta* has a field that was not received before, and note it if it may.
+
+    What a fix has made may not have been received there.
+    """
+    received, is_new = seen.received, False
     for key, value in delta.items():
         if key == "role" or (index, key) in received or not (value or value == 0):
             continue
-        if is_changed:  # what a fix has made, it may not have received there
-            found |= Finding.NEW_FIELD
-        elif not found & Finding.INDEX and not is_hollow(value):
-            if len(received) < MAX_TRACKED and len(key) <= LONG:
-                received[index, key] = seen.n
-    return found | _in_delta(delta, sent, is_blank=seen.blank is not None)
+        is_new = True
+        has_room = may_note and len(received) < MAX_TRACKED and len(key) <= LONG
+        if has_room and not is_hollow(value):
+            received[index, key] = seen.n
+    return is_new
+
+
+def _in_finish(reason: Json, sent: ChoiceSeen | None, *, beside: bool) -> int:
+    found = Finding.FINISH
+    if not isinstance(reason, str) or reason not in OWN:
+        found |= Finding.ODD_FINISH
+    if beside:
+        found |= Finding.FINISH_BESIDE
+    if reason == "function_call" or (reason == "stop" and sent and sent.calls):
+        found |= Finding.FINISH_OF_CALL
+    return found
 
 
 def _in_delta(delta: Chunk, sent: ChoiceSeen | None, *, is_blank: bool) -> int:

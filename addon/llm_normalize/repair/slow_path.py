@@ -69,13 +69,8 @@ class SlowPath:
         self._seen.n, self._seen.is_value = event.n, event.is_value
         self._decoded = self.text = None
         payload = event.payload()
-        if payload is not None:
-            outcome = self._payload(record, payload, event.raw)
-            if outcome is Outcome.UNDERSTOOD:
-                return
-            if not outcome.may_be_framing:
-                self._pass(record, event.raw, outcome, payload)
-                return
+        if payload is not None and self._is_sent(record, event, payload):
+            return
         framed = self._frame(record, event)
         for each in framed:
             raw = each.encode() if record.fixes else event.raw
@@ -120,6 +115,16 @@ class SlowPath:
                 self.make_way(record.n)
         self.raw_events[reason] += 1
         self._output.emit(record, data)
+
+    def _is_sent(self, record: EventRecord, event: Event, payload: bytes) -> bool:
+        """Send *event*, which has OpenAI's framing; tell whether that is all of it."""
+        outcome = self._payload(record, payload, event.raw)
+        if outcome is Outcome.UNDERSTOOD:
+            return True
+        if outcome.may_be_framing:
+            return False
+        self._pass(record, event.raw, outcome, payload)
+        return True
 
     def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
         """Send what the fixes make of *event*, which no client can read, if anything."""

@@ -22,6 +22,7 @@ _DEEP = 3  # envelopes around each other
 
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 """The counts that usage has in OpenAI's form."""
+_COUNTS, _INT = frozenset(COUNTS), {int}
 _COUNTED = "prompt_tokens"
 """A key of usage in OpenAI's form, which no other protocol has."""
 
@@ -151,23 +152,25 @@ def _is_whole(value: Chunk) -> bool:
 
 def has_figures(usage: Json) -> bool:
     """Tell whether *usage* has OpenAI's three counts, and but whole numbers otherwise."""
-    if not isinstance(usage, dict):
+    if not isinstance(usage, dict) or not usage.keys() >= _COUNTS:
         return False
-    if not all(usage.get(key).__class__ is int for key in COUNTS):
-        return False
-    return all(
-        each.__class__ is int
-        or (isinstance(each, dict) and all(x.__class__ is int for x in each.values()))
-        for each in usage.values()
-    )
+    for key, each in usage.items():  # no generator: this is asked of every usage, twice
+        found = each.values() if isinstance(each, dict) else (each,)
+        if (key in _COUNTS and found.__class__ is not tuple) or set(
+            map(type, found)
+        ) - _INT:
+            return False
+    return True
 
 
 def has_counted(chunk: Chunk) -> bool:
     """Tell whether *chunk* has usage that has counted anything."""
     usage = chunk.get("usage")
-    return isinstance(usage, dict) and any(
-        isinstance(each, int | float) and each > 0 for each in usage.values()
-    )
+    if isinstance(usage, dict):
+        for each in usage.values():
+            if isinstance(each, int | float) and each > 0:
+                return True
+    return False
 
 
 def choices(chunk: Chunk) -> list[Chunk]:
@@ -274,11 +277,11 @@ type Tokens = tuple[int | None, int | None]
 def tokens_of(usage: Json) -> Tokens:
     """Return the figures that *usage* has."""
     found = usage if isinstance(usage, dict) else {}
-    prompt, completion = (
-        value if isinstance(value, int) and not isinstance(value, bool) else None
-        for value in (found.get("prompt_tokens"), found.get("completion_tokens"))
-    )
-    return prompt, completion
+    return _figure(found.get("prompt_tokens")), _figure(found.get("completion_tokens"))
+
+
+def _figure(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def usage_of(chunk: Chunk) -> Json:
