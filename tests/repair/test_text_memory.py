@@ -137,8 +137,10 @@ def the_slow_path(*, by_look: bool = False) -> Iterator[None]:
         by_look: Whether only those are asked that handle what is found in it.
     """
 
-    def look_for_all(value: Chunk, seen: Seen, *, is_changed: bool) -> int:
-        found = look(value, seen, is_changed=is_changed)
+    def look_for_all(
+        value: Chunk, asked: Asked, seen: Seen, *, is_changed: bool
+    ) -> int:
+        found = look(value, asked, seen, is_changed=is_changed)
         return found | ANY | (Finding.LEFT if is_changed else 0)
 
     with pytest.MonkeyPatch.context() as patch:

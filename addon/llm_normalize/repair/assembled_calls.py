@@ -145,12 +145,16 @@ class AssembledCalls(Fix):
 
         They do not while it is the only one at hand, and is sent as received.
         """
-        calls, at = self._calls(index), index_of(found[0])
-        is_plain = is_sent and self._found <= {_HEAD} and len(found) == 1
-        is_plain = is_plain and self._unnamed.waiting is None
-        record = self._records.get((index, at)) if is_plain else None
-        is_own_place = record is not None and record.given == record.ours == at
-        calls.plain = at if is_own_place and record.is_plain else -1
+        sent, at = self._calls(index), index_of(found[0])
+        record = self._records.get((index, at))
+        is_plain = (
+            record is not None
+            and record.is_plain
+            and record.given == record.ours == at
+            and self._unnamed.waiting is None
+        )
+        is_alone = is_sent and len(found) == 1 and self._found <= {_HEAD}
+        sent.plain = at if is_plain and is_alone else -1
 
     def _repair(self, name: str, repair: Callable[..., bool], *given: Any) -> bool:
         """Apply *repair* if the fix *name* is on; tell whether it changed anything."""

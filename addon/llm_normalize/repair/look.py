@@ -13,7 +13,7 @@ from ..chat.chunks.chunk import (
     has_figures,
 )
 from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
-from ..chat.chunks.envelope import LATEST, names_answer, names_model
+from ..chat.chunks.envelope import is_time, names_answer, names_model
 from ..chat.chunks.openai_fields import (
     CALL,
     CHOICE,
@@ -47,93 +47,92 @@ class Finding:
     """A `system_fingerprint` that is neither a text nor null, or a long one."""
     USAGE = 1 << 4
     """`usage`, even an empty one."""
-    USAGE_ELSEWHERE = 1 << 5
+    ODD_USAGE = 1 << 5
+    """`usage` other than three counts, and maybe more figures."""
+    USAGE_ELSEWHERE = 1 << 6
     """A key for usage elsewhere than beside the choices."""
-    ERROR = 1 << 6
+    ERROR = 1 << 7
     """A key that may hold an error."""
-    UNKNOWN_FIELD = 1 << 7
+    UNKNOWN_FIELD = 1 << 8
     """A key that OpenAI does not define."""
-    NO_CHOICES = 1 << 8
+    NO_CHOICES = 1 << 9
     """No list of choices."""
-    EMPTY_CHOICES = 1 << 9
+    EMPTY_CHOICES = 1 << 10
     """An empty list of choices, and no usage."""
-    SEVERAL_CHOICES = 1 << 10
-    NULL_ELEMENT = 1 << 11
+    SEVERAL_CHOICES = 1 << 11
+    NULL_ELEMENT = 1 << 12
     """Null in a list of choices or of calls."""
 
-    INDEX = 1 << 12
+    INDEX = 1 << 13
     """An index of a choice that is no number, or is missing."""
-    FINISH = 1 << 46
+    FINISH = 1 << 14
     """A finish reason."""
-    FINISH_BESIDE = 1 << 13
-    """A finish reason beside something else."""
-    ODD_FINISH = 1 << 14
+    ODD_FINISH = 1 << 15
     """One that OpenAI does not have."""
-    NO_FINISH_KEY = 1 << 15
+    FINISH_BESIDE = 1 << 16
+    """A finish reason beside something else."""
+    FINISH_OF_CALL = 1 << 17
+    """A finish reason `stop` of a choice that called something, or `function_call`."""
+    NO_FINISH_KEY = 1 << 18
     """A choice without the key for one."""
-    LOGPROBS = 1 << 16
+    LOGPROBS = 1 << 19
     """Log probabilities."""
-    MESSAGE = 1 << 17
+    MESSAGE = 1 << 20
     """A `message` where a delta belongs, even if that is null."""
-    TEXT = 1 << 18
+    TEXT = 1 << 21
     """A `text` beside the delta."""
-    NO_DELTA = 1 << 19
+    NO_DELTA = 1 << 22
     """A delta that is neither an object nor a list."""
-    LISTED = 1 << 20
+    LISTED = 1 << 23
     """A delta or message that is a list."""
 
-    ODD_ROLE = 1 << 21
+    ODD_ROLE = 1 << 24
     """A role other than `assistant`."""
-    NULL_ROLE = 1 << 22
-    """A role that is null or empty."""
-    NO_ROLE = 1 << 23
-    """No role, and none has been sent of this choice."""
-    CONTENT = 1 << 24
-    """A text."""
-    NULL_CONTENT = 1 << 25
-    """`content: null`."""
-    CONTENT_PARTS = 1 << 26
-    """A content that is a list."""
-    ODD_CONTENT = 1 << 27
-    """A content of another kind."""
-    REASONING = 1 << 28
-    """Reasoning under any of its keys."""
-    NULL_REASONING = 1 << 29
-    """Reasoning that is null."""
-    CALLS = 1 << 30
-    """Tool calls."""
-    ARGUMENTS = 1 << 31
-    """In place of that: nothing but more arguments of a call that are sent as received."""
-    NULL_CALLS = 1 << 32
-    """Tool calls, or a function call, that are null or empty."""
-    FUNCTION_CALL = 1 << 33
-    """A function call in the form of 2023."""
-    AUDIO = 1 << 34
-    """Audio."""
-    NEW_FIELD = 1 << 35
-    """A value, in a chunk that a fix has changed, under a key that was not received before."""
-    ROLE_ALONE = 1 << 36
-    """A role, even null, and no `content`."""
-    FINISH_OF_CALL = 1 << 37
-    """A finish reason `stop` of a choice that called something, or `function_call`."""
-
-    ROLE_AGAIN = 1 << 42
+    ROLE_AGAIN = 1 << 25
     """A role after that of this choice was sent."""
-    ODD_CALLS = 1 << 43
-    """Tool calls other than a list of one fragment with arguments, in OpenAI's form."""
-    NAMED_CALL = 1 << 44
+    ROLE_ALONE = 1 << 26
+    """A role, even null, and no `content`."""
+    NULL_ROLE = 1 << 27
+    """A role that is null or empty."""
+    NO_ROLE = 1 << 28
+    """No role, and none has been sent of this choice."""
+    CONTENT = 1 << 29
+    """A text."""
+    NULL_CONTENT = 1 << 30
+    """`content: null`."""
+    CONTENT_PARTS = 1 << 31
+    """A content that is a list."""
+    ODD_CONTENT = 1 << 32
+    """A content of another kind."""
+    REASONING = 1 << 33
+    """Reasoning under any of its keys."""
+    NULL_REASONING = 1 << 34
+    """Reasoning that is null."""
+    CALLS = 1 << 35
+    """Tool calls."""
+    ARGUMENTS = 1 << 36
+    """In place of that: nothing but more arguments of a call that are sent as received."""
+    NAMED_CALL = 1 << 37
     """A tool call with its name."""
-    TEXT_AND_CALLS = 1 << 45
+    ODD_CALLS = 1 << 38
+    """Tool calls other than a list of one fragment with arguments, in OpenAI's form."""
+    TEXT_AND_CALLS = 1 << 39
     """Tool calls beside a `content`."""
-    ODD_USAGE = 1 << 41
-    """`usage` other than three counts, and maybe more figures."""
+    NULL_CALLS = 1 << 40
+    """Tool calls, or a function call, that are null or empty."""
+    FUNCTION_CALL = 1 << 41
+    """A function call in the form of 2023."""
+    AUDIO = 1 << 42
+    """Audio."""
+    NEW_FIELD = 1 << 43
+    """A value, in a chunk that a fix has changed, under a key that was not received before."""
 
     # What a repair leaves behind: in a chunk that was changed, and not before.
-    LEFT_NULL = 1 << 38
+    LEFT_NULL = 1 << 44
     """A key that OpenAI does not define, maybe null, or `usage: null`."""
-    LEFT_EMPTY = 1 << 39
+    LEFT_EMPTY = 1 << 45
     """Nothing but the envelope of a chunk."""
-    LEFT_ERROR = 1 << 40
+    LEFT_ERROR = 1 << 46
     """A key that may hold an error."""
 
     LEFT = LEFT_NULL | LEFT_EMPTY | LEFT_ERROR
@@ -224,11 +223,11 @@ def _has_envelope(chunk: Chunk, asked: Asked, first: Chunk) -> bool:
             and given == first["id"]
             and model == first["model"]
         )
-    if not names_answer(given) or not 0 < created < LATEST or len(given) > LONG:
-        return False
     if asked.is_mapped and model != asked.model:
         return False
-    return names_model(model) and len(model) <= LONG
+    if not (names_answer(given) and names_model(model) and is_time(created)):
+        return False
+    return len(given) <= LONG and len(model) <= LONG
 
 
 def _left(chunk: Chunk, found: int) -> int:

@@ -1,6 +1,7 @@
 """What the envelope of a chunk says: which answer it is of, from when, by which model."""
 
 from datetime import UTC, datetime
+from typing import TypeGuard
 
 from ...wire.json_text import Json, Number
 
@@ -23,14 +24,19 @@ _NO_MODEL = frozenset(
 )
 
 
-def names_answer(given: Json) -> bool:
+def names_answer(given: Json) -> TypeGuard[str]:
     """Tell whether *given*, an `id`, is a text and no placeholder."""
     return isinstance(given, str) and given.lower() not in _NO_ID
 
 
-def names_model(given: Json) -> bool:
+def names_model(given: Json) -> TypeGuard[str]:
     """Tell whether *given* is a text that names a model, and no placeholder."""
     return isinstance(given, str) and given.lower() not in _NO_MODEL and given != ""
+
+
+def is_time(created: Json) -> bool:
+    """Tell whether *created* is a time in whole seconds."""
+    return type(created) is int and 0 < created < LATEST
 
 
 def seconds_in(given: Json) -> float | None:

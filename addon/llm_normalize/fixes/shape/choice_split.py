@@ -92,5 +92,7 @@ class ChoiceSplit(Fix):
     def _note(self, found: list[Chunk]) -> None:
         """Remember which of the choices *found* have a text in their deltas."""
         for choice in found:
+            place = given_index(choice) or 0
+            is_known = (place, "content") in self.seen.received
             if len(self._by_deltas) < MAX_TRACKED and has_delta_text(choice):
-                self._by_deltas.add(given_index(choice) or 0)
+                self._by_deltas |= set() if is_known else {place}

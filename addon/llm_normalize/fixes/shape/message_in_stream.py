@@ -63,9 +63,15 @@ class MessageInStream(Fix):
         for choice in found:
             index, delta = index_of(choice), choice.get("delta")
             part = delta if isinstance(delta, dict) else {}
-            kinds = set(_kinds(part).values())
+            found_kinds = _kinds(part)
+            kinds = set(found_kinds.values())
             if len(self._deltas) < MAX_TRACKED:
-                self._deltas |= {(index, kind) for kind in kinds}
+                known = self.seen.received
+                self._deltas |= {
+                    (index, kind)
+                    for key, kind in found_kinds.items()
+                    if (index, key) not in known
+                }
             message = choice.get("message") if full else choice.pop("message", None)
             changed |= message is not None and not full
             if isinstance(message, str) and message:
