@@ -203,4 +203,4 @@ def test_choice_is_finished_by_a_reason_in_words(
 def test_finish_is_bare_if_every_choice_has_one_and_nothing_else(
     finishing: Chunk, bare: bool
 ) -> None:
-    assert is_bare_finish(finishing) is bare
+    assert is_bare_finish(finishing, finished_of(finishing)) is bare

@@ -188,6 +188,8 @@ class Seen:
         """Whether the current event had no field name, like a body."""
         self.received: dict[tuple[int, str], int] = {}
         """The event in which a key of a choice's deltas said something first."""
+        self.passed_raw = False
+        """Whether a chunk passed as received, whatever its envelope is."""
         self.n = 0
         """The number of the current event."""
         self.tokens: Tokens = (None, None)

@@ -190,7 +190,7 @@ def look(chunk: Chunk, asked: Asked, seen: Seen, *, is_changed: bool) -> int:
         seen: What the stream has sent before.
         is_changed: Whether a fix has changed it.
     """
-    found = 0 if _has_envelope(chunk, asked, seen.envelope) else Finding.ENVELOPE
+    found = 0 if _has_envelope(chunk, asked, seen) else Finding.ENVELOPE
     if chunk.get("object") != _CHUNK:
         found |= Finding.OBJECT
     if not chunk.keys() <= _TOP:
@@ -212,17 +212,16 @@ def look(chunk: Chunk, asked: Asked, seen: Seen, *, is_changed: bool) -> int:
     return found | _left(chunk, found) if is_changed else found
 
 
-def _has_envelope(chunk: Chunk, asked: Asked, first: Chunk) -> bool:
-    """Tell whether *chunk* has the envelope of the *first* one, or is that with a good one."""
+def _has_envelope(chunk: Chunk, asked: Asked, seen: Seen) -> bool:
+    """Tell whether *chunk* has the envelope of the first one, or is that with a good one."""
     given, created, model = chunk.get("id"), chunk.get("created"), chunk.get("model")
-    if created.__class__ is not int:
+    first = seen.envelope
+    if first and (len(first) < len(SHARED) or given != first["id"]):
         return False
-    if first:
-        return len(first) == len(SHARED) and (
-            created == first["created"]
-            and given == first["id"]
-            and model == first["model"]
-        )
+    if first and (created != first["created"] or model != first["model"]):
+        return False
+    if first and not seen.passed_raw:
+        return created.__class__ is int
     if asked.is_mapped and model != asked.model:
         return False
     if not (names_answer(given) and names_model(model) and is_time(created)):
@@ -311,7 +310,7 @@ def _is_new(delta: Chunk, index: int, seen: Seen, *, may_note: bool) -> bool:
 
 
 def _in_finish(reason: Json, sent: ChoiceSeen | None, *, beside: bool) -> int:
-    found = Finding.FINISH
+    found = Finding.FINISH if reason else 0
     if not isinstance(reason, str) or reason not in OWN:
         found |= Finding.ODD_FINISH
     if beside:
