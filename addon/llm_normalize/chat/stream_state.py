@@ -194,17 +194,18 @@ class Seen:
         """The number of the current event."""
         self.tokens: Tokens = (None, None)
         """The token counts of the last usage."""
-        self._calls = 0
+        self.calls = 0
+        """The number of calls."""
 
     @property
     def size(self) -> int:
         """The number of choices and calls."""
-        return len(self.choices) + self._calls
+        return len(self.choices) + self.calls
 
     @property
     def room(self) -> int:
         """Characters of the next call's arguments that are stored; 0 if it is not tracked."""
-        return _STORED // (self._calls + 1) if self._calls < MAX_TRACKED else 0
+        return _STORED // (self.calls + 1) if self.calls < MAX_TRACKED else 0
 
     @property
     def is_hit(self) -> bool:
@@ -270,7 +271,7 @@ class Seen:
                 has_fields = legacy.get("name") or legacy.get("arguments")
                 seen.has_legacy = seen.has_legacy or bool(has_fields)
             for call in calls(delta) if "tool_calls" in delta else ():
-                self._calls += seen.calls.note(call, self.room)
+                self.calls += seen.calls.note(call, self.room)
 
     def _note_envelope(self, chunk: Chunk) -> None:
         for key, kind in SHARED.items():

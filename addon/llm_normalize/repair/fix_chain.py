@@ -63,8 +63,7 @@ class Chain:
         self._watching: list[Fix] = []  # of those that have been made
         self.may_flush = False
         """Whether one may hold data until the stream's end."""
-        self.may_end = False
-        """Whether one may hold data until the end of a choice."""
+        self._ending: list[Fix] = []  # those that may hold data of a choice
         self._asked_all = 0  # bits of the former: they are asked about each chunk
         self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
 
@@ -96,25 +95,26 @@ class Chain:
                 self._asked_all |= 1 << self._plan.place_of[kind]
             self.may_flush = True
         if kind.end is not Fix.end:
-            self.may_end = True
+            self._ending.append(fix)
         return fix
 
-    def _begun(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
-        """Return those of *kinds* that have been made: no other holds anything."""
-        return [fix for kind in kinds if (fix := self._made.get(kind)) is not None]
+    @property
+    def waits(self) -> bool:
+        """Whether a fix holds anything of a choice back."""
+        for fix in self._ending:  # noqa: SIM110 - asked of every event
+            if fix.waiting is not None:
+                return True
+        return False
 
     @property
-    def waiting(self) -> list[object]:
-        """What the fixes hold back, each to be compared."""
-        return self._waiting(self._plan.waiting)
+    def may_end(self) -> bool:
+        """Whether a fix may hold anything until the end of a choice."""
+        return self.may_flush or self.waits
 
     @property
     def waiting_briefly(self) -> list[object]:
-        """What of it is sent after 100 ms."""
-        return self._waiting(self._plan.waiting_briefly)
-
-    def _waiting(self, kinds: Iterable[type[Fix]]) -> list[object]:
-        held = [fix.waiting for fix in self._begun(kinds)]
+        """What the fixes hold back for 100 ms, each to be compared."""
+        held = [fix.waiting for fix in self._ending if not fix.holds_calls]
         return [each for each in held if each is not None]
 
     @property
@@ -173,9 +173,10 @@ class Chain:
             raw: The bytes that are sent if nothing changes it.
         """
         found = look(chunk, self._asked, self._seen, is_changed=False)
-        if not (self._plan.handling(found) | self._asked_all):
+        due = self._plan.handling(found) | self._asked_all
+        if not due:
             return (Outgoing(record, chunk, raw, found=found),)
-        return self._draw(record, [(chunk, _NONE, raw)], payload, raw, found)
+        return self._draw(record, [(chunk, _NONE, raw)], payload, raw, (found, due))
 
     def flush(self, record: EventRecord) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
@@ -254,7 +255,7 @@ class Chain:
         todo: _Todo,
         payload: bytes | None,
         raw: bytes,
-        known: int | None = None,
+        known: tuple[int, int] | None = None,
     ) -> Iterator[Outgoing]:
         """Take each of *todo* through the fixes; after each change look at it anew.
 
@@ -263,18 +264,18 @@ class Chain:
             todo: The chunks.
             payload: The JSON that they were read from, if they were.
             raw: The bytes of that chunk.
-            known: What is found in the first, if it has been looked at.
+            known: What is found in the first, and who is asked, if it has been looked at.
         """
         made, kinds = self._made, self._plan.edits
         while todo:
             part, behind, unchanged = todo.pop()
             due = found = 0
-            if behind != _OVER:
-                is_changed = unchanged is None
-                found = known or look(
-                    part, self._asked, self._seen, is_changed=is_changed
+            if known is not None:
+                (found, due), known = known, None
+            elif behind != _OVER:
+                found = look(
+                    part, self._asked, self._seen, is_changed=unchanged is None
                 )
-                known = None
                 due = self._plan.handling(found) | self._asked_all
                 due = due >> behind + 1 << behind + 1
             while due:
@@ -382,5 +383,6 @@ class Chain:
         if kind in self._made and self._made[kind] is None:
             return
         self._made[kind] = None
-        self._watching = [each for each in self._watching if type(each) is not kind]
+        for group in (self._watching, self._ending):
+            group[:] = [each for each in group if type(each) is not kind]
         logger.error(_OFF, self._label, kind.name, exc_info=error)

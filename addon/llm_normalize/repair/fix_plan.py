@@ -38,8 +38,6 @@ class FixPlan:
         """Those that act on what a repair leaves: on what the machine changes, too."""
         self.bodies = those("body")
         self.errors = those("error")
-        self.waiting = those("waiting")
-        self.waiting_briefly = [each for each in self.waiting if not each.holds_calls]
         self.flushing = [each for each in those("flush") if each in self.edits]
         self.ending = [each for each in those("end") if each in self.edits]
         self._handling: dict[int, int] = {}  # places by finding, each as bits

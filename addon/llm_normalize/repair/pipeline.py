@@ -222,7 +222,7 @@ class Pipeline:
     @property
     def holds(self) -> bool:
         """Whether anything that was understood has not been sent."""
-        return bool(self._chain.waiting or self._machine.state.has_held_data)
+        return self._chain.waits or self._machine.state.has_held_data
 
     @property
     def tokens(self) -> Tokens:
@@ -395,7 +395,7 @@ class Pipeline:
         """Remember what is around the text of the last event, if nothing waits."""
         text = self.slow_path.text
         try:
-            if text is not None and text.record is record and not self._chain.waiting:
+            if text is not None and text.record is record and not self._chain.waits:
                 untranslated = self.output.repaired(record)
                 self._memory.learn(untranslated, text.chunk, self._chain.watched)
                 self._rests = True

@@ -17,6 +17,7 @@ from ..wire.json_text import PLAIN, dumps
 from .outcome import EventRecord
 from .payload import FEW
 
+_ONCE = 2  # parts around one place
 _KEYS = ("content", "reasoning_content", "reasoning")
 # As valid UTF-8 is, by table 3-7 of the Unicode standard: for a short text that is
 # quicker than to decode it. Runs of one length, else a long text took four times as long.
@@ -119,8 +120,10 @@ def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
     text = dumps(words)
     received, sent = _sides(raw, text), _sides(record.after[0], text)
     # All places are in the delta: elsewhere a fix might read what is there.
-    if not 1 < len(received) <= len(sent) == dumps(delta).count(text) + 1:
-        return None
+    if len(received) != _ONCE or len(sent) != _ONCE:
+        places = dumps(delta).count(text) + 1
+        if not 1 < len(received) <= len(sent) == places:
+            return None
     return Around(received, sent, tuple(record.fixes)), text[1:-1], keys
 
 

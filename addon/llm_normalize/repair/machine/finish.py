@@ -84,10 +84,11 @@ def fit_calls(state: State, outgoing: Outgoing) -> None:
     on, seen = state.on, state.seen
     for choice in choices(outgoing.chunk):
         index, reason = index_of(choice), choice.get("finish_reason")
-        is_plain = reason in ("stop", "function_call")
         sent = seen.choice(index)
-        called = sent.calls and state.reason(index) == "tool_calls"
-        if STOP in on and is_plain and called:
+        if not sent.has_call and reason not in _CALLED:
+            continue
+        is_plain = reason in ("stop", "function_call")
+        if STOP in on and is_plain and state.reason(index) == "tool_calls":
             reason = choice["finish_reason"] = "tool_calls"
             outgoing.fixed(STOP)
         if state.may_lack:

@@ -99,8 +99,9 @@ class Sending:
 
         First arguments where there are none, then calls that never got a name.
         """
-        if not self.is_lost(outgoing):
-            self._complete_calls(outgoing)
+        if not (self.state.seen.holes and self.is_lost(outgoing)):
+            if self.state.seen.calls:
+                self._complete_calls(outgoing)
             self.send_closed(outgoing, finished_of(outgoing.chunk))
 
     def send_closed(self, outgoing: Outgoing, finished: set[int]) -> None:

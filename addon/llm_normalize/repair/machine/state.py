@@ -173,7 +173,9 @@ class State:
 
     def lacks_arguments(self, outgoing: Outgoing | None) -> bool:
         """Tell whether *outgoing* finishes a call whose arguments may follow it."""
-        return outgoing is not None and any(self.hollow_calls(outgoing.chunk))
+        if outgoing is None or not self.seen.calls:
+            return False
+        return any(self.hollow_calls(outgoing.chunk))
 
     def may_continue(self, chunk: Chunk) -> bool:
         """Tell whether a choice that *chunk* finishes is likely to continue.
