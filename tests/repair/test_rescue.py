@@ -16,7 +16,7 @@ from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
-from llm_normalize.repair import payload, slow_path
+from llm_normalize.repair import event_repair, payload
 from llm_normalize.repair.assembled_calls import AssembledCalls
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
@@ -128,7 +128,7 @@ PLACES: list[tuple[Any, str]] = [
     for module in (extra_fields, finish, lost, usage)
     for name, value in vars(module).items()
     if getattr(value, "__module__", "") == module.__name__
-] + [(payload, "loads"), (slow_path, "is_chunk")]  # fmt: skip
+] + [(payload, "loads"), (event_repair, "is_chunk")]  # fmt: skip
 METHODS = ("event", "unread", "edit", "flush", "end", "error")
 FIX_PLACES = [
     (fix, name)

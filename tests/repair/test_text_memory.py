@@ -71,13 +71,13 @@ class Play:
             output = partial(TranslatedOutput, translate=AnswerStream(answer))
         self.pipeline = Pipeline(asked, [*fixes], observe, make_output=output)
         self.parsed = 0
-        event = self.pipeline.slow_path.event
+        event = self.pipeline.event_repair.event
 
         def count(*of: Any) -> None:
             self.parsed += 1
             event(*of)
 
-        self.pipeline.slow_path.event = count  # type: ignore[method-assign,assignment]
+        self.pipeline.event_repair.event = count  # type: ignore[method-assign,assignment]
 
     @property
     def known(self) -> Around | None:
@@ -130,7 +130,7 @@ def outcome(reads: Iterable[bytes], *of: Any) -> Outcome:
 
 
 @contextmanager
-def the_slow_path(*, by_look: bool = False) -> Iterator[None]:
+def every_event_parsed(*, by_look: bool = False) -> Iterator[None]:
     """Let no stream remember anything, and every fix be asked about every chunk.
 
     Args:
@@ -154,7 +154,7 @@ def assert_same(reads: list[bytes], *of: Any) -> None:
     """Compare all ways of *reads*, in a `Play` of these arguments."""
     known = outcome(reads, *of)
     for by_look in (False, True):
-        with the_slow_path(by_look=by_look):
+        with every_event_parsed(by_look=by_look):
             assert outcome(reads, *of) == known
 
 
@@ -416,7 +416,7 @@ def test_known_event_may_come_in_parts() -> None:
         b'"content":"\xed\xa0\x80"',
     ],
 )
-def test_event_of_another_shape_takes_the_slow_path(said: bytes) -> None:
+def test_event_of_another_shape_takes_every_event_parsed(said: bytes) -> None:
     play = Play()
     play.settle()
     fitted = play.fitted

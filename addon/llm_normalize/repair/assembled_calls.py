@@ -48,7 +48,7 @@ from ..chat.tool_calls.call_records import CallRecords, Place
 from ..chat.tool_calls.sent_arguments import SentArguments
 from ..chat.tool_calls.sent_call import Call, SentCalls, brief
 from ..chat.tool_calls.unnamed_calls import Unnamed
-from .fix import Fix
+from .fix import HoldingFix
 from .look import Finding
 
 _BLANK = "tool-call-arguments-blank"
@@ -70,7 +70,7 @@ _SEVERAL = {_WRONG, _PARTS}
 """Those that may find several fragments of one call in a chunk, each to be sent alone."""
 
 
-class AssembledCalls(Fix):
+class AssembledCalls(HoldingFix):
     """Assembles the calls of one stream, in the place of the first fix that it stands for."""
 
     name = "tool-calls-assembled"

@@ -2,13 +2,14 @@
 
 Each stream has its own instance of a fix, which knows what the request asked and what has
 been sent so far. Its class says by `handles` what it has to do with in chunks: there it
-is asked. A fix overrides what it needs of `event`, `unread`, `edit`, `flush`
-(streams), `body` (a body) and `error` (an error body); the defaults do nothing. Where it
+is asked. A fix overrides what it needs of `event`, `unread`, `edit` (streams), `body` (a
+body) and `error` (an error body); the defaults do nothing. The few that hold data are
+`HoldingFix`, and have more to say. Where it
 is the place of a chunk in the stream that is wrong, what is held, merged, dropped or added
 is decided in one place, the machine (`repair/machine/machine.py`), under the name of a fix
 that declares the quirk and may do nothing itself. What is
 wrong with the fragments of calls is repaired in one place, too, in the same way:
-`repair/assembled_calls.py`. (Some fixes hold data themselves.)
+`repair/assembled_calls.py`.
 """
 
 from collections.abc import Sequence
@@ -106,15 +107,44 @@ class Fix:
     """Whether it is off unless `normalize_also` names it."""
     spares_openai: ClassVar[bool] = False
     """Whether it skips OpenAI's own answers, where clients expect what it repairs."""
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        self.asked = asked
+        self.seen = seen
+
+    def event(self, event: Event) -> list[Event] | None:
+        """Return what replaces *event* (the same, when its lines changed), or None."""
+
+    def unread(self, event: Event) -> list[Event] | None:
+        """Return what replaces *event*, which is neither chunk nor error; None keeps it."""
+
+    def edit(self, chunk: Chunk) -> bool | list[Chunk] | None:
+        """Return the chunks that replace *chunk*, possibly none.
+
+        True where it was changed in place; False or None where nothing changed.
+        """
+
+    def body(self, body: Chunk, /) -> bool:
+        """Change a `chat.completion` in place; tell whether anything changed."""
+        return False
+
+    def error(self, body: Json, status: int) -> Chunk | None:
+        """Return what replaces the *body* of an error answer; None keeps it.
+
+        Args:
+            body: The parsed body; a string if it is not JSON.
+            status: The HTTP status.
+        """
+
+
+class HoldingFix(Fix):
+    """A fix that holds data: until a later event, the end of a choice or of the stream."""
+
     holds_calls: ClassVar[bool] = False
     """Whether it holds fragments of a call: it counts as begun all the same.
 
     They wait for the stream's next event, however long that takes, not only for 100 ms.
     """
-
-    def __init__(self, asked: Asked, seen: Seen) -> None:
-        self.asked = asked
-        self.seen = seen
 
     @property
     def repaired(self) -> Sequence[str]:
@@ -137,23 +167,11 @@ class Fix:
         """
         return ()
 
-    def event(self, event: Event) -> list[Event] | None:
-        """Return what replaces *event* (the same, when its lines changed), or None."""
-
-    def unread(self, event: Event) -> list[Event] | None:
-        """Return what replaces *event*, which is neither chunk nor error; None keeps it."""
-
-    def edit(self, chunk: Chunk) -> bool | list[Chunk] | None:
-        """Return the chunks that replace *chunk*, possibly none.
-
-        True where it was changed in place; False or None where nothing changed.
-        """
-
     def flush(self) -> list[Chunk]:
         """Return the chunks that the fix itself still holds at the stream's end.
 
         A fix that has this method may hold data until then: once it has been asked about
-        a chunk, it is asked about all that follow.
+        a chunk, it is asked about all that follow, but for the one that holds calls.
         """
         return []
 
@@ -163,18 +181,6 @@ class Fix:
 
     def undo(self, n: int) -> None:
         """Undo the effects of event *n*, the last one: it is sent unchanged after all."""
-
-    def body(self, body: Chunk, /) -> bool:
-        """Change a `chat.completion` in place; tell whether anything changed."""
-        return False
-
-    def error(self, body: Json, status: int) -> Chunk | None:
-        """Return what replaces the *body* of an error answer; None keeps it.
-
-        Args:
-            body: The parsed body; a string if it is not JSON.
-            status: The HTTP status.
-        """
 
 
 def chunk(delta: Chunk | None, /, **more: Any) -> Chunk:

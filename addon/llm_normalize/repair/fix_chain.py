@@ -15,7 +15,7 @@ from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
 from .assembled_calls import AssembledCalls
-from .fix import Fix
+from .fix import Fix, HoldingFix
 from .fix_plan import FixPlan, plan_of
 from .look import look
 from .outcome import EventRecord, Outgoing
@@ -60,10 +60,9 @@ class Chain:
         self._asked, self._seen, self._label = asked, seen, label
         self._plan = plan_of(fixes)
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
-        self._watching: list[Fix] = []  # of those that have been made
         self.may_flush = False
         """Whether one may hold data until the stream's end."""
-        self._ending: list[Fix] = []  # those that may hold data of a choice
+        self._holding: dict[type[Fix], HoldingFix] = {}  # of those
         self._asked_all = 0  # bits of the former: they are asked about each chunk
         self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
 
@@ -88,20 +87,18 @@ class Chain:
         self._made[kind] = fix
         if isinstance(fix, AssembledCalls):
             fix.on = self._plan.names
-        if kind.watched is not Fix.watched:
-            self._watching.append(fix)
-        if kind.flush is not Fix.flush:
-            if not kind.holds_calls:  # those wait for another call, or the end
-                self._asked_all |= 1 << self._plan.place_of[kind]
-            self.may_flush = True
-        if kind.end is not Fix.end:
-            self._ending.append(fix)
+        if isinstance(fix, HoldingFix):
+            self._holding[kind] = fix
+            if kind in self._plan.flushing:
+                self.may_flush = True
+                if not fix.holds_calls:  # those wait for another call, or the end
+                    self._asked_all |= 1 << self._plan.place_of[kind]
         return fix
 
     @property
     def waits(self) -> bool:
         """Whether a fix holds anything of a choice back."""
-        for fix in self._ending:  # noqa: SIM110 - asked of every event
+        for fix in self._holding.values():  # noqa: SIM110 - asked of every event
             if fix.waiting is not None:
                 return True
         return False
@@ -114,13 +111,13 @@ class Chain:
     @property
     def waiting_briefly(self) -> list[object]:
         """What the fixes hold back for 100 ms, each to be compared."""
-        held = [fix.waiting for fix in self._ending if not fix.holds_calls]
+        held = [fix.waiting for fix in self._holding.values() if not fix.holds_calls]
         return [each for each in held if each is not None]
 
     @property
     def watched(self) -> set[str]:
         """Keys of a delta whose words decide, too."""
-        return {key for fix in self._watching for key in fix.watched}
+        return {key for fix in self._holding.values() for key in fix.watched}
 
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""
@@ -202,11 +199,11 @@ class Chain:
     def _send_held(
         self,
         record: EventRecord,
-        kinds: Iterable[type[Fix]],
-        held: Callable[[Fix], list[Chunk]],
+        kinds: Iterable[type[HoldingFix]],
+        held: Callable[[HoldingFix], list[Chunk]],
     ) -> Iterator[Outgoing]:
         for kind in kinds:
-            fix = self._made.get(kind)
+            fix = self._holding.get(kind)
             if fix is None:
                 continue
             place = self._plan.place_of[kind]
@@ -230,7 +227,9 @@ class Chain:
             yield from [] if drawn is None else [drawn]
             yield from rest
 
-    def _held(self, fix: Fix, held: Callable[[Fix], list[Chunk]]) -> list[Chunk]:
+    def _held(
+        self, fix: HoldingFix, held: Callable[[HoldingFix], list[Chunk]]
+    ) -> list[Chunk]:
         """Return what *fix* still holds."""
         try:
             return held(fix)
@@ -238,12 +237,12 @@ class Chain:
             self._turn_off(type(fix), error)
             return []
 
-    def undo(self, n: int, *more: Fix) -> None:
+    def undo(self, n: int, *more: HoldingFix) -> None:
         """Let the fixes, and *more*, hold nothing of event *n*, the last.
 
         It passes as received.
         """
-        for fix in (*filter(None, self._made.values()), *more):
+        for fix in (*self._holding.values(), *more):
             try:
                 fix.undo(n)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
@@ -300,7 +299,8 @@ class Chain:
                         todo.append((part, place, None))  # as it is by now
                         break
                     continue
-                record.fixed(*fix.repaired)
+                holding = self._holding.get(kind)
+                record.fixed(*((fix.name,) if holding is None else holding.repaired))
                 todo += more
                 break
             else:
@@ -317,10 +317,12 @@ class Chain:
         """
         reread = None if record.after or record.waiting else payload
         if reread is not None:
-            self.undo(record.n, fix)
+            self.undo(record.n, *([fix] if isinstance(fix, HoldingFix) else []))
             record.fixes.clear()
-        rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
-        if rest:
+        rest: list[Chunk] = []
+        if isinstance(fix, HoldingFix):
+            rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
+        if isinstance(fix, HoldingFix) and rest:
             record.fixed(*fix.repaired)
             place = self._plan.place_of[type(fix)]
             todo: _Todo = [(each, place, None) for each in reversed(rest)]
@@ -383,6 +385,5 @@ class Chain:
         if kind in self._made and self._made[kind] is None:
             return
         self._made[kind] = None
-        for group in (self._watching, self._ending):
-            group[:] = [each for each in group if type(each) is not kind]
+        self._holding.pop(kind, None)
         logger.error(_OFF, self._label, kind.name, exc_info=error)

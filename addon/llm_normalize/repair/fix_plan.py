@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterator, Sequence
 
 from .assembled_calls import QUIRKS, AssembledCalls
-from .fix import Fix
+from .fix import Fix, HoldingFix
 from .look import Finding
 
 type _Kinds = list[type[Fix]]
@@ -22,12 +22,9 @@ class FixPlan:
     def __init__(self, fixes: Sequence[type[Fix]]) -> None:
         asked = _with_assembler(fixes)
 
-        def those(*names: str) -> _Kinds:
-            return [
-                each
-                for each in asked
-                if any(getattr(each, name) is not getattr(Fix, name) for name in names)
-            ]
+        def those(name: str) -> _Kinds:
+            own = getattr(Fix, name)
+            return [each for each in asked if getattr(each, name) is not own]
 
         self.names = frozenset(each.name for each in fixes)
         self.framing = those("event")
@@ -38,8 +35,9 @@ class FixPlan:
         """Those that act on what a repair leaves: on what the machine changes, too."""
         self.bodies = those("body")
         self.errors = those("error")
-        self.flushing = [each for each in those("flush") if each in self.edits]
-        self.ending = [each for each in those("end") if each in self.edits]
+        holding = [each for each in self.edits if issubclass(each, HoldingFix)]
+        self.flushing = [x for x in holding if x.flush is not HoldingFix.flush]
+        self.ending = [x for x in holding if x.end is not HoldingFix.end]
         self._handling: dict[int, int] = {}  # places by finding, each as bits
         for at, each in enumerate(self.edits):
             for finding in bits_of(each.handles):

@@ -72,7 +72,7 @@ class EventRecord:
 
 
 class Close(Protocol):
-    """Sends what fixes hold: see `SlowPath.close`."""
+    """Sends what fixes hold: see `EventRepair.close`."""
 
     def __call__(
         self, record: EventRecord, indexes: set[int] | None, *, briefly: bool = False

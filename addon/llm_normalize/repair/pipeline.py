@@ -14,13 +14,13 @@ from ..chat.chunks.chunk import Tokens
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import EVENT
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
+from .event_repair import COMMENT, EventRepair
 from .fix import Fix
 from .fix_chain import Chain
 from .fix_plan import FixPlan, plan_of
 from .outcome import EventRecord, Outcome
 from .output import Output
 from .payload import FEW
-from .slow_path import COMMENT, SlowPath
 from .text_memory import Around, TextMemory
 
 logger = logging.getLogger(__name__)
@@ -80,9 +80,9 @@ class Pipeline:
         self._count = count
         self._translate = output.translate
         self._chain = chain = Chain(plan, asked, self.seen, label)
-        self.slow_path = SlowPath(asked, chain, self.seen, self._parser, output)
+        self.event_repair = EventRepair(asked, chain, self.seen, self._parser, output)
         """Parses and repairs events."""
-        self._machine = self.slow_path.machine
+        self._machine = self.event_repair.machine
         self._large = 0  # blocks begun when the last one too large was met
         self._rests = False  # nothing waits behind the last event
         self._broken = False  # a bug was met: all passes raw
@@ -94,7 +94,7 @@ class Pipeline:
     @property
     def raw_events(self) -> Counter[Outcome]:
         """Events that passed unread, by reason."""
-        return self.slow_path.raw_events
+        return self.event_repair.raw_events
 
     @property
     def events(self) -> int:
@@ -186,9 +186,9 @@ class Pipeline:
 
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
-        self.slow_path.has_ended = True
+        self.event_repair.has_ended = True
         self._run(b"")
-        self.slow_path.has_ended = False  # an empty HTTP/2 frame is no end
+        self.event_repair.has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
         return self.output.drain()
 
@@ -200,7 +200,7 @@ class Pipeline:
         self.seen.n = self._parser.count
         if self._parser.in_oversized:
             self._machine.flush_before(self._parser.count, last=True)
-        self.slow_path.flush(self._parser.count)
+        self.event_repair.flush(self._parser.count)
         self._machine.end(self._parser.count)
 
     @property
@@ -269,7 +269,7 @@ class Pipeline:
             return
         self.seen.n = n = max(self._parser.count - 1, 0)
         if last:
-            self.slow_path.flush(n)
+            self.event_repair.flush(n)
         self._machine.release(n, silent=silent, last=last)
 
     def rescue(self) -> bytes:
@@ -346,10 +346,10 @@ class Pipeline:
                 self._machine.flush_before(self._parser.count, last=False)
                 self._machine.unknown_event()
                 if item.is_many:
-                    self.slow_path.raw_events[Outcome.TOO_MANY] += 1
+                    self.event_repair.raw_events[Outcome.TOO_MANY] += 1
                 elif self._large != self._parser.count:  # not its next part
                     self._large = self._parser.count
-                    self.slow_path.raw_events[Outcome.TOO_LARGE] += 1
+                    self.event_repair.raw_events[Outcome.TOO_LARGE] += 1
                 self.output.verbatim = True
                 self.output.pass_on(item.raw)
             case Comments():
@@ -383,7 +383,7 @@ class Pipeline:
             self.output.emit(record, event.raw)
         else:
             try:
-                self.slow_path.event(record, event)
+                self.event_repair.event(record, event)
             except Exception:
                 logger.exception(_OVER, self.label)
                 self._fail()
@@ -393,7 +393,7 @@ class Pipeline:
 
     def _learn(self, record: EventRecord) -> None:
         """Remember what is around the text of the last event, if nothing waits."""
-        text = self.slow_path.text
+        text = self.event_repair.text
         try:
             if text is not None and text.record is record and not self._chain.waits:
                 untranslated = self.output.repaired(record)

@@ -37,7 +37,9 @@ class TranslatedOutput(Output):
     """
 
     translate: Translate
-    cost = Output.cost + EVENT // 8  # the share of the slow path that translating takes
+    cost = (
+        Output.cost + EVENT // 8
+    )  # the share of a parsed event that translating takes
 
     def __init__(self, *of: Any, translate: Translate, verbatim: bool) -> None:
         super().__init__(*of, verbatim=verbatim)

@@ -18,10 +18,10 @@ from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import Snapshot, unpacked
 from llm_normalize.repair import payload
+from llm_normalize.repair.event_repair import EventRepair
 from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
-from llm_normalize.repair.slow_path import SlowPath
 from llm_normalize.repair.text_memory import Around, TextMemory
 from llm_normalize.wire.content_encoding import (
     MAX_INFLATED_PER_TURN,
@@ -376,7 +376,12 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked = 0
-    steps = (SlowPath.event, ValueScan.__init__, Boundary._next_line, TextMemory.learn)
+    steps = (
+        EventRepair.event,
+        ValueScan.__init__,
+        Boundary._next_line,
+        TextMemory.learn,
+    )
 
     def count(step: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*given: Any) -> Any:
@@ -387,7 +392,7 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
         return counted
 
     for step in steps:
-        owner = {"event": SlowPath, "__init__": ValueScan, "learn": TextMemory}
+        owner = {"event": EventRepair, "__init__": ValueScan, "learn": TextMemory}
         monkeypatch.setattr(
             owner.get(step.__name__, Boundary), step.__name__, count(step)
         )

@@ -3,13 +3,13 @@
 from ...chat.chunks.chunk import Chunk
 from ...chat.growing_text import GrowingTexts
 from ...chat.stream_state import Asked, Seen
-from ...repair.fix import Example, Fix, chunk
+from ...repair.fix import Example, HoldingFix, chunk
 from ...repair.look import Finding
 
 _TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
 
 
-class ContentCumulative(Fix):
+class ContentCumulative(HoldingFix):
     """Send what is new, once the stream has proved that each delta repeats all before.
 
     Proof is three deltas in a row, each the whole one before and more. Earlier text

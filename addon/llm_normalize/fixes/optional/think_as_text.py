@@ -3,7 +3,7 @@
 from ...chat.chunks.chunk import Chunk, deltas, envelope_of, messages
 from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import Example, HoldingFix, chunk, completion
 from ...repair.look import Finding
 
 _WANTED = Wanted(thoughts=True)
@@ -14,7 +14,7 @@ _HARMONY = (
 )
 
 
-class ThinkAsText(Fix):
+class ThinkAsText(HoldingFix):
     """Send them as `reasoning_content`; text that only speaks of the tag stays.
 
     They stand at the begin of the text. What harmony marks as the answer loses its marks.

@@ -5,7 +5,16 @@ from ...chat.chunks.chunk_split import part_calls, part_text
 from ...chat.stream_state import Asked, Seen
 from ...chat.tool_calls.declared_tools import Tools
 from ...chat.tool_calls.written_calls import TEXTS, WrittenCalls
-from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
+from ...repair.fix import (
+    DONE,
+    Example,
+    HoldingFix,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+)
 from ...repair.look import Finding
 
 _TEXT = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
@@ -23,7 +32,7 @@ _SPLIT = [calling(head(id=_CALL["id"])), calling(rest())]
 _END: list[Chunk | bytes] = [chunk({}, finish="stop"), DONE]
 
 
-class ToolCallAsText(Fix):
+class ToolCallAsText(HoldingFix):
     """Send it as a call, where the tool is declared; any other text stays.
 
     In reasoning it is a call if the answer ends behind it. Text waits from an opening on; in a pause it is sent, and the call with its end. Where

@@ -3,7 +3,7 @@
 from ...chat.chunks.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
-from ...repair.fix import USAGE, Example, Fix, chunk
+from ...repair.fix import USAGE, Example, HoldingFix, chunk
 from ...repair.look import Finding
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -13,7 +13,7 @@ _OPENING = {"role": "assistant", "content": ""}
 _FRAME = ENVELOPE | {"choices", "obfuscation", "usage"}
 
 
-class ChoicesEmpty(Fix):
+class ChoicesEmpty(HoldingFix):
     """Drop the chunk; move its other fields to the next one.
 
     If no other chunk follows, add a choice, so that no loop over choices fails at it.

@@ -1,4 +1,4 @@
-"""The slow path of an event: it is parsed, repaired, and sent as the stream's end allows."""
+"""Repairs one event: it is parsed, repaired, and sent as the stream's end allows."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ _PARTS = 192
 _COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
 
 
-class SlowPath:
+class EventRepair:
     """Parses and repairs the events of one stream.
 
     Args:
