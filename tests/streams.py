@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fix import Example, Fix, wire
+from llm_normalize.repair.fix import Example, Fix, HoldingFix, wire
 from llm_normalize.repair.look import Finding
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
@@ -99,7 +99,7 @@ def alone(fix: type[Fix]) -> list[type[Fix]]:
     every = (
         {"handles": ANY, "flush": lambda _: []} if fix.handles & Finding.LEFT else {}
     )
-    return [type(fix.__name__, (fix,), every)]
+    return [type(fix.__name__, (fix, HoldingFix), every)]
 
 
 def run_example(example: Example, fixes: Sequence[type[Fix]]) -> bytes:

@@ -16,7 +16,15 @@ from llm_normalize.chat.growing_text import (
 )
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
+from llm_normalize.repair.fix import (
+    DONE,
+    HoldingFix,
+    calling,
+    chunk,
+    head,
+    rest,
+    wire,
+)
 from llm_normalize.repair.pipeline import Pipeline
 from streams import ANY, feed
 
@@ -147,7 +155,7 @@ def test_what_may_be_chance_waits_a_moment_only() -> None:
 
 
 def test_event_that_passes_as_received_leaves_what_was_known() -> None:
-    class Faulty(Fix):
+    class Faulty(HoldingFix):
         name = "faulty"
         handles = ANY
 

@@ -27,7 +27,7 @@ from llm_normalize.fixes.tool_calls.tool_call_arguments_repeated import (
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
-    Fix,
+    HoldingFix,
     Wire,
     calling,
     chunk,
@@ -258,7 +258,7 @@ def test_two_calls_wait_in_one_chunk() -> None:
 
 
 def test_what_waits_of_an_event_that_passes_as_received_is_not_sent_again() -> None:
-    class Faulty(Fix):
+    class Faulty(HoldingFix):
         name = "faulty"
         handles = ANY
 

@@ -13,7 +13,7 @@ from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
-    Fix,
+    HoldingFix,
     Wire,
     calling,
     chunk,
@@ -168,7 +168,7 @@ def test_call_without_a_name_is_a_loss_when_the_stream_breaks_off() -> None:
     assert pipe.abandon()
 
 
-class Faulty(Fix):
+class Faulty(HoldingFix):
     """Fails at the end."""
 
     name = "faulty-flush"

@@ -7,7 +7,7 @@ import pytest
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.repair import fix_chain
-from llm_normalize.repair.fix import Fix, chunk
+from llm_normalize.repair.fix import Fix, HoldingFix, chunk
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.look import Finding
 from llm_normalize.repair.outcome import EventRecord, Outgoing
@@ -217,7 +217,7 @@ def test_a_fix_that_fails_at_once_is_off_for_its_stream(
 def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Holds(A):
+    class Holds(A, HoldingFix):
         name = "holds"
 
         def flush(self) -> list[Chunk]:
@@ -234,7 +234,7 @@ def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
 
 
 def test_fix_that_fails_to_undo_is_off(caplog: pytest.LogCaptureFixture) -> None:
-    class Stuck(A):
+    class Stuck(A, HoldingFix):
         name = "stuck"
 
         def undo(self, n: int) -> None:
@@ -273,7 +273,7 @@ def test_what_was_changed_before_a_fix_failed_is_sent_as_it_is_then() -> None:
 
 
 def test_fix_that_failed_reads_no_words() -> None:
-    class Ends(A):
+    class Ends(A, HoldingFix):
         times = 0
 
         @property

@@ -18,7 +18,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
 from llm_normalize.repair import event_repair, payload
 from llm_normalize.repair.assembled_calls import AssembledCalls
-from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
+from llm_normalize.repair.fix import DONE, Fix, HoldingFix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.machine import extra_fields, finish, lost, usage
 from llm_normalize.repair.machine.machine import Machine
@@ -134,7 +134,8 @@ FIX_PLACES = [
     (fix, name)
     for fix in (*FIXES, AssembledCalls)
     for name in METHODS
-    if getattr(fix, name) is not getattr(Fix, name)
+    if getattr(fix, name, None)
+    not in (getattr(HoldingFix, name), getattr(Fix, name, None))
 ]
 # Without what sends, or gives up what waits: that cannot fail for good.
 LASTING = [
