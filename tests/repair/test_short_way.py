@@ -9,9 +9,10 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, Fix, chunk, wire
 from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.repair.text_memory import TextMemory
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import encode
-from streams import STREAM, repaired
+from streams import STREAM, feed, repaired
 
 HI = {"role": "assistant", "content": "Hi"}
 
@@ -94,3 +95,28 @@ def test_choice_that_began_without_a_delta_is_known_by_its_text() -> None:
     data = wire([one(index=0), chunk(HI), chunk({"content": "!"}), hollow])
     out = repaired(data, fixes=without("delta-missing"), ended=False)
     assert out.endswith(wire([chunk({"content": "!"})]))
+
+
+def parsed(data: bytes, **more: Any) -> bytes:
+    """Return what is sent of *data* if no event is known by the last ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TextMemory, "learn", lambda *_: None)
+        return b"".join(feed([data], STREAM, **more))
+
+
+def test_text_that_is_said_outside_of_the_delta_too_is_read_there() -> None:
+    words = ("default", "flex", "scale", "priority", "auto", "mine")
+    data = wire([chunk({"content": word}, service_tier=word) for word in words])
+    out = b"".join(feed([data], STREAM))
+    assert out == parsed(data)
+    assert b'"service_tier":"mine"' not in out
+
+
+def test_finish_beside_a_text_leaves_after_100_ms() -> None:
+    pipeline = Pipeline(Asked(stream=True, usage=True), FIXES)
+    sent = b"".join(
+        pipeline.feed(wire([chunk(HI), chunk({"content": "!"}, finish="stop")]))
+    )
+    assert b'"stop"' not in sent  # it is held: usage may follow
+    assert pipeline.waiting is not None
+    assert b'"stop"' in b"".join(pipeline.release())
