@@ -9,7 +9,15 @@ import pytest
 
 from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
 from faults.table import faults
-from llm_normalize.repair.fix import chunk, completion, wire
+from llm_normalize.repair.fix import (
+    DONE,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
 from llm_normalize.wire.json_text import dumps
 from support import BrokenEndError, Json, Mitmdump, Provider
 
@@ -23,7 +31,7 @@ PLACES = {
     "edit": ("fixes.delta.content_null", "ContentNull", "edit"),
     "replace": ("fixes.finish.finish_with_delta", "FinishWithDelta", "edit"),
     "event": ("fixes.framing.field_not_data", "FieldNotData", "event"),
-    "held": ("fixes.delta.content_cumulative", "ContentCumulative", "end"),
+    "held": ("repair.assembled_calls", "AssembledCalls", "end"),
     "body": ("fixes.delta.content_null", "ContentNull", "body"),
     "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
     "init": ("fixes.delta.content_cumulative", "ContentCumulative", "__init__"),
@@ -78,6 +86,11 @@ LONG = [
     *SENT[2:],
 ]
 LONG_DUE = [*DUE[:2], *(wire([chunk({"content": w})]) for w in WORDS), *DUE[2:]]
+OPENING = {"role": "assistant", "content": None, "tool_calls": [head(0)]}
+CALLED = [
+    *(wire([each]) for each in (chunk(OPENING), calling(rest(0)))),
+    *(wire([each]) for each in (chunk({}, finish="tool_calls"), DONE)),
+]
 JSON = {"content-type": "application/json"}
 
 
@@ -128,7 +141,7 @@ def buggy(
                 [*DUE[:3], *SENT[3:]],
             ),
             "event": Bug("event", [b"id: 7\n\n", *DUE], sent=[b"id: 7\n\n", *SENT]),
-            "held": Bug("held", DUE),
+            "held": Bug("held", CALLED, sent=CALLED),
             "init": Bug("init", DUE),
             "body": Bug(
                 "body", [NULL], sent=[NULL], asked=WHOLE, more={"headers": JSON}

@@ -11,7 +11,7 @@ from fixes.test_fixes import attributes_of
 from llm_normalize.chat.chunks.chunk import Chunk, is_chunk, is_readable
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import EVERY_FIX
-from llm_normalize.repair.fix import Fix, calling, chunk, head, rest
+from llm_normalize.repair.fix import Fix, HoldingFix, calling, chunk, head, rest
 from llm_normalize.repair.fix_plan import FixPlan, bits_of, plan_of
 from llm_normalize.repair.look import Finding, is_text_alone, look
 from llm_normalize.repair.outcome import Outcome
@@ -137,7 +137,14 @@ def test_every_fix_that_edits_chunks_says_what_it_handles() -> None:
     bits = {bit for value in every for bit in bits_of(value)}
     assert sum(bits) == (1 << len(bits)) - 1
     handled = {bit for fix in EDITS for bit in bits_of(fix.handles)}
-    assert bits - handled == {Finding.USAGE, Finding.FINISH, Finding.ARGUMENTS}
+    told = {Finding.USAGE, Finding.FINISH, Finding.ARGUMENTS, Finding.FIRST_ROLE}
+    assert bits - handled == told
+
+
+def test_fix_that_holds_data_says_so() -> None:
+    more = vars(HoldingFix).keys() - vars(Fix).keys()
+    for fix in EVERY_FIX:
+        assert issubclass(fix, HoldingFix) or not any(hasattr(fix, x) for x in more)
 
 
 def test_arguments_that_go_on_are_told_from_other_fragments() -> None:

@@ -25,8 +25,7 @@ def test_a_step_is_changed_when_a_fix_made_other_bytes() -> None:
 
 def test_steps_share_no_lists() -> None:
     EventRecord(0, b"a").fixed("x")
-    other = EventRecord(1, b"b")
-    assert (other.after, other.fixes) == ([], [])
+    assert EventRecord(1, b"b") == EventRecord(1, b"b", [], [], 0)
 
 
 def test_a_piece_that_nothing_changed_leaves_as_it_came() -> None:

@@ -6,8 +6,11 @@ import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
 from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.tool_calls.sent_call import SentCalls
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fix import DONE, Fix, chunk, wire
+from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
+from llm_normalize.repair.look import Finding
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.repair.text_memory import TextMemory
 from llm_normalize.wire.json_text import dumps, loads
@@ -101,7 +104,10 @@ def parsed(data: bytes, **more: Any) -> bytes:
     """Return what is sent of *data* if no event is known by the last ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TextMemory, "learn", lambda *_: None)
-        return b"".join(feed([data], STREAM, **more))
+        patch.setattr(
+            SentCalls, "plain", property(lambda _: -1, lambda *_: None), raising=False
+        )
+        return b"".join(feed([data], **more))
 
 
 def test_text_that_is_said_outside_of_the_delta_too_is_read_there() -> None:
@@ -120,3 +126,50 @@ def test_finish_beside_a_text_leaves_after_100_ms() -> None:
     assert b'"stop"' not in sent  # it is held: usage may follow
     assert pipeline.waiting is not None
     assert b'"stop"' in b"".join(pipeline.release())
+
+
+def test_role_beside_a_text_is_sent_once() -> None:
+    said = [chunk({"role": "assistant", "content": word}) for word in "bcd"]
+    data = wire([chunk({"content": "a"}), *said])
+    out = repaired(data, fixes=without("role-missing"), ended=False)
+    assert out.count(b'"role"') == 1
+
+
+def test_fragment_that_waits_for_a_name_keeps_its_own_frame() -> None:
+    asked = Asked(stream=True, tools=True, n=2)
+    late = chunk({"tool_calls": [rest(0, "1")]}, index=1, service_tier="auto")
+    more = [
+        chunk({"tool_calls": [each]}, service_tier="default")
+        for each in (rest(0, '{"a":'), rest(0, "1"))
+    ]
+    data = wire([calling(head(0)), more[0], late, more[1], DONE])
+    out = b"".join(feed([data], asked))
+    assert out == parsed(data, asked=asked)
+
+
+def test_fix_that_fails_leaves_the_envelope_to_the_others() -> None:
+    class Fails(Fix):
+        name = "fails"
+        handles = Finding.CONTENT
+
+        def edit(self, chunk: Chunk) -> bool:
+            raise RuntimeError
+
+    asked = Asked(stream=True, id="0")
+    data = wire([chunk(HI, id="chatcmpl-"), chunk({"content": "!"}, id="chatcmpl-")])
+    steps: list[EventRecord] = []
+    b"".join(feed([data], asked, [*FIXES, Fails], ended=False, steps=steps))
+    assert "id-missing" in steps[-1].fixes
+
+
+def test_message_that_differs_from_a_delta_that_passed_as_received_is_sent() -> None:
+    class Fails(Fix):
+        name = "fails"
+        handles = Finding.CONTENT
+
+        def edit(self, chunk: Chunk) -> bool:
+            raise RuntimeError
+
+    data = wire([chunk({"content": "Oh"}), one(index=0, message={"content": "Hi"})])
+    out = b"".join(feed([data], fixes=[Fails, *FIXES], ended=False))
+    assert texts(out) == {0: "OhHi"}

@@ -20,7 +20,7 @@ from llm_normalize.chat import stream_state
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fix import Fix
+from llm_normalize.repair.fix import Fix, HoldingFix
 from llm_normalize.wire import sse
 from streams import ANY
 from workshop.fuzz import cases, checks, sizes
@@ -203,7 +203,7 @@ def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_grows_once_does_not_keep_growing(
     target: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Copies(_Keeps):
+    class Copies(_Keeps, HoldingFix):
         rounds: ClassVar[int] = 0
 
         def edit(self, chunk: Chunk) -> bool:

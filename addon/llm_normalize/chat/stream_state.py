@@ -187,9 +187,9 @@ class Seen:
         self.is_value = False
         """Whether the current event had no field name, like a body."""
         self.received: dict[tuple[int, str], int] = {}
-        """The event in which a key of a choice's deltas said something first."""
-        self.passed_raw = False
-        """Whether a chunk passed as received, whatever its envelope is."""
+        """The event in which a key of a choice's deltas said something first, as received."""
+        self.is_unsure = False
+        """Whether `envelope` may be of a chunk that not all fixes have seen."""
         self.n = 0
         """The number of the current event."""
         self.tokens: Tokens = (None, None)

@@ -143,7 +143,8 @@ class AssembledCalls(HoldingFix):
     def _settle(self, index: int, found: list[Chunk], *, is_sent: bool) -> None:
         """Note whether more arguments of the call in *found* need no look at them.
 
-        They do not while it is the only one at hand, and is sent as received.
+        They do not while it is the only one at hand, nothing waits for a name, and it is
+        sent as received.
         """
         sent, at = self._calls(index), index_of(found[0])
         record = self._records.get((index, at))

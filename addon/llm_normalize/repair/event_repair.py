@@ -102,7 +102,7 @@ class EventRepair:
             self.machine.words.drop()
             self.machine.unmodified_chunk(Outgoing(record, value, data))
             self._seen.note(value)
-            self._seen.passed_raw = True
+            self._seen.is_unsure = True
             self._seen.lose(value)
         else:
             self.machine.unknown_event()

@@ -62,8 +62,8 @@ class Chain:
         self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
         self.may_flush = False
         """Whether one may hold data until the stream's end."""
-        self._holding: dict[type[Fix], HoldingFix] = {}  # of those
-        self._asked_all = 0  # bits of the former: they are asked about each chunk
+        self._holding: dict[type[Fix], HoldingFix] = {}  # of those that are made
+        self._asked_all = 0  # bits of those that are asked about each chunk
         self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
 
     @property
@@ -98,9 +98,12 @@ class Chain:
     @property
     def waits(self) -> bool:
         """Whether a fix holds anything of a choice back."""
-        for fix in self._holding.values():  # noqa: SIM110 - asked of every event
-            if fix.waiting is not None:
-                return True
+        for fix in (*self._holding.values(),):
+            try:
+                if fix.waiting is not None:
+                    return True
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(type(fix), error)
         return False
 
     @property
@@ -242,6 +245,8 @@ class Chain:
 
         It passes as received.
         """
+        received = self._seen.received
+        self._seen.received = {key: at for key, at in received.items() if at != n}
         for fix in (*self._holding.values(), *more):
             try:
                 fix.undo(n)
@@ -386,4 +391,7 @@ class Chain:
             return
         self._made[kind] = None
         self._holding.pop(kind, None)
+        if kind in self._plan.flushing:
+            self._asked_all &= ~(1 << self._plan.place_of[kind])
+        self._seen.is_unsure = True
         logger.error(_OFF, self._label, kind.name, exc_info=error)

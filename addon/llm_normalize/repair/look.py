@@ -126,13 +126,15 @@ class Finding:
     """Audio."""
     NEW_FIELD = 1 << 43
     """A value, in a chunk that a fix has changed, under a key that was not received before."""
+    FIRST_ROLE = 1 << 44
+    """The first role of this choice."""
 
     # What a repair leaves behind: in a chunk that was changed, and not before.
-    LEFT_NULL = 1 << 44
+    LEFT_NULL = 1 << 45
     """A key that OpenAI does not define, maybe null, or `usage: null`."""
-    LEFT_EMPTY = 1 << 45
+    LEFT_EMPTY = 1 << 46
     """Nothing but the envelope of a chunk."""
-    LEFT_ERROR = 1 << 46
+    LEFT_ERROR = 1 << 47
     """A key that may hold an error."""
 
     LEFT = LEFT_NULL | LEFT_EMPTY | LEFT_ERROR
@@ -220,7 +222,7 @@ def _has_envelope(chunk: Chunk, asked: Asked, seen: Seen) -> bool:
         return False
     if first and (created != first["created"] or model != first["model"]):
         return False
-    if first and not seen.passed_raw:
+    if first and not seen.is_unsure:
         return created.__class__ is int
     if asked.is_mapped and model != asked.model:
         return False
@@ -290,7 +292,7 @@ def _in_choice(choice: Chunk, seen: Seen, *, is_changed: bool) -> int:
         return found | kind
     if _is_new(delta, index, seen, may_note=not (is_changed or found & Finding.INDEX)):
         found |= Finding.NEW_FIELD if is_changed else 0
-    return found | _in_delta(delta, sent, is_blank=seen.blank is not None)
+    return found | _in_delta(delta, sent, holds=bool(seen.blank or seen.unnamed))
 
 
 def _is_new(delta: Chunk, index: int, seen: Seen, *, may_note: bool) -> bool:
@@ -320,7 +322,7 @@ def _in_finish(reason: Json, sent: ChoiceSeen | None, *, beside: bool) -> int:
     return found
 
 
-def _in_delta(delta: Chunk, sent: ChoiceSeen | None, *, is_blank: bool) -> int:
+def _in_delta(delta: Chunk, sent: ChoiceSeen | None, *, holds: bool) -> int:
     found = 0
     for key, value in delta.items():
         if value is None:
@@ -336,9 +338,9 @@ def _in_delta(delta: Chunk, sent: ChoiceSeen | None, *, is_blank: bool) -> int:
             found |= Finding.ROLE_ALONE
         if role := delta["role"]:
             found |= 0 if role == "assistant" else Finding.ODD_ROLE
-            found |= Finding.ROLE_AGAIN if sent and sent.role else 0
+            found |= Finding.ROLE_AGAIN if sent and sent.role else Finding.FIRST_ROLE
     if found & Finding.CALLS:
-        plain = -1 if sent is None or is_blank else sent.calls.plain
+        plain = -1 if sent is None or holds else sent.calls.plain
         opened = sent.calls.get(plain) if sent is not None and plain >= 0 else None
         if opened and not found & _SAYS_ELSE and _is_more(delta, opened, plain):
             found ^= Finding.CALLS | Finding.ARGUMENTS

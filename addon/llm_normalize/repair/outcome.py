@@ -33,7 +33,7 @@ class Outcome(StrEnum):
         return self.may_be_framing or self is Outcome.FOREIGN_LINE
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class EventRecord:
     """One upstream block, before and after.
 

@@ -151,7 +151,10 @@ def _is_whole(value: Chunk) -> bool:
 
 
 def has_figures(usage: Json) -> bool:
-    """Tell whether *usage* has OpenAI's three counts, and but whole numbers otherwise."""
+    """Tell whether *usage* has OpenAI's three counts, and nothing but whole numbers.
+
+    They may be in objects, one level deep.
+    """
     if not isinstance(usage, dict) or not usage.keys() >= _COUNTS:
         return False
     for key, each in usage.items():  # no generator: this is asked of every usage, twice

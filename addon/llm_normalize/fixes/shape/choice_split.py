@@ -94,5 +94,6 @@ class ChoiceSplit(Fix):
         for choice in found:
             place = given_index(choice) or 0
             is_known = (place, "content") in self.seen.received
-            if len(self._by_deltas) < MAX_TRACKED and has_delta_text(choice):
-                self._by_deltas |= set() if is_known else {place}
+            has_room = len(self._by_deltas) < MAX_TRACKED
+            if has_room and not is_known and has_delta_text(choice):
+                self._by_deltas.add(place)

@@ -201,7 +201,8 @@ class State:
         thought = [self.thought.get(index) for index in ended]
         empty = None in begun and not usage_of(outgoing.chunk)
         unnamed = _LATE in outgoing.record.fixes
-        return self.goes_on or empty or unnamed or outgoing.record in [*begun, *thought]
+        here = id(outgoing.record) in map(id, (*begun, *thought))
+        return self.goes_on or empty or unnamed or here
 
     # -- what is held ----------------------------------------------------------
 
