@@ -137,8 +137,8 @@ def test_every_fix_that_edits_chunks_says_what_it_handles() -> None:
     bits = {bit for value in every for bit in bits_of(value)}
     assert sum(bits) == (1 << len(bits)) - 1
     handled = {bit for fix in EDITS for bit in bits_of(fix.handles)}
-    told = {Finding.USAGE, Finding.FINISH, Finding.ARGUMENTS, Finding.FIRST_ROLE}
-    assert bits - handled == told
+    unhandled = {Finding.USAGE, Finding.FINISH, Finding.ARGUMENTS, Finding.FIRST_ROLE}
+    assert bits - handled == unhandled
 
 
 def test_fix_that_holds_data_says_so() -> None:

@@ -416,7 +416,7 @@ def test_known_event_may_come_in_parts() -> None:
         b'"content":"\xed\xa0\x80"',
     ],
 )
-def test_event_of_another_shape_takes_every_event_parsed(said: bytes) -> None:
+def test_event_of_another_shape_is_parsed(said: bytes) -> None:
     play = Play()
     play.settle()
     fitted = play.fitted

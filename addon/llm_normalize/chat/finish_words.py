@@ -154,8 +154,8 @@ def finished_of(chunk: Chunk) -> set[int]:
 def is_bare_finish(chunk: Chunk, finished: set[int]) -> bool:
     """Tell whether *chunk* has nothing but the finish reasons of the choices *finished*."""
     found = choices(chunk)
-    said = [choice for choice in found if choice.get("delta")]
-    return not said and len(finished) == len(found)
+    filled = [choice for choice in found if choice.get("delta")]
+    return not filled and len(finished) == len(found)
 
 
 def rest_of(choice: Chunk) -> Chunk:

@@ -187,7 +187,7 @@ class Seen:
         self.is_value = False
         """Whether the current event had no field name, like a body."""
         self.received: dict[tuple[int, str], int] = {}
-        """The event in which a key of a choice's deltas said something first, as received."""
+        """The event in which a key of a choice's deltas had a value first, before any fix."""
         self.is_unsure = False
         """Whether `envelope` may be of a chunk that not all fixes have seen."""
         self.n = 0

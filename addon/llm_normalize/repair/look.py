@@ -38,7 +38,7 @@ class Finding:
     """
 
     ENVELOPE = 1 << 0
-    """An `id`, `created` or `model` that says nothing, or not what the first chunk said."""
+    """An invalid `id`, `created` or `model`, or another than in the first chunk."""
     OBJECT = 1 << 1
     """An `object` other than `chat.completion.chunk`."""
     TIER = 1 << 2

@@ -22,7 +22,7 @@ _DEEP = 3  # envelopes around each other
 
 COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 """The counts that usage has in OpenAI's form."""
-_COUNTS, _INT = frozenset(COUNTS), {int}
+_COUNTS = frozenset(COUNTS)
 _COUNTED = "prompt_tokens"
 """A key of usage in OpenAI's form, which no other protocol has."""
 
@@ -157,11 +157,12 @@ def has_figures(usage: Json) -> bool:
     """
     if not isinstance(usage, dict) or not usage.keys() >= _COUNTS:
         return False
-    for key, each in usage.items():  # no generator: this is asked of every usage, twice
-        found = each.values() if isinstance(each, dict) else (each,)
-        if (key in _COUNTS and found.__class__ is not tuple) or set(
-            map(type, found)
-        ) - _INT:
+    for key, each in usage.items():
+        if type(each) is int:
+            continue
+        if key in _COUNTS or not isinstance(each, dict):
+            return False
+        if set(map(type, each.values())) - {int}:
             return False
     return True
 
