@@ -141,16 +141,17 @@ class GrowingTexts:
         self._texts: dict[_At, _Text | None] = {}  # None once it is not cumulative
         self._before = (-1, self._texts)  # an event's number, and the state before it
         self._frame: Chunk = {}  # of the chunk whose text is held
-
-    @property
-    def are_clear(self) -> bool:
+        self.are_clear = False
         """Whether no text may still turn out to be cumulative."""
-        return bool(self._texts) and not any(self._texts.values())
-
-    @property
-    def waiting(self) -> object:
+        self.waiting: object = None
         """Which texts are held, to be compared; None if none is."""
-        return [at for at, each in self._texts.items() if each and each.held] or None
+
+    def _note(self) -> None:
+        """Note what the texts are now."""
+        texts = self._texts
+        self.are_clear = bool(texts) and not any(texts.values())
+        held = [] if self.are_clear else texts.items()
+        self.waiting = [at for at, each in held if each and each.held] or None
 
     def cut(self, chunk: Chunk, keys: Iterable[str], n: int) -> bool:
         """Leave only new text under *keys* in the deltas of *chunk*, from event *n*.
@@ -167,8 +168,8 @@ class GrowingTexts:
                     if sent != text:
                         delta[key] = sent
                         changed = True
-        may_wait = any(self._texts.values())
-        self._frame = envelope_of(chunk) if may_wait and self.waiting else {}
+        self._note()
+        self._frame = envelope_of(chunk) if self.waiting else {}
         return changed
 
     def release(self, indexes: set[int] | None) -> list[Chunk]:
@@ -225,12 +226,14 @@ class GrowingTexts:
             if each and each.held and (indexes is None or at[0] in indexes):
                 found.append((*at, each.last[each.sent :]))
                 self._texts[at] = replace(each, held=(), sent=len(each.last))
+        self._note()
         return [each for each in found if each[2]]
 
     def undo(self, n: int) -> None:
         """Restore the state before event *n*, which is sent as received."""
         if self._before[0] == n:
             self._texts = dict(self._before[1])
+            self._note()
 
 
 def _is_telling(text: str) -> bool:

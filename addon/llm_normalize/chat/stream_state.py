@@ -198,11 +198,6 @@ class Seen:
         """The number of calls."""
 
     @property
-    def size(self) -> int:
-        """The number of choices and calls."""
-        return len(self.choices) + self.calls
-
-    @property
     def room(self) -> int:
         """Characters of the next call's arguments that are stored; 0 if it is not tracked."""
         return _STORED // (self.calls + 1) if self.calls < MAX_TRACKED else 0

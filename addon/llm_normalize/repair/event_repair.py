@@ -65,12 +65,21 @@ class EventRepair:
         if event.is_value and len(event.raw) > self.largest_body:
             self._pass(record, event.raw, Outcome.TOO_LARGE)
             return
-        closed = event.closed  # a fix may close it
         self._seen.n, self._seen.is_value = event.n, event.is_value
         self._decoded = self.text = None
         payload = event.payload()
-        if payload is not None and self._is_sent(record, event, payload):
-            return
+        if payload is not None:
+            outcome = self._payload(record, payload, event.raw)
+            if outcome is Outcome.UNDERSTOOD:
+                return
+            if not outcome.may_be_framing:
+                self._pass(record, event.raw, outcome, payload)
+                return
+        self._reframe(record, event)
+
+    def _reframe(self, record: EventRecord, event: Event) -> None:
+        """Send what becomes of *event*, whose framing is not OpenAI's."""
+        closed = event.closed  # a fix may close it
         framed = self._frame(record, event)
         for each in framed:
             raw = each.encode() if record.fixes else event.raw
@@ -116,16 +125,6 @@ class EventRepair:
                 self.make_way(record.n)
         self.raw_events[reason] += 1
         self._output.emit(record, data)
-
-    def _is_sent(self, record: EventRecord, event: Event, payload: bytes) -> bool:
-        """Send *event*, which has OpenAI's framing; tell whether that is all of it."""
-        outcome = self._payload(record, payload, event.raw)
-        if outcome is Outcome.UNDERSTOOD:
-            return True
-        if outcome.may_be_framing:
-            return False
-        self._pass(record, event.raw, outcome, payload)
-        return True
 
     def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
         """Send what the fixes make of *event*, which no client can read, if anything."""
@@ -195,7 +194,10 @@ class EventRepair:
         value, outcome = self._value(payload)
         if outcome is not Outcome.UNDERSTOOD:
             return outcome
-        if (other := self._other(record, value, raw)) is not None:
+        if payloads.is_ordinary(value):
+            if value["choices"]:
+                self._seen.has_choices = True
+        elif (other := self._other(record, value, raw)) is not None:
             return other
         if self.machine.state.words and (
             choices(value) or self.machine.state.all_finished
@@ -224,9 +226,6 @@ class EventRepair:
 
     def _other(self, record: EventRecord, value: Json, raw: bytes) -> Outcome | None:
         """Return what has become of a *value* that is no chunk; None if it is one."""
-        if payloads.is_ordinary(value):
-            self._seen.has_choices |= bool(value["choices"])
-            return None
         parts = payloads.parts(value)
         self._parser.budget_left -= parts * EVENT // 2
         if parts > payloads.CALL * _PARTS:

@@ -98,13 +98,7 @@ class Chain:
     @property
     def waits(self) -> bool:
         """Whether a fix holds anything of a choice back."""
-        for fix in (*self._holding.values(),):
-            try:
-                if fix.waiting is not None:
-                    return True
-            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(type(fix), error)
-        return False
+        return self.watched is None
 
     @property
     def may_end(self) -> bool:
@@ -118,9 +112,17 @@ class Chain:
         return [each for each in held if each is not None]
 
     @property
-    def watched(self) -> set[str]:
-        """Keys of a delta whose words decide, too."""
-        return {key for fix in self._holding.values() for key in fix.watched}
+    def watched(self) -> set[str] | None:
+        """Keys of a delta whose words decide, too; None while a fix holds anything."""
+        watched = set[str]()
+        for fix in (*self._holding.values(),):
+            try:
+                if fix.waiting is not None:
+                    return None
+                watched.update(fix.watched)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(type(fix), error)
+        return watched
 
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""

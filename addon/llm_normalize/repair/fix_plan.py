@@ -38,19 +38,13 @@ class FixPlan:
         holding = [each for each in self.edits if issubclass(each, HoldingFix)]
         self.flushing = [x for x in holding if x.flush is not HoldingFix.flush]
         self.ending = [x for x in holding if x.end is not HoldingFix.end]
-        self._handling: dict[int, int] = {}  # places by finding, each as bits
-        for at, each in enumerate(self.edits):
-            for finding in bits_of(each.handles):
-                self._handling[finding] = self._handling.get(finding, 0) | 1 << at
+        # Streams differ little in what is found; a hostile one forgets what others found.
+        self.handling = functools.lru_cache(maxsize=1024)(self._handling)
+        """Returns the places, as bits, of the fixes that handle what was found."""
 
-    def handling(self, found: int) -> int:
-        """Return the places, as bits, of the fixes that handle what was *found*."""
-        due, handling = 0, self._handling
-        while found:
-            finding = found & -found
-            found ^= finding
-            due |= handling.get(finding, 0)
-        return due
+    def _handling(self, found: int) -> int:
+        handles = [bool(each.handles & found) for each in self.edits]
+        return sum(1 << at for at, is_due in enumerate(handles) if is_due)
 
 
 def _with_assembler(fixes: Sequence[type[Fix]]) -> _Kinds:

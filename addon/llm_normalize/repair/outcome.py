@@ -127,7 +127,8 @@ class ChunkSender:
         held = self._all_but(outgoing) if self._held else []
         if outgoing.raw is None and not outgoing.is_through:
             self._ride(outgoing)
-        self._emit(outgoing.record, outgoing.encode())
+        raw = outgoing.raw
+        self._emit(outgoing.record, outgoing.encode() if raw is None else raw)
         self._held = held
 
     def hold(self, outgoing: Outgoing) -> Outgoing:

@@ -119,7 +119,8 @@ class Pipeline:
         try:
             while may_read and (end := data.find(b"\n\n") + 2) > 2:  # noqa: PLR2004
                 raw = data[:end]
-                known = self.known(raw)
+                is_known = self._memory.known is not None
+                known = self.known(raw) if is_known else None
                 if known is not None:
                     parser.budget_left -= self.output.cost
                     out += [known] if known else []
@@ -376,7 +377,8 @@ class Pipeline:
         if self.output.last is not None:
             self.output.settle()
         self._rests = False
-        self._parser.budget_left -= EVENT + self.seen.size // 2
+        seen = self.seen
+        self._parser.budget_left -= EVENT + (len(seen.choices) + seen.calls) // 2
         record = EventRecord(event.n, event.raw)
         self.output.open_record(record)
         if self._broken:
@@ -395,11 +397,13 @@ class Pipeline:
         """Remember what is around the text of the last event, if nothing waits."""
         text = self.event_repair.text
         try:
-            if text is not None and text.record is record and not self._chain.waits:
-                untranslated = self.output.repaired(record)
-                self._memory.learn(untranslated, text.chunk, self._chain.watched)
-                self._rests = True
-                return
+            if text is not None and text.record is record:
+                watched = self._chain.watched
+                if watched is not None:
+                    untranslated = self.output.repaired(record)
+                    self._memory.learn(untranslated, text.chunk, watched)
+                    self._rests = True
+                    return
         except Exception:
             logger.exception("%s: nothing is remembered", self.label)
         self._memory.forget()

@@ -12,7 +12,7 @@ import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from ..chat.chunks.chunk import Chunk, calls, choices
+from ..chat.chunks.chunk import Chunk
 from ..wire.json_text import PLAIN, dumps
 from .outcome import EventRecord
 from .payload import FEW
@@ -85,7 +85,7 @@ class TextMemory:
 
         Args:
             record: The event.
-            chunk: The chunk that was sent.
+            chunk: The chunk that was sent, with one choice that goes on with its text.
             read: The keys of a delta whose words any fix reads.
         """
         last, self._last = self._last, _around(record, chunk)
@@ -94,22 +94,22 @@ class TextMemory:
             return
         around, text, keys = self._last
         if last[0] == around and last[1] != text and read.isdisjoint(keys):
-            self.known = around
+            self.known = Around(*around)
 
 
-type _Text = tuple[Around, bytes, list[str]]
+type _Text = tuple[_Around, bytes, list[str]]
 """What is around the text of an event, the text, and its keys in the delta."""
+type _Around = tuple[tuple[bytes, ...], tuple[bytes, ...], tuple[str, ...]]
+"""What an `Around` is made of."""
 
 
 def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
     """Return what is around the text of an event, if it has one, and no other."""
-    raw, found = record.before or b"", choices(chunk)
-    if len(raw) > FEW or not raw.endswith(b"\n\n"):
+    raw = record.before or b""
+    if len(raw) > FEW or len(record.after) != 1 or not raw.endswith(b"\n\n"):
         return None
-    if len(record.after) != 1 or len(found) != 1:
-        return None
-    delta = found[0].get("delta")
-    if not isinstance(delta, dict) or calls(delta) or delta.get("function_call"):
+    delta = chunk["choices"][0]["delta"]
+    if delta.get("tool_calls"):
         return None
     keys = [key for key in _KEYS if delta.get(key)]
     words = delta[keys[0]] if keys else None
@@ -124,7 +124,7 @@ def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
         places = dumps(delta).count(text) + 1
         if not 1 < len(received) <= len(sent) == places:
             return None
-    return Around(received, sent, tuple(record.fixes)), text[1:-1], keys
+    return (received, sent, tuple(record.fixes)), text[1:-1], keys
 
 
 def _sides(data: bytes, text: bytes) -> tuple[bytes, ...]:

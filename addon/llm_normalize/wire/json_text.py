@@ -7,6 +7,7 @@ value that it does not repair, so numbers that Python would respell stay as `Num
 
 import json
 import re
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
@@ -98,6 +99,7 @@ def _spelled(_: object) -> Json:
 _decoder = json.JSONDecoder(
     object_pairs_hook=_unique, parse_float=Number, parse_constant=_no_constant
 )
+_scan: Callable[[str, int], tuple[Json, int]] = vars(_decoder)["scan_once"]
 _decode_spelled = json.JSONDecoder(
     object_pairs_hook=_unique,
     parse_float=Number,
@@ -137,20 +139,18 @@ def loads(data: bytes) -> Json:
     if "-0" in text and _MINUS_ZERO.search(text):
         return _plain(_decode_spelled(text))
     try:
-        return _decode(text)
+        if text.startswith(("{", "[")):
+            # `decode` looks for blanks at both ends, which takes long.
+            value, end = _scan(text, 0)
+            if end == len(text):
+                return value
+        return _decoder.decode(text)
+    except StopIteration as stop:  # a value is missing in it
+        raise json.JSONDecodeError("Expecting value", text, stop.value) from None
     except (json.JSONDecodeError, RepeatedKeyError):
         raise
     except ValueError:  # an integer longer than sys.get_int_max_str_digits()
         return _plain(_decode_spelled(text))
-
-
-def _decode(text: str) -> Json:
-    try:
-        # `decode` looks for blanks at both ends, which takes long.
-        value, end = _decoder.raw_decode(text)
-    except json.JSONDecodeError:
-        end = -1
-    return value if end == len(text) else _decoder.decode(text)
 
 
 def loads_request(data: bytes) -> Json:

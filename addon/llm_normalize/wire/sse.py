@@ -270,7 +270,9 @@ class EventParser:
         if "_boundary" in self.__dict__ and self._boundary.one_by_one:
             return None
         event = Event(raw, self.count)
-        if event.payload() is None or has_escaped_end(raw, 0, len(raw)):
+        if event.payload() is None:
+            return None
+        if raw.find(b"\\n") >= 0 and has_escaped_end(raw, 0, len(raw)):
             return None
         self.count += 1
         return event

@@ -216,7 +216,8 @@ class State:
         """Whether nothing is held but usage, and nothing was lost, has failed, or is over."""
         seen = self.seen
         over = self.done or seen.error or seen.holes
-        return not (self.extra or over or self.holds_chunk)
+        is_held = self.opening or self.finish or self.usage_chunk or self.words
+        return not (over or is_held or self.extra)
 
     @property
     def held_chunks(self) -> list[Outgoing]:
