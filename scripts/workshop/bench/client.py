@@ -42,7 +42,7 @@ class Used(NamedTuple):
 
     Attributes:
         us: Microseconds of CPU time per event.
-        kept_up: Whether it forwarded the events as fast as they came.
+        kept_up: Whether it forwarded nine streams of ten as fast as they came.
     """
 
     us: float
@@ -165,7 +165,8 @@ def run(
         own = [stream for each, stream in streams if each is party]
         verify(party, own)
         events = plans[0].events
-        took = max(stream.took for stream in own)
+        # Not the last one: a pause that hits one stream is no load that is too high.
+        took = sorted(stream.took for stream in own)[len(own) * 9 // 10]
         us = (late - early) / (events * len(own)) * 1e6
         found.append(Used(us, took <= (events + LATE) * GAP))
     return found
