@@ -12,8 +12,8 @@ from mitmproxy.test import taddons, tflow
 from OpenSSL import SSL
 
 from llm_normalize.addon import Normalize
+from llm_normalize.mitm import certificate_proof
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
-from llm_normalize.routing import certificate_proof
 from llm_normalize.wire.json_text import dumps
 
 HOST = "integrate.api.nvidia.com"

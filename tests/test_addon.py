@@ -18,15 +18,15 @@ from mitmproxy.test import tflow
 
 from llm_normalize import addon
 from llm_normalize.commands import EVERY
-from llm_normalize.exchange.answer import running_answer
 from llm_normalize.exchange.routing_policy import Routing
+from llm_normalize.exchange.state import running_answer
 from llm_normalize.exchange.stream import keepalive_clock
 from llm_normalize.fixes import FIXES
+from llm_normalize.mitm.extended_methods import is_extended
 from llm_normalize.pause_limiter import EACH
 from llm_normalize.records import pairs_logs
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, wire
-from llm_normalize.routing.extended_methods import is_extended
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     BAD,

@@ -7,7 +7,7 @@ from mitmproxy import exceptions
 from mitmproxy.test import taddons
 
 from llm_normalize.addon import Normalize
-from llm_normalize.deferred_options import take_deferred, take_each
+from llm_normalize.mitm.deferred_options import take_deferred, take_each
 from proxies import Proxy, messages
 
 

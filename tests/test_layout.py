@@ -255,7 +255,7 @@ OF_A_FLOW = re.compile(
 
 def test_one_module_finds_what_is_known_of_a_flow() -> None:
     found = [name(p) for p in MODULES if OF_A_FLOW.search(p.read_text("utf-8"))]
-    assert found == ["exchange/open_exchanges"]
+    assert found == ["exchange/state/open_exchanges"]
 
 
 def test_one_module_changes_how_flows_are_saved() -> None:
@@ -263,7 +263,7 @@ def test_one_module_changes_how_flows_are_saved() -> None:
         r"\b(HTTPFlow|flow)\.(get_state|copy) = |(?:setattr|extend)\(http\.HTTPFlow"
     )
     found = [name(path) for path in MODULES if changes.search(path.read_text("utf-8"))]
-    assert found == ["routing/saved_flow_guard"]
+    assert found == ["routing/key_on_request"]
 
 
 NAMES_PROVIDERS = ("hosts", "addon", "pending_result", "workers_ai")

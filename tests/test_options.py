@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mitmproxy import exceptions
 
-from llm_normalize.exchange.exchange import Exchange
+from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.routing.hosts import PROVIDERS
 from proxies import HOST, Proxy, chat_flow
 

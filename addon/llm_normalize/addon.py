@@ -23,31 +23,33 @@ from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
 from . import options
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
-from .deferred_options import take_deferred, take_each
 from .exchange import outage
-from .exchange.answer.answer_lifecycle import Answers
-from .exchange.answer.flow_list import is_shown, is_stored
-from .exchange.answer.response_headers import answers_events
-from .exchange.exchange import Exchange
-from .exchange.open_exchanges import OpenExchanges
-from .exchange.request_facts import named_host, place_of
+from .exchange.answer_lifecycle import Answers
+from .exchange.message.request_facts import named_host, place_of
+from .exchange.message.response_headers import answers_events
 from .exchange.routing_policy import Routing
-from .exchange.settings import Settings
-from .exchange.stream.client_stream import close
-from .exchange.translated.translation import put_in_protocol
+from .exchange.source.translation import put_in_protocol
+from .exchange.state.exchange import Exchange
+from .exchange.state.open_exchanges import OpenExchanges
+from .exchange.state.settings import Settings
 from .fix_selection import FixSelection
 from .home.home import Home
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
+from .mitm import certificate_proof
+from .mitm.asked_host import remember_hosts
+from .mitm.client_stream import close
+from .mitm.deferred_options import take_deferred, take_each
+from .mitm.flow_list import is_shown, is_stored
+from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
 from .pause_limiter import PauseLimiter
 from .records.pairs_log import PairsLog
 from .records.pairs_logs import PairsLogs
 from .records.statistics import Stats
 from .repair.fix import Fix
-from .routing import certificate_proof
 from .routing.gate import warn
 from .routing.hosts import PROVIDERS, Hosts
-from .routing.own_address import LOOP, leads_back, remember_hosts
+from .routing.own_address import LOOP, leads_back
 from .routing.routes import is_reverse
 from .text.printable import brief
 from .wire.header import with_header
@@ -86,7 +88,7 @@ class Normalize:
         server = ctx.master.addons.get("proxyserver")
         self._is_reloaded = server is not None and server.is_running
         remember_hosts()
-        outage.let_clients_ask(lambda: self._repairs)
+        let_clients_ask(lambda: self._repairs)
         take_deferred()
         for view in (BeforeAfter, Transcript):
             contentviews.add(view(self._refresh))
@@ -157,7 +159,7 @@ class Normalize:
     def _forget(self) -> None:
         self._routing.done(self._exchanges)
         self._exchanges.clear()
-        outage.stop_letting_clients_ask()
+        stop_letting_clients_ask()
 
     # -- commands ----------------------------------------------------------------
 

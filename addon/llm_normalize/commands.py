@@ -8,7 +8,7 @@ from mitmproxy import flow, http
 
 from .capture.folder import Capture, write
 from .capture.rerun import differences, repair
-from .exchange.answer.stored_flow import Stored, stored
+from .exchange.record.stored_flow import Stored, stored
 from .fixes import EVERY_FIX
 from .repair.fix import Fix
 from .request.adaptation import Adaptation

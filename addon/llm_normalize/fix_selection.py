@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mitmproxy import ctx, http
 
 from . import options
-from .exchange.request_facts import named_host
+from .exchange.message.request_facts import named_host
 from .fixes import EVERY_FIX
 from .repair.fix import Fix
 from .request.adaptation import HostAdaptations

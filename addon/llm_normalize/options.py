@@ -13,7 +13,7 @@ from mitmproxy.utils import human
 
 from .commands import EVERY
 from .exchange.routing_policy import Routing
-from .exchange.translated import translation
+from .exchange.source import translation
 from .fixes import EVERY_FIX
 from .request.adaptation import LEARNED
 from .request.adaptations import ADAPTATIONS

@@ -13,12 +13,14 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 
 from llm_normalize.exchange import outage
-from llm_normalize.exchange.exchange import Exchange
-from llm_normalize.exchange.open_exchanges import is_on_selected_host
-from llm_normalize.exchange.outage import end, error_of, reason_of, wait
+from llm_normalize.exchange.outage import end, error_of, wait
+from llm_normalize.exchange.state.exchange import Exchange
+from llm_normalize.exchange.state.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.stream import keepalive_clock
+from llm_normalize.mitm.extended_methods import is_extended
+from llm_normalize.mitm.failure_reason import reason_of
+from llm_normalize.mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
 from llm_normalize.repair.fix import DONE, completion
-from llm_normalize.routing.extended_methods import is_extended
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.routes import Routed, Target
 from llm_normalize.wire.json_text import dumps
@@ -472,7 +474,7 @@ def test_observed_client_is_hung_up_on(proxy: Proxy) -> None:
 
 def test_mitmproxy_hangs_up_again_without_the_addon(proxy: Proxy) -> None:
     assert is_extended(modes.ReverseProxy, "finish_start")
-    outage.stop_letting_clients_ask()
+    stop_letting_clients_ask()
     assert "finish_start" not in vars(modes.ReverseProxy)
     assert Start(proxy, "reverse:https://there.test").play("refused")
 
@@ -480,9 +482,9 @@ def test_mitmproxy_hangs_up_again_without_the_addon(proxy: Proxy) -> None:
 def test_start_that_is_another_is_left_to_mitmproxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    outage.stop_letting_clients_ask()
+    stop_letting_clients_ask()
     monkeypatch.delattr(modes.DestinationKnown, "finish_start")
-    outage.let_clients_ask(lambda: True)
+    let_clients_ask(lambda: True)
     assert not hasattr(modes.ReverseProxy, "finish_start")
 
 

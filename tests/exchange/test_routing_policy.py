@@ -17,8 +17,8 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
 
 from llm_normalize import conformance
-from llm_normalize.exchange.retries.second_request import Reply
 from llm_normalize.exchange.routing_policy import Routing
+from llm_normalize.mitm.second_request import Reply
 from llm_normalize.records.snapshot import KEY as NOTED
 from llm_normalize.routing.key_echo import LogFilter
 from llm_normalize.wire.json_text import dumps, loads
@@ -964,7 +964,7 @@ def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
         return Reply(200, "OK", [("content-type", "application/json")], dumps(reported))
 
     monkeypatch.setattr(
-        "llm_normalize.exchange.retries.native_provider.send_retry", send_retry
+        "llm_normalize.exchange.source.native_provider.send_retry", send_retry
     )
     made = native(proxy, stream=True)
     made.server_conn.timestamp_start = 1.0

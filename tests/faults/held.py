@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 PREFIX = "held until "
-streams = importlib.import_module("llm_normalize.exchange.stream.answer_streams")
-whole = importlib.import_module("llm_normalize.exchange.answer.buffered_answer")
+streams = importlib.import_module("llm_normalize.exchange.delivery.answer_streams")
+whole = importlib.import_module("llm_normalize.exchange.delivery.buffered_answer")
 repair_body, slow_down = whole.repair_body, streams.slow_down
 files = {}  # by a client's id: that, and how often its provider was slowed down
 

@@ -36,9 +36,9 @@ PLACES = {
     "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
     "init": ("fixes.delta.content_cumulative", "ContentCumulative", "__init__"),
     "machine": ("repair.machine.machine", "Machine", "chunk"),
-    "step": ("exchange.answer.answer_record", "AnswerRecord", "add_event"),
-    "count": ("exchange.answer.answer_record", "AnswerRecord", "count"),
-    "close": ("exchange.answer.answer_record", "AnswerRecord", "close"),
+    "step": ("exchange.record.answer_record", "AnswerRecord", "add_event"),
+    "count": ("exchange.record.answer_record", "AnswerRecord", "count"),
+    "close": ("exchange.record.answer_record", "AnswerRecord", "close"),
     "stats": ("records.statistics", "Stats", "add"),
 }
 

@@ -8,13 +8,8 @@ from mitmproxy import http
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons, tflow
 
-from llm_normalize.home.own_host import (
-    is_foreign,
-    is_from_proxy,
-    is_local,
-    is_own_port,
-    names_proxy,
-)
+from llm_normalize.home.own_host import is_foreign, is_local, is_own_port, names_proxy
+from llm_normalize.mitm.proxy_server import is_from_proxy
 
 BASE = "http://127.0.0.1:8080"
 

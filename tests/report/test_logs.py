@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.exchange.answer.answer_record import AnswerRecord
+from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.report import log_reader as reader
 from llm_normalize.report.as_json import as_json

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import pytest
 
-from llm_normalize.exchange.answer.answer_record import AnswerRecord
+from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.records.statistics import PAIRS

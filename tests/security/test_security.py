@@ -16,7 +16,7 @@ from mitmproxy.test import taddons, tflow
 
 import test_layout
 from llm_normalize.addon import Normalize
-from llm_normalize.exchange.retries.second_request import send
+from llm_normalize.mitm.second_request import send
 from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.fix import DONE, chunk, wire
 from proxies import BAD, GOOD, Proxy, chat_flow, response_of

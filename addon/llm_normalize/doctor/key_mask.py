@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from ..exchange.request_facts import secrets_of
+from ..exchange.message.request_facts import secrets_of
 from ..routing.key_echo import SEARCHED, without
 
 

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from mitmproxy import connection, flow, http
 
-from ..exchange.answer.answer_lifecycle import Answers
-from ..exchange.exchange import Exchange
-from ..exchange.settings import Settings
+from ..exchange.answer_lifecycle import Answers
+from ..exchange.state.exchange import Exchange
+from ..exchange.state.settings import Settings
 from ..fixes import FIXES
 from ..records.pair_rows import Row
 from ..records.snapshot import KEY

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 
 from mitmproxy import connection, ctx, http, tls
 
-from ..routing import certificate_proof, cors
+from ..mitm import certificate_proof
+from ..mitm.asked_host import asked_host, forget_hosts
+from ..mitm.saved_flows import unguard_flows
+from ..routing import cors
 from ..routing.gate import (
     is_asked,
     is_list,
@@ -26,20 +29,20 @@ from ..routing.gate import (
 from ..routing.hosts import Hosts
 from ..routing.key_echo import LogFilter
 from ..routing.key_headers import without_credentials
+from ..routing.key_on_request import GuardedKey
 from ..routing.keys import Keys, Secret
 from ..routing.model_names import MAPPED, Models, model_in
-from ..routing.own_address import asked_host, forget_hosts, is_address, is_here
+from ..routing.own_address import is_address, is_here
 from ..routing.routes import Routed, Routes, Target, is_reverse
-from ..routing.saved_flow_guard import GuardedKey, unguard_flows
 from ..text.printable import brief
 from ..wire.content_encoding import LargeBodyError
 from ..wire.header import header_in
-from .adapted_request import Adapted
-from .exchange import Exchange
-from .message_body import content_of, put_content
-from .request_facts import named_host, place_of, quoted
-from .retries.native_provider import translate
-from .translated.translation import Translations, put_in_protocol
+from .message.message_body import content_of, put_content
+from .message.request_facts import named_host, place_of, quoted
+from .request.adapted_request import Adapted
+from .source.native_provider import translate
+from .source.translation import Translations, put_in_protocol
+from .state.exchange import Exchange
 
 logger = logging.getLogger(__name__)
 

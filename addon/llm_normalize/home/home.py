@@ -21,6 +21,7 @@ from mitmproxy import ctx, http, tls
 from mitmproxy.proxy import mode_specs
 
 from .. import __version__
+from ..mitm.proxy_server import is_from_proxy
 from ..records.statistics import Stats
 from ..routing.gate import is_asked, is_list, refusal
 from ..routing.hosts import Hosts
@@ -31,7 +32,7 @@ from ..routing.own_address import (
 from ..routing.routes import Routes
 from ..text.authority import address
 from . import client_pages, pac, rendering
-from .own_host import is_foreign, is_from_proxy, is_local, is_own_port, names_proxy
+from .own_host import is_foreign, is_local, is_own_port, names_proxy
 from .probe import HOST, PATTERN, Probe, serves
 from .rendering import Visit
 from .status import REFUSED, Facts, fingerprint, grouped

@@ -3,12 +3,11 @@
 import ipaddress
 import re
 from collections.abc import Mapping
-from typing import Any
 
-from mitmproxy import connection, ctx, http
+from mitmproxy import http
 
 from ..routing.own_address import is_cross_site
-from ..text.loopback import ip_of, is_loopback
+from ..text.loopback import is_loopback
 
 _FORWARDED = re.compile(
     r"forwarded|via|x-forwarded-.+|x-real-ip|.+-client-ip|.+-connecting-ip"
@@ -37,25 +36,6 @@ def _is_plain_loopback(host: str) -> bool:
     except ValueError:
         return False
     return found.is_loopback and getattr(found, "ipv4_mapped", None) is None
-
-
-def is_from_proxy(client: connection.Client) -> bool:
-    """Tell whether it is the proxy itself that is connected as *client*."""
-    ends = _end(client.peername), _end(client.sockname)
-    handlers = ctx.master.addons.get("proxyserver").connections.values()
-    return any(
-        each.sockname is not None
-        and each.peername is not None
-        and (_end(each.sockname), _end(each.peername)) == ends
-        for handler in handlers
-        for each in handler.transports
-        if isinstance(each, connection.Server)
-    )
-
-
-def _end(place: tuple[Any, ...]) -> tuple[str, int]:
-    """Return an end of a connection as both its sides name it."""
-    return str(ip_of(place[0]) or place[0]), place[1]
 
 
 def is_local(flow: http.HTTPFlow) -> bool:

@@ -10,11 +10,11 @@ from mitmproxy.proxy import mode_specs
 
 from ..chat.endpoint import is_chat_request
 from ..chat.errors.errors import wrapped
+from ..mitm.certificate_proof import is_proven
 from ..text.loopback import is_loopback
 from ..text.printable import brief
 from ..wire.json_text import dumps
 from . import cors
-from .certificate_proof import is_proven
 from .hosts import BASE, OTHER_BASES, HostPattern
 from .keys import Secret, is_let_in
 from .own_address import is_cross_site, is_here

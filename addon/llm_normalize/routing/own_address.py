@@ -1,31 +1,17 @@
-"""Which hosts are this machine, which connections lead back to the proxy, which Host was named."""
+"""Which hosts are this machine, which connections lead back to the proxy."""
 
 import socket
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from mitmproxy import ctx, http
-from mitmproxy.net.http import url
 from mitmproxy.proxy import server_hooks
-from mitmproxy.proxy.layer import CommandGenerator
-from mitmproxy.proxy.layers.http import HttpStream
-from mitmproxy.proxy.layers.http._events import RequestHeaders
-from mitmproxy.proxy.mode_servers import ServerInstance
 
+from ..mitm.proxy_server import listening
 from ..text.loopback import ip_of, is_loopback, name_of
-from ..wire.header import host_in
-from .extended_methods import extend, restore
 
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""
 LOOP = "This name leads to the proxy itself."
 """The error of a connection that is not made."""
-_HOST = "llm_normalize_host"
-"""Where a request holds the `Host` that its client sent."""
-_WAIT = "state_wait_for_request_headers"
-type _Wait = Callable[[HttpStream, RequestHeaders], CommandGenerator[None]]
-_ADDRESSES = "llm_normalize_addresses"
-"""Where a server has where it listens, once it does: to ask takes as long as to connect."""
 
 
 # -- hosts -------------------------------------------------------------------------
@@ -87,57 +73,10 @@ def leads_back(data: server_hooks.ServerConnectionHookData) -> bool:
     if data.server.transport_protocol != "tcp":
         return False
     host, port, *_ = data.server.address or ("", 0)
-    for server in ctx.master.addons.get("proxyserver").servers:
-        for listens, own, *_ in _addresses(server):
-            if own == port and leads_to(host, listens):
-                return True
-    return False
-
-
-def _addresses(server: ServerInstance[Any]) -> tuple[Any, ...]:
-    found: tuple[Any, ...] = getattr(server, _ADDRESSES, ())
-    if not found and server.is_running:
-        found = server.listen_addrs
-        setattr(server, _ADDRESSES, found)
-    return found
+    found = listening()
+    return any(own == port and leads_to(host, listens) for listens, own, *_ in found)
 
 
 def is_cross_site(headers: Mapping[str, str]) -> bool:
     """Tell whether a browser says that a page of another site asks."""
     return headers.get("sec-fetch-site", "") not in _OF_THE_PAGE
-
-
-def remember_hosts() -> None:
-    """Let each request hold the `Host` that its client sent, for `asked_host`.
-
-    A reverse proxy's requests have it no more when the first hook runs: mitmproxy puts
-    the upstream's there (proxy/layers/http/__init__.py, `state_wait_for_request_headers`).
-    """
-
-    def extended(wait: _Wait) -> _Wait:
-        def remember(
-            stream: HttpStream, event: RequestHeaders
-        ) -> CommandGenerator[None]:
-            setattr(event.request, _HOST, _host(event.request))
-            return wait(stream, event)
-
-        return remember
-
-    extend(HttpStream, _WAIT, extended)
-
-
-def forget_hosts() -> None:
-    """Let mitmproxy's streams be as they were."""
-    restore(HttpStream, _WAIT)
-
-
-def asked_host(request: http.Request) -> str:
-    """Return the host that the client of *request* named in its `Host`; maybe none."""
-    given = getattr(request, _HOST, None)
-    named = _host(request) if given is None else given
-    return url.parse_authority(named, check=False)[0]
-
-
-def _host(request: http.Request) -> str:
-    data = request.data
-    return host_in(data.http_version, data.authority, data.headers.fields)

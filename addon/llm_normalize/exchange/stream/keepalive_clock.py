@@ -16,7 +16,7 @@ from mitmproxy import http
 from mitmproxy.flow import Error
 from mitmproxy.utils import asyncio_utils
 
-from .client_stream import ClientStream
+from ...mitm.client_stream import ClientStream
 from .shared_timer import Call, timer_for
 from .stream_rewriter import Rewriter
 

@@ -12,7 +12,7 @@ class ErrorStatus(Fix):
     """Answer with the status that the error names, or that its type has at OpenAI.
 
     repair/body.py does it. Without either it is 500. A web page or plain words in the
-    place of an answer get 502 (exchange/answer/buffered_answer.py).
+    place of an answer get 502 (exchange/delivery/buffered_answer.py).
     """
 
     name = "error-status"

@@ -11,7 +11,7 @@ _LATER = b"HTTP/1.1 202 Accepted\r\nnvcf-reqid: r-1\r\n" + _HEAD % 2 + b"{}"
 
 
 class AnswerPending(Fix):
-    """Ask for the result with the client's own key, until it is there. exchange/retries/pending_result.py does it.
+    """Ask for the result with the client's own key, until it is there. exchange/source/pending_result.py does it.
 
     At most for ten minutes; given up when an HTTP/1 client leaves.
     """

@@ -12,7 +12,7 @@ _HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: %s\r\n\
 
 
 class ContentTypeWrong(Fix):
-    """Call an answer what it is, also one made of another kind. exchange/answer/response_headers.py."""
+    """Call an answer what it is, also one made of another kind. exchange/message/response_headers.py."""
 
     name = "content-type-wrong"
     changes = "another type -> `text/event-stream`, for a body `application/json`"

@@ -1,1 +1,0 @@
-"""One answer, from its headers to its record."""

@@ -1,0 +1,326 @@
+"""The life of an answer: it begins with its headers and ends in one record."""
+
+import asyncio
+import functools
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+
+from mitmproxy import http
+
+from ..chat.growing_text import ProvedGrowth
+from ..mitm.disconnect import client_left, gateway_status
+from ..mitm.second_request import is_gone
+from ..records.record_line import Entry, TextPair
+from ..records.statistics import Stats
+from ..repair.outcome import EventRecord
+from ..request.learned_rejections import Learned
+from ..text.printable import brief
+from .delivery.answer_path import PENDING, Path, path_of
+from .delivery.answer_streams import AnswerStreams
+from .delivery.buffered_answer import Figures, is_slow, repair
+from .request.adapted_request import Adapted, adapt
+from .source import busy_provider
+from .source.chat_retry import AskedRetry, ChatRetry
+from .source.native_provider import retry_without_stream
+from .source.pending_result import fetch
+from .source.retry import Retry, retry_after_refusal
+from .source.second_answer import SecondAnswer
+from .source.translation import Translations
+from .state.exchange import Exchange
+from .state.running_answer import RunningAnswer
+from .state.settings import Settings
+from .stream.stream_rewriter import handed_over
+
+logger = logging.getLogger(__name__)
+
+_THREADS = 2
+"""Large answers that are repaired at a time."""
+
+
+class Answers:
+    """Begins and ends the answer of an exchange, and changes its request before that.
+
+    Args:
+        stats: Counts each answer at its end.
+
+    Attributes:
+        streams: Begins those that are repaired as they arrive.
+    """
+
+    def __init__(self, stats: Stats) -> None:
+        self._stats = stats
+        self._learned = Learned()
+        self._proved = ProvedGrowth()
+        self._aside = asyncio.Semaphore(_THREADS)
+        self.streams = AnswerStreams()
+
+    def adapt(self, exchange: Exchange, settings: Settings) -> None:
+        """Change a request, which is sent right after this, to what is accepted.
+
+        Args:
+            exchange: The exchange.
+            settings: What counts for it.
+        """
+        made, found = exchange.adapted, None
+        if made is None or not exchange.is_native:  # else it has another form now
+            found = adapt(
+                exchange.flow,
+                settings.adaptations,
+                self._learned,
+                exchange.client,
+                observe=settings.observe,
+            )
+        if made is not None and found is not None:
+            found = Adapted(made.original, [*made.edits, *found.edits])
+        exchange.adapted = found or made
+        exchange.is_expected = True
+
+    def begin(self, exchange: Exchange, settings: Settings) -> None:
+        """Decide the path of an answer whose headers have arrived, and begin it.
+
+        The headers are sent right after this.
+        """
+        response = exchange.flow.response
+        assert response is not None
+        running = self._new(exchange, settings)
+        path = path_of(exchange, running)
+        if path is Path.STREAMED:
+            self.streams.begin(running)
+        elif path is Path.PASSED:
+            response.stream = response.stream or True
+        else:
+            running.pending = path is Path.FETCHED
+
+    def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
+        running = exchange.running = exchange.new_answer(settings)
+        running.know(self._proved, exchange.client)
+        return running
+
+    def retry_as_chat(
+        self,
+        exchange: Exchange,
+        translations: Translations,
+        settings: Callable[[], Settings],
+    ) -> Awaitable[None] | None:
+        """Return an awaitable that sends the request as chat, or None.
+
+        It is for a path that the provider does not serve. Await it before the headers are
+        sent.
+
+        Args:
+            exchange: The exchange, whose answer's headers have arrived.
+            translations: Decides whether to retry, and remembers what worked.
+            settings: Returns the settings in force for the answer.
+        """
+        found = ChatRetry.of(exchange, self.streams, translations)
+        if found is None:
+            return None
+        return self._retry_as_chat(exchange, found, settings)
+
+    async def _retry_as_chat(
+        self, exchange: Exchange, chat: ChatRetry, settings: Callable[[], Settings]
+    ) -> None:
+        if not await chat.translate():
+            return
+        counts = settings()
+        self.adapt(exchange, counts)
+        running = self._new(exchange, counts)
+        second = SecondAnswer(exchange, running, chat.client, self.streams, self._stats)
+        await second.replace_first(lambda *_: chat.retry(running, self._find_retry))
+
+    def retry_as_asked(
+        self, exchange: Exchange, translations: Translations
+    ) -> Awaitable[bool] | None:
+        """Return an awaitable that sends a request untranslated, or None.
+
+        It is for one that was translated from memory, and is refused for its path. Await it
+        before the headers are sent: it tells whether the answer is another one now.
+        """
+        found = AskedRetry.of(exchange, self.streams, translations)
+        return found.replace_first() if found is not None else None
+
+    def replace_answer(self, exchange: Exchange) -> Awaitable[None] | None:
+        """Return an awaitable that replaces this answer, or None.
+
+        Await it before the headers are sent; the client then gets the replacement's
+        headers.
+        """
+        found = SecondAnswer.of(exchange, self.streams, self._stats)
+        return found.replace_first(self._find_retry) if found is not None else None
+
+    def end(self, exchange: Exchange) -> Awaitable[None] | None:
+        """Repair an answer that is one body, or close the record of a stream.
+
+        Returns:
+            What has to be awaited, of an answer that is not ready yet.
+        """
+        exchange.is_expected = False  # another addon may have answered
+        running, response = exchange.running, exchange.flow.response
+        if running is None or response is None:
+            exchange.running = None
+            return None
+        if not response.stream:  # else it has been sent already
+            if running.pending:
+                return self._replace_and_repair(exchange, running, fetch)
+            slow = is_slow(response)
+            # Nothing that refuses a stream is that large.
+            as_body = slow and exchange.is_native
+            is_last = as_body or running.is_last
+            retry = None if is_last else self._find_retry(exchange, running)
+            if slow or retry is not None:
+                running.pending = True
+                return self._replace_and_repair(exchange, running, retry)
+        exchange.running = None
+        figures = repair(exchange, running)
+        running.complete(self._stats, response.status_code, figures)
+        return None
+
+    def _find_retry(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
+        """Return what puts another answer in the place of the first one, if need be."""
+        if busy := busy_provider.retry_when_busy(exchange.flow, running):
+            return functools.partial(self._retry_when_free, exchange, running, busy)
+        return self._find_changed(exchange, running)
+
+    async def _retry_when_free(
+        self,
+        exchange: Exchange,
+        running: RunningAnswer,
+        busy: Retry,
+        flow: http.HTTPFlow,
+    ) -> bool:
+        """Wait for a busy provider, which may refuse the request for what is in it then."""
+        if not await busy(flow):
+            return False
+        changed = self._find_changed(exchange, running)
+        return changed is None or await changed(flow)
+
+    def _find_changed(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
+        """Return what sends a changed request, if the answer asks for one."""
+        retry = (
+            retry_without_stream(exchange.flow, running) if exchange.is_native else None
+        )
+        return retry or retry_after_refusal(exchange, running, self._learned)
+
+    async def _replace_and_repair(
+        self, exchange: Exchange, running: RunningAnswer, retry: Retry | None
+    ) -> None:
+        """Put another answer in the place of the first one, if need be, and repair it."""
+        flow = exchange.flow
+        response = flow.response
+        assert response is not None
+        try:
+            before = response.raw_content or b""
+            if retry is not None and not await retry(flow):
+                running.close_without_client(self._stats)
+                return
+            after = [response.raw_content or b""]
+            running.received_status = response.status_code
+            if retry is fetch:
+                running.record.add_event(EventRecord(0, before, after, [PENDING]))
+            if is_slow(response):
+                figures = await self._repair_in_thread(exchange, running)
+                if is_gone(flow) and not running.is_over:
+                    events, received, _ = figures
+                    none = events, received, 0
+                    running.store(running.write(self._stats, None, "client-left", none))
+                    return
+            else:
+                figures = repair(exchange, running)
+            if not running.is_over:  # else it has its record
+                running.complete(self._stats, response.status_code, figures)
+        finally:
+            exchange.running = None
+            running.on_end()
+
+    async def _repair_in_thread(
+        self, exchange: Exchange, running: RunningAnswer
+    ) -> Figures:
+        """Repair a large answer in a thread, so that no stream waits for it."""
+        answer, entries = running.record, list[Entry | TextPair]()
+        write = answer.write
+        running.before_repair = running.copy()
+        if write is not None:
+            answer.write = entries.append
+        async with self._aside:
+            figures = await asyncio.to_thread(repair, exchange, running)
+        running.before_repair = None
+        if write is not None and not running.is_over:
+            # The log takes them from one thread alone.
+            answer.write = write
+            for entry in entries:
+                write(entry)
+        return figures
+
+    def broke(
+        self,
+        exchange: Exchange,
+        settings: Callable[[], Settings],
+        status: int | None = None,
+    ) -> None:
+        """Close the record of an answer that broke off, or did not begin.
+
+        Args:
+            exchange: The exchange, whose flow has an error.
+            settings: Returns what would have counted for an answer that did not begin.
+            status: The status of what the client got instead, if not mitmproxy's.
+        """
+        flow, running = exchange.flow, exchange.running
+        before_reload = handed_over(flow.response and flow.response.stream)
+        exchange.running = None
+        if running is not None:
+            running.broke(self._stats, status)
+        elif before_reload is not None:
+            before_reload.on_break(flow)
+        elif exchange.is_expected:
+            running = exchange.new_answer(settings())
+            if status is None and client_left(flow):
+                running.why = "the client left before an answer"
+            running.close(self._stats, status or gateway_status(flow), "error")
+
+    def hand_over(
+        self, exchanges: Iterable[Exchange], idle: Callable[[], None]
+    ) -> None:
+        """Let open streams go on without hooks, as at a reload of the addon.
+
+        Args:
+            exchanges: Those that are open.
+            idle: Called when the last of them has ended, at once if there is none.
+        """
+        open_ones = []
+        for exchange in exchanges:
+            running, exchange.running = exchange.running, None
+            if running is not None and (running.rewriter or running.pending):
+                open_ones.append(running)
+        remaining = len(open_ones)
+
+        def ended() -> None:
+            nonlocal remaining
+            remaining -= 1
+            if not remaining:
+                idle()
+
+        for running in open_ones:
+            running.on_end = ended
+            if not running.pending:
+                running.end_without_hooks(self._stats)
+        if not open_ones:
+            idle()
+
+    def close_all(self, exchanges: Iterable[Exchange]) -> None:
+        """Write the records of *exchanges*, which are open when mitmproxy ends."""
+        for exchange in exchanges:
+            if exchange.running is not None:
+                exchange.running.is_over = True
+            self.abandon(exchange, "mitmproxy ended")
+
+    def abandon(self, exchange: Exchange, why: str) -> None:
+        """Write the record of an answer that breaks off."""
+        running, exchange.running = exchange.running, None
+        if running is None:
+            return
+        try:
+            # Nothing that a thread has repaired by now will be sent.
+            (running.before_repair or running).abandon(self._stats, why)
+        except Exception:  # the others have theirs
+            host = brief(running.record.host)
+            logger.exception("normalize: %s: an answer has no record", host)

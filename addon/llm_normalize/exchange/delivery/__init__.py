@@ -1,0 +1,1 @@
+"""How an answer reaches its client: as a stream, or as a body."""

@@ -1,0 +1,101 @@
+"""Which path an answer takes, decided when its headers have arrived.
+
+They are sent on right after that, so what was asked, the status and the headers decide:
+the body is not known yet.
+"""
+
+import logging
+from enum import Enum, auto
+from http import HTTPStatus
+
+from mitmproxy import http
+
+from ...text.printable import brief
+from ...wire.content_encoding import decoder_for
+from ...wire.header import header_in
+from ...wire.json_text import Json, loads
+from ..message.length_known import may_wait
+from ..message.message_body import content_of
+from ..message.request_facts import quoted
+from ..message.response_headers import answers_events
+from ..state.exchange import Exchange
+from ..state.running_answer import RunningAnswer
+
+logger = logging.getLogger(__name__)
+
+PENDING = "answer-pending"
+"""The fix that fetches a result."""
+RESULT_ID = "nvcf-reqid"
+"""The header with the id of a result that is fetched."""
+
+
+class Path(Enum):
+    """What becomes of the body of an answer."""
+
+    STREAMED = auto()
+    """It is repaired event by event, and sent as it arrives."""
+    BUFFERED = auto()
+    """It is collected, repaired as one body, and sent: `buffered_answer`.
+
+    A second request may be made before that: `retry`, `native_provider`.
+    """
+    FETCHED = auto()
+    """It is collected, and replaced by the result that it promises: `pending_result`."""
+    PASSED = auto()
+    """It is sent as it arrives, and never read."""
+
+
+def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
+    """Return the path of an answer whose headers have arrived.
+
+    Args:
+        exchange: The exchange.
+        running: The answer.
+    """
+    flow = exchange.flow
+    response = flow.response
+    assert response is not None
+    if is_pending(response) and running.settings.applies(PENDING):
+        return Path.FETCHED
+    if not running.asked.stream or not is_good(response):
+        return Path.BUFFERED
+    if exchange.is_native and not answers_events(response):
+        return Path.BUFFERED  # it may have to be requested as one body
+    if callable(response.stream):
+        host = brief(running.record.host)
+        logger.warning("normalize: another addon streams %s; it stays as it is", host)
+        return Path.PASSED
+    encoding = header_in(response.headers.fields, b"content-encoding")
+    if encoding and decoder_for(encoding) is None:
+        logger.warning(
+            "normalize: %s answers in an encoding that is not undone (%s); "
+            "it stays as it is",
+            brief(running.record.host),
+            quoted(flow, encoding),
+        )
+        return Path.PASSED
+    waits = may_wait(response, observe=running.settings.observe)
+    return Path.BUFFERED if waits else Path.STREAMED
+
+
+def is_pending(response: http.Response) -> bool:
+    """Tell whether *response* says that the answer is not ready, and where it will be."""
+    return response.status_code == HTTPStatus.ACCEPTED and bool(
+        response.headers.get(RESULT_ID)
+    )
+
+
+def is_good(response: http.Response) -> bool:
+    """Tell whether the status of *response* is one of success."""
+    return 200 <= response.status_code < 300  # noqa: PLR2004
+
+
+def is_native_answer(response: http.Response) -> bool:
+    """Tell whether *response* in a provider's own form is a good one, and no error."""
+    if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
+        return False
+    try:
+        value: Json = loads(content_of(response))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get("success") is not False

@@ -1,0 +1,178 @@
+"""Answers whose body was collected: repaired as one body, or made into a stream."""
+
+import contextlib
+import logging
+from http import HTTPStatus
+
+from mitmproxy import http
+
+from ...chat.errors.errors import phrase
+from ...chat.errors.failed_body import is_page_or_words
+from ...repair.body import LARGE, STATUS, repair_body, status_due
+from ...repair.outcome import EventRecord
+from ...wire.content_encoding import Decoder, LargeBodyError, decode
+from ...wire.event_boundary import EVENT
+from ...wire.json_text import is_container
+from ...wire.sse import LIMIT
+from ..message.message_body import content_of
+from ..message.request_facts import quoted
+from ..state.exchange import Exchange
+from ..state.running_answer import RunningAnswer
+from ..stream.stream_rewriter import Turn
+from .answer_path import is_good, is_native_answer
+from .translated_answer import translate_body
+
+logger = logging.getLogger(__name__)
+
+_BODY_BUDGET = 40_000 * EVENT  # what is looked at of a stream that is there in full
+_JSON = "application/json"
+type Figures = tuple[int, int, int]
+"""Events, bytes received, bytes sent."""
+
+_CONTAINERS = 200_000
+"""Objects and arrays of a body that is repaired; log probabilities have many."""
+_OBJECTS = 1000
+"""Objects and lines of a body that is repaired at once: some cost as much as a hundred."""
+
+
+def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
+    """Repair an answer whose body is complete, and return its figures.
+
+    Args:
+        exchange: The exchange.
+        running: The answer.
+    """
+    flow = exchange.flow
+    response = flow.response
+    assert response is not None
+    if response.data.trailers and not (flow.request.is_http2 or flow.request.is_http3):
+        # mitmproxy cannot send them by HTTP/1, and would fail at them.
+        response.trailers = None
+    if running.rewriter is None and not response.stream:
+        _make_stream(exchange, response, running)
+    rewriter = running.rewriter
+    if rewriter is None:
+        return repair_response(response, running, running.label)
+    content = response.data.content
+    if content and not rewriter.bytes_in:
+        # Made by another addon, or a server replay: it never passed the rewriter.
+        # A large one is in a thread, where no stream waits.
+        rewriter.turn = Turn(most=_BODY_BUDGET)
+        rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
+        rewriter.pipeline.event_repair.largest_body = LIMIT
+        made = rewriter.read(content) + rewriter.read(b"")
+        response.data.content = b"".join(made)
+    return running.figures()
+
+
+def _make_stream(
+    exchange: Exchange, response: http.Response, running: RunningAnswer
+) -> None:
+    """Turn an answer whose body is complete into a stream, if one was asked."""
+    if not (running.asked.stream and is_good(response)):
+        return
+    if exchange.is_native and not is_native_answer(response):
+        return
+    if running.settings.applies(STATUS) and _has_failed(response):
+        return  # it gets a status of its own
+    with contextlib.suppress(ValueError):
+        response.data.content = content_of(response)
+        running.stream_through(Decoder())
+        running.prepare_headers(response)
+
+
+def _has_failed(response: http.Response) -> bool:
+    """Tell whether the body of *response* is nothing but an error, a page or words."""
+    try:
+        content = content_of(response)
+        due = status_due(content, response.status_code)
+        return due is not None or _is_page(response, content)
+    except ValueError:
+        return False
+
+
+def _is_page(response: http.Response, content: bytes) -> bool:
+    """Tell whether *response* has a page or words in the place of an answer."""
+    kind = response.headers.get("content-type", "")
+    is_ok = response.status_code == HTTPStatus.OK
+    return is_ok and is_page_or_words(content, kind)
+
+
+def is_slow(response: http.Response) -> bool:
+    """Tell whether to repair the body of *response* would hold other streams up."""
+    encoding = response.headers.get("content-encoding", "")
+    try:
+        content = decode(response.raw_content or b"", encoding, LARGE)
+    except LargeBodyError:
+        return True
+    except ValueError:
+        return False
+    parts = content.count(b"{") + content.count(b"\n") + content.count(b"\r")
+    return parts > _OBJECTS
+
+
+def repair_response(
+    response: http.Response, running: RunningAnswer, label: str
+) -> Figures:
+    """Repair the body of *response*, unless it cannot be read. Never raises.
+
+    Returns:
+        Its figures: one event, or none without a body.
+    """
+    settings = running.settings
+    size = len(response.raw_content or b"")
+    content = repaired = None
+    try:
+        # What has been streamed has been sent already.
+        content = None if response.stream else content_of(response, _CONTAINERS)
+        status = response.status_code
+        gives_status = any(fix.name == STATUS for fix in settings.fixes)
+        is_page = gives_status and bool(content) and _is_page(response, content or b"")
+        status = HTTPStatus.BAD_GATEWAY if is_page else status
+        if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
+            running.record.is_error = status >= HTTPStatus.BAD_REQUEST
+            repaired = repair_body(
+                content, status, running.asked, settings.fixes, label
+            )
+            if is_page:
+                repaired.status = status
+                repaired.fixed(STATUS)
+    except ValueError as error:
+        why = quoted(
+            running.flow, str(error)
+        )  # it names the encoding, as that is named
+        logger.warning("%s: the body cannot be decoded (%s)", label, why)
+    except Exception:
+        logger.exception("%s: repair failed, the body stays as it is", label)
+    if running.translated is not None and not response.stream:
+        if repaired is None:
+            repaired = EventRecord(0, response.raw_content or b"", [b""])
+        status = response.status_code
+        translate_body(repaired, status, running.translated, label)
+        running.record.is_error = (repaired.status or status) >= HTTPStatus.BAD_REQUEST
+    if repaired is not None:
+        running.record.add_event(repaired)
+        running.record.tokens = repaired.tokens
+        running.snapshot.add_received(content or b"")
+        running.snapshot.add_sent(
+            content or b"" if settings.observe else repaired.after[0]
+        )
+        if not settings.observe:
+            _take(response, repaired, running)
+    return 1 if content else 0, size, len(response.raw_content or b"")
+
+
+def _take(
+    response: http.Response, repaired: EventRecord, running: RunningAnswer
+) -> None:
+    """Put the repaired body in the place of the provider's, as what it is."""
+    if repaired.status:
+        response.status_code = repaired.status
+        response.reason = phrase(repaired.status)
+    encoded = response.headers.pop("content-encoding", None)  # nobody asked for it
+    if repaired.changed or encoded:
+        response.content = repaired.after[0]
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    rename = repaired.changed or running.settings.applies("content-type-wrong")
+    if kind != _JSON and rename and is_container(repaired.after[0]):
+        response.headers["content-type"] = _JSON

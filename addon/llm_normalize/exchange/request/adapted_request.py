@@ -1,0 +1,166 @@
+"""Requests on their way: changed to what their provider accepts."""
+
+import logging
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+from mitmproxy import http
+
+from ...request.adaptation import LEARNED, Body, HostAdaptations
+from ...request.learned_rejections import Key, Learned, mark_of
+from ...request.rejected_parameters import apply
+from ...text.printable import brief
+from ...wire.json_text import Json, dumps, loads
+from ..message.message_body import content_of, put_content
+from ..message.request_facts import named_host, place_of
+
+logger = logging.getLogger(__name__)
+
+# Where a client says who it is: a header that is new in each request tells nothing.
+_CREDENTIALS = frozenset((
+    b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key", b"proxy-authorization",
+))  # fmt: skip
+_IN_QUERY = ("key", "api_key", "api-key", "token", "access_token")
+
+type RequestEdit = tuple[str, str, str]
+"""An adaptation's name, what it did, and to what: names only, never values."""
+
+
+@dataclass
+class Adapted:
+    """A request that was changed before it was sent.
+
+    Attributes:
+        original: Its body as the client sent it.
+        edits: What was changed.
+    """
+
+    original: bytes = field(repr=False)
+    edits: list[RequestEdit]
+
+
+def adapt(
+    flow: http.HTTPFlow,
+    here: HostAdaptations,
+    learned: Learned,
+    client: bytes,
+    *,
+    observe: bool,
+) -> Adapted | None:
+    """Change the request of *flow* to what its provider accepts. Never raises.
+
+    Args:
+        flow: The flow; none of its request has been sent.
+        here: What may be changed in requests to its host.
+        learned: What providers have refused.
+        client: Whose request it is, see `client_of`.
+        observe: Change nothing, return what would be changed.
+
+    Returns:
+        What was changed; None where nothing was.
+    """
+    try:
+        return _adapt(flow, here, learned, client, observe=observe)
+    except Exception:
+        host = brief(place_of(flow.request))
+        logger.exception("normalize: a request to %s passes as it is", host)
+        return None
+
+
+def _adapt(
+    flow: http.HTTPFlow,
+    here: HostAdaptations,
+    learned: Learned,
+    client: bytes,
+    *,
+    observe: bool,
+) -> Adapted | None:
+    request = flow.request
+    try:
+        text = content_of(request)
+    except ValueError as error:
+        logger.warning(
+            "normalize: a request to %s is not read (%s): nothing in it is adapted or "
+            "mapped",
+            brief(named_host(request)),
+            brief(str(error)),
+        )
+        return None
+    # To look for a key is quicker than to read a long prompt.
+    fitting = [each for key, each in here.keyed if text.find(key) >= 0]
+    knows = here.learns and learned.knows(request.data.host, request.data.port)
+    body = _read(text) if fitting or knows else None
+    if body is None:
+        return None
+    edits: list[RequestEdit] = []
+    for each in fitting:
+        if each.name in here.wanted or each.is_for_model(body.get("model")):
+            edits += [(each.name, *edit) for edit in each().edit(body)]
+    for change in learned.of(key_of(request, body, client)) if knows else ():
+        edits += [(LEARNED, *edit) for edit in apply(change, body)]
+    if not edits:
+        return None
+    adapted = Adapted(text, edits)
+    if not observe:
+        put_content(request, dumps(body))
+    return adapted
+
+
+def body_of(request: http.Request) -> Body | None:
+    """Return the body of *request*; None if it cannot be read, or was not stored."""
+    try:
+        return _read(content_of(request))
+    except ValueError:
+        return None
+
+
+def _read(text: bytes) -> Body | None:
+    try:
+        body: Json = loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def key_of(request: http.Request, body: Body, client: bytes) -> Key:
+    """Return under what it is remembered what a *request* of *client* may not have."""
+    model = body.get("model")
+    name = model if isinstance(model, str) else ""
+    return request.host, request.port, name, client
+
+
+def client_of(flow: http.HTTPFlow) -> bytes:
+    """Return whose request *flow* is: a mark of its credentials and of its address."""
+    request, address = flow.request, flow.client_conn.peername
+    fields = request.headers.fields
+    found = [
+        (name.lower(), value)
+        for name, value in fields
+        if value and name.lower() in _CREDENTIALS
+    ]
+    if len(found) > 1:
+        found.sort(key=itemgetter(0))  # a client may send them in any order
+    if request.data.path.find(b"?") >= 0:  # to read what is not there takes long
+        query = request.query
+        found += [
+            (b"?" + name.encode(), _bytes(query[name]))
+            for name in _IN_QUERY
+            if query.get(name)
+        ]
+    if "proxyauth" in flow.metadata:  # mitmproxy's own
+        found.append((b"proxyauth", _bytes(str(flow.metadata["proxyauth"]))))
+    if not found:
+        found = [
+            (b"cookie", value) for name, value in fields if name.lower() == b"cookie"
+        ]
+    parts = [part for field in found for part in field]
+    return mark_of([*parts, _bytes(address[0])])
+
+
+def address_mark(flow: http.HTTPFlow) -> bytes:
+    """Return a mark of the address alone that the request of *flow* came from."""
+    return mark_of([b"address", _bytes(flow.client_conn.peername[0])])
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,135 @@
+"""A request in another protocol that is sent as chat, and what gets its answer back."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from mitmproxy import http
+
+from ...chat.request_body import read_request
+from ...protocols import Endpoint, endpoint_at
+from ...protocols.protocol import (
+    AnswerTranslator,
+    ClientProtocol,
+    Translation,
+    UntranslatableError,
+)
+from ...routing.keys import HEADER, OTHER_HEADER
+from ...wire.json_text import dumps
+from ..message.message_body import content_of, put_content
+
+
+@dataclass(eq=False, slots=True)
+class Translated:
+    """A request that is sent as chat.
+
+    Attributes:
+        protocol: What its client speaks.
+        answer: Translates its answer.
+        dropped: Paths of what has no place in chat.
+        path: As its client sent it, with its query, like the next two.
+        body: The body, encoded.
+        encoding: The body's encoding, if it has one.
+        key: The key in a header that chat does not have, if there is one.
+    """
+
+    protocol: ClientProtocol
+    answer: AnswerTranslator
+    dropped: tuple[str, ...]
+    path: str
+    body: bytes | None = field(repr=False)
+    encoding: str | None
+    key: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def send(
+        cls,
+        request: http.Request,
+        endpoint: Endpoint,
+        content: bytes,
+        exchange: str,
+        model: str | None = None,
+    ) -> Self:
+        """Make *request* one for chat completions.
+
+        Args:
+            request: The request, none of which has been sent, or all of it.
+            endpoint: Where it goes now.
+            content: Its body, decoded.
+            exchange: The id of its exchange.
+            model: The model that is sent, if it is another one than the body has.
+
+        Raises:
+            UntranslatableError: Chat has no place for what it asks.
+        """
+        found = _translation(request, endpoint, content, exchange)
+        encoding = request.headers.pop("content-encoding", None)
+        made = cls(
+            endpoint.protocol,
+            found.answer,
+            found.dropped,
+            request.path,
+            request.raw_content,
+            encoding,
+        )
+        _, mark, query = request.path.partition("?")
+        request.path = endpoint.chat_path + mark + query
+        named = {} if model is None else {"model": model}
+        put_content(request, dumps({**found.body, **named}))
+        made.key = key = request.headers.pop(OTHER_HEADER, None)
+        if key and HEADER not in request.headers:
+            request.headers[HEADER] = f"Bearer {key}"
+        return made
+
+    def restore(self, request: http.Request) -> None:
+        """Let *request*, which is over, show what its client asked."""
+        request.path = self.path
+        request.content = self.body
+        if self.encoding is not None:
+            request.headers["content-encoding"] = self.encoding
+
+    def restore_key(self, request: http.Request) -> None:
+        """Put the key of *request* where its client sent it, if it is still that one."""
+        if self.key and request.headers.get(HEADER) == f"Bearer {self.key}":
+            del request.headers[HEADER]
+        if self.key and HEADER not in request.headers:
+            request.headers[OTHER_HEADER] = self.key
+
+    def state(self) -> list[Any]:
+        """Return it in types that mitmproxy saves."""
+        return [self.path, self.body, self.encoding]
+
+    @classmethod
+    def of_state(cls, flow: http.HTTPFlow, state: list[Any]) -> Self | None:
+        """Return what `state` was made of; None if that is not known any more."""
+        path, body, encoding = state
+        endpoint = endpoint_at(path)
+        if endpoint is None:
+            return None
+        asked = http.Request.make("POST", "http://localhost/", body or b"")
+        if encoding is not None:
+            asked.headers["content-encoding"] = encoding
+        found = _translation(flow.request, endpoint, content_of(asked), flow.id)
+        return cls(endpoint.protocol, found.answer, found.dropped, path, body, encoding)
+
+
+def chat_body(request: http.Request) -> bytes:
+    """Return what a *request* that shows what its client asked was sent as.
+
+    Raises:
+        ValueError: It is in no protocol that is known, or cannot be translated.
+    """
+    endpoint = endpoint_at(request.path)
+    if endpoint is None:
+        raise ValueError("its protocol is not known")
+    return dumps(_translation(request, endpoint, content_of(request)).body)
+
+
+def _translation(
+    request: http.Request, endpoint: Endpoint, content: bytes, exchange: str = ""
+) -> Translation:
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    try:
+        body = read_request(content)
+    except ValueError as error:
+        raise UntranslatableError(str(error)) from None
+    return endpoint.protocol.translate(body, headers, exchange)

@@ -1,1 +1,0 @@
-"""Other answers that take the place of a first one."""

@@ -1,0 +1,234 @@
+"""A request whose path its provider does not serve: it is sent as chat, at once.
+
+The first answer decides whether that is tried, and the second one whether it was right: if
+the provider does not serve chat completions there either, the first answer stays, and
+nothing is remembered. An error that says more than that is the client's: NIM's "Function
+'…': Not found" is about the model.
+"""
+
+import logging
+from http import HTTPStatus
+from typing import Self
+
+from mitmproxy import http
+
+from ...mitm.client_stream import ClientStream
+from ...mitm.second_request import Reply, drop, replace_response
+from ...protocols import Endpoint, endpoint_at
+from ...protocols.answer_stream import object_in
+from ...protocols.protocol import UntranslatableError
+from ...request.missing_path import STATUSES
+from ...routing.model_names import MAPPED, model_in, with_model
+from ...text.printable import brief
+from ..delivery.answer_streams import AnswerStreams
+from ..message.message_body import content_of, put_content
+from ..message.request_facts import place_of
+from ..message.response_headers import frame
+from ..request.adapted_request import Adapted
+from ..state.exchange import Exchange
+from ..state.running_answer import RunningAnswer
+from .retry import Retry, send_retry
+from .second_answer import (
+    FindRetry,
+    UnusableReplacementError,
+    parts_of,
+    receive_instead,
+)
+from .translation import Translations, means_missing, refusal, translate
+
+logger = logging.getLogger(__name__)
+
+
+class ChatRetry:
+    """One such request; see `of`.
+
+    Args:
+        exchange: The exchange, whose first answer's headers have arrived.
+        endpoint: Where its request went.
+        client: Where the answer is sent.
+        streams: Begins its stream.
+        translations: Remembers what has helped.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        endpoint: Endpoint,
+        client: ClientStream,
+        streams: AnswerStreams,
+        translations: Translations,
+    ) -> None:
+        self.client = client
+        self._exchange = exchange
+        self._endpoint = endpoint
+        self._streams = streams
+        self._translations = translations
+
+    @classmethod
+    def of(
+        cls, exchange: Exchange, streams: AnswerStreams, translations: Translations
+    ) -> Self | None:
+        """Return what may send a request as chat; None if its answer stays."""
+        endpoint = endpoint_at(exchange.flow.request.path)
+        if (
+            endpoint is None
+            or endpoint.own_answer is not None
+            or not translations.is_refused(exchange)
+        ):
+            return None
+        client = _client_of(exchange, streams)
+        if client is None:
+            return None
+        return cls(exchange, endpoint, client, streams, translations)
+
+    async def translate(self) -> bool:
+        """Make the request chat if its path is missing; tell whether it is to be sent."""
+        exchange = self._exchange
+        request, response = exchange.flow.request, exchange.flow.response
+        first = await self._streams.first_body(self.client)
+        if first is None or response is None:
+            return False
+        encoding = response.headers.get("content-encoding", "")
+        if not means_missing(request, response.status_code, first, encoding):
+            return False
+        try:
+            translate(exchange, self._endpoint)
+        except UntranslatableError as error:
+            exchange.instead = refusal(error)
+        except Exception:
+            place = brief(place_of(request))
+            logger.exception("normalize: a request to %s is not translated", place)
+        return exchange.translated is not None
+
+    def retry(self, running: RunningAnswer, find_retry: FindRetry) -> Retry:
+        """Return what puts the answer to the chat request in the place of the first one.
+
+        Args:
+            running: The answer.
+            find_retry: Called with that answer: it may ask for another one in turn.
+        """
+        return lambda flow: self._retry(flow, running, find_retry)
+
+    async def _retry(
+        self, flow: http.HTTPFlow, running: RunningAnswer, find_retry: FindRetry
+    ) -> bool:
+        response, exchange = flow.response, self._exchange
+        assert response is not None
+        reply = await send_retry(flow, content_of(flow.request), live=running.is_live)
+        if reply is None:
+            return False
+        if not isinstance(reply, Reply) or (
+            means_missing(flow.request, reply.status, reply.body)
+            and not _has_words(reply)
+        ):
+            self._undo()
+            raise UnusableReplacementError
+        # One that refuses says nothing about its paths, nor may the first answer have.
+        if HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
+            self._translations.learn(exchange, self._endpoint)
+        replace_response(response, reply)
+        running.live_body = reply.live_body
+        again = find_retry(exchange, running)
+        return again is None or await again(flow)
+
+    def _undo(self) -> None:
+        exchange = self._exchange
+        assert exchange.translated is not None
+        exchange.translated.restore(exchange.flow.request)
+        exchange.translated = exchange.adapted = exchange.running = None
+
+
+def _client_of(exchange: Exchange, streams: AnswerStreams) -> ClientStream | None:
+    """Return where another answer can be sent; None if the first one stays."""
+    response = exchange.flow.response
+    if response is None or response.stream:
+        return None
+    if response.raw_content is not None:  # an addon has made it
+        return None
+    return streams.client_of(exchange)
+
+
+def _has_words(reply: Reply) -> bool:
+    """Tell whether *reply* is an error of an API: for a missing path that says so, too."""
+    return reply.status != HTTPStatus.METHOD_NOT_ALLOWED and bool(object_in(reply.body))
+
+
+class AskedRetry:
+    """A request that was translated from memory, and chat's path has a 404 for it.
+
+    Memory is wrong then, or does not hold for this request. So it is sent once
+    untranslated, and its answer stays, unless that says the same.
+
+    Args:
+        exchange: The exchange, whose first answer's headers have arrived.
+        client: Where the answer is sent.
+        streams: Reads the first answer.
+        translations: Forgets.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        client: ClientStream,
+        streams: AnswerStreams,
+        translations: Translations,
+    ) -> None:
+        self._exchange = exchange
+        self._client = client
+        self._streams = streams
+        self._translations = translations
+
+    @classmethod
+    def of(
+        cls, exchange: Exchange, streams: AnswerStreams, translations: Translations
+    ) -> Self | None:
+        """Return what may send a request untranslated; None if its answer stays."""
+        if not translations.is_doubtful(exchange):
+            return None
+        client = _client_of(exchange, streams)
+        if client is None:
+            return None
+        return cls(exchange, client, streams, translations)
+
+    async def replace_first(self) -> bool:
+        """Send the request untranslated; tell whether the answer to that is sent."""
+        exchange, flow = self._exchange, self._exchange.flow
+        request, response, translated = flow.request, flow.response, exchange.translated
+        assert response is not None
+        assert translated is not None
+        if await self._streams.first_body(self._client) is None:
+            return False
+        self._translations.forget(exchange)
+        path, content = request.path, content_of(request)
+        # Not a copy of the headers: it would be saved with the proxy's key.
+        headers, fields = request.headers, request.headers.fields
+        translated.restore(request)
+        if exchange.key is None:
+            translated.restore_key(request)
+        adapted = _name_model(exchange, content)
+        reply = await send_retry(flow, content_of(request), live=True)
+        if not isinstance(reply, Reply) or reply.status in STATUSES:
+            await drop(reply)
+            headers.fields = fields  # of a flow that is over meanwhile, nobody's
+            request.path = path
+            put_content(request, content)
+            return False
+        exchange.translated, exchange.adapted = None, adapted
+        replace_response(response, reply)
+        frame(request, response)
+        response.stream = True
+        parts = reply.live_body or parts_of(reply.body)
+        receive_instead(flow, self._client, parts, reply.live_body)
+        return True
+
+
+def _name_model(exchange: Exchange, chat: bytes) -> Adapted | None:
+    """Set the model that is sent, as it is in the request as *chat*, if another is asked."""
+    request, before = exchange.flow.request, exchange.adapted
+    sent = model_in(chat) if exchange.mapped_model is not None else None
+    if sent is None or before is None:
+        return None
+    content = content_of(request)
+    request.headers.pop("content-encoding", None)
+    put_content(request, with_model(content, sent))
+    return Adapted(content, [each for each in before.edits if each[0] == MAPPED])

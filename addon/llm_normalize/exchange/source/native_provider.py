@@ -1,0 +1,84 @@
+"""Flows whose provider speaks a protocol of its own: there and back.
+
+Its streams and bodies are read like any other provider's. What remains is the request,
+and the model that does not stream: its answer is requested as one body.
+"""
+
+from mitmproxy import http
+
+from ...chat.stream_state import Asked
+from ...mitm.second_request import Reply, replace_response
+from ...routing.workers_ai import native_body, native_path, refusal_means_no_stream
+from ...wire.json_text import dumps
+from ..message.message_body import content_of
+from ..request.adapted_request import Adapted, RequestEdit, body_of
+from ..state.exchange import Exchange
+from ..state.running_answer import RunningAnswer
+from .retry import Retry, send_retry
+
+NAME = "request-not-native"
+_STREAMING = ("stream", "stream_options")
+
+
+def translate(exchange: Exchange, base: str) -> None:
+    """Put the request of *exchange* into the native form, below the path *base*.
+
+    Args:
+        exchange: The exchange.
+        base: The path of the account.
+
+    Raises:
+        ValueError: It cannot be translated; the message is a sentence for the client.
+    """
+    request, made = exchange.flow.request, exchange.adapted
+    try:
+        original = content_of(request)
+    except ValueError:
+        raise ValueError("The body of the request cannot be decoded.") from None
+    sent = Asked.from_body(original).model
+    native = native_body(original)
+    request.path = native_path(base, sent)
+    request.headers.pop("content-encoding", None)
+    request.content = native.body
+    if exchange.mapped_model is None:
+        exchange.mapped_model = sent  # the answer does not name it
+    edits: list[RequestEdit] = [*(made.edits if made else ())]
+    edits += [(NAME, "dropped", path) for path in native.dropped]
+    edits += [(NAME, "changed", path) for path in native.changed]
+    exchange.adapted = Adapted(made.original if made else original, edits)
+
+
+def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None:
+    """Return what requests the answer as one body, where the model does not stream."""
+    response = flow.response
+    assert response is not None
+    body = body_of(flow.request)
+    if (
+        not running.asked.stream
+        or running.settings.observe
+        or body is None
+        or not body.get("stream")
+        or not flow.server_conn.timestamp_start
+        or not refusal_means_no_stream(response.status_code, _content(response))
+    ):
+        return None
+    retry_body = dumps({key: body[key] for key in body if key not in _STREAMING})
+
+    async def retry(flow: http.HTTPFlow) -> bool:
+        reply = await send_retry(flow, retry_body, live=running.is_live)
+        if isinstance(reply, Reply):
+            running.live_body = reply.live_body
+            flow.request.content = retry_body
+            replace_response(response, reply)
+        running.record.request.append((NAME, "dropped", "stream"))
+        return reply is not None
+
+    return retry
+
+
+def _content(response: http.Response) -> bytes:
+    """Return the decoded body of *response*; nothing if it cannot be read."""
+    try:
+        return content_of(response)
+    except ValueError:
+        return b""

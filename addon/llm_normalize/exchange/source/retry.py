@@ -1,0 +1,214 @@
+"""Retries a refused request without the parameters the provider rejected."""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from mitmproxy import http
+
+from ...mitm.second_request import (
+    ArrivingBody,
+    Reply,
+    UpstreamError,
+    drop,
+    is_gone,
+    replace_response,
+    request_with,
+    send,
+)
+from ...request.adaptation import LEARNED, Body
+from ...request.learned_rejections import Learned
+from ...request.refusal_parser import LARGE, refusal_of
+from ...request.rejected_parameters import Change, apply, changes_for
+from ...text.echo import Echo
+from ...wire.content_encoding import beginning
+from ...wire.json_text import dumps
+from ..message.message_body import put_content, request_body
+from ..message.request_facts import quoted, secrets_of
+from ..request.adapted_request import RequestEdit, body_of, key_of
+from ..state.exchange import Exchange
+from ..state.running_answer import RunningAnswer
+from .polling import LIMIT, unless_gone
+
+logger = logging.getLogger(__name__)
+
+MAX_RETRIES = 3
+"""How often one request is retried without a parameter."""
+
+_REFUSED = (400, 422)
+_FAILED = 500  # of llama.cpp, whose template refuses a role
+STATUSES = (*_REFUSED, _FAILED)
+"""Statuses of answers after which a changed request may be sent."""
+type Retry = Callable[[http.HTTPFlow], Awaitable[bool]]
+"""Replaces a flow's first answer; returns False if the client disconnected."""
+
+
+def retry_after_refusal(
+    exchange: Exchange, running: RunningAnswer, learned: Learned
+) -> Retry | None:
+    """Return a function that sends a changed request; None if there is nothing to change.
+
+    Args:
+        exchange: The exchange, whose answer has arrived.
+        running: The answer; if it is only observed, it records what would be changed.
+        learned: Records the changes that helped.
+    """
+    settings = running.settings
+    flow, client = exchange.flow, exchange.client
+    refused = (
+        RefusedRequest.of(flow, words=settings.parse_error_prose)
+        if settings.adaptations.learns
+        else None
+    )
+    if refused is None:
+        return None
+    if running.settings.observe:
+        running.record.request.extend(refused.change())
+        return None
+
+    async def retry(flow: http.HTTPFlow) -> bool:
+        try:
+            return await refused.retry(flow, learned, client, live=running.is_live)
+        finally:
+            running.live_body = refused.live_body
+            running.record.request.extend(refused.edits)
+
+    running.pending = True
+    return retry
+
+
+@dataclass
+class RefusedRequest:
+    """A request that its provider refused, and the changes that may help.
+
+    Attributes:
+        body: The request.
+        changes: The changes to try next.
+        echo: Finds what a refusal repeats of it.
+        words: Whether the text of a refusal is parsed.
+        edits: The changes made so far, each of them answered.
+        live_body: The rest of the last answer, as it arrives.
+    """
+
+    body: Body = field(repr=False)
+    changes: list[Change]
+    echo: Echo = field(repr=False)
+    words: bool = True
+    edits: list[RequestEdit] = field(default_factory=list)
+    live_body: ArrivingBody | None = None
+
+    @classmethod
+    def of(cls, flow: http.HTTPFlow, *, words: bool = True) -> "RefusedRequest | None":
+        """Return the refused request of *flow*; None if there is nothing to change.
+
+        Also None if mitmproxy sent no request: a replayed answer stays.
+        """
+        request, response = flow.request, flow.response
+        assert response is not None
+        is_read = response.status_code in STATUSES
+        if not is_read or not flow.server_conn.timestamp_start:
+            return None
+        body = body_of(request)
+        if body is None:
+            return None
+        echo = Echo(request_body(request), secrets_of(request))
+        made = cls(body, [], echo, words)
+        made.changes = made._changes_for(response)
+        return made if made.changes else None
+
+    def _changes_for(
+        self, response: http.Response, tried: Sequence[Change] = ()
+    ) -> list[Change]:
+        """Return the changes to try after *response*, given those already *tried*."""
+        status = response.status_code
+        if status not in STATUSES:
+            return []
+        refusal = refusal_of(_beginning(response), self.echo, words=self.words)
+        found = changes_for(refusal, self.body, tried)
+        return [each for each in found if status in _REFUSED or each.is_form]
+
+    def change(self) -> list[RequestEdit]:
+        """Change the request, and return what was changed."""
+        return [
+            (LEARNED, *edit) for each in self.changes for edit in apply(each, self.body)
+        ]
+
+    async def retry(
+        self,
+        flow: http.HTTPFlow,
+        learned: Learned,
+        client: bytes,
+        *,
+        live: bool = False,
+    ) -> bool:
+        """Replace the refusal by the answer to the changed request.
+
+        If none arrives, the refusal stays.
+
+        Args:
+            flow: The flow.
+            learned: Records the changes that helped.
+            client: Identifies the client.
+            live: Whether the body of the last answer may still be arriving: `live_body`.
+
+        Returns:
+            False if the client disconnected.
+        """
+        request, response = flow.request, flow.response
+        assert response is not None
+        key, tried, times = key_of(request, self.body, client), list[Change](), 0
+        while self.changes:
+            times += not all(each.is_form for each in self.changes)
+            edits = self.change()
+            reply = await send_retry(flow, dumps(self.body), live=live)
+            if reply is None:
+                return False
+            if not isinstance(reply, Reply):
+                break
+            put_content(request, dumps(self.body))
+            replace_response(response, reply)
+            self.live_body = reply.live_body
+            self.edits += edits
+            tried += self.changes
+            self.changes = self._changes_for(response, tried)
+            if self.changes or 200 <= reply.status < 300:  # noqa: PLR2004
+                learned.add(key, tried)
+            if times >= MAX_RETRIES:
+                self.changes = [each for each in self.changes if each.is_form]
+        return True
+
+
+def _beginning(response: http.Response) -> bytes:
+    """Return the beginning of an answer's body; nothing if it cannot be decoded."""
+    encoding = response.headers.get("content-encoding", "")
+    return beginning(response.raw_content or b"", encoding, LARGE)
+
+
+async def send_retry(
+    flow: http.HTTPFlow, body: bytes, *, live: bool = False
+) -> Reply | str | None:
+    """Return the reply to the request of *flow* with another *body*, or why there is none.
+
+    None if the client disconnected. If *live*, the body of the reply may still be arriving.
+    """
+    reply = await unless_gone(
+        _answer(flow, body, live=live), lambda: is_gone(flow), time.monotonic() + LIMIT
+    )
+    if is_gone(flow):
+        await drop(reply)
+        return None
+    if not isinstance(reply, Reply):
+        reply = reply or f"no answer within {LIMIT} seconds"
+        logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
+    return reply
+
+
+async def _answer(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Reply | str:
+    """Return the reply to the request of *flow* with another *body*, or why there is none."""
+    try:
+        return await send(flow, request_with(flow, body), LIMIT, live=live)
+    except UpstreamError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
+        return type(error).__name__

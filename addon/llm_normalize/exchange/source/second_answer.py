@@ -1,0 +1,271 @@
+"""A second answer that replaces the first one, if the request asked for a stream.
+
+The headers of the first answer have arrived, but have not been sent: mitmproxy awaits their
+hook. So the second answer can be sent as it arrives, with its own headers. An answer that
+was requested as one body does not need this: `answer_lifecycle` replaces it in the hook of
+the complete answer.
+"""
+
+import asyncio
+import functools
+import logging
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from http import HTTPStatus
+from typing import Self
+
+from mitmproxy import http
+from mitmproxy.utils import asyncio_utils
+
+from ...mitm.client_stream import ClientStream
+from ...mitm.second_request import ArrivingBody
+from ...records.statistics import Stats
+from ...repair.outcome import EventRecord
+from ...wire.content_encoding import decoder_for
+from ..delivery.answer_path import PENDING, Path, path_of
+from ..delivery.answer_streams import AnswerStreams
+from ..delivery.buffered_answer import repair
+from ..message.response_headers import frame
+from ..state.exchange import Exchange
+from ..state.running_answer import RunningAnswer
+from . import busy_provider
+from .pending_result import fetch
+from .retry import STATUSES, Retry
+
+logger = logging.getLogger(__name__)
+
+_REPLACED = (*STATUSES, *busy_provider.STATUSES)
+"""Statuses of first answers after which another request may be sent."""
+_WAITED_FOR = (*busy_provider.STATUSES, HTTPStatus.ACCEPTED)
+"""Statuses of first answers after which the stream may begin before the second answer."""
+
+type FindRetry = Callable[[Exchange, RunningAnswer], Retry | None]
+"""Returns a function that replaces a complete answer, if it should be replaced."""
+
+
+class UnusableReplacementError(Exception):
+    """The second answer cannot replace the first."""
+
+
+class SecondAnswer:
+    """The replacement of one first answer; see `of`.
+
+    Args:
+        exchange: The exchange.
+        running: Its first answer, of which nothing has been sent.
+        client: Where the answer is sent.
+        streams: Begins its stream.
+        stats: Counts it at its end.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        running: RunningAnswer,
+        client: ClientStream,
+        streams: AnswerStreams,
+        stats: Stats,
+    ) -> None:
+        self._exchange = exchange
+        self._flow = exchange.flow
+        self._running = running
+        self._client = client
+        self._streams = streams
+        self._stats = stats
+
+    @classmethod
+    def of(
+        cls, exchange: Exchange, streams: AnswerStreams, stats: Stats
+    ) -> Self | None:
+        """Return a replacement for an answer whose headers have arrived.
+
+        Returns:
+            None if the answer stays: its status does not call for another request, it is
+            only observed, or this mitmproxy version cannot replace it.
+        """
+        running, response = exchange.running, exchange.flow.response
+        if running is None or not _may_be_replaced(running, response):
+            return None
+        client = streams.client_of(exchange)
+        if client is None:
+            return None
+        return cls(exchange, running, client, streams, stats)
+
+    async def replace_first(self, find_retry: FindRetry) -> None:
+        """Replace the first answer, if necessary. Never raises.
+
+        Args:
+            find_retry: Called when the first answer is complete, unless that promises a
+                result, which is fetched.
+        """
+        running, response = self._running, self._flow.response
+        assert response is not None
+        first = await self._streams.first_body(self._client)
+        if first is None:
+            return  # mitmproxy collects it
+        response.data.content = first
+        running.is_last = running.is_live = True
+        is_fetched, running.pending = running.pending, True
+        has_arrived = False
+        try:
+            retry = (
+                functools.partial(fetch, running=running)
+                if is_fetched
+                else find_retry(self._exchange, running)
+            )
+            if retry is not None:
+                arrival = asyncio.ensure_future(retry(self._flow))
+                if await self._takes_long(response, arrival):
+                    self._begin_before(arrival)
+                    return
+                has_arrived = await self._has_arrived(arrival)
+        except UnusableReplacementError:
+            pass
+        except Exception:
+            logger.exception("%s: the first answer stays", running.label)
+        finally:
+            running.pending = False
+        if not has_arrived:
+            response.data.content = None  # mitmproxy has it
+        elif not running.is_over:
+            if is_fetched:
+                _add_fetched(running, first, response)
+            self._begin()
+
+    async def _takes_long(
+        self, response: http.Response, arrival: asyncio.Future[bool]
+    ) -> bool:
+        """Tell whether the second answer takes so long that the stream begins before it."""
+        if response.status_code not in _WAITED_FOR:
+            return False
+        await asyncio.wait({arrival}, timeout=self._running.settings.keepalive or None)
+        return not arrival.done()
+
+    async def _has_arrived(self, arrival: asyncio.Future[bool]) -> bool:
+        """Wait for the second answer; tell whether there is one, and still a client."""
+        exchange, running = self._exchange, self._running
+        if await arrival:
+            response = self._flow.response
+            assert response is not None
+            running.received_status = response.status_code
+            return True
+        if exchange.running is running:
+            exchange.running = None
+        running.close_without_client(self._stats)
+        running.on_end()
+        return False
+
+    def _begin(self) -> None:
+        """Let mitmproxy receive the second answer instead of the first."""
+        exchange, running = self._exchange, self._running
+        response = self._flow.response
+        assert response is not None
+        is_reloaded = exchange.running is not running  # no hook is called for it
+        path = path_of(exchange, running)
+        if path is Path.STREAMED:
+            self._streams.begin(running)
+            if is_reloaded:
+                running.end_without_hooks(self._stats)
+        elif path is Path.PASSED:
+            frame(self._flow.request, response)
+            response.stream = response.stream or True
+        if is_reloaded and path is not Path.STREAMED:
+            figures = repair(exchange, running)
+            running.complete(self._stats, response.status_code, figures)
+            running.on_end()
+        parts = running.live_body or parts_of(response.raw_content or b"")
+        response.data.content = None
+        self._receive(parts)
+
+    def _begin_before(self, arrival: asyncio.Future[bool]) -> None:
+        """Begin a stream whose provider is still busy, so that the client is kept alive.
+
+        The final answer then cannot have a status or an encoding of its own.
+        """
+        first, running = self._flow.response, self._running
+        is_reloaded = self._exchange.running is not running
+        assert first is not None
+        is_fetched = first.status_code == HTTPStatus.ACCEPTED
+        before = first.raw_content or b""
+        begun = self._flow.response = first.copy()
+        begun.data.content = None
+        begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
+        begun.headers["content-type"] = "text/event-stream"
+        for name in ("retry-after", "retry-after-ms", "content-encoding"):
+            begun.headers.pop(name, None)
+
+        async def parts() -> AsyncIterator[bytes]:
+            if not await arrival:
+                return
+            if is_fetched:
+                _add_fetched(running, before, first)
+            running.received_status = first.status_code
+            decoder = decoder_for(first.headers.get("content-encoding", ""))
+            if decoder is None:
+                raise ValueError("its encoding is not undone")
+            async for part in running.live_body or parts_of(first.raw_content or b""):
+                for decoded in decoder.feed(part):
+                    yield decoded
+
+        self._streams.begin(running)
+        if is_reloaded:
+            running.end_without_hooks(self._stats)
+        self._receive(parts())
+
+    def _receive(self, parts: AsyncIterable[bytes]) -> None:
+        """Let mitmproxy receive *parts* as the body instead of the first one."""
+        receive_instead(self._flow, self._client, parts, self._running.live_body)
+
+
+def receive_instead(
+    flow: http.HTTPFlow,
+    client: ClientStream,
+    parts: AsyncIterable[bytes],
+    live_body: ArrivingBody | None,
+) -> None:
+    """Let mitmproxy receive another body instead of the first one.
+
+    Args:
+        flow: The flow.
+        client: Where the answer is sent.
+        parts: The body.
+        live_body: What of it is still arriving, to be closed behind it.
+    """
+    client.forget_body()
+
+    async def receive() -> None:
+        try:
+            await client.receive(parts)
+        finally:
+            if live_body is not None:
+                await live_body.close()
+
+    asyncio_utils.create_task(
+        receive(),
+        name="second answer of a provider",
+        keep_ref=True,
+        client=flow.client_conn.peername,
+    )
+
+
+def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> bool:
+    """Tell whether a requested stream's first answer, not sent yet, may be replaced."""
+    if running.settings.observe or not running.asked.stream:
+        return False
+    if response is None or response.raw_content is not None:
+        return False  # an addon made it: the body is complete
+    return running.pending or response.status_code in _REPLACED
+
+
+def _add_fetched(
+    running: RunningAnswer, before: bytes, response: http.Response
+) -> None:
+    """Record that *response* replaces an answer that promised it."""
+    after = [response.raw_content] if response.raw_content else []
+    record = EventRecord(0, before, after, [PENDING])
+    record.moved = True  # although both bodies may be empty
+    running.record.add_event(record)
+
+
+async def parts_of(body: bytes) -> AsyncIterator[bytes]:
+    """Yield a body that has arrived."""
+    yield body

@@ -1,0 +1,1 @@
+"""The state of an exchange, and of the answer that is running."""

@@ -1,1 +1,0 @@
-"""Requests and answers of clients that speak another protocol."""

@@ -1,0 +1,1 @@
+"""mitmproxy's inside: all that goes beyond its documented interface for addons."""

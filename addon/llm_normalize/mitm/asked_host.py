@@ -1,0 +1,53 @@
+"""Which `Host` a client named in its request: a reverse proxy's requests have another one."""
+
+from collections.abc import Callable
+
+from mitmproxy import http
+from mitmproxy.net.http import url
+from mitmproxy.proxy.layer import CommandGenerator
+from mitmproxy.proxy.layers.http import HttpStream
+from mitmproxy.proxy.layers.http._events import RequestHeaders
+
+from ..wire.header import host_in
+from .extended_methods import extend, restore
+
+_HOST = "llm_normalize_host"
+"""Where a request holds the `Host` that its client sent."""
+_WAIT = "state_wait_for_request_headers"
+type _Wait = Callable[[HttpStream, RequestHeaders], CommandGenerator[None]]
+
+
+def remember_hosts() -> None:
+    """Let each request hold the `Host` that its client sent, for `asked_host`.
+
+    A reverse proxy's requests have it no more when the first hook runs: mitmproxy puts
+    the upstream's there (proxy/layers/http/__init__.py, `state_wait_for_request_headers`).
+    """
+
+    def extended(wait: _Wait) -> _Wait:
+        def remember(
+            stream: HttpStream, event: RequestHeaders
+        ) -> CommandGenerator[None]:
+            setattr(event.request, _HOST, _host(event.request))
+            return wait(stream, event)
+
+        return remember
+
+    extend(HttpStream, _WAIT, extended)
+
+
+def forget_hosts() -> None:
+    """Let mitmproxy's streams be as they were."""
+    restore(HttpStream, _WAIT)
+
+
+def asked_host(request: http.Request) -> str:
+    """Return the host that the client of *request* named in its `Host`; maybe none."""
+    given = getattr(request, _HOST, None)
+    named = _host(request) if given is None else given
+    return url.parse_authority(named, check=False)[0]
+
+
+def _host(request: http.Request) -> str:
+    data = request.data
+    return host_in(data.http_version, data.authority, data.headers.fields)

@@ -1,0 +1,82 @@
+import gzip
+from typing import Any
+
+import pytest
+from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.test import taddons
+
+from llm_normalize.exchange.message import message_body
+from llm_normalize.exchange.message.message_body import content_of
+from llm_normalize.wire.content_encoding import LARGEST, LargeBodyError
+from proxies import chat_flow, response_of
+
+MANY = b"[" + b"{}," * 50_000 + b"{}]"
+
+
+def test_a_body_is_decoded_within_its_bound() -> None:
+    made = chat_flow(request={"model": "m"})
+    request, response = made.request, response_of(made)
+    assert content_of(request) == b'{"model":"m"}'
+    bomb = gzip.compress(bytes(LARGEST + 1))
+    for message in (request, response):
+        message.headers["content-encoding"] = "gzip"
+        message.raw_content = bomb
+        with pytest.raises(ValueError, match="larger than"):
+            content_of(message)
+    del request.headers["content-encoding"]
+    request.raw_content = b'{"image":"%s"}' % (b"A" * LARGEST)
+    assert content_of(request) == request.raw_content  # a long prompt is no bomb
+    request.raw_content = MANY
+    with pytest.raises(ValueError, match="too many values"):
+        content_of(request)
+    response.raw_content = None
+    assert content_of(response) == b""
+
+
+def test_a_body_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = list[str]()
+
+    def looking(name: str) -> None:
+        act = getattr(message_body, name)
+
+        def counted(*given: Any) -> Any:
+            looked.append(name)
+            return act(*given)
+
+        monkeypatch.setattr(message_body, name, counted)
+
+    looking("decode")
+    looking("is_crowded")
+    request = chat_flow(request={"model": "m"}).request
+    assert content_of(request) is content_of(request) is request.raw_content
+    assert looked == ["decode", "is_crowded"]
+    for data, encoding in ((gzip.compress(bytes(LARGEST + 1)), "gzip"), (MANY, "")):
+        looked.clear()
+        request.headers["content-encoding"] = encoding
+        request.raw_content = data
+        for _ in range(3):
+            with pytest.raises(LargeBodyError):
+                content_of(request)
+        assert looked.count("decode") == 1
+    request.raw_content = b"{}"
+    assert content_of(request) == b"{}"
+
+
+def test_the_bound_of_a_body_is_the_users() -> None:
+    made = chat_flow(request={"model": "m"})
+    data = gzip.compress(bytes(3000))
+    for message in (made.request, response_of(made)):
+        message.headers["content-encoding"] = "gzip"
+        message.raw_content = data
+    with taddons.context(Proxyserver()) as context:
+        context.options.update(body_size_limit="2k")
+        with pytest.raises(ValueError, match="larger than 2,048 bytes"):
+            content_of(response_of(made))
+        context.options.update(body_size_limit="9m")
+        response_of(made).raw_content = gzip.compress(bytes(LARGEST + 1))
+        assert len(content_of(response_of(made))) == LARGEST + 1
+        made.request.raw_content = response_of(made).raw_content
+        with pytest.raises(ValueError, match="larger than 8,388,608 bytes"):
+            content_of(made.request)
+        context.options.update(body_size_limit=None)
+    context.master.event_loop.close()

@@ -1,0 +1,231 @@
+import gzip
+from collections.abc import Callable
+from typing import Any
+
+import brotli
+import pytest
+import zstandard
+
+from llm_normalize.exchange.message.request_facts import named_host
+from llm_normalize.exchange.request.adapted_request import (
+    Adapted,
+    adapt,
+    body_of,
+    client_of,
+    key_of,
+)
+from llm_normalize.request.adaptation import LEARNED, Adaptation, HostAdaptations
+from llm_normalize.request.adaptations import ADAPTATIONS
+from llm_normalize.request.learned_rejections import Learned
+from llm_normalize.request.rejected_parameters import Change
+from proxies import HOST, chat_flow, fail, messages
+
+KEYED = {"model": "m", "prompt_cache_key": "k", "n": 1}
+
+
+def adapted(
+    made: Any,
+    learned: Learned | None = None,
+    *,
+    but: tuple[str, ...] = (),
+    observe: bool = False,
+) -> Adapted | None:
+    every = [each for each in ADAPTATIONS if each.name not in but]
+    hosts = made.request.host, named_host(made.request)
+    here = HostAdaptations.of(every, hosts, made.request.port)
+    return adapt(made, here, learned or Learned(), b"", observe=observe)
+
+
+def test_what_a_host_is_known_to_refuse_is_changed() -> None:
+    made = chat_flow(request=KEYED)
+    before = made.request.raw_content
+    assert adapted(made) == Adapted(
+        before or b"", [("prompt-cache-key-refused", "dropped", "prompt_cache_key")]
+    )
+    assert made.request.raw_content == b'{"model":"m","n":1}'
+    assert made.request.headers["content-length"] == "19"
+    assert adapted(made) is None
+
+
+@pytest.mark.parametrize("where", ["host", "header"])
+def test_host_is_known_by_its_address_or_its_header(where: str) -> None:
+    made = chat_flow(host="127.0.0.1:8000", request=KEYED)
+    assert adapted(made) is None
+    if where == "host":
+        made.request.host = HOST
+        made.request.headers["host"] = "127.0.0.1"
+    else:
+        made.request.headers["host"] = HOST
+    assert adapted(made)
+
+
+def test_what_is_for_other_models_is_left() -> None:
+    asked = {"model": "llama", "stream_options": {"include_usage": True}}
+    assert adapted(chat_flow(request=asked)) is None
+    assert adapted(chat_flow(request=asked | {"model": "mistral-7b"}))
+
+
+def test_what_is_wanted_for_a_host_is_changed_for_any_model() -> None:
+    asked = {"model": "llama", "stream_options": {"include_usage": True}}
+    made = chat_flow(host="127.0.0.1:8000", request=asked)
+    wanted = {"stream-options-refused"}
+    here = HostAdaptations.of(ADAPTATIONS, (made.request.host,), 8000, wanted)
+    found = adapt(made, here, Learned(), b"", observe=False)
+    assert found
+    assert found.edits == [("stream-options-refused", "dropped", "stream_options")]
+
+
+def test_what_is_skipped_is_not_changed() -> None:
+    made = chat_flow(request=KEYED)
+    assert adapted(made, but=("prompt-cache-key-refused",)) is None
+
+
+def test_observing_tells_and_leaves_the_request() -> None:
+    made = chat_flow(request=KEYED)
+    before = made.request.raw_content
+    assert adapted(made, observe=True)
+    assert made.request.raw_content == before
+
+
+def test_what_was_learned_is_left_out() -> None:
+    learned = Learned()
+    made = chat_flow(host="a.test", request={"model": "m", "seed": 7, "top_k": 1})
+    key = key_of(made.request, {"model": "m"}, b"")
+    assert key == ("a.test", 443, "m", b"")
+    learned.add(key, [Change(("seed",)), Change(("store",))])
+    found = adapted(made, learned)
+    assert found
+    assert found.edits == [(LEARNED, "dropped", "seed")]
+    assert made.request.raw_content == b'{"model":"m","top_k":1}'
+    for again in ({"model": "m", "seed": 7}, {"model": "other", "seed": 7}):
+        made = chat_flow(host="a.test", request=again)
+        skipped = (LEARNED,) if again["model"] == "m" else ()
+        assert adapted(made, learned, but=skipped) is None
+
+
+def test_body_that_is_compressed_stays_so() -> None:
+    made = chat_flow(request=KEYED)
+    made.request.headers["content-encoding"] = "gzip"
+    made.request.content = made.request.raw_content
+    assert adapted(made)
+    assert gzip.decompress(made.request.raw_content or b"") == b'{"model":"m","n":1}'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        b"",
+        b"no",
+        b"[]",
+        b'{"prompt_cache_key":1,"prompt_cache_key":2}',
+        b"[" * 900,
+    ],
+)
+def test_body_that_is_not_understood_stays(content: bytes | None) -> None:
+    made = chat_flow()
+    made.request.raw_content = content
+    assert body_of(made.request) is None
+    assert adapted(made) is None
+    assert made.request.raw_content == content
+
+
+def test_body_in_an_unknown_encoding_stays() -> None:
+    made = chat_flow(request=KEYED)
+    made.request.headers["content-encoding"] = "what"
+    assert adapted(made) is None
+    assert body_of(made.request) is None
+
+
+@pytest.mark.parametrize(
+    ("encoding", "bomb"),
+    [
+        ("br", lambda: brotli.compress(bytes(100_000_000), quality=3)),
+        ("zstd", lambda: zstandard.compress(bytes(100_000_000))),
+        (
+            "gzip, br",
+            lambda: brotli.compress(gzip.compress(bytes(100_000_000)), quality=3),
+        ),
+        ("", lambda: b"[" + b"{}," * 60_000 + b"{}]"),
+    ],
+)
+def test_bomb_stays_and_the_log_says_so(
+    encoding: str, bomb: Callable[[], bytes], caplog: pytest.LogCaptureFixture
+) -> None:
+    made, body = chat_flow(), bomb()
+    if encoding:
+        made.request.headers["content-encoding"] = encoding
+    made.request.raw_content = body
+    assert adapted(made) is None
+    assert made.request.raw_content is body
+    (said,) = messages(caplog)
+    assert said.startswith(f"normalize: a request to {HOST} is not read (it ")
+    assert said.endswith("nothing in it is adapted or mapped")
+
+
+def test_what_it_keeps_it_keeps_exactly() -> None:
+    made = chat_flow()
+    text = rb'{"a":1.10,"prompt_cache_key":"k","b":"\ud83d","c":12345678901234567890,"d":1e400}'
+    made.request.content = text
+    assert adapted(made)
+    assert made.request.raw_content == text.replace(b'"prompt_cache_key":"k",', b"")
+
+
+def test_model_that_is_no_text_has_no_name() -> None:
+    assert key_of(chat_flow().request, {"model": 7}, b"")[2] == ""
+
+
+def test_bug_in_an_adaptation_leaves_the_request(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = chat_flow(request=KEYED)
+    before = made.request.raw_content
+    monkeypatch.setattr(Adaptation, "is_for_model", fail)
+    assert adapted(made) is None
+    assert made.request.raw_content == before
+    assert messages(caplog, "ERROR") == [
+        f"normalize: a request to {HOST} passes as it is"
+    ]
+
+
+def test_body_is_not_shown_by_its_representation() -> None:
+    assert "canary" not in repr(Adapted(b"canary", []))
+
+
+def client(path: str = "/v1/chat/completions", **more: str) -> bytes:
+    """Return the mark of a client with these headers, on its address `peer`."""
+    made = chat_flow(path=path)
+    peer = more.pop("peer", "10.0.0.1")
+    if proxyauth := more.pop("proxyauth", ""):
+        made.metadata["proxyauth"] = (proxyauth, "secret")
+    made.client_conn.peername = (peer, 5)
+    made.request.headers.clear()
+    for name, value in more.items():
+        made.request.headers[name.replace("_", "-")] = value
+    return client_of(made)
+
+
+def test_client_is_known_by_its_credentials_and_its_address() -> None:
+    mine = client(authorization="Bearer canary-1")
+    assert mine == client(authorization="Bearer canary-1", idempotency_key="x")
+    assert mine == client(authorization="Bearer canary-1", cookie="a=1")
+    more = "/v1/chat/completions?api-version=1"
+    assert mine == client(more, authorization="Bearer canary-1")
+    others = [
+        client(),
+        client(authorization="Bearer canary-2"),
+        client(authorization="Bearer canary-1", peer="10.0.0.2"),
+        client(x_api_key="Bearer canary-1"),
+        client("/v1/chat/completions?key=canary-1"),
+        client("/v1/chat/completions?api-key=canary-1"),
+        client(api_key="canary-1"),
+        client(authorization="Bearer canary-1", api_key="canary-1"),
+        client(proxyauth="canary-1"),
+        client(proxyauth="canary-2"),
+        client(cookie="a=canary-1"),
+        client(cookie="a=canary-2"),
+    ]
+    assert len({mine, *others}) == len(others) + 1
+    assert b"canary" not in b"".join(others)
+    some = client(api_key="canary-1", authorization="Bearer canary-1")
+    assert some == client(authorization="Bearer canary-1", api_key="canary-1")

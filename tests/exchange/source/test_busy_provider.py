@@ -1,0 +1,125 @@
+import asyncio
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import http
+
+from llm_normalize.exchange.source import busy_provider
+from llm_normalize.exchange.source.busy_provider import _retry_after, _wait
+from llm_normalize.mitm.second_request import Reply
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import GOOD_BODY, Proxy, chat_flow, response_of
+
+JSON = [("content-type", "application/json")]
+BUSY = dumps({"error": {"message": "40 a minute", "code": "rate_limit_exceeded"}})
+QUOTA = dumps({"error": {"message": "Pay", "code": "insufficient_quota"}})
+SOON = [*JSON, ("retry-after-ms", "1")]
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        made.set(normalize_retry=20)
+        yield made
+
+
+@pytest.fixture
+def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What further requests are answered."""
+    made: list[Any] = []
+
+    async def send_retry(*_: object, live: bool) -> Any:
+        assert not live
+        await asyncio.sleep(0)
+        return made.pop(0)
+
+    monkeypatch.setattr(busy_provider, "send_retry", send_retry)
+    return made
+
+
+def busy(body: bytes = BUSY, status: int = 429, **headers: str) -> http.HTTPFlow:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    asked = {"model": "m", "stream": False}
+    made = chat_flow(request=asked, status=status, headers={**dict(JSON), **given})
+    response_of(made).raw_content = body
+    return made
+
+
+def play(proxy: Proxy, made: http.HTTPFlow) -> http.Response:
+    proxy.addon.responseheaders(made)
+    proxy.respond(made)
+    return response_of(made)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_busy_provider_is_asked_until_it_answers(
+    proxy: Proxy, replies: list[Any], status: int
+) -> None:
+    replies += [Reply(503, "", SOON, b""), Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    response = play(proxy, busy(status=status, retry_after_ms="1"))
+    assert (response.status_code, loads(response.content or b"")) == (200, GOOD_BODY)
+    assert replies == []
+
+
+@pytest.mark.parametrize(
+    ("made", "status"),
+    [
+        (busy(retry_after="21"), 429),
+        (busy(QUOTA, retry_after_ms="1"), 429),
+        (busy(status=500, retry_after_ms="1"), 500),
+    ],
+    ids=["later than that", "quota", "not busy"],
+)
+def test_what_does_not_help_is_not_tried(
+    proxy: Proxy, replies: list[Any], made: http.HTTPFlow, status: int
+) -> None:
+    replies.append(Reply(200, "OK", JSON, dumps(GOOD_BODY)))
+    assert play(proxy, made).status_code == status
+    assert len(replies) == 1
+
+
+def test_no_answer_leaves_the_last_one(proxy: Proxy, replies: list[Any]) -> None:
+    replies.append("it broke off")
+    assert play(proxy, busy(retry_after_ms="1")).status_code == 429
+
+
+def test_client_that_leaves_meanwhile_is_recorded(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies.append(None)
+    play(proxy, busy(retry_after_ms="1"))
+    monkeypatch.setattr(busy_provider, "is_gone", lambda _: True)
+    play(proxy, busy(retry_after_ms="1"))
+    ends = [each["end"] for each in proxy.records("flow")]
+    assert ends == ["client-left", "client-left"]
+
+
+def test_it_waits_as_long_as_the_provider_says() -> None:
+    def after(**headers: str) -> float | None:
+        return _retry_after(response_of(busy(BUSY, 429, **headers)).headers)
+
+    assert after(retry_after="7") == 7
+    assert after(retry_after="7", retry_after_ms="1500") == 1.5
+    assert after(retry_after="-7") == 0
+    assert after(retry_after="inf") is None
+    assert after(retry_after="soon") is None
+    assert after(retry_after="Thu, 31 Dec 99999 23:59:59 GMT") is None
+    assert after() is None
+    assert 50 < (after(retry_after=formatdate(time.time() + 60)) or 0) < 61
+    assert after(retry_after=formatdate(time.time() - 60)) == 0
+
+
+def test_it_waits_a_while_and_some_more_where_no_time_is_given() -> None:
+    assert 2 <= _wait(response_of(busy()), 2) < 2.5
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"error":"no"}'])
+def test_refusal_in_any_form_is_read(
+    proxy: Proxy, replies: list[Any], body: bytes
+) -> None:
+    replies.append(Reply(200, "OK", JSON, dumps(GOOD_BODY)))
+    assert play(proxy, busy(body, retry_after_ms="1")).status_code == 200

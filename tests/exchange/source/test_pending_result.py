@@ -1,0 +1,427 @@
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import http
+from mitmproxy.proxy.mode_specs import ProxyMode
+
+from exchange.source.second_answers import SecondAnswers
+from llm_normalize.exchange.delivery.answer_path import is_pending
+from llm_normalize.exchange.source import pending_result, polling
+from llm_normalize.exchange.source.pending_result import fetch
+from llm_normalize.mitm.second_request import Reply, UpstreamError
+from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.wire.json_text import dumps
+from proxies import (
+    BAD_BODY,
+    GOOD,
+    HOST,
+    Proxy,
+    broken,
+    chat_flow,
+    headers_of,
+    response_of,
+)
+
+NAME = "0f6b-req"
+STATUS = "/v2/nvcf/pexec/status/"
+HOME = "https://api.nvcf.nvidia.com" + STATUS
+READY = Reply(200, "OK", [("Content-Type", "application/json")], b"{}")
+UNKNOWN = Reply(404, "Not Found")
+
+
+class Status(SecondAnswers):
+    @property
+    def urls(self) -> list[str]:
+        return [each.url for each in self.asked]
+
+
+@pytest.fixture
+def status(monkeypatch: pytest.MonkeyPatch) -> Status:
+    made = Status(READY)
+    monkeypatch.setattr(pending_result, "send", made.send)
+    for name in ("_FIRST_WAIT", "_LONGEST_WAIT", "_LOOK"):
+        monkeypatch.setattr(polling, name, 0.001)
+    return made
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def accepted(host: str = HOST, name: str = NAME, **more: Any) -> http.HTTPFlow:
+    """Return a flow whose answer is not ready."""
+    made = chat_flow(host=host, status=202, headers={"nvcf-reqid": name}, **more)
+    made.server_conn.sni = None
+    return made
+
+
+def fetched(proxy: Proxy, made: http.HTTPFlow) -> bool:
+    return proxy.context.master.event_loop.run_until_complete(fetch(made))
+
+
+def one(status: Status) -> http.Request:
+    (asked,) = status.asked
+    return asked
+
+
+# -- which answers -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "headers", "expected"),
+    [
+        (202, {"nvcf-reqid": NAME}, True),
+        (202, {"NVCF-REQID": NAME, "nvcf-status": "pending-evaluation"}, True),
+        (202, {"nvcf-reqid": ""}, False),
+        (202, {"x-request-id": NAME}, False),
+        (200, {"nvcf-reqid": NAME}, False),
+        (429, {"nvcf-reqid": NAME}, False),
+    ],
+)
+def test_which_answers_are_not_ready(
+    code: int, headers: dict[str, str], expected: bool
+) -> None:
+    made = chat_flow(status=code, headers=headers)
+    assert is_pending(response_of(made)) is expected
+
+
+# -- where is asked ----------------------------------------------------------------
+
+
+def test_host_that_answered_is_asked(proxy: Proxy, status: Status) -> None:
+    assert fetched(proxy, accepted())
+    assert one(status).url == f"https://{HOST}{STATUS}{NAME}"
+    assert (one(status).method, one(status).raw_content) == ("GET", b"")
+
+
+@pytest.mark.parametrize("host", ["nim.test", "nim.test:8443", "[::1]:8443"])
+@pytest.mark.parametrize("name", ["nim.test", "kept.test"])
+def test_host_and_port_are_those_of_the_request(
+    proxy: Proxy, status: Status, host: str, name: str
+) -> None:
+    made = accepted(host)
+    made.request.host_header = name
+    assert fetched(proxy, made)
+    request = one(status)
+    assert (request.scheme, request.path) == ("https", STATUS + NAME)
+    assert (request.host, request.port) == (made.request.host, made.request.port)
+    assert request.headers["host"] == name
+
+
+def test_plain_http_stays_plain(proxy: Proxy, status: Status) -> None:
+    made = accepted("nim.test")
+    made.request.scheme, made.request.port = "http", 8000
+    assert fetched(proxy, made)
+    assert one(status).url == f"http://nim.test:8000{STATUS}{NAME}"
+
+
+@pytest.mark.parametrize(
+    ("host", "sni"),
+    [
+        (HOST, None),
+        ("INTEGRATE.API.NVIDIA.COM", None),
+        ("nvidia.com", None),
+        ("192.0.2.7", HOST),
+    ],
+)
+def test_nvidias_own_address_is_asked_next(
+    proxy: Proxy, status: Status, host: str, sni: str | None
+) -> None:
+    made = accepted(host)
+    made.server_conn.sni = sni
+    status.replies = [UNKNOWN, Reply(202), READY]
+    assert fetched(proxy, made)
+    assert status.urls[1:] == [HOME + NAME] * 2
+    first, home, _ = status.asked
+    assert home.headers.pop("host") == "api.nvcf.nvidia.com"
+    assert home.headers == first.headers
+
+
+def test_nvidias_own_address_is_named_as_by_the_version_of_the_request(
+    proxy: Proxy, status: Status
+) -> None:
+    made = accepted()
+    made.request.http_version = "HTTP/2.0"
+    made.request.authority = HOST
+    status.replies = [UNKNOWN, READY]
+    assert fetched(proxy, made)
+    assert [each.authority for each in status.asked] == [HOST, "api.nvcf.nvidia.com"]
+    assert "host" not in status.asked[1].headers
+
+
+def test_password_for_the_proxy_goes_along_by_plain_http_alone(
+    proxy: Proxy, status: Status
+) -> None:
+    made = accepted()
+    made.request.scheme, made.request.port = "http", 80
+    made.client_conn.proxy_mode = ProxyMode.parse("upstream:http://p.test")
+    made.server_conn.via = ("http", ("p.test", 8080))
+    made.request.headers["proxy-authorization"] = "Basic x"
+    made.request.authority = HOST
+    status.replies = [UNKNOWN, READY]
+    assert fetched(proxy, made)
+    plain, home = status.asked
+    assert plain.headers["proxy-authorization"] == "Basic x"
+    assert (plain.url, plain.authority) == (f"http://{HOST}{STATUS}{NAME}", HOST)
+    assert "proxy-authorization" not in home.headers
+    assert (home.url, home.authority) == (HOME + NAME, "")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "api.nvcf.nvidia.com",
+        "nim.test",
+        "evilnvidia.com",
+        "nvidia.com.evil.test",
+        "nvidia.com:8443.evil.test",
+        "127.0.0.1",
+    ],
+)
+def test_key_goes_to_nvidia_from_its_own_hosts_only(
+    proxy: Proxy, status: Status, host: str
+) -> None:
+    made = accepted()
+    made.request.host = host
+    status.replies = [UNKNOWN, READY]
+    assert fetched(proxy, made)
+    assert len(status.asked) == 1
+    assert response_of(made).status_code == 404
+
+
+def test_name_that_another_host_claims_in_a_header_is_not_believed(
+    proxy: Proxy, status: Status
+) -> None:
+    made = accepted("nim.test")
+    made.request.headers["host"] = HOST
+    status.replies = [UNKNOWN]
+    assert fetched(proxy, made)
+    assert len(status.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "quoted"),
+    [
+        (b"../../v1/keys", "..%2F..%2Fv1%2Fkeys"),
+        (b"a?b=c#d", "a%3Fb%3Dc%23d"),
+        (b"a b%2f@evil.test:1", "a%20b%252f%40evil.test%3A1"),
+        (b"\xc3\xbc\xff", "%C3%BC%FF"),
+        (b"a\\b;c&d", "a%5Cb%3Bc%26d"),
+    ],
+)
+def test_hostile_name_is_quoted(
+    proxy: Proxy, status: Status, name: bytes, quoted: str
+) -> None:
+    made = accepted()
+    response_of(made).headers.fields = ((b"nvcf-reqid", name),)
+    error = UpstreamError("no")
+    status.replies = [UNKNOWN, error, error, error]
+    assert fetched(proxy, made)
+    assert status.urls[0] == f"https://{HOST}{STATUS}{quoted}"
+    assert status.urls[1] == HOME + quoted
+    assert response_of(made).status_code == 502
+
+
+# -- what is sent ------------------------------------------------------------------
+
+
+def test_nothing_of_the_client_is_sent_but_its_key(
+    proxy: Proxy, status: Status
+) -> None:
+    made = accepted()
+    made.request.headers.update(
+        {
+            "cookie": "a=b",
+            "user-agent": "me",
+            "x-api-key": "secret",
+            "accept-encoding": "gzip",
+            "proxy-authorization": "Basic secret",
+        }
+    )
+    assert fetched(proxy, made)
+    assert dict(one(status).headers) == {
+        "authorization": "Bearer nvapi-key",
+        "accept": "application/json",
+        "accept-encoding": "identity",
+    }
+
+
+def test_without_a_key_none_is_sent(proxy: Proxy, status: Status) -> None:
+    made = accepted()
+    del made.request.headers["authorization"]
+    assert fetched(proxy, made)
+    assert "authorization" not in one(status).headers
+
+
+def test_key_is_sent_byte_for_byte(proxy: Proxy, status: Status) -> None:
+    made = accepted()
+    made.request.headers.fields = ((b"authorization", b"Bearer \xc3\xbc\xff"),)
+    assert fetched(proxy, made)
+    fields = dict(one(status).headers.fields)
+    assert fields[b"authorization"] == b"Bearer \xc3\xbc\xff"
+
+
+# -- the result --------------------------------------------------------------------
+
+
+def test_result_takes_the_place_of_the_answer(proxy: Proxy, status: Status) -> None:
+    made = accepted()
+    response_of(made).raw_content = b"later"
+    response_of(made).trailers = http.Headers(x="y")
+    headers = [
+        ("Content-Type", "application/json"),
+        ("Content-Length", "99"),
+        ("Transfer-Encoding", "chunked"),
+        ("Connection", "close, X-Hop"),
+        ("X-Hop", "1"),
+        ("Keep-Alive", "timeout=5"),
+        ("Proxy-Connection", "close"),
+        ("Trailer", "X"),
+        ("Upgrade", "h2c"),
+        ("X-Request-Id", "\xe4"),
+        ("Set-Cookie", "a"),
+        ("Set-Cookie", "b"),
+    ]
+    status.replies = [Reply(418, "Short And Stout", headers, b'{"a":1}')]
+    assert fetched(proxy, made)
+    response = response_of(made)
+    assert (response.status_code, response.reason) == (418, "Short And Stout")
+    assert response.raw_content == b'{"a":1}'
+    assert response.trailers is None
+    assert response.headers.fields == (
+        (b"content-type", b"application/json"),
+        (b"x-request-id", b"\xe4"),
+        (b"set-cookie", b"a"),
+        (b"set-cookie", b"b"),
+        (b"content-length", b"7"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [(200, "OK"), (599, "HTTP status 599"), (204, "No Content")]
+)
+def test_reason_that_is_missing_is_what_http_says(
+    proxy: Proxy, status: Status, code: int, reason: str
+) -> None:
+    made = accepted()
+    status.replies = [Reply(code)]
+    assert fetched(proxy, made)
+    assert response_of(made).reason == reason
+    assert headers_of(made) == {"content-length": "0"}
+
+
+@pytest.mark.parametrize("left", ["connection", "error"])
+def test_answer_stays_when_the_client_has_left(
+    proxy: Proxy, status: Status, left: str
+) -> None:
+    made = accepted()
+    response_of(made).raw_content = b"later"
+    words = "Client disconnected."
+    status.meanwhile = lambda: broken(made, words, connected=left == "error")
+    assert not fetched(proxy, made)
+    assert len(status.asked) == 1
+    assert (response_of(made).status_code, response_of(made).raw_content) == (
+        202,
+        b"later",
+    )
+
+
+def test_replay_has_no_client_that_could_leave(proxy: Proxy, status: Status) -> None:
+    made = accepted()
+    broken(made, "", connected=False)
+    made.error = None
+    made.is_replay = "request"
+    assert fetched(proxy, made)
+    assert len(status.asked) == 1
+    assert response_of(made).status_code == 200
+
+
+# -- as an answer on its way -------------------------------------------------------
+
+
+def responded(proxy: Proxy, made: http.HTTPFlow, body: bytes = b"{}") -> bytes:
+    """Play the answer 202, and return what the client gets."""
+    made.live = True
+    proxy.addon.responseheaders(made)
+    response_of(made).raw_content = body
+    proxy.respond(made)
+    return response_of(made).raw_content or b""
+
+
+def test_result_is_repaired_decoded_and_logged(proxy: Proxy, status: Status) -> None:
+    kinds = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")]
+    status.replies = [Reply(200, "OK", kinds, gzip.compress(dumps(BAD_BODY)))]
+    made = accepted(request={"model": "m"})
+    assert (
+        json.loads(responded(proxy, made, b"wait"))["choices"][0]["message"]["content"]
+        == ""
+    )
+    assert "content-encoding" not in headers_of(made)
+    pair, *_, record = proxy.records()
+    assert (pair["fixes"], pair["before"]) == (["answer-pending"], "wait")
+    assert record["fixes"]["answer-pending"] == 1
+    assert (record["status"], record["end"]) == (200, "complete")
+    assert "nvapi-key" not in proxy.log.read_text()
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_result_of_a_stream_is_repaired_as_one(
+    proxy: Proxy, status: Status, encoded: bool
+) -> None:
+    kinds = [("Content-Type", "text/event-stream")]
+    data = GOOD.replace(b"data: ", b"data:")
+    if encoded:
+        kinds.append(("Content-Encoding", "gzip"))
+        data = gzip.compress(data)
+    status.replies = [Reply(200, "OK", kinds, data)]
+    made = accepted()
+    assert responded(proxy, made) == GOOD
+    assert headers_of(made)["content-type"] == "text/event-stream"
+    assert "content-encoding" not in headers_of(made)
+
+
+def test_body_for_a_stream_becomes_one(proxy: Proxy, status: Status) -> None:
+    body = completion({"role": "assistant", "content": "Hi"})
+    kinds = [("Content-Type", "application/json")]
+    status.replies = [Reply(200, "OK", kinds, dumps(body))]
+    sent = responded(proxy, accepted())
+    assert sent.endswith(wire([chunk({}, finish="stop"), DONE])[-14:])
+    assert b'"chat.completion.chunk"' in sent
+
+
+def test_result_that_never_comes_is_an_error_in_openais_form(
+    proxy: Proxy, status: Status
+) -> None:
+    status.replies = [UpstreamError("https://there: broke off")] * 3
+    made = accepted()
+    error = json.loads(responded(proxy, made))["error"]
+    assert error["message"] == f"https://there: broke off (request {NAME})"
+    assert (response_of(made).status_code, response_of(made).reason) == (
+        502,
+        "Bad Gateway",
+    )
+
+
+def test_client_that_left_is_recorded(proxy: Proxy, status: Status) -> None:
+    made = accepted()
+    status.meanwhile = lambda: broken(made, "", connected=False)
+    responded(proxy, made)
+    assert proxy.end() == "client-left"
+
+
+@pytest.mark.parametrize(
+    "options", [{"normalize_mode": "observe"}, {"normalize_skip": ["answer-pending"]}]
+)
+def test_answer_passes_where_it_is_not_to_be_fetched(
+    proxy: Proxy, status: Status, options: dict[str, Any]
+) -> None:
+    proxy.set(**options)
+    made = accepted(request={"model": "m"})
+    assert responded(proxy, made, b"later") == b"later"
+    assert (response_of(made).status_code, status.asked) == (202, [])

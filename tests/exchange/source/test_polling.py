@@ -1,0 +1,306 @@
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from llm_normalize.exchange.source import polling
+from llm_normalize.exchange.source.polling import Ask, result_of
+from llm_normalize.mitm.second_request import Reply, UpstreamError
+
+NAME = "req-1"
+READY = Reply(200, "OK", [("content-type", "text/plain")], b"hi")
+WAIT = Reply(202)
+UNKNOWN = Reply(404)
+BUSY = Reply(503, "", [], b"busy")
+BROKE = UpstreamError("https://there: broke off")
+
+type EventRecord = Reply | Exception
+
+
+@pytest.fixture(autouse=True)
+def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in {
+        "_FIRST_WAIT": 0.001,
+        "_LONGEST_WAIT": 0.002,
+        "_LOOK": 0.02,
+        "LIMIT": 5,
+    }.items():
+        monkeypatch.setattr(polling, name, seconds)
+
+
+class Asks:
+    """An address, with what it answers, each in turn; the last again and again."""
+
+    def __init__(self, *steps: EventRecord) -> None:
+        self.count = 0
+        self._steps = steps
+
+    async def __call__(self) -> Reply:
+        step = self._steps[min(self.count, len(self._steps) - 1)]
+        self.count += 1
+        await asyncio.sleep(0)
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+
+class Endless:
+    """An address that never answers."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.cancelled = False
+
+    async def __call__(self) -> Reply:
+        self.asked.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        raise AssertionError
+
+
+def polled(*asks: Ask, is_gone: Callable[[], bool] = lambda: False) -> Reply | None:
+    async def scene() -> Reply | None:
+        result = await result_of(asks, is_gone, NAME)
+        await asyncio.sleep(0.001)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return result
+
+    return asyncio.run(scene())
+
+
+def failure(reply: Reply | None) -> tuple[int, Any]:
+    assert reply is not None
+    assert reply.headers == [("content-type", "application/json")]
+    return reply.status, json.loads(reply.body)
+
+
+def error(message: str) -> Any:
+    body = {"message": message, "type": "server_error", "param": None, "code": None}
+    return {"error": body}
+
+
+# -- results -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [200, 204, 302, 400, 401, 403, 422])
+def test_what_is_there_is_the_result(status: int) -> None:
+    reply, ask = Reply(status), Asks(Reply(status))
+    assert polled(ask) == reply
+    assert ask.count == 1
+
+
+def test_it_is_asked_until_the_result_is_there() -> None:
+    ask = Asks(*[WAIT] * 7, READY)
+    assert polled(ask) is READY
+    assert ask.count == 8
+
+
+def test_waits_grow_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    sleep = asyncio.sleep
+
+    async def note(seconds: float) -> None:
+        waits.append(seconds)
+        await sleep(0)
+
+    class Asyncio:
+        sleep = staticmethod(note)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(asyncio, name)
+
+    monkeypatch.setattr(polling, "_FIRST_WAIT", 1.0)
+    monkeypatch.setattr(polling, "_LONGEST_WAIT", 2.0)
+    monkeypatch.setattr(polling, "asyncio", Asyncio())
+    assert polled(Asks(*[WAIT] * 4, READY)) is READY
+    assert waits == [1.0, 1.5, 2.0, 2.0, 2.0]
+
+
+# -- addresses ---------------------------------------------------------------------
+
+
+def test_next_address_is_asked_where_one_does_not_know_the_request() -> None:
+    first, second = Asks(UNKNOWN), Asks(WAIT, READY)
+    assert polled(first, second) is READY
+    assert (first.count, second.count) == (1, 2)
+
+
+def test_address_that_knows_the_request_no_more_leads_to_the_next() -> None:
+    first, second = Asks(WAIT, UNKNOWN), Asks(READY)
+    assert polled(first, second) is READY
+    assert (first.count, second.count) == (2, 1)
+
+
+def test_not_found_at_the_last_address_is_the_result() -> None:
+    last = Reply(404, "Not Found", [], b"gone")
+    assert polled(Asks(last)) is last
+    assert polled(Asks(UNKNOWN), Asks(last)) is last
+
+
+def test_next_address_is_not_asked_for_other_reasons() -> None:
+    for status in (401, 500):
+        second = Asks(READY)
+        reply = polled(Asks(Reply(status)), second)
+        assert reply is not None
+        assert (reply.status, second.count) == (status, 0)
+
+
+# -- failures ----------------------------------------------------------------------
+
+
+def test_three_failures_in_a_row_are_reported() -> None:
+    ask = Asks(BROKE)
+    expected = 502, error("https://there: broke off (request req-1)")
+    assert failure(polled(ask)) == expected
+    assert ask.count == 3
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_busy_server_is_asked_three_times_and_then_has_the_word(status: int) -> None:
+    reply = Reply(status, "", [], b"busy")
+    ask = Asks(reply)
+    assert polled(ask) is reply
+    assert ask.count == 3
+
+
+@pytest.mark.parametrize("failed", [BROKE, BUSY])
+def test_failure_is_forgiven(failed: EventRecord) -> None:
+    steps = [failed, failed, WAIT] * 3
+    assert polled(Asks(*steps, READY)) is READY
+    assert polled(Asks(failed, failed, READY)) is READY
+    result = polled(Asks(*steps, failed, BUSY, BUSY))
+    assert result is BUSY
+
+
+def test_failures_of_one_address_do_not_count_for_the_next() -> None:
+    second = Asks(BROKE, BROKE, READY)
+    assert polled(Asks(BROKE, BROKE, UNKNOWN), second) is READY
+
+
+def test_last_failure_is_the_one_that_is_reported() -> None:
+    assert polled(Asks(BROKE, BROKE, BUSY)) is BUSY
+    status, body = failure(polled(Asks(BUSY, BUSY, BROKE)))
+    assert (status, body) == (502, error("https://there: broke off (request req-1)"))
+
+
+def test_bug_in_asking_is_a_failure_whose_text_is_not_told() -> None:
+    bug = RuntimeError("Bearer nvapi-canary")
+    assert failure(polled(Asks(bug))) == (502, error("RuntimeError (request req-1)"))
+    assert polled(Asks(bug, READY)) is READY
+
+
+def test_bug_before_asking_is_a_failure_as_well() -> None:
+    def ask() -> Any:
+        raise KeyError("nvapi-canary")
+
+    assert failure(polled(ask)) == (502, error("KeyError (request req-1)"))
+
+
+def test_failure_without_words_ends_too() -> None:
+    assert failure(polled(Asks(UpstreamError())))[0] == 502
+
+
+def test_name_of_the_request_may_be_odd() -> None:
+    async def scene() -> Reply | None:
+        return await result_of([Asks(BROKE)], lambda: False, 'a"\udcff\x00ü')
+
+    _, body = failure(asyncio.run(scene()))
+    message = body["error"]["message"]
+    assert message == 'https://there: broke off (request a"\udcff\x00ü)'
+
+
+# -- time --------------------------------------------------------------------------
+
+
+def test_result_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polling, "LIMIT", 0.1)
+    expected = 504, error("No result within 0.1 seconds (request req-1)")
+    assert failure(polled(Asks(WAIT))) == expected
+
+
+@pytest.mark.parametrize("first", [[], [WAIT], [BROKE, BROKE]])
+def test_asking_does_not_outlive_the_limit(
+    monkeypatch: pytest.MonkeyPatch, first: list[EventRecord]
+) -> None:
+    monkeypatch.setattr(polling, "LIMIT", 0.5)
+    endless, ask = Endless(), Asks(*first, READY)
+
+    async def asked() -> Reply:
+        return await (ask() if ask.count < len(first) else endless())
+
+    begun = time.monotonic()
+    assert failure(polled(asked))[0] == 504
+    assert time.monotonic() - begun < 30  # and not 60
+    assert endless.cancelled
+
+
+def test_waiting_does_not_outlive_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polling, "LIMIT", 0.1)
+    monkeypatch.setattr(polling, "_FIRST_WAIT", 60.0)
+    ask = Asks(READY)
+    begun = time.monotonic()
+    assert failure(polled(ask))[0] == 504
+    assert time.monotonic() - begun < 30  # and not 60
+    assert ask.count == 0
+
+
+# -- the client --------------------------------------------------------------------
+
+
+def test_client_that_has_left_asks_for_nothing() -> None:
+    ask = Asks(READY)
+    assert polled(ask, is_gone=lambda: True) is None
+    assert ask.count == 0
+
+
+def test_client_that_leaves_in_a_wait_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(polling, "_FIRST_WAIT", 60.0)
+    looks = iter([False, False, False])
+    ask = Asks(READY)
+    assert polled(ask, is_gone=lambda: next(looks, True)) is None
+    assert ask.count == 0
+
+
+def test_client_that_leaves_while_it_is_asked_for_is_noticed() -> None:
+    endless = Endless()
+    assert polled(endless, is_gone=endless.asked.is_set) is None
+    assert endless.cancelled
+
+
+def test_result_that_comes_after_the_client_left_goes_nowhere() -> None:
+    for step in (READY, WAIT, BROKE):
+        ask = Asks(step)
+        assert polled(ask, is_gone=lambda ask=ask: ask.count > 0) is None  # type: ignore[misc]
+        assert ask.count == 1
+
+
+def test_end_of_the_proxy_ends_the_requests() -> None:
+    async def scene() -> Endless:
+        endless = Endless()
+        task = asyncio.create_task(result_of([endless], lambda: False, NAME))
+        await endless.asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0.001)
+        return endless
+
+    assert asyncio.run(scene()).cancelled
+
+
+def test_results_are_waited_for_side_by_side() -> None:
+    async def scene() -> list[Reply | None]:
+        asks = [Asks(*[WAIT] * 5, Reply(200, body=b"%d" % n)) for n in range(20)]
+        waits = [result_of([ask], lambda: False, NAME) for ask in asks]
+        return await asyncio.gather(*waits)
+
+    bodies = [reply.body for reply in asyncio.run(scene()) if reply]
+    assert bodies == [b"%d" % n for n in range(20)]

@@ -1,0 +1,327 @@
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exchange.source.second_answers import SecondAnswers
+from llm_normalize.exchange.request.adapted_request import key_of
+from llm_normalize.exchange.source import polling, retry
+from llm_normalize.exchange.source.retry import MAX_RETRIES, RefusedRequest
+from llm_normalize.mitm.second_request import Reply, UpstreamError
+from llm_normalize.records.snapshot import KEY
+from llm_normalize.request.learned_rejections import Learned
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import BAD_BODY, GOOD_BODY, Proxy, broken, chat_flow, messages, response_of
+
+SEED = b'{"error":{"message":"Unknown parameter: \'seed\'"}}'
+STORE = b'{"error":{"message":"Unknown parameter: \'store\'"}}'
+ASKED = {"model": "m", "seed": 7, "store": True, "stream": False}
+JSON = [("content-type", "application/json")]
+
+
+class Upstream(SecondAnswers):
+    @property
+    def bodies(self) -> list[Any]:
+        return [loads(each.content or b"") for each in self.asked]
+
+
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Upstream:
+    made = Upstream()
+    monkeypatch.setattr(retry, "send", made.send)
+    monkeypatch.setattr(polling, "_LOOK", 0.001)
+    return made
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def refused(body: bytes = SEED, request: Any = ASKED, **more: Any) -> Any:
+    made = chat_flow(request=request, status=400, headers=dict(JSON), **more)
+    response_of(made).raw_content = body
+    return made
+
+
+def play(proxy: Proxy, made: Any) -> Any:
+    """Let *made* pass all hooks, and return its response."""
+    proxy.addon.responseheaders(made)
+    proxy.respond(made)
+    return response_of(made)
+
+
+def test_answer_takes_the_place_of_the_refusal(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(200, "OK", JSON, dumps(BAD_BODY))]
+    made = refused()
+    response = play(proxy, made)
+    message = loads(response.content)["choices"][0]["message"]
+    assert (response.status_code, message["content"]) == (200, "")
+    assert made.request.content == b'{"model":"m","store":true,"stream":false}'
+    assert made.metadata[KEY]["request"] == [["parameter-learned", "dropped", "seed"]]
+    assert made.comment.endswith("request: seed dropped")
+    request, flow = proxy.records("request") + proxy.records("flow")
+    assert request["dropped"] == ["seed"]
+    assert (flow["status"], flow["fixes"]) == (200, {"content-null": 1})
+
+
+def test_request_is_the_clients_but_for_its_body(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    made = refused()
+    url, headers = made.request.url, made.request.headers.copy()
+    play(proxy, made)
+    (request,) = upstream.asked
+    assert (request.method, request.url) == ("POST", url)
+    assert request.headers["authorization"] == headers["authorization"]
+    assert upstream.bodies == [{"model": "m", "store": True, "stream": False}]
+
+
+def test_each_refusal_is_answered_until_none_is_left(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [
+        Reply(422, "No", JSON, gzip.compress(STORE)),
+        Reply(200, "OK", JSON, dumps(GOOD_BODY)),
+    ]
+    upstream.replies[0].headers = [*JSON, ("content-encoding", "gzip")]  # type: ignore[union-attr]
+    assert play(proxy, refused()).status_code == 200
+    assert upstream.bodies[-1] == {"model": "m", "stream": False}
+    # The next request is right at once.
+    made = refused()
+    response, made.response = made.response, None
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    assert made.request.content == b'{"model":"m","stream":false}'
+    made.response = response
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(429, "", JSON, b"{}"), Reply(400, "", JSON, SEED), Reply(307)]
+)
+def test_what_did_not_help_is_not_learned(
+    proxy: Proxy, upstream: Upstream, reply: Reply
+) -> None:
+    upstream.replies = [reply]
+    assert play(proxy, refused()).status_code == reply.status
+    assert len(upstream.asked) == 1
+    made = refused()
+    made.response = None
+    proxy.addon.request(made)
+    assert loads(made.request.content) == ASKED
+
+
+def test_answer_that_is_not_ready_is_not_followed(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(202, "", [*JSON, ("nvcf-reqid", "r-1")], b"{}")]
+    assert play(proxy, refused()).status_code == 202
+    assert len(upstream.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (UpstreamError("https://a.test: it broke off"), "https://a.test: it broke off"),
+        (RuntimeError("Bearer canary"), "RuntimeError"),
+    ],
+)
+def test_without_an_answer_the_refusal_stays(
+    proxy: Proxy,
+    upstream: Upstream,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    said: str,
+) -> None:
+    upstream.replies = [Reply(400, "", JSON, STORE), error]
+    made = refused()
+    response = play(proxy, made)
+    assert response.status_code == 400
+    assert loads(response.content)["error"]["message"] == "Unknown parameter: 'store'"
+    assert messages(caplog) == [f"normalize: cannot ask again: {said}"]
+    assert made.metadata[KEY]["request"] == [["parameter-learned", "dropped", "seed"]]
+    assert "store" in loads(made.request.content)
+
+
+def test_answer_that_takes_too_long_leaves_the_refusal(
+    proxy: Proxy, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "LIMIT", 0)
+    upstream.replies = [Reply(200, "OK", JSON, b"{}")]
+    assert play(proxy, refused()).status_code == 400
+
+
+def test_client_that_leaves_gets_nothing_and_nothing_is_learned(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    made = refused()
+    upstream.meanwhile = lambda: broken(made, "Client disconnected.")
+    upstream.replies = [Reply(200, "OK", JSON, b"{}")]
+    assert play(proxy, made).status_code == 400
+    assert proxy.end() == "client-left"
+    again = refused()
+    again.response = None
+    proxy.addon.request(again)
+    assert loads(again.request.content) == ASKED
+
+
+def test_replayed_request_is_asked_again_too(proxy: Proxy, upstream: Upstream) -> None:
+    made = refused()
+    made.is_replay = "request"
+    broken(made, "Client disconnected.", connected=False)
+    made.error = None
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    assert play(proxy, made).status_code == 200
+
+
+def test_logs_stay_open_for_it_during_a_reload(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    made = refused()
+    proxy.addon.responseheaders(made)
+    waits = proxy.addon.response(made)
+    assert waits is not None
+    proxy.addon.done()
+    proxy.context.master.event_loop.run_until_complete(waits)
+    (flow,) = proxy.records("flow")
+    assert (flow["end"], flow["status"]) == ("complete", 200)
+
+
+def test_observing_tells_what_would_be_dropped(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    proxy.set(normalize_mode="observe")
+    made = refused()
+    before = made.request.content
+    response = play(proxy, made)
+    assert (response.status_code, response.content) == (400, SEED)
+    assert (upstream.asked, made.request.content) == ([], before)
+    (request,) = proxy.records("request")
+    assert (request["mode"], request["dropped"]) == ("observe", ["seed"])
+    assert made.comment.endswith("request: seed would be dropped")
+
+
+def test_what_is_no_refusal_gets_no_retry(proxy: Proxy, upstream: Upstream) -> None:
+    proxy.set(normalize_skip=["parameter-learned"])
+    assert play(proxy, refused()).status_code == 400
+    proxy.set(normalize_skip=[])
+    assert play(proxy, refused(b"{}")).status_code == 400
+    assert play(proxy, refused(STORE, {"model": "m"})).status_code == 400
+    for status in (401, 404, 429, 500):
+        another = refused()
+        response_of(another).status_code = status
+        assert play(proxy, another).status_code == status
+    unread = refused()
+    unread.request.raw_content = None
+    assert play(proxy, unread).status_code == 400
+    # A replay of what a server once said: it has not been asked.
+    replayed = refused()
+    replayed.server_conn.timestamp_start = None
+    assert play(proxy, replayed).status_code == 400
+    assert upstream.asked == []
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("zstd", SEED),
+        ("gzip", SEED),
+        ("gzip", gzip.compress(b'{"a":"' + b" " * 300_000 + SEED)),
+    ],
+)
+def test_refusal_that_cannot_be_read_is_none(encoding: str, body: bytes) -> None:
+    made = refused(body)
+    response_of(made).headers["content-encoding"] = encoding
+    assert RefusedRequest.of(made) is None
+
+
+@pytest.mark.parametrize("key", ["", "seedling"])
+def test_refusal_that_repeats_a_key_names_no_parameter(key: str) -> None:
+    made = refused(SEED.replace(b"seed", b"seedling"), {"model": "m", "seedling": 1})
+    made.request.headers["x-api-key"] = key
+    assert bool(RefusedRequest.of(made)) is not bool(key)
+
+
+def test_request_is_not_shown_by_its_representation() -> None:
+    found = RefusedRequest.of(refused(request={**ASKED, "messages": ["canary"]}))
+    assert found
+    assert "canary" not in repr(found)
+
+
+def test_what_helped_is_learned_though_more_is_refused_than_tries(
+    upstream: Upstream, proxy: Proxy
+) -> None:
+    learned = Learned()
+    names = ["seed", "a", "b", "c", "d"]
+    made = refused(request={"model": "m"} | dict.fromkeys(names, 1))
+    upstream.replies = [
+        Reply(400, "", JSON, SEED.replace(b"seed", name.encode())) for name in names[1:]
+    ]
+    found = RefusedRequest.of(made)
+    assert found
+    loop = proxy.context.master.event_loop
+    assert loop.run_until_complete(found.retry(made, learned, b"me"))
+    assert len(upstream.asked) == MAX_RETRIES == 3
+    known = learned.of(key_of(made.request, {"model": "m"}, b"me"))
+    assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
+    assert b"'c'" in (response_of(made).content or b"")
+
+
+ROLE = b'{"error":{"code":400,"message":"Unexpected message role."}}'
+PARTS = (
+    b'{"detail":[{"type":"string_type","loc":["body","messages",1,"content"],'
+    b'"msg":"Input should be a valid string"}]}'
+)
+NULL = b'{"error":{"message":"messages[2].content: expected a string, got null"}}'
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+SAID: list[Any] = [
+    {"role": "developer", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+]
+
+
+def test_form_of_messages_does_not_use_up_the_tries(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    names = ["a", "b", "c"]
+    asked = {"model": "m", "messages": SAID, "stream": True} | dict.fromkeys(names, 1)
+    refusals = [PARTS, *(SEED.replace(b"seed", each.encode()) for each in names), NULL]
+    upstream.replies = [
+        *(Reply(400, "", JSON, each) for each in refusals),
+        Reply(200, "OK", JSON, dumps(GOOD_BODY)),
+    ]
+    response = play(proxy, refused(ROLE, asked))
+    assert (response.status_code, len(upstream.asked)) == (200, 6)
+    assert b"data: [DONE]" in response.content
+    system, user, assistant = upstream.bodies[-1]["messages"]
+    assert (system["role"], user["content"]) == ("system", "Hi")
+    assert (assistant["content"], assistant["tool_calls"]) == ("", [CALL])
+    (request,) = proxy.records("request")
+    assert request["changed"] == ["messages[*].role", "messages[*].content"]
+    assert request["dropped"] == names
+    # The next request is right at once.
+    made = refused(request=asked)
+    made.response = None
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    assert loads(made.request.content) == upstream.bodies[-1]
+
+
+def test_role_that_a_template_fails_at_is_changed(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    made = refused(ROLE.replace(b"400", b"500"), {"model": "m", "messages": SAID})
+    response_of(made).status_code = 500
+    assert play(proxy, made).status_code == 200
+    failed = refused()  # a parameter that a failure names is none that is refused
+    response_of(failed).status_code = 500
+    assert play(proxy, failed).status_code == 500

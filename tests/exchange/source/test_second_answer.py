@@ -1,0 +1,448 @@
+"""Another answer in the place of the first one, before the headers are sent."""
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import http
+
+from llm_normalize.exchange.delivery import answer_streams
+from llm_normalize.exchange.message.message_body import CONTAINERS
+from llm_normalize.exchange.source import busy_provider, pending_result, polling, retry
+from llm_normalize.mitm.second_request import Reply
+from llm_normalize.records.snapshot import KEY
+from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import GOOD_BODY, Proxy, chat_flow, fail, messages, response_of
+
+TEXT = chunk({"role": "assistant", "content": "Hi"})
+STREAM = wire([TEXT, chunk({}, finish="stop"), DONE])
+ASKED = {"model": "m", "seed": 7, "stream": True}
+JSON = [("content-type", "application/json")]
+EVENTS = [("content-type", "text/event-stream")]
+SEED = b'{"error":{"message":"Unknown parameter: \'seed\'"}}'
+
+
+class Rest:
+    """A body that arrives in parts."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self.parts = parts
+        self.is_closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self.parts:
+            await asyncio.sleep(0)
+            yield part
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+class FirstAnswer:
+    """What stands in for `ClientStream`: has the first body, receives the second."""
+
+    def __init__(self, body: bytes | None) -> None:
+        self.first = body
+        self.is_forgotten = False
+        self.received = b""
+
+    def of(self, _: object) -> "FirstAnswer":
+        return self
+
+    async def body(self, _: int) -> bytes | None:
+        return self.first
+
+    def forget_body(self) -> None:
+        self.is_forgotten = True
+
+    async def receive(self, parts: AsyncIterable[bytes]) -> None:
+        async for part in parts:
+            self.received += part
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    made: list[Any] = []
+
+    async def send_retry(*_: object, live: bool) -> Any:
+        assert live
+        await asyncio.sleep(0)
+        reply = made.pop(0)
+        return reply() if callable(reply) else reply
+
+    monkeypatch.setattr(retry, "send_retry", send_retry)
+    monkeypatch.setattr(busy_provider, "send_retry", send_retry)
+    return made
+
+
+def first(monkeypatch: pytest.MonkeyPatch, body: bytes | None = SEED) -> FirstAnswer:
+    made = FirstAnswer(body)
+    monkeypatch.setattr(answer_streams, "ClientStream", made)
+    return made
+
+
+def play(proxy: Proxy, made: http.HTTPFlow) -> Any:
+    """Let the hook for headers pass, and what it has begun come to its end."""
+
+    async def act() -> None:
+        awaitable = proxy.addon.responseheaders(made)
+        if awaitable is not None:
+            await awaitable
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            await task
+
+    proxy.context.master.event_loop.run_until_complete(act())
+    return response_of(made)
+
+
+def refused(status: int = 400, **more: Any) -> http.HTTPFlow:
+    return chat_flow(request=ASKED, status=status, headers=dict(JSON), **more)
+
+
+def test_stream_takes_the_place_of_a_refusal(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_stream, rest = first(monkeypatch), Rest(STREAM[:50], STREAM[50:])
+    replies.append(Reply(200, "OK", EVENTS, live_body=rest))
+    made = refused()
+    response = play(proxy, made)
+    assert response.status_code == 200
+    assert response.headers["transfer-encoding"] == "chunked"
+    assert "content-length" not in response.headers
+    assert (client_stream.is_forgotten, client_stream.received, rest.is_closed) == (
+        True,
+        STREAM,
+        True,
+    )
+    assert proxy.feed(made, STREAM) == STREAM
+    proxy.feed(made, b"")
+    proxy.addon.response(made)
+    (record,) = proxy.records("flow")
+    assert (record["status"], record["end"]) == (200, "complete")
+
+
+def test_body_takes_the_place_of_a_refusal(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_stream = first(monkeypatch)
+    body = dumps(GOOD_BODY)
+    replies.append(Reply(200, "OK", JSON, body))
+    made = refused()
+    response = play(proxy, made)
+    assert client_stream.received == body
+    response.raw_content = client_stream.received
+    proxy.addon.response(made)
+    assert response.content.startswith(b"data: ")
+
+
+def test_another_refusal_stays_as_it_is(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_stream = first(monkeypatch)
+    replies.append(Reply(401, "No", JSON, b'{"detail":"who?"}'))
+    made = refused()
+    response = play(proxy, made)
+    assert (response.status_code, response.stream) == (401, False)
+    assert client_stream.received == b'{"detail":"who?"}'
+    response.raw_content = client_stream.received
+    proxy.addon.response(made)
+    assert loads(response.content or b"")["error"]["message"] == "who?"
+
+
+def test_answer_that_an_addon_has_made_is_not_waited_for(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_stream = first(monkeypatch)
+    made = refused()
+    response_of(made).raw_content = SEED
+    assert proxy.addon.responseheaders(made) is None
+    assert not client_stream.is_forgotten
+
+
+@pytest.mark.parametrize("body", [None, b'{"detail":"no"}'])
+def test_refusal_that_nothing_can_be_done_about_passes(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, body: bytes | None
+) -> None:
+    client_stream = first(monkeypatch, body)
+    response = play(proxy, refused())
+    assert (response.status_code, response.raw_content) == (400, None)
+    assert not client_stream.is_forgotten
+
+
+@pytest.mark.parametrize("is_reloaded", [False, True])
+def test_client_that_leaves_meanwhile_is_recorded(
+    proxy: Proxy,
+    replies: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_reloaded: bool,
+) -> None:
+    def leave() -> None:
+        if is_reloaded:
+            proxy.addon.done()
+
+    first(monkeypatch)
+    replies.append(leave)
+    play(proxy, refused())
+    (record,) = proxy.records("flow")
+    assert (record["status"], record["end"]) == (None, "client-left")
+
+
+def test_result_of_a_202_is_sent_as_it_arrives(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_stream = first(monkeypatch, b"")
+
+    async def result_of(*_: object) -> Reply:
+        return Reply(200, "OK", EVENTS, live_body=Rest(STREAM))
+
+    monkeypatch.setattr(pending_result, "result_of", result_of)
+    made = refused(202)
+    response_of(made).headers["nvcf-reqid"] = "brook"
+    assert play(proxy, made).status_code == 200
+    assert client_stream.received == STREAM
+
+
+def test_answer_in_an_unknown_encoding_passes(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_stream = first(monkeypatch)
+    headers = [*EVENTS, ("content-encoding", "x-brook")]
+    replies.append(Reply(200, "OK", headers, live_body=Rest(b"?")))
+    response = play(proxy, refused())
+    assert response.stream is True
+    assert response.headers["transfer-encoding"] == "chunked"
+    assert client_stream.received == b"?"
+
+
+def test_answer_in_an_unknown_encoding_after_a_reload_is_recorded(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first(monkeypatch)
+
+    def reply() -> Reply:
+        proxy.addon.done()
+        headers = [*EVENTS, ("content-encoding", "x-brook")]
+        return Reply(200, "OK", headers, live_body=Rest(b"?"))
+
+    replies.append(reply)
+    play(proxy, refused())
+    log = proxy.addon.logs.current
+    assert log is not None
+    assert not log._thread.is_alive()  # it would wait for this answer
+    (record,) = proxy.records("flow")
+    assert (record["status"], record["end"]) == (200, "complete")
+
+
+def test_bug_leaves_the_first_answer(
+    proxy: Proxy,
+    replies: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first(monkeypatch)
+    replies.append(fail)
+    response = play(proxy, refused())
+    assert (response.status_code, response.raw_content) == (400, None)
+    assert messages(caplog, "ERROR")[0].endswith("the first answer stays")
+
+
+@pytest.mark.parametrize("name", ["of", "body"])
+def test_mitmproxy_that_lacks_a_part_is_reported_once(
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+) -> None:
+    monkeypatch.setattr(first(monkeypatch), name, fail)
+    for _ in range(2):
+        assert play(proxy, refused()).status_code == 400
+    (message,) = messages(caplog)
+    assert "does not let an addon send while nothing is received" in message
+
+
+@pytest.mark.parametrize("then", ["reload", "end"])
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_addon_that_is_gone_when_the_answer_arrives(
+    proxy: Proxy,
+    replies: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    then: str,
+    *,
+    is_stream: bool,
+) -> None:
+    client_stream = first(monkeypatch)
+    body = dumps(GOOD_BODY)
+
+    def reply() -> Reply:
+        if then == "end":
+            proxy.context.master.should_exit.set()
+        proxy.addon.done()
+        if is_stream:
+            return Reply(200, "OK", EVENTS, live_body=Rest(STREAM))
+        return Reply(401, "No", JSON, body)
+
+    replies.append(reply)
+    made = refused()
+    play(proxy, made)
+    if then == "end":
+        assert proxy.records("flow")[0]["end"] == "upstream-broke"
+        assert not client_stream.is_forgotten
+        return
+    assert client_stream.is_forgotten
+    if is_stream:
+        assert proxy.feed(made, STREAM) == STREAM
+        proxy.feed(made, b"")
+    (record,) = proxy.records("flow")
+    assert record["end"] == "complete"
+
+
+@pytest.fixture
+def impatient(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Proxy:
+    """A proxy that begins a stream in a moment, whatever its provider says."""
+    proxy.set(normalize_retry=20)
+    settings = proxy.addon._settings
+    monkeypatch.setattr(
+        proxy.addon, "_settings", lambda flow: replace(settings(flow), keepalive=0.001)
+    )
+    return proxy
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-brook"])
+def test_stream_that_has_begun_has_no_encoding(
+    impatient: Proxy,
+    replies: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    encoding: str,
+) -> None:
+    client = first(monkeypatch, b"")
+    packed = gzip.compress(STREAM)
+    headers = [*EVENTS, ("content-encoding", encoding)]
+    replies.append(Reply(200, "OK", headers, live_body=Rest(packed[:20], packed[20:])))
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    if encoding == "gzip":
+        play(impatient, made)
+        assert client.received == STREAM
+    else:
+        with pytest.raises(ValueError, match="encoding"):
+            play(impatient, made)
+        assert client.received == b""
+
+
+def test_stream_begins_while_a_result_is_pending(
+    impatient: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = first(monkeypatch, b"")
+
+    async def result_of(*_: object) -> Reply:
+        await asyncio.sleep(0.02)
+        return Reply(200, "OK", EVENTS, live_body=Rest(STREAM))
+
+    monkeypatch.setattr(pending_result, "result_of", result_of)
+    made = refused(202)
+    response_of(made).headers["nvcf-reqid"] = "brook"
+    assert play(impatient, made).status_code == 200
+    assert client.received == STREAM
+    assert impatient.feed(made, STREAM) == STREAM
+    impatient.feed(made, b"")
+    impatient.addon.response(made)
+    (record,) = impatient.records("flow")
+    assert record["fixes"] == {"answer-pending": 1}
+
+
+def test_provider_that_refuses_once_it_is_free_gets_a_changed_request(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy.set(normalize_retry=20)
+    client = first(monkeypatch, b"")
+    replies += [
+        Reply(400, "No", JSON, SEED),
+        Reply(200, "OK", EVENTS, live_body=Rest(STREAM)),
+    ]
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    assert play(proxy, made).status_code == 200
+    assert client.received == STREAM
+    assert loads(made.request.content or b"") == {"model": "m", "stream": True}
+
+
+def test_compressed_refusal_of_a_busy_provider_is_an_event(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = b'{"error":{"message":"40 a minute"}}'
+    client = first(monkeypatch, gzip.compress(busy))
+    replies.append("it broke off")
+    made = refused(429)
+    response_of(made).headers.update(
+        {"retry-after-ms": "20", "content-encoding": "gzip"}
+    )
+    assert "content-encoding" not in play(impatient, made).headers
+    assert client.received == busy
+
+
+def test_large_body_passes_a_stream_that_has_begun(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = first(monkeypatch, b"")
+    body = dumps({**GOOD_BODY, "more": [{}] * (CONTAINERS + 1)})
+    replies.append(Reply(200, "OK", JSON, body))
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    play(impatient, made)
+    assert client.received == body
+    impatient.feed(made, b"")
+    impatient.addon.response(made)
+    assert made.metadata[KEY]["came_status"] == 200
+
+
+def test_stream_that_begins_after_a_reload_has_its_record(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = polling.unless_gone
+
+    async def reload_and_wait(*given: Any) -> Any:
+        impatient.addon.done()
+        return await wait(*given)
+
+    first(monkeypatch, b"")
+    monkeypatch.setattr(busy_provider, "unless_gone", reload_and_wait)
+    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    play(impatient, made)
+    assert impatient.feed(made, STREAM) == STREAM
+    impatient.feed(made, b"")
+    (record,) = impatient.records("flow")
+    assert (record["status"], record["end"]) == (200, "complete")
+
+
+def test_stream_begins_while_the_provider_stays_busy(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = b'{"error":{"message":"40 a minute"}}'
+    for last, due in (
+        (Reply(200, "OK", EVENTS, live_body=Rest(STREAM)), STREAM),
+        ("it broke off", busy),
+        (None, b""),
+    ):
+        client_stream = first(monkeypatch, busy)
+        replies.append(last)
+        made = refused(429)
+        response_of(made).headers["retry-after-ms"] = "20"
+        response = play(impatient, made)
+        assert (response.status_code, response.reason) == (200, "OK")
+        assert "retry-after-ms" not in response.headers
+        assert callable(response.stream)
+        assert client_stream.received == due

@@ -1,0 +1,942 @@
+"""Requests in other protocols that are sent as chat, with the addon's hooks called directly."""
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import contentviews, exceptions, http
+from mitmproxy.io import FlowReader, FlowWriter
+
+from exchange.source.test_second_answer import (
+    EVENTS,
+    JSON,
+    FirstAnswer,
+    Rest,
+    first,
+    play,
+)
+from llm_normalize.addon import Normalize
+from llm_normalize.exchange.record.stored_flow import stored
+from llm_normalize.exchange.source import chat_retry, translation
+from llm_normalize.exchange.state.exchange import HANDED_OVER
+from llm_normalize.inspect.before_after import BeforeAfter
+from llm_normalize.inspect.transcript import Transcript
+from llm_normalize.mitm.second_request import Reply
+from llm_normalize.protocols.messages import Messages
+from llm_normalize.protocols.messages.stream import MessagesAnswer
+from llm_normalize.protocols.responses import Responses
+from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.repair.machine.machine import Machine
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import (
+    HOST,
+    Proxy,
+    broken,
+    chat_flow,
+    connected,
+    fail,
+    messages,
+    response_of,
+)
+
+RESPONSES, MESSAGES = "/v1/responses", "/v1/messages"
+COUNT = f"{MESSAGES}/count_tokens"
+BOTH = pytest.mark.parametrize("path", [RESPONSES, MESSAGES])
+OTHER = "api.groq.com"
+ASKED: dict[str, Any] = {
+    RESPONSES: {"model": "m", "input": "heron?", "stream": True},
+    MESSAGES: {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "heron?"}],
+        "stream": True,
+    },
+}
+STREAM = wire([
+    chunk({"role": "assistant", "content": ""}),
+    chunk({"content": "Hi"}),
+    chunk({}, finish="stop"),
+    DONE,
+])  # fmt: skip
+BODY = dumps(completion({"role": "assistant", "content": "Hi"}))
+MISSING = b"404 page not found\n"
+LAST = {RESPONSES: b"response.completed", MESSAGES: b"message_stop"}
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def flow(path: str = MESSAGES, *, host: str = HOST, **more: Any) -> http.HTTPFlow:
+    """Return a flow whose request has not been sent."""
+    asked = ASKED.get(path, ASKED[MESSAGES])
+    made = chat_flow(host=host, path=path, request={**asked, **more})
+    made.response = None
+    return made
+
+
+def send(proxy: Proxy, made: http.HTTPFlow) -> http.HTTPFlow:
+    proxy.addon.requestheaders(made)
+    if made.response is None:
+        proxy.addon.request(made)
+    return made
+
+
+def answered(
+    made: http.HTTPFlow,
+    status: int = 200,
+    kind: str = "text/event-stream",
+    encoding: str = "",
+) -> http.HTTPFlow:
+    """Let the headers of an answer have arrived."""
+    connected(made)
+    made.server_conn.timestamp_start = 1.0
+    made.response = chat_flow(status=status, headers={"content-type": kind}).response
+    if encoding:
+        response_of(made).headers["content-encoding"] = encoding
+    return made
+
+
+def asked_of(made: http.HTTPFlow) -> Any:
+    return json.loads(made.request.content or b"")
+
+
+def test_long_conversation_at_chats_path_has_more_values_as_chat(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["m=n"])
+    given: list[Any] = [{"role": "user", "content": "heron?"}]
+    for at in range(5000):
+        call = {"call_id": f"c{at}", "name": "f", "arguments": "{}"}
+        given += [
+            {"type": "function_call", **call},
+            {"type": "function_call_output", "call_id": f"c{at}", "output": "grey"},
+        ]
+    made = chat_flow(request={"model": "m", "input": given})
+    made.response = None
+    send(proxy, made)
+    assert made.response is None
+    sent = asked_of(made)
+    assert (sent["model"], len(sent["messages"])) == ("n", 10_001)
+
+
+# -- a host that serves chat alone ---------------------------------------------------
+
+
+@BOTH
+def test_request_leaves_as_chat_and_is_shown_as_it_was(proxy: Proxy, path: str) -> None:
+    made = flow(f"{path}")
+    made.request.headers["x-api-key"] = "nvapi-other"
+    del made.request.headers["authorization"]
+    before = made.request.content or b""
+    made.request.headers["content-encoding"] = "gzip"
+    made.request.raw_content = packed = gzip.compress(before)
+    send(proxy, made)
+    assert made.request.path == "/v1/chat/completions"
+    assert made.request.headers["authorization"] == "Bearer nvapi-other"
+    assert made.request.headers["accept-encoding"] == "identity"
+    assert "x-api-key" not in made.request.headers
+    assert "content-encoding" not in made.request.headers
+    assert asked_of(made)["messages"] == [{"role": "user", "content": "heron?"}]
+    out = proxy.stream(answered(made), STREAM)
+    assert LAST[path] in out
+    assert made.request.path == path
+    assert made.request.headers["content-encoding"] == "gzip"
+    assert made.request.raw_content == packed
+    (record,) = proxy.records("flow")
+    assert (record["path"], record["translated"]) == (path, True)
+
+
+def test_first_event_leaves_with_its_chat_event(proxy: Proxy) -> None:
+    made = answered(send(proxy, flow()))
+    proxy.addon.responseheaders(made)
+    head, text = STREAM.split(b"\n\n")[:2]
+    proxy.feed(made, head + b"\n\n")
+    out = proxy.feed(made, text + b"\n\n")
+    assert b"text_delta" in out
+    assert out.endswith(b"\n\n")
+
+
+def test_host_is_known_by_the_name_that_its_client_has(proxy: Proxy) -> None:
+    made = flow()
+    made.request.headers["host"] = HOST
+    made.request.data.host = "192.0.2.1"  # in transparent mode
+    assert send(proxy, made).request.path == "/v1/chat/completions"
+
+
+def test_own_authorization_comes_first(proxy: Proxy) -> None:
+    made = flow()
+    made.request.headers["x-api-key"] = "sk-other"
+    send(proxy, made)
+    assert made.request.headers["authorization"] == "Bearer nvapi-key"
+    assert "x-api-key" not in made.request.headers
+
+
+@BOTH
+def test_body_and_error_are_the_protocols(proxy: Proxy, path: str) -> None:
+    made = answered(send(proxy, flow(path, stream=False)), kind="application/json")
+    body = loads(proxy.body(made, BODY) or b"")
+    assert (body.get("type"), body.get("object")) == (
+        ("message", None) if path == MESSAGES else (None, "response")
+    )
+    made = answered(send(proxy, flow(path, stream=False)), 429, "application/json")
+    body = loads(proxy.body(made, b'{"detail":"slow down"}') or b"")
+    assert body["error"]["message"] == "slow down"
+    assert made.response is not None
+    assert made.response.status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"", 200), (b"words", 200), (b"[1]", 200), (b'{"x":1}', 200), (b"", 500)],
+)
+def test_what_is_no_answer_is_an_error(proxy: Proxy, body: bytes, status: int) -> None:
+    made = send(proxy, flow(stream=False))
+    answered(made, status, "application/json")
+    error = loads(proxy.body(made, body) or b"")
+    assert error["type"] == "error"
+    assert response_of(made).status_code == (502 if status == 200 else status)
+
+
+def test_body_that_cannot_be_decoded_is_an_error(proxy: Proxy) -> None:
+    made = send(proxy, flow(stream=False))
+    answered(made, kind="application/json", encoding="gzip")
+    assert loads(proxy.body(made, b"\x1f\x8bno") or b"")["type"] == "error"
+    assert response_of(made).status_code == 502
+    assert "content-encoding" not in response_of(made).headers
+
+
+def test_bug_in_a_translator_is_an_error_of_the_answer(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(MessagesAnswer, "body", fail)
+    made = answered(send(proxy, flow(stream=False)), kind="application/json")
+    error = loads(proxy.body(made, BODY) or b"")["error"]
+    assert error["message"] == "The proxy failed at translating the answer."
+    assert "it cannot be translated" in caplog.text
+
+
+def test_bug_in_the_repair_of_a_stream_ends_it_with_an_error(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = answered(send(proxy, flow()))
+    proxy.addon.responseheaders(made)
+    *events, _ = STREAM.split(b"\n\n")
+    out = proxy.feed(made, events[0] + b"\n\n")
+    monkeypatch.setattr(Machine, "chunk", fail)
+    out += proxy.feed(made, b"\n\n".join(events[1:]) + b"\n\n") + proxy.feed(made, b"")
+    assert b"event: error" in out
+    assert b"choices" not in out
+    assert b"message_stop" not in out
+
+
+def test_answer_stays_translated_whatever_is_set_meanwhile(proxy: Proxy) -> None:
+    made = send(proxy, flow())
+    proxy.set(normalize_mode="observe", normalize_translate="off")
+    assert b"message_stop" in proxy.stream(answered(made), STREAM)
+
+
+def test_option_takes_two_values(proxy: Proxy) -> None:
+    with pytest.raises(exceptions.OptionsError, match="auto or off"):
+        proxy.set(normalize_translate="on")
+    assert proxy.addon._routing.translates
+    proxy.set(normalize_translate="off")
+    assert send(proxy, flow()).request.path == MESSAGES
+
+
+def test_request_that_mitmproxy_streams_is_not_read(proxy: Proxy) -> None:
+    made = flow()
+    made.request.stream = True
+    assert send(proxy, made).request.path == MESSAGES
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"{", "no JSON"),
+        (b'{"model":"m","messages":1}', "messages"),
+    ],
+)
+def test_request_that_cannot_be_translated_is_refused(
+    proxy: Proxy, content: bytes, words: str
+) -> None:
+    made = flow()
+    made.request.content = content
+    send(proxy, made)
+    response = response_of(made)
+    body = loads(response.content or b"")
+    assert (response.status_code, body["type"]) == (400, "error")
+    assert words in body["error"]["message"]
+
+
+def test_bug_in_a_translator_lets_no_request_out(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Messages, "translate", fail)
+    response = response_of(send(proxy, flow()))
+    assert (response.status_code, loads(response.content or b"")["type"]) == (
+        500,
+        "error",
+    )
+
+
+def test_key_that_is_missing_is_an_error_in_the_protocol(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", "nvapi-proxys-own")
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    monkeypatch.delenv("A_KEY")
+    made = send(proxy, flow())
+    response = response_of(made)
+    assert response.status_code == 500
+    # mitmproxy runs the hooks of an answer for it, too.
+    response.stream = False
+    proxy.addon.responseheaders(made)
+    proxy.addon.response(made)
+    assert loads(response.content or b"")["type"] == "error"
+    assert made.request.path == MESSAGES
+
+
+def test_provider_that_does_not_answer_is_an_error_in_the_protocol(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[http.Response | None] = []
+    monkeypatch.setattr(
+        "llm_normalize.exchange.outage.end",
+        lambda _, response, *__: found.append(response),
+    )
+    made = send(proxy, flow())
+    broken(made, "[Errno 111] Connect call failed")
+    proxy.addon.error(made)
+    (response,) = found
+    assert response is not None
+    assert loads(response.content or b"")["type"] == "error"
+
+
+# -- other paths of Anthropic's ------------------------------------------------------
+
+
+def test_tokens_are_counted_without_the_provider(proxy: Proxy) -> None:
+    response = response_of(send(proxy, flow(COUNT)))
+    assert loads(response.content or b"")["input_tokens"] > 0
+    made = flow(COUNT)
+    made.request.content = b"["
+    response = response_of(send(proxy, made))
+    assert (response.status_code, loads(response.content or b"")["type"]) == (
+        400,
+        "error",
+    )
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_tokens_are_counted_where_the_provider_does_not(
+    proxy: Proxy, status: int
+) -> None:
+    made = answered(send(proxy, flow(COUNT, host=OTHER)), status, "text/plain")
+    assert made.request.path == COUNT
+    proxy.body(made, MISSING)
+    response = response_of(made)
+    assert response.status_code == 200
+    assert loads(response.content or b"")["input_tokens"] > 0
+    # Nobody has answered it with success, so nothing is remembered.
+    assert send(proxy, flow(COUNT, host=OTHER)).response is None
+
+
+def test_tokens_are_counted_at_once_where_messages_are_not_served(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    learn(proxy, monkeypatch, replies, "one")
+    assert response_of(send(proxy, asks("one", COUNT))).status_code == 200
+    assert send(proxy, asks("two", COUNT)).response is None
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [(b'{"error":"no such model"}', 404), (b"{}", 200), (b"", 500)]
+)
+def test_provider_that_counts_tokens_answers(
+    proxy: Proxy, body: bytes, status: int
+) -> None:
+    made = answered(send(proxy, flow(COUNT, host=OTHER)), status, "application/json")
+    assert proxy.body(made, body) == body
+
+
+def test_refusal_that_passes_is_not_replaced(proxy: Proxy) -> None:
+    made = answered(send(proxy, flow(COUNT, host=OTHER)), 404, "text/plain")
+    proxy.addon.responseheaders(made)
+    response_of(made).stream = True
+    proxy.addon.response(made)
+    assert response_of(made).status_code == 404
+
+
+def with_calls(count: int) -> dict[str, Any]:
+    """Return a request of Responses with so many calls and their outputs."""
+    call = {"type": "function_call", "name": "f", "arguments": "{}"}
+    output = {"type": "function_call_output", "output": "a"}
+    ids = [{"call_id": f"c{at}"} for at in range(count)]
+    return {"input": [{**each, **one} for one in ids for each in (call, output)]}
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_long_history_is_not_refused_for_the_objects_of_chat(
+    proxy: Proxy, mapped: bool
+) -> None:
+    if mapped:
+        proxy.set(normalize_models=["m=other"])
+    made = send(proxy, flow(RESPONSES, **with_calls(5000)))
+    assert made.response is None
+    assert len(asked_of(made)["messages"]) == 10_000
+    assert asked_of(made)["model"] == ("other" if mapped else "m")
+    assert LAST[RESPONSES] in proxy.stream(answered(made), STREAM)
+
+
+@BOTH
+def test_request_with_too_many_values_gets_a_sentence(proxy: Proxy, path: str) -> None:
+    response = response_of(send(proxy, flow(path, x=[[]] * 30_000)))
+    error = loads(response.content or b"")["error"]
+    assert response.status_code == 400
+    assert error["type"] == "invalid_request_error"
+    assert error["message"] == (
+        "The body of the request is not read: it has too many values."
+    )
+
+
+# -- a host that says so -------------------------------------------------------------
+
+
+@pytest.fixture
+def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    made: list[Any] = []
+
+    async def send_retry(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Any:
+        assert live
+        assert "/v1/chat/completions" in flow.request.path
+        assert loads(body)["messages"]
+        return made.pop(0)
+
+    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    return made
+
+
+def first_refusal(
+    proxy: Proxy, path: str, status: int = 404, **more: Any
+) -> http.HTTPFlow:
+    return answered(send(proxy, flow(path, host=OTHER, **more)), status, "text/plain")
+
+
+@BOTH
+def test_path_that_is_missing_is_asked_as_chat_and_remembered(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any], path: str
+) -> None:
+    client = first(monkeypatch, MISSING)
+    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
+    made = first_refusal(proxy, path)
+    assert made.request.path == path
+    response = play(proxy, made)
+    assert (response.status_code, client.received) == (200, STREAM)
+    assert LAST[path] in proxy.feed(made, STREAM)
+    proxy.feed(made, b"")
+    proxy.addon.response(made)
+    assert made.request.path == path
+    assert send(proxy, flow(path, host=OTHER)).request.path.endswith("/completions")
+
+
+def test_unstreamed_request_is_asked_as_chat(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    client = first(monkeypatch, MISSING)
+    replies.append(Reply(200, "OK", JSON, BODY))
+    made = first_refusal(proxy, MESSAGES, stream=False)
+    response = play(proxy, made)
+    response.raw_content = client.received
+    proxy.addon.response(made)
+    assert loads(response.content or b"")["type"] == "message"
+
+
+def asks(who: str, path: str = MESSAGES, **more: Any) -> http.HTTPFlow:
+    """Return a flow of the client with this key."""
+    made = flow(path, host=OTHER, **more)
+    made.request.headers["authorization"] = f"Bearer {who}"
+    return made
+
+
+def learn(
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: list[Any],
+    who: str,
+    status: int = 200,
+    path: str = MESSAGES,
+) -> None:
+    """Let a client find that a path is not served."""
+    first(monkeypatch, MISSING)
+    replies.append(Reply(status, "OK", JSON, BODY))
+    made = asks(who, path, stream=False)
+    play(proxy, answered(send(proxy, made), 404, "text/plain"))
+    assert "/chat/completions" in made.request.path
+
+
+def is_translated(proxy: Proxy, made: http.HTTPFlow) -> bool:
+    return "/chat/completions" in send(proxy, made).request.path
+
+
+def test_what_one_client_was_told_changes_no_other_requests(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    learn(proxy, monkeypatch, replies, "one")
+    assert is_translated(proxy, asks("one"))
+    assert not is_translated(proxy, asks("one", model="other"))
+    assert not is_translated(proxy, asks("one", RESPONSES))
+    assert not is_translated(proxy, asks("two"))
+    learn(proxy, monkeypatch, replies, "two")
+    assert not is_translated(proxy, asks("three"))
+    learn(proxy, monkeypatch, replies, "three")
+    assert is_translated(proxy, asks("four"))  # several say so
+    assert not is_translated(proxy, asks("four", model="other"))
+
+
+def test_what_was_said_of_one_query_is_not_said_of_another(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    old, new = f"{MESSAGES}?api-version=1", f"{MESSAGES}?api-version=2"
+    for who in ("one", "two", "three"):
+        learn(proxy, monkeypatch, replies, who, path=f"{old}&key={who}")
+    assert is_translated(proxy, asks("four", f"{old}&key=four"))
+    assert not is_translated(proxy, asks("one", f"{new}&key=one"))
+    assert not is_translated(proxy, asks("one"))
+
+
+def test_clients_of_the_proxys_key_count_by_their_addresses(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    monkeypatch.setenv("A_KEY", "nvapi-canary-4711")
+    proxy.set(normalize_keys=[f"{OTHER}=env:A_KEY"])
+    # Their own keys go nowhere: anybody can make some up.
+    at_once = [asks(who, stream=False) for who in ("one", "two", "three")]
+    for made in [send(proxy, each) for each in at_once]:
+        first(monkeypatch, MISSING)
+        replies.append(Reply(200, "OK", JSON, BODY))
+        play(proxy, answered(made, 404, "text/plain"))
+    assert is_translated(proxy, asks("four"))
+    other = asks("one")
+    other.client_conn.peername = ("192.0.2.7", 1)
+    assert not is_translated(proxy, other)
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 422, 429, 503])
+def test_path_is_learned_from_an_answer_alone(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any], status: int
+) -> None:
+    learn(proxy, monkeypatch, replies, "one", status)
+    assert not is_translated(proxy, asks("one"))
+
+
+NATIVE = wire([{"type": "message_start"}])
+
+
+@pytest.mark.parametrize("status", [404, 405])
+@pytest.mark.parametrize("is_live", [True, False])
+def test_request_that_was_translated_in_vain_is_sent_once_as_it_came(
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: list[Any],
+    status: int,
+    is_live: bool,
+) -> None:
+    learn(proxy, monkeypatch, replies, "one")
+    sent: list[Any] = []
+
+    async def send_retry(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Any:
+        sent.append((flow.request.path, {**flow.request.headers}, body))
+        rest = Rest(NATIVE) if live and is_live else None
+        return Reply(200, "OK", EVENTS, b"" if is_live else NATIVE, live_body=rest)
+
+    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    client = first(monkeypatch, b'{"error":{"message":"no such model"}}')
+    made = answered(send(proxy, asks("one")), status, "application/json")
+    assert made.request.path.endswith("/completions")
+    response = play(proxy, made)
+    assert (response.status_code, client.received) == (200, NATIVE)
+    ((path, headers, body),) = sent
+    assert (path, loads(body)) == (MESSAGES, ASKED[MESSAGES])
+    assert headers["authorization"] == "Bearer one"
+    assert response.stream is True  # it is in its client's protocol already
+    proxy.addon.response(made)
+    assert made.request.path == MESSAGES
+    assert not is_translated(proxy, asks("one"))  # it is forgotten
+
+
+@pytest.mark.parametrize("reply", [Reply(404, "No", [], MISSING), "no connection"])
+def test_words_of_chat_stay_where_the_path_is_missing_indeed(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any], reply: Any
+) -> None:
+    learn(proxy, monkeypatch, replies, "one")
+
+    async def send_retry(*_: object, **__: object) -> Any:
+        return reply
+
+    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    words = b'{"error":{"message":"no such model"}}'
+    first(monkeypatch, words)
+    made = answered(send(proxy, asks("one")), 404, "application/json")
+    response = play(proxy, made)
+    response.raw_content = words
+    proxy.addon.response(made)
+    error = loads(response.content or b"")
+    assert (response.status_code, error["type"]) == (404, "error")
+    assert error["error"]["message"] == "no such model"
+    assert made.request.path == MESSAGES
+
+
+def test_host_that_is_known_is_never_asked_in_another_form(proxy: Proxy) -> None:
+    made = answered(send(proxy, flow()), 404, "application/json")
+    proxy.addon.responseheaders(made)
+    assert made.request.path.endswith("/completions")
+
+
+def test_key_of_a_client_goes_back_to_its_place(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    def keyed() -> http.HTTPFlow:
+        made = flow(host=OTHER)
+        del made.request.headers["authorization"]
+        made.request.headers["x-api-key"] = "one"
+        return made
+
+    first(monkeypatch, MISSING)
+    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
+    play(proxy, answered(send(proxy, keyed()), 404, "text/plain"))
+    sent: list[dict[str, str]] = []
+
+    async def send_retry(flow: http.HTTPFlow, *_: object, **__: object) -> Any:
+        sent.append({**flow.request.headers})
+        return Reply(200, "OK", EVENTS, NATIVE)
+
+    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    first(monkeypatch, MISSING)
+    play(proxy, answered(send(proxy, keyed()), 404, "text/plain"))
+    assert sent[0]["x-api-key"] == "one"
+    assert "authorization" not in sent[0]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "no connection",
+        Reply(404, "No", [], MISSING),
+        Reply(405, "No", JSON, b'{"detail":"Method Not Allowed"}'),
+    ],
+)
+def test_first_answer_stays_where_chat_does_not_help(
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: list[Any],
+    caplog: pytest.LogCaptureFixture,
+    reply: Any,
+) -> None:
+    first(monkeypatch, MISSING)
+    replies.append(reply)
+    made = first_refusal(proxy, MESSAGES)
+    response = play(proxy, made)
+    assert (response.status_code, response.raw_content) == (404, None)
+    response.raw_content = MISSING
+    proxy.addon.response(made)
+    assert response.raw_content == MISSING
+    assert asked_of(made) == ASKED[MESSAGES]
+    assert send(proxy, flow(host=OTHER)).request.path == MESSAGES
+    assert messages(caplog, "ERROR") == []
+    assert proxy.records() == []
+
+
+def test_model_that_chat_does_not_know_either_is_the_clients_error(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    client = first(monkeypatch, MISSING)
+    replies.append(Reply(404, "No", JSON, b'{"error":{"message":"no such model"}}'))
+    made = first_refusal(proxy, MESSAGES)
+    response = play(proxy, made)
+    response.raw_content = client.received
+    proxy.addon.response(made)
+    assert loads(response.content or b"")["error"]["message"] == "no such model"
+    assert send(proxy, flow(host=OTHER)).request.path == MESSAGES  # not remembered
+
+
+def test_provider_that_fails_has_said_nothing_about_its_paths(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    client = first(monkeypatch, MISSING)
+    replies.append(Reply(503, "No", JSON, b"{}"))
+    made = first_refusal(proxy, MESSAGES)
+    response = play(proxy, made)
+    response.raw_content = client.received
+    proxy.addon.response(made)
+    assert response.status_code == 503
+    assert send(proxy, flow(host=OTHER)).request.path == MESSAGES
+
+
+OWN = pytest.mark.parametrize(
+    ("host", "path"),
+    [
+        ("api.openai.com", RESPONSES),
+        ("eu.api.openai.com", RESPONSES),
+        ("api.anthropic.com", MESSAGES),
+        ("api.anthropic.com", COUNT),
+    ],
+)
+
+
+@OWN
+@pytest.mark.parametrize("is_by_model", [False, True])
+def test_whoever_has_made_a_protocol_serves_it(
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    path: str,
+    is_by_model: bool,
+) -> None:
+    first(monkeypatch, MISSING)
+    proxy.set(normalize_hosts=[host])
+    if is_by_model:
+        proxy.set(normalize_routes=[f"{host}/other=https://{HOST}/v1"])
+    made = answered(send(proxy, flow(path, host=host)), 404, "text/plain")
+    assert made.request.path == path
+    assert proxy.addon.responseheaders(made) is None
+    response = response_of(made)
+    response.raw_content = MISSING
+    proxy.addon.response(made)
+    assert (response.status_code, response.raw_content) == (404, MISSING)
+    assert proxy.records() == []
+
+
+def test_key_does_not_replace_the_one_of_a_client_of_anthropics(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_KEY", "sk-ant-proxys-own")
+    proxy.set(
+        normalize_hosts=["api.anthropic.com"],
+        normalize_keys=["api.anthropic.com=env:A_KEY"],
+    )
+    made = flow(host="api.anthropic.com")
+    made.request.headers["x-api-key"] = "sk-ant-clients"
+    assert send(proxy, made).request.headers["x-api-key"] == "sk-ant-clients"
+
+
+@pytest.mark.parametrize("body", [None, b'{"error":"The model m is not there"}'])
+def test_refusal_that_is_not_about_the_path_passes(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, body: bytes | None
+) -> None:
+    client = first(monkeypatch, body)
+    response = play(proxy, first_refusal(proxy, MESSAGES))
+    assert (response.status_code, client.is_forgotten) == (404, False)
+
+
+def test_client_that_leaves_meanwhile_is_recorded(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    first(monkeypatch, MISSING)
+    replies.append(None)
+    play(proxy, first_refusal(proxy, MESSAGES))
+    assert proxy.end() == "client-left"
+
+
+def test_request_that_cannot_be_translated_gets_a_sentence(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first(monkeypatch, MISSING)
+    made = first_refusal(proxy, RESPONSES, previous_response_id="resp_1")
+    play(proxy, made)
+    response_of(made).raw_content = MISSING
+    proxy.addon.response(made)
+    response = response_of(made)
+    assert response.status_code == 400
+    assert "previous_response_id" in str(loads(response.content or b""))
+
+
+def test_long_history_is_asked_as_chat_where_the_path_is_missing(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    first(monkeypatch, MISSING)
+    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
+    made = first_refusal(proxy, RESPONSES, **with_calls(5000))
+    assert play(proxy, made).status_code == 200
+    again = send(proxy, flow(RESPONSES, host=OTHER, **with_calls(5000)))
+    assert again.request.path.endswith("/completions")
+
+
+def test_request_with_too_many_values_gets_a_sentence_where_the_path_is_missing(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first(monkeypatch, MISSING)
+    made = first_refusal(proxy, RESPONSES, x=[[]] * 30_000)
+    play(proxy, made)
+    response_of(made).raw_content = MISSING
+    proxy.addon.response(made)
+    assert response_of(made).status_code == 400
+    assert b"is not read: it has too many values." in (response_of(made).content or b"")
+
+
+def test_bug_in_a_translator_leaves_the_first_answer(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    first(monkeypatch, MISSING)
+    monkeypatch.setattr(Responses, "translate", fail)
+    response = play(proxy, first_refusal(proxy, RESPONSES))
+    assert (response.status_code, response.raw_content) == (404, None)
+    assert "is not translated" in caplog.text
+
+
+def test_answer_that_is_not_the_providers_passes(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first(monkeypatch, MISSING)
+    made = first_refusal(proxy, MESSAGES)
+    made.server_conn.timestamp_start = None  # a replay
+    assert proxy.addon.responseheaders(made) is None
+    made = first_refusal(proxy, MESSAGES)
+    response_of(made).raw_content = MISSING  # another addon's
+    assert proxy.addon.responseheaders(made) is None
+    monkeypatch.setattr(FirstAnswer, "of", lambda *_: None)  # its client is gone
+    assert proxy.addon.responseheaders(first_refusal(proxy, MESSAGES)) is None
+
+
+def test_paths_that_are_remembered_are_bounded(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    monkeypatch.setattr(translation, "_MOST", 1)
+    for who in ("one", "two"):
+        learn(proxy, monkeypatch, replies, who, path=f"/{who}{MESSAGES}")
+    assert is_translated(proxy, asks("two", f"/two{MESSAGES}"))
+    assert not is_translated(proxy, asks("one", f"/one{MESSAGES}"))  # the oldest
+
+
+# -- a provider with a protocol of its own, a route by model, a reload ----------------
+
+
+def test_native_provider_is_asked_in_its_form(proxy: Proxy) -> None:
+    route = (
+        "api.anthropic.com=workers-ai:https://api.cloudflare.com/client/v4/accounts/1"
+    )
+    proxy.set(normalize_routes=[route])
+    made = send(proxy, flow(host="api.anthropic.com", model="@cf/acme/brook"))
+    assert made.request.path == "/client/v4/accounts/1/ai/run/@cf/acme/brook"
+    out = proxy.stream(answered(made), b'data: {"response":"Hi"}\n\n', DONE)
+    assert b"text_delta" in out
+    assert made.request.path == MESSAGES
+    response = response_of(send(proxy, flow(COUNT, host="api.anthropic.com")))
+    assert response.status_code == 200
+
+
+def test_route_by_model_is_found_before_the_translation(proxy: Proxy) -> None:
+    base = "https://api.cloudflare.com/client/v4/accounts/1"
+    proxy.set(
+        normalize_routes=[
+            f"{OTHER}/m=https://{HOST}/v1",
+            f"{OTHER}/n=workers-ai:{base}",
+        ]
+    )
+    assert send(proxy, flow(host=OTHER)).request.host == HOST
+    made = send(proxy, flow(host=OTHER, model="n"))
+    assert made.request.path.endswith("/ai/run/n")
+
+
+def test_list_of_models_has_the_form_of_its_client(proxy: Proxy) -> None:
+    made = chat_flow(method="GET", path="/v1/models", headers=dict(JSON))
+    made.request.headers["anthropic-version"] = "2023-06-01"
+    made.response = None
+    send(proxy, made)
+    answered(made, kind="application/json")
+    listed = b'{"object":"list","data":[{"id":"m"}]}'
+    assert loads(proxy.body(made, listed) or b"")["data"][0]["type"] == "model"
+    for other in (b'{"data":[{"id":"m"}],"has_more":false}', b"[]"):
+        made = chat_flow(method="GET", path="/v1/models", headers=dict(JSON))
+        made.request.headers["anthropic-version"] = "2023-06-01"
+        made.response = None
+        answered(send(proxy, made), kind="application/json")
+        assert proxy.body(made, other) == other
+
+
+def test_addon_that_is_loaded_next_translates_what_is_under_way(
+    proxy: Proxy,
+) -> None:
+    made, other, lost = (send(proxy, flow()) for _ in range(3))
+    other.request.headers["content-encoding"] = "gzip"
+    proxy.addon.done()
+    assert json.dumps(made.metadata[HANDED_OVER], default=repr)
+    lost.metadata[HANDED_OVER][2][0] = "/v1/chat/completions"
+    packed = gzip.compress(dumps(ASKED[MESSAGES]))
+    other.metadata[HANDED_OVER][2][1:] = [packed, "gzip"]
+    proxy.addon = addon = Normalize()
+    proxy.context.master.addons.clear()
+    proxy.context.configure(addon)
+    for each in (made, other):
+        assert b"message_stop" in proxy.stream(answered(each), STREAM)
+        assert each.request.path == MESSAGES
+    assert proxy.stream(answered(lost), STREAM) == STREAM
+
+
+# -- what is seen --------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("from_file", [False, True])
+def test_views_and_commands_know_what_the_provider_sent(
+    proxy: Proxy, path: str, from_file: bool
+) -> None:
+    made = send(proxy, flow(path))
+    proxy.stream(answered(made), STREAM)
+    if from_file:
+        file = io.BytesIO()
+        FlowWriter(file).add(made)
+        file.seek(0)
+        (read,) = FlowReader(file).stream()
+        assert isinstance(read, http.HTTPFlow)
+        made = read
+    response = response_of(made)
+    metadata = contentviews.Metadata(flow=made, http_message=response)
+    view, data = Transcript(), response.raw_content or b""
+    assert view.prettify(data, metadata).splitlines()[-3:] == [
+        "text:",
+        "  Hi",
+        "finish: stop",
+    ]
+    assert view.render_priority(data, metadata) == 0.5
+    shown = BeforeAfter().prettify(data, metadata)
+    assert '- data: {"id":' in shown
+    assert "+ event: " in shown
+    found = stored(made)
+    assert (found.received, found.asked.model, found.fixes) == (STREAM, "m", {})
+    assert found.is_translated
+    rows = list(proxy.addon.rerun_command([made]))
+    assert rows[1][3] == "translated: what was sent is not compared"
+
+
+def test_transcript_of_a_running_answer_is_of_what_came(proxy: Proxy) -> None:
+    made = answered(send(proxy, flow()))
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, STREAM[: STREAM.index(b"Hi") + 60])
+    proxy.addon._refresh(made)
+    view = Transcript(proxy.addon._refresh)
+    response = response_of(made)
+    shown = view.prettify(b"", contentviews.Metadata(flow=made, http_message=response))
+    assert "still running" in shown
+
+
+def test_flow_in_a_protocol_that_is_not_known_any_more_is_left_out(
+    proxy: Proxy,
+) -> None:
+    made = send(proxy, flow())
+    proxy.stream(answered(made), STREAM)
+    made.request.path = "/v1/other"
+    with pytest.raises(ValueError, match="protocol is not known"):
+        stored(made)
+
+
+def test_answers_are_counted_by_protocol(proxy: Proxy) -> None:
+    for path in (RESPONSES, MESSAGES, MESSAGES):
+        proxy.stream(answered(send(proxy, flow(path))), STREAM)
+    rows = [row[4:] for row in proxy.addon.stats.rows()]
+    assert ["protocol: messages", "2"] in rows
+    assert ["protocol: responses", "1"] in rows

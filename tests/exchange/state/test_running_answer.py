@@ -1,0 +1,380 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import contentviews, http
+from mitmproxy.flow import Error
+from mitmproxy.utils import emoji
+
+from llm_normalize.exchange.state.running_answer import RunningAnswer
+from llm_normalize.exchange.state.settings import Settings
+from llm_normalize.exchange.stream.stream_rewriter import Rewriter
+from llm_normalize.fixes import FIXES
+from llm_normalize.inspect.before_after import BeforeAfter
+from llm_normalize.inspect.transcript import Transcript
+from llm_normalize.records import record_line
+from llm_normalize.records.record_line import Entry, TextPair
+from llm_normalize.records.snapshot import KEY
+from llm_normalize.records.statistics import Stats
+from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import Decoder, decoder_for
+from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
+
+NO_LOG: dict[str, Any] = {"observe": False, "strict": False, "log": None}
+ALL = Settings(FIXES, **NO_LOG)
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def test_fix_is_applied_unless_it_is_skipped_or_only_observed() -> None:
+    first, second, *_ = FIXES
+    one = Settings([first], observe=False, strict=False, log=None)
+    assert one.applies(first.name)
+    assert not one.applies(second.name)
+    assert not one.applies("no-fix")
+    watching = Settings([first], observe=True, strict=False, log=None)
+    assert not watching.applies(first.name)
+
+
+def test_equal_fixes_have_one_plan_and_others_another() -> None:
+    one, same = (Settings(list(FIXES), **NO_LOG) for _ in range(2))
+    assert one.plan is same.plan
+    for other in (list(FIXES[1:]), list(FIXES[::-1])):
+        assert Settings(other, **NO_LOG).plan != one.plan
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_is_known_of_an_answer_comes_from_its_flow(
+    strict: bool, stream: bool
+) -> None:
+    made = chat_flow(request={"model": "m", "stream": stream})
+    response_of(made).timestamp_start = 1790000000.9
+    settings = Settings(FIXES, observe=True, strict=strict, log=None)
+    running = RunningAnswer.of(made, settings)
+    assert (running.settings, running.rewriter, running.pending) == (
+        settings,
+        None,
+        False,
+    )
+    asked, answer = running.asked, running.record
+    assert (asked.id, asked.model, asked.stream) == (made.id, "m", stream)
+    assert (asked.time, asked.strict) == (1790000000, strict)
+    assert (answer.host, answer.path, answer.observe) == (
+        HOST,
+        "/v1/chat/completions",
+        True,
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"no JSON", b"[]", None])
+def test_request_that_says_nothing_asks_for_nothing(content: bytes | None) -> None:
+    made = chat_flow()
+    made.request.raw_content = content
+    made.response = None
+    made.request.timestamp_start = 1790000000.0
+    asked = RunningAnswer.of(made, ALL).asked
+    assert (asked.model, asked.time) == ("", 1790000000)
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+def test_answer_tells_what_a_request_that_was_not_kept_asked(kind: str) -> None:
+    made = chat_flow(headers={"content-type": kind})
+    made.request.raw_content = None
+    assert RunningAnswer.of(made, ALL).asked.stream == (kind == "text/event-stream")
+
+
+def test_record_is_written_counted_and_kept() -> None:
+    made = chat_flow()
+    running = RunningAnswer.of(made, ALL)
+    running.record.add_event(EventRecord(0, b"before", [b"after"], ["role-missing"]))
+    stats = Stats()
+    record = running.write(stats, 200, "complete", (1, 6, 5))
+    assert record is not None
+    assert (record["events"], record["bytes_in"], record["bytes_out"]) == (1, 6, 5)
+    assert record["fixes"] == {"role-missing": 1}
+    assert ["role-missing", "1"] in [row[-2:] for row in stats.rows()]
+    running.store(record)
+    assert made.metadata[KEY]["fixes"] == [["role-missing", 1]]
+
+
+def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
+    for stored, snapshot in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
+        made = chat_flow()
+        response_of(made).data.content = stored
+        running = RunningAnswer.of(made, ALL)
+        pipeline = Pipeline(running.asked, FIXES)
+        running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
+        running.rewriter.read(b"sent")
+        running.rewriter.read(b"")
+        running.store(running.close(Stats(), 200, "complete"))
+        assert response_of(made).raw_content == snapshot
+    made.response = None
+    running.store(running.close(Stats(), None, "error"))
+    assert made.metadata[KEY]["end"] == "error"
+
+
+def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
+    """Return the answer of *made*, streamed through a rewriter."""
+    running = RunningAnswer.of(made, Settings(FIXES, **({**NO_LOG, **more})))
+    pipeline = Pipeline(running.asked, FIXES, running.record.add_event)
+    running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
+    return running
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_events_that_are_changed_alike_are_counted_each(shown: bool) -> None:
+    """Where nobody looks at them, only their number is known until the end."""
+    made, stats = chat_flow(), Stats()
+    settings = Settings(FIXES, **NO_LOG, shown=shown, stored=shown)
+    running = RunningAnswer.of(made, settings)
+    rewriter = running.stream_through(Decoder())
+    said = [chunk({"role": None, "content": f" {at}"}) for at in range(20)]
+    said[12] = chunk({"role": None, "reasoning_content": " so"})
+    opening = chunk({"role": "assistant", "content": ""})
+    for event in (opening, *said, chunk({}, finish="stop")):
+        rewriter.read(wire([event]))
+        assert rewriter.newline() == b"\n"
+    rewriter.read(wire([DONE]))
+    rewriter.read(b"")
+    line = running.close(stats, 200, "complete")
+    assert running.figures()[0] == 23
+    assert running.record.changed == 20
+    assert running.record.fixes["role-null"] == 20
+    running.store(line)
+    assert (line is not None) is (KEY in made.metadata) is shown
+
+
+def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[int] = []
+    made = chat_flow()
+
+    def show_anew(flow: http.HTTPFlow) -> None:
+        shown.append(len(response_of(flow).raw_content or b""))
+
+    monkeypatch.setattr(
+        "llm_normalize.exchange.state.running_answer.show_anew", show_anew
+    )
+    running = streaming(made)
+    assert running.rewriter is not None
+    for _ in range(8):
+        running.rewriter.read(b"note: ?\n\n")
+        running.show_growth()
+    assert shown == [9, 18, 36, 72]
+    assert made.metadata[KEY]["end"] == "running"
+    running.show()
+    assert len(response_of(made).raw_content or b"") == 72
+    running.store(running.close(Stats(), 200, "complete"))
+    assert made.metadata[KEY]["end"] == "complete"
+
+
+def test_what_nobody_can_look_at_is_not_shown_while_it_runs() -> None:
+    made = chat_flow()
+    running = streaming(made, shown=False)
+    assert running.rewriter is not None
+    running.rewriter.read(BAD)
+    running.show_growth()
+    assert KEY not in made.metadata
+    assert response_of(made).raw_content is None
+
+
+@pytest.mark.parametrize(
+    ("observe", "said", "mark"),
+    [
+        (False, "4 of 4 events repaired", ":wrench:"),
+        (True, "4 of 4 events would be repaired", ":mag:"),
+    ],
+)
+def test_list_of_flows_says_what_was_repaired(
+    observe: bool, said: str, mark: str
+) -> None:
+    made = chat_flow()
+    running = streaming(made, observe=observe)
+    assert running.rewriter is not None
+    running.rewriter.read(BAD)
+    running.store(running.close(Stats(), 200, "complete"))
+    assert made.comment == f"normalize: {said} (data-space-missing 4)"
+    assert made.marked == mark
+    assert emoji.emoji[mark]
+
+
+@pytest.mark.parametrize(
+    ("message", "end", "words"),
+    [
+        ("Server disconnected.", "upstream-broke", "the provider broke off"),
+        ("Client disconnected.", "client-left", "the client left"),
+        (Error.KILLED_MESSAGE, "upstream-broke", "it was killed"),
+        (
+            "Response body exceeds mitmproxy's body_size_limit.",
+            "upstream-broke",
+            "it is larger than mitmproxy's body_size_limit",
+        ),
+    ],
+)
+@pytest.mark.parametrize("data", [GOOD, BAD])
+def test_list_of_flows_log_and_views_say_who_broke_off(
+    caplog: pytest.LogCaptureFixture, data: bytes, message: str, end: str, words: str
+) -> None:
+    caplog.set_level("INFO")
+    made = chat_flow()
+    broken(made, message)
+    running = streaming(made)
+    assert running.rewriter is not None
+    running.rewriter.read(data[: data.index(b"\n\n") + 2])
+    running.broke(Stats())
+    assert made.metadata[KEY]["end"] == end
+    what = "1 of 1 events"
+    if "Server" in message or "limit" in message:  # mitmproxy answers instead
+        what = "error, status 200 -> 502,"
+    repaired = f"{what} repaired (data-space-missing 1); " if data == BAD else ""
+    assert made.comment == f"normalize: {repaired}{words}"
+    assert made.marked == (":wrench:" if data == BAD else "")
+    assert caplog.messages[-1].endswith(f" m: {repaired}{words}")
+    for view, shown in (
+        (BeforeAfter(), f"stream, ended early: {words}\n"),
+        (Transcript(), f"broken off here: {words}\n"),
+    ):
+        metadata = contentviews.Metadata(flow=made, http_message=made.response)
+        assert shown in view.prettify(response_of(made).raw_content or b"", metadata)
+
+
+def test_corrupt_answer_is_not_called_a_client_that_left() -> None:
+    made = chat_flow()
+    broken(made, "Client disconnected.", connected=False)
+    running = RunningAnswer.of(made, ALL)
+    decoder = decoder_for("gzip")
+    assert decoder is not None
+    assert running.stream_through(decoder).read(b"this is not compressed") == []
+    running.broke(Stats())
+    assert made.metadata[KEY]["end"] == "upstream-broke"
+    assert made.comment == "normalize: what the provider sent is corrupt"
+
+
+def test_objects_of_a_stream_have_no_more_attributes_than_are_kept_in_them() -> None:
+    # CPython moves 30 of them (SHARED_KEYS_MAX_SIZE) to a dictionary, far from each other.
+    running = RunningAnswer.of(chat_flow(), ALL)
+    rewriter = running.stream_through(Decoder())
+    assert rewriter.read(BAD)
+    assert rewriter.read(b"") == []
+    running.close(Stats(), 200, "complete")
+    for each in (rewriter, rewriter.pipeline):  # the others have slots
+        assert len(vars(each)) < 30, type(each)
+
+
+def test_users_own_words_and_marks_stay() -> None:
+    for comment, marked in (("mine", ""), ("", ":star:")):
+        made = chat_flow()
+        made.comment, made.marked = comment, marked
+        running = streaming(made)
+        assert running.rewriter is not None
+        running.rewriter.read(BAD)
+        running.store(running.close(Stats(), 200, "complete"))
+        assert made.comment.startswith(comment or "normalize: ")
+        assert made.marked == (marked or ":wrench:")
+
+
+def test_nothing_is_said_of_an_answer_that_was_right() -> None:
+    made = chat_flow()
+    running = streaming(made)
+    assert running.rewriter is not None
+    running.rewriter.read(GOOD)
+    running.store(running.close(Stats(), 200, "complete"))
+    assert (made.comment, made.marked) == ("", "")
+
+
+def test_figures_of_an_answer_that_never_arrived_are_zero() -> None:
+    record = RunningAnswer.of(chat_flow(), ALL).close(Stats(), None, "error")
+    assert record is not None
+    figures = (record["events"], record["bytes_in"], record["bytes_out"])
+    assert (figures, record["end"], record["status"]) == ((0, 0, 0), "error", None)
+
+
+def test_record_goes_to_the_log_without_the_secrets_of_the_request() -> None:
+    lines: list[Entry] = []
+
+    class Log:
+        def write(self, entry: Entry) -> None:
+            lines.append(entry)
+
+    settings = Settings(FIXES, observe=False, strict=False, log=Log())  # type: ignore[arg-type]
+    made = chat_flow()
+    made.request.path = f"/nvapi-key{made.request.path}"
+    RunningAnswer.of(made, settings).close(Stats(), 200, "complete")
+    (entry,) = lines
+    assert entry.record["path"] == "/***/v1/chat/completions"
+    assert entry.record["flow"] == made.id
+    assert {"nvapi-key", "SECRET"} <= set(entry.secrets)
+    assert "nvapi-key" not in json.dumps(entry.record)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_secrets_are_looked_for_where_somebody_reads_the_record(stored: bool) -> None:
+    settings = Settings(FIXES, shown=False, stored=stored, **NO_LOG)
+    record = RunningAnswer.of(chat_flow(), settings).record
+    assert bool(record.secrets) is (record.echo is not None) is stored
+
+
+def nim(word: str, **more: Any) -> bytes:
+    return wire([chunk({"role": None, "content": word}, **more)])
+
+
+@pytest.mark.parametrize("observe", [False, True])
+def test_log_has_the_same_lines_whether_anybody_looks_on_or_not(observe: bool) -> None:
+    reads = [
+        wire([chunk({"role": "assistant", "content": ""})]),
+        *map(nim, [*"abcdefgh", "na\u00efve", '"tea"', "i", "j"]),
+        *(nim(word, index=1) for word in "klmnop"),
+        nim("two") + nim("of them"),
+        *map(nim, "qrstuv"),
+        wire([chunk({}, finish="stop"), DONE]),
+        b"",
+    ]
+    logged = []
+    for shown in (False, True):
+        entries: list[Entry | TextPair] = []
+
+        class Log:
+            write = entries.append
+
+        settings = Settings(
+            FIXES,
+            observe=observe,
+            strict=False,
+            log=Log(),  # type: ignore[arg-type]
+            shown=shown,
+            stored=shown,
+        )
+        made = chat_flow()
+        running = RunningAnswer.of(made, settings)
+        rewriter = running.stream_through(Decoder())
+        for read in reads:
+            rewriter.read(read)
+        running.complete(Stats(), 200, running.figures())
+        lines = [json.loads(record_line.line(each)) for each in entries]
+        for each in lines:
+            for key in ("flow", "ms", "time", "first_ms", "total_ms"):
+                each.pop(key, None)
+        logged.append(lines)
+    alone, watched = logged
+    assert alone == watched
+    assert [each["n"] for each in alone[:-1]] == [*range(1, 28)]
+
+
+def test_events_that_passed_unread_are_said_once(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    proxy.stream(chat_flow(), b"data: ?\n\n" + wire([{"object": "x"}]))
+    proxy.stream(chat_flow(), GOOD)
+    said = [each for each in caplog.messages if "unread" in each]
+    assert len(said) == 1
