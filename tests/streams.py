@@ -4,12 +4,12 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import Example, Fix, HoldingFix, wire
 from llm_normalize.repair.look import Finding
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.pipeline import Pipeline
 from measured import unmeasured
 
 STREAM = Asked(stream=True)

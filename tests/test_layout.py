@@ -28,9 +28,10 @@ SUBPACKAGES = {
     "wire": set(),
     "chat": {"text", "wire"},
     "repair": {"wire", "chat"},
+    "mitm": {"text", "wire", "chat"},
     "fixes": {"wire", "chat", "repair"},
     "records": {"text", "wire"},
-    "routing": {"text", "wire", "chat", "records"},
+    "routing": {"text", "wire", "chat", "records", "mitm"},
     "request": {"text", "wire", "routing"},
     "exchange": {
         "text",
@@ -41,13 +42,58 @@ SUBPACKAGES = {
         "routing",
         "request",
         "protocols",
+        "mitm",
     },
     "protocols": {"text", "wire"},
     "inspect": {"text", "wire", "chat", "repair", "fixes", "records"},
     "capture": {"text", "wire", "chat", "repair", "records", "routing"},
-    "home": {"text", "wire", "records", "routing"},
+    "home": {"text", "wire", "records", "routing", "mitm"},
 }
 """From which subpackages each may import. Top-level modules may import from all."""
+ROOMS = {
+    "chat/chunks": set(),
+    "chat/errors": {"chat/chunks"},
+    "chat/state": {"chat/chunks", "chat/errors"},
+    "chat/tool_calls": {"chat/chunks", "chat/state"},
+    "chat": {"chat/chunks", "chat/errors", "chat/state"},
+    "repair": set(),
+    "repair/machine": {"repair"},
+    "repair/engine": {"repair", "repair/machine"},
+    "request": set(),
+    "request/adaptations": {"request"},
+    "request/refusals": {"request", "request/adaptations"},
+    "exchange/message": set(),
+    "exchange/request": {"exchange/message"},
+    "exchange/record": {"exchange/message", "exchange/request"},
+    "exchange/stream": set(),
+    "exchange/state": {
+        "exchange/message",
+        "exchange/request",
+        "exchange/record",
+        "exchange/stream",
+    },
+    "exchange/delivery": {
+        "exchange/message",
+        "exchange/request",
+        "exchange/stream",
+        "exchange/state",
+    },
+    "exchange/source": {
+        "exchange/message",
+        "exchange/request",
+        "exchange/state",
+        "exchange/delivery",
+    },
+    "exchange": {
+        "exchange/message",
+        "exchange/request",
+        "exchange/stream",
+        "exchange/state",
+        "exchange/delivery",
+        "exchange/source",
+    },
+}
+"""From which other rooms of its subpackage a room may import: no two from each other."""
 TOOLS = {
     "desktop": set(),
     "report": set(),
@@ -60,7 +106,7 @@ TOOLS = {
 every subpackage of the addon, and mitmproxy never loads one."""
 COMMAND = {"cli", "__main__"}
 """What starts the tools: only these modules name their subpackages."""
-HAS_MITMPROXY = {"routing", "exchange", "inspect", "home", ""}
+HAS_MITMPROXY = {"mitm", "routing", "exchange", "inspect", "home", ""}
 """The subpackages that import mitmproxy; the rest runs without it."""
 BRINGS = {
     "home": {"jinja2"},
@@ -173,6 +219,16 @@ def test_subpackages_have_no_import_cycle() -> None:
     TopologicalSorter({**SUBPACKAGES, **TOOLS}).prepare()
 
 
+def test_room_imports_only_from_the_rooms_it_may() -> None:
+    TopologicalSorter(ROOMS).prepare()
+    for path in ADDON:
+        room = str(path.parent.relative_to(PACKAGE))
+        used = {str(Path(each).parent) for each in imports(path)[1]}
+        own = {each for each in used if each.split("/")[0] == subpackage(path)}
+        if room in ROOMS:
+            assert own - {room} <= ROOMS[room], name(path)
+
+
 @pytest.mark.parametrize("at", sorted({*SUBPACKAGES, *TOOLS}))
 def test_modules_of_a_subpackage_have_no_import_cycle(at: str) -> None:
     modules = {name(path): imports(path)[1] for path in (PACKAGE / at).rglob("*.py")}
@@ -263,7 +319,7 @@ def test_one_module_changes_how_flows_are_saved() -> None:
         r"\b(HTTPFlow|flow)\.(get_state|copy) = |(?:setattr|extend)\(http\.HTTPFlow"
     )
     found = [name(path) for path in MODULES if changes.search(path.read_text("utf-8"))]
-    assert found == ["routing/key_on_request"]
+    assert found == ["mitm/saved_flows"]
 
 
 NAMES_PROVIDERS = ("hosts", "addon", "pending_result", "workers_ai")

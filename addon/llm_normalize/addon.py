@@ -41,6 +41,7 @@ from .mitm.asked_host import remember_hosts
 from .mitm.client_stream import close
 from .mitm.deferred_options import take_deferred, take_each
 from .mitm.flow_list import is_shown, is_stored
+from .mitm.proxy_server import is_running
 from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
 from .pause_limiter import PauseLimiter
 from .records.pairs_log import PairsLog
@@ -85,8 +86,7 @@ class Normalize:
     def load(self, loader: addonmanager.Loader) -> None:
         """Declare the options and the view; what is wrong here ends mitmproxy's start."""
         options.declare(loader)
-        server = ctx.master.addons.get("proxyserver")
-        self._is_reloaded = server is not None and server.is_running
+        self._is_reloaded = is_running()
         remember_hosts()
         let_clients_ask(lambda: self._repairs)
         take_deferred()

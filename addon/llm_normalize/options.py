@@ -9,12 +9,13 @@ from typing import Any
 
 from mitmproxy import addonmanager, ctx, exceptions
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
-from mitmproxy.utils import human
 
 from .commands import EVERY
 from .exchange.routing_policy import Routing
 from .exchange.source import translation
 from .fixes import EVERY_FIX
+from .mitm.helpers import parse_size
+from .mitm.proxy_server import first_port
 from .request.adaptation import LEARNED
 from .request.adaptations import ADAPTATIONS
 from .routing.cors import origins
@@ -292,7 +293,7 @@ def size(text: str) -> int:
         OptionsError: It is none.
     """
     try:
-        found = human.parse_size(text)
+        found = parse_size(text)
     except ValueError:
         found = None
     if found is None or found <= 0:
@@ -321,9 +322,7 @@ def check_pairs(text: str) -> None:
 
 def pairs_path(text: str) -> Path:
     """Return the path of the log, with CONFDIR and PORT filled in."""
-    server = ctx.master.addons.get("proxyserver")
-    addresses = server.listen_addrs() if server else []
-    port = addresses[0][1] if addresses else ctx.options.listen_port or 8080
+    port = first_port() or ctx.options.listen_port or 8080
     confdir = str(Path(ctx.options.confdir).expanduser())
     values = {"CONFDIR": confdir, "PORT": str(port)}
     # Whole words only: /srv/EXPORT holds no placeholder.

@@ -42,7 +42,7 @@ def census():
     for each in gc.get_objects():
         kind = type(each)
         if kind is http.HTTPFlow or kind.__module__ in (
-            "llm_normalize.repair.pipeline", "llm_normalize.exchange.state.running_answer", "llm_normalize.exchange.record.answer_record"
+            "llm_normalize.repair.engine.pipeline", "llm_normalize.exchange.state.running_answer", "llm_normalize.exchange.record.answer_record"
         ):
             found[kind.__name__] += 1
     return found

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.tool_calls.declared_tools import NONE, Tools
+from llm_normalize.chat.state.declared_tools import NONE, Tools
 
 
 def declared(*tools: Any, key: str = "tools") -> Tools:

@@ -1,5 +1,5 @@
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.chunks.merged_choices import merge_choice, name_text
+from llm_normalize.chat.merged_choices import merge_choice, name_text
 
 
 def test_a_text_in_place_of_a_delta_joins_the_delta() -> None:

@@ -10,9 +10,8 @@ import pytest
 from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.stream_state import Asked
-from llm_normalize.chat.tool_calls.declared_tools import Tools
-from llm_normalize.chat.tool_calls.repeated_arguments import (
+from llm_normalize.chat.state.declared_tools import Tools
+from llm_normalize.chat.state.repeated_arguments import (
     begins_object,
     decoded,
     is_object,
@@ -20,11 +19,12 @@ from llm_normalize.chat.tool_calls.repeated_arguments import (
     new_suffix,
     without_repeats,
 )
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.tool_calls.tool_call_arguments_repeated import (
     ToolCallArgumentsRepeated,
 )
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
     HoldingFix,

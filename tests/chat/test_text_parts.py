@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.stream_state import MAX_TRACKED, Asked, Seen
-from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.state.declared_tools import Tools
+from llm_normalize.chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from llm_normalize.chat.tool_calls.harmony import Header, header_of
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.optional.think_as_text import ThinkAsText
 from llm_normalize.fixes.optional.tool_call_as_text import ToolCallAsText
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     Fix,
@@ -27,7 +28,6 @@ from llm_normalize.repair.fix import (
     head,
     wire,
 )
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from measured import unmeasured
 from streams import ANY, feed, repaired

@@ -1,7 +1,7 @@
 import pytest
 
+from llm_normalize.chat.state.declared_tools import NONE
 from llm_normalize.chat.tool_calls.call_records import CallRecords
-from llm_normalize.chat.tool_calls.declared_tools import NONE
 from llm_normalize.chat.tool_calls.unnamed_calls import Unnamed, join_fragments
 
 

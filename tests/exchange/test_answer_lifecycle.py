@@ -16,7 +16,7 @@ from mitmproxy import contentviews, flow, http
 from mitmproxy.flow import Error
 from mitmproxy.io import FlowReader, FlowWriter
 
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.delivery import answer_streams, buffered_answer
 from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.exchange.source import pending_result
@@ -24,7 +24,7 @@ from llm_normalize.exchange.state import running_answer
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.records.snapshot import KEY
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
     Example,

@@ -31,7 +31,7 @@ PLACES = {
     "edit": ("fixes.delta.content_null", "ContentNull", "edit"),
     "replace": ("fixes.finish.finish_with_delta", "FinishWithDelta", "edit"),
     "event": ("fixes.framing.field_not_data", "FieldNotData", "event"),
-    "held": ("repair.assembled_calls", "AssembledCalls", "end"),
+    "held": ("repair.engine.assembled_calls", "AssembledCalls", "end"),
     "body": ("fixes.delta.content_null", "ContentNull", "body"),
     "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
     "init": ("fixes.delta.content_cumulative", "ContentCumulative", "__init__"),

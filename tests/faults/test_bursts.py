@@ -4,10 +4,10 @@ import pytest
 
 from faults.held import Held
 from faults.stage import ASKED, HTTP1, HTTP2, Stage
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire
-from llm_normalize.repair.pipeline import Pipeline
 from support import Break, Mitmdump, Provider
 
 COUNT = 1500

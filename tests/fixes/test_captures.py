@@ -16,9 +16,9 @@ import pytest
 
 from each_case import each_case
 from llm_normalize import conformance
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.outcome import EventRecord
 from streams import repaired
 

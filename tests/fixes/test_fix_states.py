@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.stream_state import Asked, Seen
-from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.state.declared_tools import Tools
+from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
@@ -23,7 +24,6 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import Number, dumps, loads
 from streams import ANY, STREAM, feed, repaired
 

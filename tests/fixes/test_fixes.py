@@ -9,13 +9,14 @@ import pytest
 from each_case import each_case
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import LONG
-from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.chat.state.declared_tools import Tools
+from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.chat.tool_calls.call_indexes import CallIndexes
-from llm_normalize.chat.tool_calls.declared_tools import Tools
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.repair.assembled_calls import QUIRKS, AssembledCalls
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.assembled_calls import QUIRKS, AssembledCalls
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
@@ -29,7 +30,6 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 from streams import STREAM, alone, feed, repaired, run_example

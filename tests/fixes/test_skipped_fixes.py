@@ -13,7 +13,7 @@ from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.envelope.system_fingerprint_not_text import (
     SystemFingerprintNotText,
 )
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import Example, Fix, wire
 from llm_normalize.wire.json_text import dumps
 from streams import alone, feed

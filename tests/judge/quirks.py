@@ -24,8 +24,8 @@ from hypothesis import strategies as st
 
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.stream_state import Asked
-from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.state.declared_tools import Tools
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.repair.fix import chunk
 from llm_normalize.wire.json_text import Json, dumps
 

@@ -15,7 +15,7 @@ from llm_normalize.addon import Normalize
 from llm_normalize.mitm.flow_list import annotate, is_shown, is_stored, show_anew
 from proxies import chat_flow
 
-ADDON = Path(__file__).parents[3] / "addon"
+ADDON = Path(__file__).parents[2] / "addon"
 
 
 class Dumper:

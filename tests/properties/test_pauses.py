@@ -15,11 +15,11 @@ import pytest
 
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk, calls, choices, function
-from llm_normalize.chat.growing_text import GOES_ON, Growth, ProvedGrowth
-from llm_normalize.chat.stream_state import Asked
-from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.chunks.growing_text import GOES_ON, Growth, ProvedGrowth
+from llm_normalize.chat.state.declared_tools import Tools
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 from properties.test_recorded import ENTRIES, asked_of, data_of, select

@@ -42,9 +42,9 @@ from judge.strict import meaning_of, taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import Fix
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from streams import feed, paused, repaired
 from workshop.soak.check import closed, whole_values

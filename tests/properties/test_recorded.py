@@ -16,12 +16,12 @@ import pytest
 from each_case import each_case
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.openai_fields import parts
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
 from streams import feed, repaired
 from workshop.soak.check import closed

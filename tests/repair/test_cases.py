@@ -17,9 +17,9 @@ import pytest
 from each_case import each_case
 from judge.strict import taken
 from llm_normalize import conformance
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import Fix
 from streams import feed, tiny_reads
 

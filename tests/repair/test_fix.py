@@ -1,4 +1,4 @@
-from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.repair.fix import (
     DONE,
     Example,

@@ -7,12 +7,13 @@ import pytest
 
 from judge.strict import chunks
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.stream_state import Asked
-from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.state.declared_tools import Tools
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.tool_calls.tool_call_arguments_blank import (
     ToolCallArgumentsBlank,
 )
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
@@ -26,7 +27,6 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.repair.machine import machine
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from streams import STREAM, feed, repaired
 

@@ -1,7 +1,7 @@
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
 from streams import feed, repaired

@@ -12,23 +12,23 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
-from llm_normalize.repair import event_repair, payload
-from llm_normalize.repair.assembled_calls import AssembledCalls
+from llm_normalize.repair.engine import event_repair, payload
+from llm_normalize.repair.engine.assembled_calls import AssembledCalls
+from llm_normalize.repair.engine.fix_chain import Chain
+from llm_normalize.repair.engine.output import Output
+from llm_normalize.repair.engine.pipeline import Pipeline
+from llm_normalize.repair.engine.text_memory import Around, TextMemory
 from llm_normalize.repair.fix import DONE, Fix, HoldingFix, calling, chunk, wire
-from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.machine import extra_fields, finish, lost, usage
 from llm_normalize.repair.machine.machine import Machine
 from llm_normalize.repair.machine.sending import Sending
 from llm_normalize.repair.machine.state import State
 from llm_normalize.repair.machine.words import Words
 from llm_normalize.repair.outcome import ChunkSender, EventRecord, Outgoing
-from llm_normalize.repair.output import Output
-from llm_normalize.repair.pipeline import Pipeline
-from llm_normalize.repair.text_memory import Around, TextMemory
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.event_boundary import Boundary
 from llm_normalize.wire.sse import Event, EventParser

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
-from llm_normalize.chat.stream_state import Asked
-from llm_normalize.chat.tool_calls.sent_call import SentCalls
+from llm_normalize.chat.state.sent_call import SentCalls
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine.pipeline import Pipeline
+from llm_normalize.repair.engine.text_memory import TextMemory
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.look import Finding
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.pipeline import Pipeline
-from llm_normalize.repair.text_memory import TextMemory
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import encode
 from streams import STREAM, feed, repaired

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.errors.failed_event import failure_in
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.framing.data_unreadable import DataUnreadable
 from llm_normalize.fixes.framing.error_as_words import ErrorAsWords
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
@@ -23,7 +24,6 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps, loads
 from streams import feed, repaired
 

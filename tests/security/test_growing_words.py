@@ -16,13 +16,13 @@ from llm_normalize import chat, protocols, request, text
 from llm_normalize.chat.errors.context_overflow import is_overflow
 from llm_normalize.chat.errors.errors import sounds_failed, words_of_page
 from llm_normalize.chat.errors.failed_event import failure_in, has_failed
-from llm_normalize.chat.stream_state import Asked
-from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.state.declared_tools import Tools
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.protocols import PROTOCOLS
-from llm_normalize.repair.body import repair_body
-from llm_normalize.request.missing_path import is_path_missing
-from llm_normalize.request.refusal_parser import refusal_of
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.request.refusals.missing_path import is_path_missing
+from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.text.echo import Echo
 
 AT_THE_START = {

@@ -11,17 +11,17 @@ import pytest
 
 from growth import MOST, growth
 from llm_normalize.chat.errors.context_overflow import is_overflow
-from llm_normalize.chat.stream_state import Asked, Seen
-from llm_normalize.chat.tool_calls.declared_tools import Tools
+from llm_normalize.chat.state.declared_tools import Tools
+from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.chat.tool_calls.text_parts import Place, Wanted, read
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.framing.data_doubled import DataDoubled
 from llm_normalize.records.masking import mask
-from llm_normalize.repair.assembled_calls import AssembledCalls
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.assembled_calls import AssembledCalls
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import calling, chunk, completion, head, rest, wire
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.text.echo import Echo
 from llm_normalize.wire.content_encoding import decoder_for
 from llm_normalize.wire.json_text import loads

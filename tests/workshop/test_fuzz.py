@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import pytest
 
 from launchers import load
-from llm_normalize.chat import stream_state
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
-from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.chat.state import stream_state
+from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix, HoldingFix
 from llm_normalize.wire import sse

@@ -18,7 +18,7 @@ import pytest
 
 import script_runs
 from launchers import load
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from streams import feed
 from workshop.soak.faults import FAULTS

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..chat.stream_state import Asked
+from ..chat.state.stream_state import Asked
 from ..records.difference import changes
 from ..records.masking import text_of
-from ..repair.body import repair_body
+from ..repair.engine.body import repair_body
+from ..repair.engine.pipeline import SHARED_BUDGET, Pipeline
 from ..repair.fix import Fix
 from ..repair.outcome import EventRecord
-from ..repair.pipeline import SHARED_BUDGET, Pipeline
 from ..wire.sse import Event, EventParser
 
 _MOST = 10 * SHARED_BUDGET  # of an answer is looked at

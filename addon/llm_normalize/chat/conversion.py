@@ -11,7 +11,7 @@ from ..text.split_text import split
 from ..wire.json_text import Json, whole_number
 from .chunks.chunk import ENVELOPE, LONG, Chunk, calls, choices, index_of, usage_of
 from .chunks.chunk_content import stands_for_text
-from .stream_state import Asked, Seen
+from .state.stream_state import Asked, Seen
 
 _CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")

@@ -2,8 +2,8 @@
 
 from ..wire.json_text import Json, dumps, escape_strings, escaped, loads
 from .chunks.chunk import Chunk, calls, choices, function, index_of, is_chunk
-from .stream_state import ChoiceSeen, Seen
-from .tool_calls.sent_call import Call
+from .state.sent_call import Call
+from .state.stream_state import ChoiceSeen, Seen
 
 
 def escaped_answer(data: bytes, seen: Seen) -> bytes | None:

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from mitmproxy import http
 
-from ..chat.growing_text import ProvedGrowth
+from ..chat.chunks.growing_text import ProvedGrowth
 from ..mitm.disconnect import client_left, gateway_status
 from ..mitm.second_request import is_gone
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
 from ..repair.outcome import EventRecord
-from ..request.learned_rejections import Learned
+from ..request.refusals.learned_rejections import Learned
 from ..text.printable import brief
 from .delivery.answer_path import PENDING, Path, path_of
 from .delivery.answer_streams import AnswerStreams

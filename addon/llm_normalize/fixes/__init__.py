@@ -24,13 +24,13 @@ This is the only place that justifies the order; a fix knows nothing of the othe
    before a repeated head loses its id. Arguments are compared after that. Null content
    is valid beside a call, so it is judged after empty calls have been dropped. A head is
    complete before it is split. In streams most of this is one step, at the place of the
-   first of these fixes: see `repair/assembled_calls.py`.
+   first of these fixes: see `repair/engine/assembled_calls.py`.
 7. A finish reason is checked against the calls once all calls of its chunk are known.
 8. Usage, then the fixes that act only on changed chunks: null fields, unknown fields,
    openings of which only the role is left, and empty events.
 9. Bodies and errors have fixes of their own. What depends on the place of a chunk in its
    stream is decided by the machine (`repair/machine/machine.py`), after all fixes and
-   whatever their place here; `repair/body.py` finds the fix of an error's status by its
+   whatever their place here; `repair/engine/body.py` finds the fix of an error's status by its
    name.
 """
 

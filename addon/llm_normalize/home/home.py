@@ -21,7 +21,7 @@ from mitmproxy import ctx, http, tls
 from mitmproxy.proxy import mode_specs
 
 from .. import __version__
-from ..mitm.proxy_server import is_from_proxy
+from ..mitm.proxy_server import ca_certificate, is_from_proxy
 from ..records.statistics import Stats
 from ..routing.gate import is_asked, is_list, refusal
 from ..routing.hosts import Hosts
@@ -155,7 +155,7 @@ class Home:
             return pac.TYPE, self._pac(flow.client_conn.proxy_mode, visit)
         if path == "/status.json" and visit.is_local:
             return "application/json", self._facts().json()
-        if path.startswith(_CA_PATH) and (pem := _ca()):
+        if path.startswith(_CA_PATH) and (pem := ca_certificate()):
             forms: dict[str, Answer] = {
                 ".pem": (_CERTIFICATE, pem),
                 ".cer": (_CERTIFICATE, _der(pem)),
@@ -182,7 +182,7 @@ class Home:
             "listed" if ctx.options.normalize_only else "all"
         )
         rows, more = grouped(self._stats.rows())
-        pem = _ca()
+        pem = ca_certificate()
         return Facts(
             version=__version__,
             pid=os.getpid(),
@@ -203,13 +203,6 @@ class Home:
 
 def _confdir() -> Path:
     return Path(ctx.options.confdir).expanduser()
-
-
-def _ca() -> str:
-    """Return the certificate of the CA, without its key; empty where there is none."""
-    config = ctx.master.addons.get("tlsconfig")
-    store = config and config.certstore  # None until mitmproxy runs
-    return store.default_ca.to_pem().decode() if store else ""
 
 
 def _der(pem: str) -> bytes:

@@ -13,11 +13,11 @@ from mitmproxy import contentviews, http
 
 from ..chat.chunks.chunk import Chunk, calls, choices, function, usage_of
 from ..chat.endpoint import is_chat_request
-from ..chat.stream_state import Asked
+from ..chat.state.stream_state import Asked
 from ..fixes import FIXES
 from ..records.flow_metadata import AnswerMetadata
 from ..records.snapshot import LIMIT, unpacked
-from ..repair.stream_to_body import Contents, contents_of
+from ..repair.engine.stream_to_body import Contents, contents_of
 from ..text.printable import escaped
 from ..wire.content_encoding import beginning
 from ..wire.json_text import Json, dumps

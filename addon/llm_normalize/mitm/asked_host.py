@@ -1,15 +1,18 @@
 """Which `Host` a client named in its request: a reverse proxy's requests have another one."""
 
+import logging
 from collections.abc import Callable
 
 from mitmproxy import http
-from mitmproxy.net.http import url
 from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 from ..wire.header import host_in
 from .extended_methods import extend, restore
+from .helpers import parse_authority
+
+logger = logging.getLogger(__name__)
 
 _HOST = "llm_normalize_host"
 """Where a request holds the `Host` that its client sent."""
@@ -33,7 +36,13 @@ def remember_hosts() -> None:
 
         return remember
 
-    extend(HttpStream, _WAIT, extended)
+    if hasattr(HttpStream, _WAIT):
+        extend(HttpStream, _WAIT, extended)
+    else:
+        logger.warning(
+            "normalize: this mitmproxy does not tell which Host a client of a reverse "
+            "proxy asked for: rules for web pages see the provider's"
+        )
 
 
 def forget_hosts() -> None:
@@ -45,7 +54,7 @@ def asked_host(request: http.Request) -> str:
     """Return the host that the client of *request* named in its `Host`; maybe none."""
     given = getattr(request, _HOST, None)
     named = _host(request) if given is None else given
-    return url.parse_authority(named, check=False)[0]
+    return parse_authority(named, check=False)[0]
 
 
 def _host(request: http.Request) -> str:

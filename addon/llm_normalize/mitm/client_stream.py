@@ -16,8 +16,8 @@ from typing import Self, cast
 from mitmproxy import connection, flow, http
 from mitmproxy.proxy import commands, events, layer, server
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp
-from mitmproxy.utils import asyncio_utils
 
+from .helpers import create_task
 from .proxy_server import handler_of
 
 with contextlib.suppress(ImportError):  # names of its own, which a later one may change
@@ -329,7 +329,7 @@ class ClientStream:
             yield from both
 
         # Later, since mitmproxy is in the middle of an event of this stream.
-        asyncio_utils.create_task(
+        create_task(
             self._wake(act),
             name="reset of a stream",
             keep_ref=True,
@@ -418,7 +418,7 @@ def slow_down(
         await lock.acquire()
         at_end(lock.release)
 
-    asyncio_utils.create_task(
+    create_task(
         hold(), name="turn of other streams", keep_ref=True, client=client.peername
     )
 

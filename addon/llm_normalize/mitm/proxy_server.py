@@ -22,6 +22,26 @@ def listening() -> Iterator[tuple[Any, ...]]:
         yield from found
 
 
+def is_running() -> bool:
+    """Tell whether mitmproxy listens already: an addon is loaded into it, or anew."""
+    proxyserver = ctx.master.addons.get("proxyserver")
+    return proxyserver is not None and bool(proxyserver.is_running)
+
+
+def first_port() -> int | None:
+    """Return the port that mitmproxy listens at first; None before it does."""
+    proxyserver = ctx.master.addons.get("proxyserver")
+    addresses = proxyserver.listen_addrs() if proxyserver else []
+    return addresses[0][1] if addresses else None
+
+
+def ca_certificate() -> str:
+    """Return the certificate of mitmproxy's CA, without its key; empty before it runs."""
+    config = ctx.master.addons.get("tlsconfig")
+    store = config and config.certstore
+    return store.default_ca.to_pem().decode() if store else ""
+
+
 def handler_of(client: connection.Client) -> server.ConnectionHandler | None:
     """Return mitmproxy's handler of *client*, if it is connected."""
     master = getattr(ctx, "master", None)  # there is none in the doctor

@@ -1,11 +1,14 @@
 """The clients of a reverse proxy may ask although its provider is down."""
 
+import logging
 from collections.abc import Callable
 
 from mitmproxy.proxy import events, layer
 from mitmproxy.proxy.layers import modes
 
 from .extended_methods import extend, restore
+
+logger = logging.getLogger(__name__)
 
 _SCHEMES = ("http", "https")
 _FINISH_START = "finish_start"
@@ -34,8 +37,13 @@ def let_clients_ask(is_due: Callable[[], bool]) -> None:
 
         return go_on
 
-    if hasattr(modes.ReverseProxy, _FINISH_START):  # a later mitmproxy may not have it
+    if hasattr(modes.ReverseProxy, _FINISH_START):
         extend(modes.ReverseProxy, _FINISH_START, extended)
+    else:
+        logger.warning(
+            "normalize: this mitmproxy hangs up on the clients of a reverse proxy whose "
+            "provider is down, instead of sending them an error"
+        )
 
 
 def stop_letting_clients_ask() -> None:

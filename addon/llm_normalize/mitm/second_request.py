@@ -38,7 +38,6 @@ from mitmproxy.proxy.layers.http._http1 import Http1Client
 from mitmproxy.proxy.layers.http._http2 import Http2Client
 from mitmproxy.proxy.layers.http._upstream_proxy import HttpUpstreamProxy
 from mitmproxy.proxy.mode_specs import UpstreamMode
-from mitmproxy.utils import human
 
 from ..chat.endpoint import is_event_stream
 from ..chat.errors.errors import phrase
@@ -46,6 +45,7 @@ from ..text.authority import address
 from .certificate_proof import has_proven, is_proven
 from .disconnect import client_left
 from .failure_reason import failing, reason_of
+from .helpers import parse_size
 
 _CONNECT = 30  # seconds
 _HEAD = 64 * 1024  # bytes
@@ -193,7 +193,7 @@ async def _reply(
     Where it is to be *live* and a stream of events, that is the head.
     """
     reply, body = Reply(), bytearray()
-    most = human.parse_size(ctx.options.body_size_limit) or _BODY
+    most = parse_size(ctx.options.body_size_limit) or _BODY
     loop = asyncio.get_running_loop()
     while True:
         event = await stream.received.get()

@@ -9,7 +9,7 @@ is the place of a chunk in the stream that is wrong, what is held, merged, dropp
 is decided in one place, the machine (`repair/machine/machine.py`), under the name of a fix
 that declares the quirk and may do nothing itself. What is
 wrong with the fragments of calls is repaired in one place, too, in the same way:
-`repair/assembled_calls.py`.
+`repair/engine/assembled_calls.py`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 from ..chat.chunks.chunk import Chunk
-from ..chat.stream_state import Asked, Seen
+from ..chat.state.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
 

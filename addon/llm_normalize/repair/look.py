@@ -14,6 +14,7 @@ from ..chat.chunks.chunk import (
 )
 from ..chat.chunks.chunk_content import is_empty_chunk, is_hollow
 from ..chat.chunks.envelope import is_time, names_answer, names_model
+from ..chat.chunks.finish_words import OWN
 from ..chat.chunks.openai_fields import (
     CALL,
     CHOICE,
@@ -24,10 +25,9 @@ from ..chat.chunks.openai_fields import (
     USAGE,
 )
 from ..chat.errors.chunk_errors import may_fail
-from ..chat.finish_words import OWN
-from ..chat.stream_state import MAX_TRACKED, SHARED, Asked, ChoiceSeen, Seen
-from ..chat.tool_calls.repeated_arguments import begins_object
-from ..chat.tool_calls.sent_call import Call
+from ..chat.state.repeated_arguments import begins_object
+from ..chat.state.sent_call import Call
+from ..chat.state.stream_state import MAX_TRACKED, SHARED, Asked, ChoiceSeen, Seen
 from ..wire.json_text import Json
 
 

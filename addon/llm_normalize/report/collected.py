@@ -10,7 +10,7 @@ from typing import Any
 from ..fixes import FIXES
 from ..protocols import PROTOCOLS
 from ..records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS, is_error
-from ..repair.translated_output import TRANSLATED
+from ..repair.engine.translated_output import TRANSLATED
 from . import figures
 from . import log_reader as reader
 from .examples import Examples

@@ -22,7 +22,7 @@ type Edit = tuple[Literal["dropped", "changed"], str]
 DROPPED: Literal["dropped"] = "dropped"
 CHANGED: Literal["changed"] = "changed"
 LEARNED = "parameter-learned"
-"""Names what is learned from a provider's refusal (request/refusal_parser.py), in logs and options."""
+"""Names what is learned from a provider's refusal (request/refusals/refusal_parser.py), in logs and options."""
 
 
 @dataclass(frozen=True)

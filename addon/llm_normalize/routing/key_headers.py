@@ -4,8 +4,9 @@ import re
 from urllib.parse import unquote_plus
 
 from mitmproxy import http
-from mitmproxy.net.http import url
 from mitmproxy.proxy import mode_specs
+
+from ..mitm.helpers import hostport
 
 _CREDENTIAL = re.compile(
     r"(.*[_-])?(api[_-]?key|authori[sz]ation|(auth|access|api|subscription)[_-]key"
@@ -51,7 +52,7 @@ def name_server(request: http.Request, *, is_absolute: bool) -> None:
         is_absolute: Whether its first line has to hold the whole URL, as an upstream
             proxy wants it; in reverse mode a client may have sent any.
     """
-    place = url.hostport(request.scheme, request.host.rstrip("."), request.port)
+    place = hostport(request.scheme, request.host.rstrip("."), request.port)
     request.authority = place if is_absolute and request.authority else ""
     request.host_header = place
 

@@ -13,9 +13,9 @@ import re
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.repair.engine.pipeline import Pipeline
 from workshop import ROOT
 
 PATH = "/v1/chat/completions"

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix
 

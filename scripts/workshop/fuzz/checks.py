@@ -27,15 +27,15 @@ import brotli
 from llm_normalize import conformance
 from llm_normalize.chat.chunks import chunk
 from llm_normalize.chat.chunks.chunk_content import chunk_has_content
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.fix_plan import FixPlan
+from llm_normalize.repair.engine.payload import may_tell_failure
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import Fix
-from llm_normalize.repair.fix_plan import FixPlan
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.payload import may_tell_failure
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import decoder_for
 from workshop.fuzz.cases import STATUSES, Case, Json, Say
 from workshop.fuzz.meaning import (

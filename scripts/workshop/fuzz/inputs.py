@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from llm_normalize import conformance
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.repair.fix import Example, wire
 from llm_normalize.wire.json_text import dumps
 from workshop import ROOT

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from llm_normalize import conformance
-from llm_normalize.chat import stream_state
 from llm_normalize.chat.chunks import chunk
 from llm_normalize.chat.errors.chunk_errors import is_error
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state import stream_state
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.wire.json_text import loads
 from workshop.fuzz.cases import Case, Json, Say
 

@@ -5,15 +5,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream, error_in, object_in
-from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import calling, chunk, wire
-from llm_normalize.repair.pipeline import Pipeline
-from llm_normalize.request.refusal_parser import refusal_of
+from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.text.echo import Echo
 from llm_normalize.wire.content_encoding import decoder_for
 from workshop.fuzz.cases import Case, Say

@@ -7,7 +7,7 @@ from llm_normalize.exchange.message import message_body
 from llm_normalize.exchange.state.running_answer import RunningAnswer
 from llm_normalize.exchange.state.settings import Settings
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.body import LARGE
+from llm_normalize.repair.engine.body import LARGE
 from llm_normalize.wire.content_encoding import LARGEST
 from llm_normalize.wire.json_text import dumps
 from proxies import BAD_BODY, GOOD_BODY, chat_flow, fail, messages, response_of

@@ -20,8 +20,8 @@ from llm_normalize.records.record_line import (
     TextPairs,
 )
 from llm_normalize.records.snapshot import KEY, VERSION, Snapshot, unpacked
+from llm_normalize.repair.engine.text_memory import Around
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.text_memory import Around
 
 
 @dataclass

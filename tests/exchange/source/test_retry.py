@@ -11,7 +11,7 @@ from llm_normalize.exchange.source import polling, retry
 from llm_normalize.exchange.source.retry import MAX_RETRIES, RefusedRequest
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
-from llm_normalize.request.learned_rejections import Learned
+from llm_normalize.request.refusals.learned_rejections import Learned
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import BAD_BODY, GOOD_BODY, Proxy, broken, chat_flow, messages, response_of
 

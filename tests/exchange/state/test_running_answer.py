@@ -18,9 +18,9 @@ from llm_normalize.records import record_line
 from llm_normalize.records.record_line import Entry, TextPair
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.records.statistics import Stats
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder, decoder_for
 from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
 

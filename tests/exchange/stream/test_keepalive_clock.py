@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from mitmproxy.flow import Error
 
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.stream import keepalive_clock
 from llm_normalize.exchange.stream.keepalive_clock import StreamClock, send_rest
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire
-from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder, decoder_for
 from proxies import broken, chat_flow, fail
 

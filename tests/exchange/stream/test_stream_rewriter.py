@@ -12,16 +12,16 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import Snapshot, unpacked
-from llm_normalize.repair import payload
-from llm_normalize.repair.event_repair import EventRepair
+from llm_normalize.repair.engine import payload
+from llm_normalize.repair.engine.event_repair import EventRepair
+from llm_normalize.repair.engine.pipeline import Pipeline
+from llm_normalize.repair.engine.text_memory import Around, TextMemory
 from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
 from llm_normalize.repair.outcome import EventRecord
-from llm_normalize.repair.pipeline import Pipeline
-from llm_normalize.repair.text_memory import Around, TextMemory
 from llm_normalize.wire.content_encoding import (
     MAX_INFLATED_PER_TURN,
     Decoder,

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from ...text.html_text import shown
 from ...wire.json_text import Json, dumps
 from ..chunks.chunk import Chunk, choices, is_chunk
-from ..finish_words import FAILED, finish_word, meaning
+from ..chunks.finish_words import FAILED, finish_word, meaning
 from .context_overflow import is_overflow
 
 _LONG = 2000  # characters that are sent of what a page says

@@ -1,9 +1,9 @@
 """`{}` as a call's first arguments: they may be all, or the real ones follow."""
 
 from ..chunks.chunk import Chunk, calls, deltas, function, index_of
-from ..stream_state import Seen
-from .declared_tools import Tools
-from .repeated_arguments import begins_object
+from ..state.declared_tools import Tools
+from ..state.repeated_arguments import begins_object
+from ..state.stream_state import Seen
 
 _KEYS = {"index", "function", "arguments"}
 

@@ -5,10 +5,10 @@ one index is a call, or several in turn: see `CallRecord`.
 """
 
 from ..chunks.chunk import Chunk, function, given_index, name_of, put_first
-from ..stream_state import MAX_TRACKED
+from ..state.declared_tools import Tools
+from ..state.sent_call import Call, SentCalls, brief
+from ..state.stream_state import MAX_TRACKED
 from .call_records import CallRecord, CallRecords, Place
-from .declared_tools import Tools
-from .sent_call import Call, SentCalls, brief
 
 
 class CallIndexes:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ..chunks.chunk import Chunk
-from ..stream_state import MAX_TRACKED
-from .repeated_arguments import NOTHING, Waiting
+from ..state.repeated_arguments import NOTHING, Waiting
+from ..state.stream_state import MAX_TRACKED
 
 type Place = tuple[int, int]
 """A choice, and the index of a call in it."""

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from ..chunks.chunk import Chunk, function, index_of, name_of
-from .call_records import CallRecords, Place
-from .declared_tools import NONE, Tools
-from .repeated_arguments import (
+from ..state.declared_tools import NONE, Tools
+from ..state.repeated_arguments import (
     NOTHING,
     Waiting,
     begins_object,
@@ -14,7 +13,8 @@ from .repeated_arguments import (
     next_fragment,
     several_objects,
 )
-from .sent_call import Call, SentCalls, brief
+from ..state.sent_call import Call, SentCalls, brief
+from .call_records import CallRecords, Place
 
 _BARE = {"index", "function", "arguments"}
 

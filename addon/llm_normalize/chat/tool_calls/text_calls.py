@@ -15,9 +15,9 @@ from functools import partial
 
 from ...wire.json_text import Json, dumps, loads
 from ..chunks.chunk import Chunk, function
+from ..state.declared_tools import Tools, kind_of
+from ..state.repeated_arguments import may_go_on
 from . import harmony
-from .declared_tools import Tools, kind_of
-from .repeated_arguments import may_go_on
 from .written_values import (
     M3,
     MalformedError,

@@ -17,10 +17,10 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from ..chunks.chunk import Chunk
-from ..stream_state import MAX_TRACKED
+from ..state.declared_tools import NONE, Tools
+from ..state.repeated_arguments import is_object
+from ..state.stream_state import MAX_TRACKED
 from . import harmony
-from .declared_tools import NONE, Tools
-from .repeated_arguments import is_object
 from .text_calls import CALL_SYNTAX, ENDS, Calls, Passage, message_call, passage_at
 
 _THOUGHTS = {

@@ -3,10 +3,10 @@
 from ...wire.json_text import Json, dumps
 from ..chunks.chunk import Chunk, function, index_of, name_of
 from ..chunks.chunk_content import is_hollow
-from ..stream_state import MAX_TRACKED
+from ..state.declared_tools import Tools
+from ..state.sent_call import brief
+from ..state.stream_state import MAX_TRACKED
 from .call_records import CallRecord, CallRecords, Place
-from .declared_tools import Tools
-from .sent_call import brief
 
 _LIMIT = 64 * 1024  # bytes that wait for a name
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ..chunks.chunk import Chunk, calls
 from ..chunks.chunk_split import fragments_of
-from ..stream_state import MAX_TRACKED, Asked, Seen
+from ..state.stream_state import MAX_TRACKED, Asked, Seen
 from .text_parts import Part, Place, Texts, Wanted, joined, read
 
 _THOUGHTS = ("reasoning_content", "reasoning")

@@ -9,9 +9,9 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from mitmproxy import http
-from mitmproxy.utils import asyncio_utils
 
 from ...mitm.client_stream import ClientStream, slow_down
+from ...mitm.helpers import create_task
 from ...wire.content_encoding import decoder_for
 from ...wire.header import header_in
 from ..state.exchange import Exchange
@@ -103,9 +103,7 @@ class AnswerStreams:
         for send in filter(None, map(self.rest_of, exchanges)):
             with contextlib.suppress(RuntimeError):  # there is no loop: nobody waits
                 asyncio.get_running_loop()
-                asyncio_utils.create_task(
-                    send(), name="what waits at the end", keep_ref=True
-                )
+                create_task(send(), name="what waits at the end", keep_ref=True)
 
     async def _send_rest(self, flow: http.HTTPFlow, rewriter: Rewriter) -> None:
         try:

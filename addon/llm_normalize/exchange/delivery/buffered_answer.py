@@ -8,7 +8,7 @@ from mitmproxy import http
 
 from ...chat.errors.errors import phrase
 from ...chat.errors.failed_body import is_page_or_words
-from ...repair.body import LARGE, STATUS, repair_body, status_due
+from ...repair.engine.body import LARGE, STATUS, repair_body, status_due
 from ...repair.outcome import EventRecord
 from ...wire.content_encoding import Decoder, LargeBodyError, decode
 from ...wire.event_boundary import EVENT

@@ -6,8 +6,8 @@ from http import HTTPStatus
 from ...chat.errors.errors import phrase
 from ...protocols.answer_stream import error_in, object_in
 from ...protocols.protocol import JsonObject
+from ...repair.engine.translated_output import TRANSLATED
 from ...repair.outcome import EventRecord
-from ...repair.translated_output import TRANSLATED
 from ...wire.json_text import dumps
 from ..request.translated_request import Translated
 

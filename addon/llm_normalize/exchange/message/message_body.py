@@ -1,8 +1,8 @@
 """Bodies of requests and answers, decoded within a bound."""
 
 from mitmproxy import ctx, http
-from mitmproxy.utils import human
 
+from ...mitm.helpers import parse_size
 from ...wire.content_encoding import LARGEST, LargeBodyError, decode
 from ...wire.header import header_in
 from ...wire.json_text import is_crowded
@@ -20,7 +20,7 @@ wrong with it, maybe nothing."""
 def largest() -> int:
     """Return how many bytes a body may inflate to: what `body_size_limit` says."""
     options = getattr(ctx, "options", None)  # there are none outside of mitmproxy
-    limit = human.parse_size(getattr(options, "body_size_limit", None))
+    limit = parse_size(getattr(options, "body_size_limit", None))
     return LARGEST if limit is None else limit
 
 

@@ -5,9 +5,9 @@ import re
 from dataclasses import replace
 
 from mitmproxy import http
-from mitmproxy.net.http import url
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
+from ...mitm.helpers import parse_authority
 from ...text.echo import Echo
 from ...text.printable import brief
 from ...wire.header import header_in, host_in
@@ -39,7 +39,7 @@ def host_header(request: http.Request) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _host_in(authority: str) -> str:
-    return url.parse_authority(authority, check=False)[0]
+    return parse_authority(authority, check=False)[0]
 
 
 def place_of(request: http.Request, host: str = "") -> str:

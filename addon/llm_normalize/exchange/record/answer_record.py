@@ -13,8 +13,8 @@ from ...records.pair_rows import NO_ROWS, Row, Rows
 from ...records.record_line import Entry, Record, TextPair, TextPairs
 from ...records.snapshot import VERSION, Snapshot
 from ...records.statistics import TOKENS
+from ...repair.engine.text_memory import Around
 from ...repair.outcome import EventRecord
-from ...repair.text_memory import Around
 from ...text.echo import Echo
 
 logger = logging.getLogger(__name__)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from mitmproxy import http
 
 from ...chat.endpoint import is_chat_request
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...records.flow_metadata import read_metadata
 from ...records.snapshot import unpacked
-from ...repair.translated_output import TRANSLATED
+from ...repair.engine.translated_output import TRANSLATED
 from ..message.message_body import content_of
 from ..message.request_facts import asked_of, place_of, secrets_of
 from ..request.translated_request import chat_body

@@ -17,7 +17,7 @@ from ...mitm.second_request import Reply, drop, replace_response
 from ...protocols import Endpoint, endpoint_at
 from ...protocols.answer_stream import object_in
 from ...protocols.protocol import UntranslatableError
-from ...request.missing_path import STATUSES
+from ...request.refusals.missing_path import STATUSES
 from ...routing.model_names import MAPPED, model_in, with_model
 from ...text.printable import brief
 from ..delivery.answer_streams import AnswerStreams

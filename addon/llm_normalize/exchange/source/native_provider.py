@@ -6,7 +6,7 @@ and the model that does not stream: its answer is requested as one body.
 
 from mitmproxy import http
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...mitm.second_request import Reply, replace_response
 from ...routing.workers_ai import native_body, native_path, refusal_means_no_stream
 from ...wire.json_text import dumps

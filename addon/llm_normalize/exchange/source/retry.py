@@ -18,9 +18,9 @@ from ...mitm.second_request import (
     send,
 )
 from ...request.adaptation import LEARNED, Body
-from ...request.learned_rejections import Learned
-from ...request.refusal_parser import LARGE, refusal_of
-from ...request.rejected_parameters import Change, apply, changes_for
+from ...request.refusals.learned_rejections import Learned
+from ...request.refusals.refusal_parser import LARGE, refusal_of
+from ...request.refusals.rejected_parameters import Change, apply, changes_for
 from ...text.echo import Echo
 from ...wire.content_encoding import beginning
 from ...wire.json_text import dumps

@@ -14,9 +14,9 @@ from http import HTTPStatus
 from typing import Self
 
 from mitmproxy import http
-from mitmproxy.utils import asyncio_utils
 
 from ...mitm.client_stream import ClientStream
+from ...mitm.helpers import create_task
 from ...mitm.second_request import ArrivingBody
 from ...records.statistics import Stats
 from ...repair.outcome import EventRecord
@@ -239,7 +239,7 @@ def receive_instead(
             if live_body is not None:
                 await live_body.close()
 
-    asyncio_utils.create_task(
+    create_task(
         receive(),
         name="second answer of a provider",
         keep_ref=True,

@@ -17,9 +17,9 @@ from ...chat.request_body import read_request
 from ...protocols import Endpoint, endpoint_at, model_list
 from ...protocols.answer_stream import error_in, object_in
 from ...protocols.protocol import UntranslatableError
-from ...repair.translated_output import TRANSLATED
-from ...request.missing_path import STATUSES, is_path_missing
-from ...request.refusal_parser import LARGE
+from ...repair.engine.translated_output import TRANSLATED
+from ...request.refusals.missing_path import STATUSES, is_path_missing
+from ...request.refusals.refusal_parser import LARGE
 from ...routing.gate import is_asked
 from ...routing.hosts import CHAT_ONLY, Hosts
 from ...routing.key_headers import without_credentials

@@ -8,8 +8,8 @@ from functools import partial
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from ...chat.growing_text import Growth, ProvedGrowth
-from ...chat.stream_state import Asked
+from ...chat.chunks.growing_text import Growth, ProvedGrowth
+from ...chat.state.stream_state import Asked
 from ...mitm.disconnect import break_off, client_left, gateway_status
 from ...mitm.flow_list import annotate, show_anew
 from ...mitm.second_request import ArrivingBody
@@ -19,9 +19,9 @@ from ...records.pair_rows import NO_ROWS, Rows
 from ...records.record_line import Record
 from ...records.snapshot import KEY, NO_SNAPSHOT, Snapshot
 from ...records.statistics import Stats, is_error
-from ...repair.non_sse_stream import NonSseStream
-from ...repair.output import Output
-from ...repair.translated_output import TRANSLATED, TranslatedOutput
+from ...repair.engine.non_sse_stream import NonSseStream
+from ...repair.engine.output import Output
+from ...repair.engine.translated_output import TRANSLATED, TranslatedOutput
 from ...text.echo import MASK, Echo
 from ...text.printable import brief, brief_name
 from ...wire.content_encoding import Decoder

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...records.pairs_log import PairsLog
+from ...repair.engine.fix_plan import FixPlan, plan_of
 from ...repair.fix import Fix
-from ...repair.fix_plan import FixPlan, plan_of
 from ...request.adaptation import HostAdaptations
 
 

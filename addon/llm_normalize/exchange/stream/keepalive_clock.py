@@ -14,9 +14,9 @@ from typing import Any
 
 from mitmproxy import http
 from mitmproxy.flow import Error
-from mitmproxy.utils import asyncio_utils
 
 from ...mitm.client_stream import ClientStream
+from ...mitm.helpers import create_task
 from .shared_timer import Call, timer_for
 from .stream_rewriter import Rewriter
 
@@ -126,7 +126,7 @@ class StreamClock:
         self._do(send)
 
     def _do(self, act: Callable[[ClientStream], Coroutine[Any, Any, None]]) -> None:
-        asyncio_utils.create_task(
+        create_task(
             self._try(act),
             name="what a stream sends by the clock",
             keep_ref=True,

@@ -1,8 +1,8 @@
 """Each delta brings the whole text again, from its beginning."""
 
 from ...chat.chunks.chunk import Chunk
-from ...chat.growing_text import GrowingTexts
-from ...chat.stream_state import Asked, Seen
+from ...chat.chunks.growing_text import GrowingTexts
+from ...chat.state.stream_state import Asked, Seen
 from ...repair.fix import Example, HoldingFix, chunk
 from ...repair.look import Finding
 
@@ -17,7 +17,7 @@ class ContentCumulative(HoldingFix):
     deltas that say something else are proof of the contrary.
 
     A host and model that have proved it are remembered: their later streams are repaired
-    from the first event on, until one says the contrary (chat/growing_text.py has the
+    from the first event on, until one says the contrary (chat/chunks/growing_text.py has the
     rule).
     """
 

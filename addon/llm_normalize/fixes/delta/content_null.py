@@ -2,7 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, deltas, messages
 from ...chat.chunks.chunk_content import stands_for_text
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
 

@@ -1,7 +1,7 @@
 """Reasoning that is null again once the text has begun."""
 
 from ...chat.chunks.chunk import Chunk, deltas
-from ...chat.stream_state import MAX_TRACKED, Asked, Seen
+from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import Example, Fix, chunk
 from ...repair.look import Finding
 

@@ -2,7 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, put_first
 from ...chat.chunks.envelope import names_answer
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
 from ...wire.json_text import Number

@@ -1,7 +1,7 @@
 """The answer names the model that was sent in the place of the one that was asked for."""
 
 from ...chat.chunks.chunk import Chunk
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
 

@@ -1,7 +1,7 @@
 """HTTP 200 for a body that carries nothing but an error."""
 
 from ...chat.errors.errors import wrapped
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, completion
 
 _NO = wrapped("Provider returned error", "server_error", None, "502")
@@ -11,7 +11,7 @@ _HI = {"role": "assistant", "content": "Hi"}
 class ErrorStatus(Fix):
     """Answer with the status that the error names, or that its type has at OpenAI.
 
-    repair/body.py does it. Without either it is 500. A web page or plain words in the
+    repair/engine/body.py does it. Without either it is 500. A web page or plain words in the
     place of an answer get 502 (exchange/delivery/buffered_answer.py).
     """
 

@@ -2,9 +2,9 @@
 
 from ...chat.chunks.chunk import ENVELOPE, Chunk, choices
 from ...chat.chunks.chunk_content import chunk_has_content
+from ...chat.chunks.finish_words import FAILED, meaning
 from ...chat.errors.chunk_errors import errors_in, take_errors
 from ...chat.errors.errors import failures_in
-from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import Example, Fix, chunk
 from ...repair.look import Finding
 from ...wire.json_text import Json

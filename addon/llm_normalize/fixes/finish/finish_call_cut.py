@@ -1,7 +1,7 @@
 """Another finish reason than `length` after a tool call that was cut."""
 
 from ...chat.chunks.chunk import Chunk, calls, function, messages
-from ...chat.tool_calls.repeated_arguments import is_cut
+from ...chat.state.repeated_arguments import is_cut
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
 
 _HEAD, _CUT = calling(head()), calling(rest(0, '{"a":"b'))

@@ -1,6 +1,6 @@
 """A finish reason before the last words of its choice, often on every chunk."""
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, Example, Fix, chunk
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})

@@ -1,7 +1,7 @@
 """`finish_reason: ""`, or `"null"`, where OpenAI sends null."""
 
 from ...chat.chunks.chunk import Chunk, choices
-from ...chat.finish_words import meaning
+from ...chat.chunks.finish_words import meaning
 from ...repair.fix import Example, Fix, chunk
 from ...repair.look import Finding
 

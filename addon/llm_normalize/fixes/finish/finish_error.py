@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk, choices
 from ...chat.chunks.chunk_content import chunk_has_content
+from ...chat.chunks.finish_words import FAILED, meaning
 from ...chat.errors.errors import failures_in
-from ...chat.finish_words import FAILED, meaning
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
 

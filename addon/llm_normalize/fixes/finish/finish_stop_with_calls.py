@@ -1,7 +1,7 @@
 """`finish_reason: "stop"` although the model called tools."""
 
 from ...chat.chunks.chunk import Chunk, calls, choices, index_of, messages
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
 from ...repair.look import Finding
 

@@ -1,7 +1,7 @@
 """Finish reasons in other words than OpenAI's."""
 
 from ...chat.chunks.chunk import Chunk, choices
-from ...chat.finish_words import FAILED, meaning
+from ...chat.chunks.finish_words import FAILED, meaning
 from ...repair.fix import DONE, Example, Fix, chunk, completion
 from ...repair.look import Finding
 

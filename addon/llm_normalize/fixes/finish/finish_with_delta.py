@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...chat.chunks.chunk import Chunk, choices, deltas, envelope_of
-from ...chat.finish_words import finishes
+from ...chat.chunks.finish_words import finishes
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.look import Finding
 

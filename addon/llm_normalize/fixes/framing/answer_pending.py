@@ -1,6 +1,6 @@
 """HTTP 202 and a place to ask for the answer later."""
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, completion
 from ...wire.json_text import dumps
 

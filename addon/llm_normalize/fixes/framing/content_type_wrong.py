@@ -1,6 +1,6 @@
 """An event stream, or JSON, that calls itself something else."""
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, Example, Fix, chunk, completion, wire
 from ...wire.json_text import dumps
 

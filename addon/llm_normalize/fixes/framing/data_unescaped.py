@@ -3,7 +3,7 @@ r"""JSON whose strings have raw control characters, or escapes that JSON does no
 import re
 
 from ...chat.escaped_answer import escaped_answer
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, Example, Fix, chunk, completion, wire
 from ...wire.json_text import dumps
 from ...wire.sse import Event, encode
@@ -19,7 +19,7 @@ _FIELDS = re.compile(rb"\A(?:(?:event|id|retry):[^\n]*+\n)*+data:[ \t]*+")
 class DataUnescaped(Fix):
     r"""Escape them: nothing is lost. A `\'` loses its backslash.
 
-    Of a body repair/body.py does it.
+    Of a body repair/engine/body.py does it.
     """
 
     name = "data-unescaped"

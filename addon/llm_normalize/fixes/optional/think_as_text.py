@@ -1,7 +1,7 @@
 """Thoughts before the answer, in `content`: `<think>…</think>`, or harmony's analysis."""
 
 from ...chat.chunks.chunk import Chunk, deltas, envelope_of, messages
-from ...chat.stream_state import Asked, Seen
+from ...chat.state.stream_state import Asked, Seen
 from ...chat.tool_calls.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
 from ...repair.fix import Example, HoldingFix, chunk, completion
 from ...repair.look import Finding

@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, envelope_of, messages
 from ...chat.chunks.chunk_split import part_calls, part_text
-from ...chat.stream_state import Asked, Seen
-from ...chat.tool_calls.declared_tools import Tools
+from ...chat.state.declared_tools import Tools
+from ...chat.state.stream_state import Asked, Seen
 from ...chat.tool_calls.written_calls import TEXTS, WrittenCalls
 from ...repair.fix import (
     DONE,

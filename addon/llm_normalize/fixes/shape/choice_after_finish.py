@@ -1,6 +1,6 @@
 """A choice that goes on after its finish reason, and says nothing."""
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, Example, Fix, chunk
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})

@@ -2,8 +2,8 @@
 
 from ...chat.chunks.chunk import Chunk, choices, given_index
 from ...chat.chunks.chunk_split import part_choices
-from ...chat.chunks.merged_choices import has_delta_text, merge_choice, name_text
-from ...chat.stream_state import MAX_TRACKED, Asked, Seen
+from ...chat.merged_choices import has_delta_text, merge_choice, name_text
+from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
 from ...wire.json_text import Json

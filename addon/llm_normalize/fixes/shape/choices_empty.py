@@ -2,7 +2,7 @@
 
 from ...chat.chunks.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.extra_fields import MAX_EXTRA_BYTES, fails, size_of
-from ...chat.stream_state import Asked, Seen
+from ...chat.state.stream_state import Asked, Seen
 from ...repair.fix import USAGE, Example, HoldingFix, chunk
 from ...repair.look import Finding
 

@@ -1,8 +1,8 @@
 """A chunk or a body within an envelope of the provider's own."""
 
 from ...chat.chunks.chunk import Chunk
-from ...chat.chunks.flat_answer import open_envelope
-from ...chat.stream_state import Asked
+from ...chat.flat_answer import open_envelope
+from ...chat.state.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
 from ...repair.look import Finding
 

@@ -1,8 +1,8 @@
 """The answer at the top of an event or body, without choices."""
 
 from ...chat.chunks.chunk import Chunk, is_flat
-from ...chat.chunks.flat_answer import is_wrapped, unwrap
-from ...chat.stream_state import Asked
+from ...chat.flat_answer import is_wrapped, unwrap
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
 

@@ -1,7 +1,7 @@
 """No `choices`, or null, on a chunk that brings usage or nothing."""
 
 from ...chat.chunks.chunk import Chunk, enveloped_in, is_flat
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk
 from ...repair.look import Finding
 

@@ -1,7 +1,7 @@
 """A `delta` or `message` in a list: `[{…}]`."""
 
 from ...chat.chunks.chunk import Chunk, change_all, choices
-from ...chat.chunks.merged_choices import join_parts
+from ...chat.merged_choices import join_parts
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
 

@@ -2,7 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.openai_fields import parts
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
 

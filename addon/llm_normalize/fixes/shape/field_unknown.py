@@ -2,7 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, put_calls
 from ...chat.chunks.openai_fields import ERROR, parts
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
 from ...wire.json_text import Json

@@ -10,8 +10,8 @@ from ...chat.chunks.chunk_content import (
     repeats,
 )
 from ...chat.conversion import is_body
-from ...chat.stream_state import MAX_TRACKED, Asked, Seen
-from ...chat.tool_calls.sent_call import brief
+from ...chat.state.sent_call import brief
+from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import Example, Fix, chunk
 from ...repair.look import Finding
 

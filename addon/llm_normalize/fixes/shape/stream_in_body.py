@@ -1,6 +1,6 @@
 """An event stream where a body was asked for."""
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, Wire, chunk, completion, wire
 
 _HI = {"role": "assistant", "content": "Hi"}
@@ -18,7 +18,7 @@ _ERROR = {"error": {"message": "Busy", "type": "server_error"}}
 class StreamInBody(Fix):
     """Send what the events say as one body, if they are complete.
 
-    repair/body.py does it. An error among them is the answer; its status is another fix's.
+    repair/engine/body.py does it. An error among them is the answer; its status is another fix's.
     """
 
     name = "stream-in-body"

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, messages
-from ...chat.stream_state import MAX_TRACKED, Asked, Seen
-from ...chat.tool_calls.repeated_arguments import without_repeats
+from ...chat.state.repeated_arguments import without_repeats
+from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...repair.look import Finding
 from ...wire.json_text import Json

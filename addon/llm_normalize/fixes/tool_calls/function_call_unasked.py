@@ -1,7 +1,7 @@
 """A legacy `function_call` in the answer to a request with `tools`."""
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
-from ...chat.stream_state import MAX_TRACKED, Asked, Seen
+from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
 from ...repair.look import Finding
 

@@ -1,7 +1,7 @@
 """`{}` as a call's first arguments, and then the real ones."""
 
-from ...chat.stream_state import Asked
-from ...chat.tool_calls.declared_tools import Tools
+from ...chat.state.declared_tools import Tools
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest
 
 _OPEN = [chunk({"role": "assistant", "content": None}), calling(head())]

@@ -1,7 +1,7 @@
 """Arguments of a tool call again, whole or growing, or encoded as a string."""
 
 from ...chat.chunks.chunk import Chunk, calls, functions, messages
-from ...chat.tool_calls.repeated_arguments import without_repeats
+from ...chat.state.repeated_arguments import without_repeats
 from ...chat.tool_calls.sent_arguments import calls_apart
 from ...repair.fix import Example, Fix, calling, completion, head, rest
 

@@ -1,7 +1,7 @@
 """Tool calls without an id, or with an empty one."""
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, function, index_of, messages
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, completion, head
 from ...repair.look import Finding
 

@@ -1,7 +1,7 @@
 """Two tool calls with one id."""
 
 from ...chat.chunks.chunk import Chunk, calls, index_of, messages
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, completion, head, rest
 
 _A = head(0, id="call_a")

@@ -1,7 +1,7 @@
 """A second tool call under the index of the first."""
 
-from ...chat.stream_state import Asked
-from ...chat.tool_calls.declared_tools import Tools
+from ...chat.state.declared_tools import Tools
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, head, rest
 
 _FIRST = calling(head(0))

@@ -1,7 +1,7 @@
 """Arguments of a tool call before its name, or a name in parts."""
 
-from ...chat.stream_state import Asked
-from ...chat.tool_calls.declared_tools import Tools
+from ...chat.state.declared_tools import Tools
+from ...chat.state.stream_state import Asked
 from ...chat.tool_calls.unnamed_calls import join_fragments
 from ...repair.fix import Example, Fix, calling, chunk, head, rest
 

@@ -1,8 +1,8 @@
 """A tool's name with a namespace before it, or marks of a template behind it."""
 
 from ...chat.chunks.chunk import Chunk, change_all, functions, in_messages
-from ...chat.stream_state import Asked
-from ...chat.tool_calls.declared_tools import Tools
+from ...chat.state.declared_tools import Tools
+from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, completion, head
 
 _TOOLS = Tools(frozenset("f"))

@@ -1,6 +1,6 @@
 """A usage chunk before every choice has finished."""
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
 
 _A = chunk({"role": "assistant", "content": "Hi"})

@@ -1,7 +1,7 @@
 """`usage: {}`, or usage that is no object."""
 
 from ...chat.chunks.chunk import Chunk
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk, completion
 from ...repair.look import Finding
 

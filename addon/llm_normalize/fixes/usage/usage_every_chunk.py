@@ -1,6 +1,6 @@
 """Usage on chunks that are not the last."""
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
 
 _SOME = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}

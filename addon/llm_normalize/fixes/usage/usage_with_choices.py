@@ -1,6 +1,6 @@
 """Usage that was asked for, on the chunk with the finish reason."""
 
-from ...chat.stream_state import Asked
+from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})

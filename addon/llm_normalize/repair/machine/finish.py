@@ -10,8 +10,8 @@ from ...chat.chunks.chunk import (
     usage_of,
 )
 from ...chat.chunks.chunk_content import choice_has_content
+from ...chat.chunks.finish_words import finished_of, is_bare_finish, rest_of
 from ...chat.extra_fields import MAX_EXTRA_BYTES, size_of
-from ...chat.finish_words import finished_of, is_bare_finish, rest_of
 from ...wire.json_text import Json
 from ..outcome import Outgoing
 from . import extra_fields, usage

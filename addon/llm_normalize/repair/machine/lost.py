@@ -1,9 +1,9 @@
 """A call, or an end, of which an event was lost that nobody could read."""
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, index_of
-from ...chat.finish_words import finishes
-from ...chat.stream_state import Asked, ChoiceSeen, Seen
-from ...chat.tool_calls.sent_call import Call
+from ...chat.chunks.finish_words import finishes
+from ...chat.state.sent_call import Call
+from ...chat.state.stream_state import Asked, ChoiceSeen, Seen
 
 _CUT_SHORT = ("length", "content_filter")
 _CALLED = ("tool_calls", "function_call")

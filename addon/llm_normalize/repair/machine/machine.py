@@ -63,10 +63,10 @@ an error, nor after what was not understood and may have been one.
 
 from ...chat.chunks.chunk import ENVELOPE, choices, index_of, usage_of
 from ...chat.chunks.chunk_content import is_empty_chunk
+from ...chat.chunks.finish_words import finished_of, is_bare_finish
 from ...chat.conversion import counts
 from ...chat.errors.chunk_errors import is_error
-from ...chat.finish_words import finished_of, is_bare_finish
-from ...chat.stream_state import Asked, Seen
+from ...chat.state.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..look import Finding

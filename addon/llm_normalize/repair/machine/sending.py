@@ -1,10 +1,10 @@
 """What is sent, with what has to be sent before it."""
 
 from ...chat.chunks.chunk import Chunk, envelope_of
+from ...chat.chunks.finish_words import finished_of
 from ...chat.chunks.opening import is_open_null, open_texts
 from ...chat.conversion import counts
 from ...chat.errors.errors import lost as error_of_loss
-from ...chat.finish_words import finished_of
 from ...chat.tool_calls.blank_arguments import blank_call
 from ..outcome import Close, EventRecord, Outgoing
 from . import extra_fields, finish, lost, usage

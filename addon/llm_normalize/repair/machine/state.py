@@ -14,11 +14,11 @@ from ...chat.chunks.chunk import (
     usage_of,
 )
 from ...chat.chunks.chunk_content import has_answer
+from ...chat.chunks.finish_words import finished_of
+from ...chat.chunks.growing_text import GOES_ON
 from ...chat.conversion import counts
-from ...chat.finish_words import finished_of
-from ...chat.growing_text import GOES_ON
-from ...chat.stream_state import MAX_TRACKED, Asked, Seen
-from ...chat.tool_calls.sent_call import Call
+from ...chat.state.sent_call import Call
+from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ...wire.json_text import Json
 from ..outcome import ChunkSender, EventRecord, Outgoing
 

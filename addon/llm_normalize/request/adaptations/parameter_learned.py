@@ -8,7 +8,7 @@ _TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
 
 
 class ParameterLearned(Adaptation):
-    """Drop what a 400 or 422 names, retry, and remember it. request/refusal_parser.py reads it.
+    """Drop what a 400 or 422 names, retry, and remember it. request/refusals/refusal_parser.py reads it.
 
     At most three times for one request. A role, parts and null that are refused take the
     form that every server reads, and do not count among those. Remembered for this host,

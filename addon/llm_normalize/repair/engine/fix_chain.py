@@ -1,0 +1,399 @@
+"""The fixes of one answer, in order, none of which can harm the others.
+
+A fix that fails is off for the rest of the answer and named in the log, once; the event
+at hand is sent as received, unless a part of it has been sent already.
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from http import HTTPStatus
+
+from ...chat.chunks.chunk import Chunk
+from ...chat.errors.errors import status_of
+from ...chat.state.stream_state import Asked, Seen
+from ...wire.json_text import Json, loads
+from ...wire.sse import Event
+from ..fix import Fix, HoldingFix
+from ..look import look
+from ..outcome import EventRecord, Outgoing
+from .assembled_calls import AssembledCalls
+from .fix_plan import FixPlan, plan_of
+
+logger = logging.getLogger(__name__)
+
+_NONE = -1  # the place of a chunk that no fix has changed
+_OVER = sys.maxsize  # the place of a chunk that no fix gets any more
+_OFF = "%s: fix %s failed and is off for this answer"
+
+
+type _Todo = list[tuple[Chunk, int, bytes | None]]
+"""Chunks, the place of the last fix of each, and its bytes if that is unchanged."""
+
+
+def _made(parts: Sequence[Chunk], place: int) -> _Todo:
+    """Return what is to do of *parts*, which the fix at a *place* has made."""
+    if not isinstance(parts, list):
+        raise TypeError(parts)
+    return [
+        (each, place if "choices" in each else _OVER, None) for each in reversed(parts)
+    ]
+
+
+class Chain:
+    """The fixes of one stream, or of a body, each made when it is needed first.
+
+    Args:
+        fixes: The classes of the fixes, in order, or their plan.
+        asked: What the request asked.
+        seen: What the stream has sent.
+        label: Names the stream in log lines.
+    """
+
+    def __init__(
+        self,
+        fixes: Sequence[type[Fix]] | FixPlan,
+        asked: Asked,
+        seen: Seen,
+        label: str,
+    ) -> None:
+        self._asked, self._seen, self._label = asked, seen, label
+        self._plan = plan_of(fixes)
+        self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
+        self.may_flush = False
+        """Whether one may hold data until the stream's end."""
+        self._holding: dict[type[Fix], HoldingFix] = {}  # of those that are made
+        self._asked_all = 0  # bits of those that are asked about each chunk
+        self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all fixes."""
+        return self._plan.names
+
+    def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
+        """Return the fixes of these *kinds*, without those that are off."""
+        made = self._made
+        found = [made[each] if each in made else self._make(each) for each in kinds]
+        return [fix for fix in found if fix is not None]
+
+    def _make(self, kind: type[Fix]) -> Fix | None:
+        """Make the fix of this *kind*; return None if it is off at once."""
+        try:
+            fix = kind(self._asked, self._seen)
+        except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+            self._turn_off(kind, error)
+            return None
+        self._made[kind] = fix
+        if isinstance(fix, AssembledCalls):
+            fix.on = self._plan.names
+        if isinstance(fix, HoldingFix):
+            self._holding[kind] = fix
+            if kind in self._plan.flushing:
+                self.may_flush = True
+                if not fix.holds_calls:  # those wait for another call, or the end
+                    self._asked_all |= 1 << self._plan.place_of[kind]
+        return fix
+
+    @property
+    def waits(self) -> bool:
+        """Whether a fix holds anything of a choice back."""
+        return self.watched is None
+
+    @property
+    def may_end(self) -> bool:
+        """Whether a fix may hold anything until the end of a choice."""
+        return self.may_flush or self.waits
+
+    @property
+    def waiting_briefly(self) -> list[object]:
+        """What the fixes hold back for 100 ms, each to be compared."""
+        held = [fix.waiting for fix in self._holding.values() if not fix.holds_calls]
+        return [each for each in held if each is not None]
+
+    @property
+    def watched(self) -> set[str] | None:
+        """Keys of a delta whose words decide, too; None while a fix holds anything."""
+        watched = set[str]()
+        for fix in (*self._holding.values(),):
+            try:
+                if fix.waiting is not None:
+                    return None
+                watched.update(fix.watched)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(type(fix), error)
+        return watched
+
+    def frame(self, record: EventRecord, event: Event) -> list[Event]:
+        """Return the events that the framing fixes make of *event*."""
+        events = [event]
+        for fix in self._on(self._plan.framing):
+            framed: list[Event] = []
+            for each in events:
+                try:
+                    made = fix.event(each)
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(type(fix), error)
+                    made = None
+                if made is None:
+                    framed.append(each)
+                else:
+                    framed += made
+                    record.fixed(fix.name)
+            events = framed
+        return events
+
+    def unread(self, record: EventRecord, event: Event) -> list[Event] | None:
+        """Return what the first fix makes of *event*, which is not understood, if any."""
+        for fix in self._on(self._plan.unread):
+            try:
+                made = fix.unread(event)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(type(fix), error)
+                continue
+            if made is not None:
+                record.fixed(fix.name)
+                return made
+        return None
+
+    def run(
+        self,
+        record: EventRecord,
+        chunk: Chunk,
+        payload: bytes,
+        raw: bytes,
+    ) -> Iterable[Outgoing]:
+        """Return what the fixes make of *chunk*, depth first, and while it is drawn.
+
+        Each has to be recorded as seen before the next is drawn. An error that a fix parts
+        from a chunk is one without choices.
+
+        Args:
+            record: The block of the chunk.
+            chunk: The chunk, changed in place.
+            payload: The JSON it was read from.
+            raw: The bytes that are sent if nothing changes it.
+        """
+        found = look(chunk, self._asked, self._seen, is_changed=False)
+        due = self._plan.handling(found) | self._asked_all
+        if not due:
+            return (Outgoing(record, chunk, raw, found=found),)
+        return self._draw(record, [(chunk, _NONE, raw)], payload, raw, (found, due))
+
+    def flush(self, record: EventRecord) -> Iterator[Outgoing]:
+        """Yield what the fixes still hold at the stream's end, as `run` does."""
+        return self._send_held(record, self._plan.flushing, lambda fix: fix.flush())
+
+    def end(
+        self,
+        record: EventRecord,
+        indexes: set[int] | None,
+        *,
+        briefly: bool = False,
+    ) -> Iterator[Outgoing]:
+        """Yield what the fixes hold of choices that end, all if None, as `run` does.
+
+        If *briefly*, only what is held no longer than 100 ms.
+        """
+        return self._send_held(
+            record,
+            self._plan.ending,
+            lambda fix: [] if briefly and fix.holds_calls else fix.end(indexes),
+        )
+
+    def _send_held(
+        self,
+        record: EventRecord,
+        kinds: Iterable[type[HoldingFix]],
+        held: Callable[[HoldingFix], list[Chunk]],
+    ) -> Iterator[Outgoing]:
+        for kind in kinds:
+            fix = self._holding.get(kind)
+            if fix is None:
+                continue
+            place = self._plan.place_of[kind]
+            for part in self._held(fix, held):
+                self._due.append((part, place, fix.repaired))
+            # A fix behind it may hold what it lets go: that one is asked after this.
+            if self._due:
+                yield from self._draw_due(record)
+
+    def _draw_due(self, record: EventRecord) -> Iterator[Outgoing]:
+        while self._due:
+            part, place, repaired = self._due[0]
+            record.fixed(*repaired)
+            rest = self._draw(record, [(part, place, None)], None, b"")
+            try:
+                drawn = next(rest, None)
+            except Exception:
+                logger.exception("%s: what was held passes as it is", self._label)
+                drawn = Outgoing(record, part, None)
+            del self._due[0]
+            yield from [] if drawn is None else [drawn]
+            yield from rest
+
+    def _held(
+        self, fix: HoldingFix, held: Callable[[HoldingFix], list[Chunk]]
+    ) -> list[Chunk]:
+        """Return what *fix* still holds."""
+        try:
+            return held(fix)
+        except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+            self._turn_off(type(fix), error)
+            return []
+
+    def undo(self, n: int, *more: HoldingFix) -> None:
+        """Let the fixes, and *more*, hold nothing of event *n*, the last.
+
+        It passes as received.
+        """
+        received = self._seen.received
+        self._seen.received = {key: at for key, at in received.items() if at != n}
+        for fix in (*self._holding.values(), *more):
+            try:
+                fix.undo(n)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(type(fix), error)
+
+    def _draw(
+        self,
+        record: EventRecord,
+        todo: _Todo,
+        payload: bytes | None,
+        raw: bytes,
+        known: tuple[int, int] | None = None,
+    ) -> Iterator[Outgoing]:
+        """Take each of *todo* through the fixes; after each change look at it anew.
+
+        Args:
+            record: The block of the chunks.
+            todo: The chunks.
+            payload: The JSON that they were read from, if they were.
+            raw: The bytes of that chunk.
+            known: What is found in the first, and who is asked, if it has been looked at.
+        """
+        made, kinds = self._made, self._plan.edits
+        while todo:
+            part, behind, unchanged = todo.pop()
+            due = found = 0
+            if known is not None:
+                (found, due), known = known, None
+            elif behind != _OVER:
+                found = look(
+                    part, self._asked, self._seen, is_changed=unchanged is None
+                )
+                due = self._plan.handling(found) | self._asked_all
+                due = due >> behind + 1 << behind + 1
+            while due:
+                place = (due & -due).bit_length() - 1
+                due &= due - 1
+                kind = kinds[place]
+                fix = made[kind] if kind in made else self._make(kind)
+                if fix is None:
+                    continue
+                try:
+                    parts = fix.edit(part)
+                    if parts is False or parts is None:
+                        continue
+                    more = (
+                        [(part, place, None)] if parts is True else _made(parts, place)
+                    )
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(kind, error)
+                    if (yield from self._draw_without(fix, record, payload, raw)):
+                        return
+                    if unchanged is None:
+                        todo.append((part, place, None))  # as it is by now
+                        break
+                    continue
+                holding = self._holding.get(kind)
+                record.fixed(*((fix.name,) if holding is None else holding.repaired))
+                todo += more
+                break
+            else:
+                is_through = unchanged is None
+                yield Outgoing(record, part, unchanged, is_through, found)
+
+    def _draw_without(
+        self, fix: Fix, record: EventRecord, payload: bytes | None, raw: bytes
+    ) -> Generator[Outgoing, None, bool]:
+        """Yield what *fix*, which has failed, held, and the chunk at hand as received.
+
+        Returns:
+            Whether that is all: where a part has been sent already, the rest must follow.
+        """
+        reread = None if record.after or record.waiting else payload
+        if reread is not None:
+            self.undo(record.n, *([fix] if isinstance(fix, HoldingFix) else []))
+            record.fixes.clear()
+        rest: list[Chunk] = []
+        if isinstance(fix, HoldingFix):
+            rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
+        if isinstance(fix, HoldingFix) and rest:
+            record.fixed(*fix.repaired)
+            place = self._plan.place_of[type(fix)]
+            todo: _Todo = [(each, place, None) for each in reversed(rest)]
+            yield from self._draw(record, todo, None, b"")
+        if reread is not None:
+            yield Outgoing(record, loads(reread), raw)
+        return reread is not None
+
+    def ride(self, outgoing: Outgoing) -> None:
+        """Apply the fixes that ride on others to a chunk that was changed after all."""
+        for fix in self._on(self._plan.riders):
+            try:
+                changed = fix.edit(outgoing.chunk)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(type(fix), error)
+                continue
+            if changed:
+                outgoing.record.fixed(fix.name)
+
+    def body(self, record: EventRecord, body: Chunk) -> bool:
+        """Repair the *body* of an answer in place; tell whether no fix has failed."""
+        for kind in self._plan.bodies:
+            if not record.fixes and kind in self._plan.riders:
+                continue
+            if kind in self._made:
+                continue  # it has failed before
+            try:
+                if kind(self._asked, self._seen).body(body):
+                    record.fixed(kind.name)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(kind, error)
+                return False
+        return True
+
+    def error(
+        self, record: EventRecord, value: Json, status: int | None = None
+    ) -> Json:
+        """Return what the fixes make of an error.
+
+        Args:
+            record: The event, or the body.
+            value: What it says.
+            status: The HTTP status; None for an event, which has none.
+        """
+        if status is None:
+            is_object = isinstance(value, dict)
+            status = status_of(value) if is_object else HTTPStatus.INTERNAL_SERVER_ERROR
+        for fix in self._on(self._plan.errors):
+            try:
+                made = fix.error(value, status)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(type(fix), error)
+                continue
+            if made is not None:
+                value = made
+                record.fixed(fix.name)
+        return value
+
+    def _turn_off(self, kind: type[Fix], error: Exception) -> None:
+        if kind in self._made and self._made[kind] is None:
+            return
+        self._made[kind] = None
+        self._holding.pop(kind, None)
+        if kind in self._plan.flushing:
+            self._asked_all &= ~(1 << self._plan.place_of[kind])
+        self._seen.is_unsure = True
+        logger.error(_OFF, self._label, kind.name, exc_info=error)

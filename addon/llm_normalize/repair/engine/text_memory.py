@@ -1,0 +1,136 @@
+"""The one memory of a stream: what is around the text of an event, as received and as sent.
+
+Most events of a stream differ in the text of one choice alone. Two of them that were
+parsed one after the other, with different texts, while nothing waits and no fix reads
+their words, show what is around it; an event like them is sent without being parsed. Any
+other event is parsed, and ends the memory.
+
+It saves time and nothing else: without it every byte is sent the same.
+"""
+
+import re
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from ...chat.chunks.chunk import Chunk
+from ...wire.json_text import PLAIN, dumps
+from ..outcome import EventRecord
+from .payload import FEW
+
+_ONCE = 2  # parts around one place
+_KEYS = ("content", "reasoning_content", "reasoning")
+# As valid UTF-8 is, by table 3-7 of the Unicode standard: for a short text that is
+# quicker than to decode it. Runs of one length, else a long text took four times as long.
+_UNICODE = (
+    rb"[ !#-\[\]-\x7f]++|(?:[\xc2-\xdf][\x80-\xbf])++"
+    rb"|(?:[\xe1-\xec\xee\xef][\x80-\xbf][\x80-\xbf])++"
+    rb"|(?:\xe0[\xa0-\xbf][\x80-\xbf])++|(?:\xed[\x80-\x9f][\x80-\xbf])++"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}"
+    rb"|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+)
+_is_as_written = re.compile(rb'(?:%b|\\["\\bfnrt])++' % _UNICODE).fullmatch
+"""Matches a text that is spelled as `dumps` spells it."""
+
+
+@dataclass(slots=True)  # not frozen: that would take three times as long to make
+class Around:
+    """What is around the text of events, as received and as sent. It does not change.
+
+    The text may be there more than once: reasoning under two names, say.
+
+    Attributes:
+        received: The bytes before, between and behind the places of the text.
+        sent: The same of what is sent.
+        fixes: Names of the fixes that change the event.
+    """
+
+    received: tuple[bytes, ...]
+    sent: tuple[bytes, ...]
+    fixes: tuple[str, ...]
+    _size: int = field(init=False, compare=False)  # of all that is received around it
+
+    def __post_init__(self) -> None:
+        self._size = sum(map(len, self.received))
+
+    def text_in(self, raw: bytes) -> bytes:
+        """Return the text of the event *raw*; empty if that is another event."""
+        received = self.received
+        if not (raw.startswith(received[0]) and raw.endswith(received[-1])):
+            return b""
+        places, begin = len(received) - 1, len(received[0])
+        size = len(raw) - self._size
+        if places == 1:
+            text = raw[begin : begin + size]
+        else:
+            text = raw[begin : begin + max(size // places, 0)]
+            if text.join(received) != raw:
+                return b""
+        return text if not text.strip(PLAIN) or _is_as_written(text) else b""
+
+
+class TextMemory:
+    """What one stream remembers."""
+
+    def __init__(self) -> None:
+        self.known: Around | None = None
+        """What is around the texts of the last events; None if they are not alike."""
+        self._last: _Text | None = None
+
+    def forget(self) -> None:
+        """Forget it: the next events are parsed."""
+        self.known = self._last = None
+
+    def learn(self, record: EventRecord, chunk: Chunk, read: AbstractSet[str]) -> None:
+        """Learn from an event that was parsed and sent at once, while nothing waits.
+
+        Args:
+            record: The event.
+            chunk: The chunk that was sent, with one choice that goes on with its text.
+            read: The keys of a delta whose words any fix reads.
+        """
+        last, self._last = self._last, _around(record, chunk)
+        self.known = None
+        if last is None or self._last is None:
+            return
+        around, text, keys = self._last
+        if last[0] == around and last[1] != text and read.isdisjoint(keys):
+            self.known = Around(*around)
+
+
+type _Text = tuple[_Around, bytes, list[str]]
+"""What is around the text of an event, the text, and its keys in the delta."""
+type _Around = tuple[tuple[bytes, ...], tuple[bytes, ...], tuple[str, ...]]
+"""What an `Around` is made of."""
+
+
+def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
+    """Return what is around the text of an event, if it has one, and no other."""
+    raw = record.before or b""
+    if len(raw) > FEW or len(record.after) != 1 or not raw.endswith(b"\n\n"):
+        return None
+    delta = chunk["choices"][0]["delta"]
+    if delta.get("tool_calls"):
+        return None
+    keys = [key for key in _KEYS if delta.get(key)]
+    words = delta[keys[0]] if keys else None
+    if not isinstance(words, str) or [delta[key] for key in keys] != [words] * len(
+        keys
+    ):
+        return None
+    text = dumps(words)
+    received, sent = _sides(raw, text), _sides(record.after[0], text)
+    # All places are in the delta: elsewhere a fix might read what is there.
+    if len(received) != _ONCE or len(sent) != _ONCE:
+        places = dumps(delta).count(text) + 1
+        if not 1 < len(received) <= len(sent) == places:
+            return None
+    return (received, sent, tuple(record.fixes)), text[1:-1], keys
+
+
+def _sides(data: bytes, text: bytes) -> tuple[bytes, ...]:
+    """Return the parts of *data* around a *text* in quotes, these with them."""
+    first, *others = data.split(text)
+    if not others:
+        return ()
+    *between, last = others
+    return first + b'"', *[b'"%b"' % each for each in between], b'"' + last

@@ -1,0 +1,1 @@
+"""What a provider's refusal says: which fields it does not take, and what it takes."""

@@ -1,0 +1,297 @@
+"""What an error says of parameters that its provider does not know.
+
+Providers say it in words of their own, and in JSON inside of those. What they echo of the
+request, in fields for it (`input`, `body`, …) or anywhere else, is not read: a prompt may
+say anything.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...text.echo import ECHO_KEYS, Echo
+from ...wire.json_text import Json, loads
+from . import message_refusals as form
+
+_DEEP = 8  # levels of nesting
+_LONG = 4096  # characters of a text that is looked at
+_MOST = 24  # names of one refusal
+_AROUND = 10  # letters beside a name that tell where it is quoted from
+_QUOTED_JSON = 24  # letters of JSON that are no coincidence
+LARGE = 64 * 1024
+"""Bytes of an error body that are looked at."""
+
+_UNKNOWN = {"unsupported_parameter", "unknown_parameter", "extra_forbidden"}
+_EXTRA = re.compile(r"extra (?:inputs|fields) (?:are )?not permitted", re.IGNORECASE)
+
+# A name, or a path: `seed`, `messages[2].refusal`, `messages.2.assistant.x`, `body -> x`.
+# Possessive, and from its beginning only: the time is bounded, whatever is said. So
+# is that for white space, which is one space here, see `_named`.
+_NAME = (
+    r"(?<![\w$.\]])(?<!-> )(?<![\w\].]\[)"
+    r"[A-Za-z_$][\w$]*+(?:(?:\.\[?| -> |\[)\w++\]?)*+"
+)
+_QUOTED = rf"[\"'`]{_NAME}[\"'`]"
+_ANY = rf"(?:{_QUOTED}|{_NAME})"
+_AND = r"(?: ?, ?| and )"
+_LIST = (
+    rf"[\[{{(]{{0,3}}(?P<names>{_QUOTED}(?:{_AND}{_QUOTED})*|{_NAME}(?:{_AND}{_NAME})*)"
+)
+_WHAT = (
+    r"(?:(?:request|body|keyword|input|top-level) )?"
+    r"(?:parameter|param|argument|arg|field|propert|key|input|option)"
+    r"(?:s|y|ies|\(s\))?"
+)
+_NOT = r"(?:unsupported|unknown|unrecogni[sz]ed|unexpected|unpermitted)"
+_WHERE = r"(?: (?:supplied|provided|found|in (?:the )?request))?"
+_REFUSED = (
+    r"(?:unsupported|unknown|unrecogni[sz]ed"
+    r"|not (?:yet )?(?:supported|allowed|permitted|recogni[sz]ed|a valid (?:field|parameter)))"
+)
+_PATTERNS = tuple(
+    re.compile(each, re.IGNORECASE)
+    for each in (
+        # Unsupported parameter(s): `a`, `b`. Unrecognized request argument supplied: a
+        rf"\b{_NOT} {_WHAT}{_WHERE} ?[:=]? {_LIST}",
+        # property 'a' is unsupported
+        rf"\b{_WHAT} (?P<names>{_QUOTED}) (?:is|are) {_REFUSED}",
+        # `a` is not supported with this model
+        rf"(?P<names>{_QUOTED}) (?:is|are) {_REFUSED} (?:with|for|by|on|in)\b",
+        # The following parameters are not supported: a, b
+        rf"\bparameters? (?:\w+ )?(?:is|are) {_REFUSED}[^:\"'`]{{0,40}}: ?{_LIST}",
+        # Argument not supported on this model: a. M does not support parameter a
+        rf"\bargument not supported[^:\"'`]{{0,40}}: ?{_LIST}",
+        rf"\bdoes not support (?:the )?parameters?:? {_LIST}",
+        # Extra inputs are not permitted, field: 'a'
+        rf"\b{_EXTRA.pattern},? field: ?{_LIST}",
+        # body -> a\n  Extra inputs are not permitted; body.a: extra fields not permitted
+        rf"(?P<names>{_ANY}):? {_EXTRA.pattern}",
+        # Unknown name "a": Cannot find field.
+        rf"\bunknown name (?P<names>{_QUOTED})",
+        # Additional properties are not allowed ('a', 'b' were unexpected)
+        rf"\badditional properties are not allowed \({_LIST} w(?:as|ere) unexpected",
+    )
+)
+# 'messages.1' : property 'a' is unsupported; messages.2.assistant.a: property 'a' is …
+_PLACED = re.compile(
+    rf"(?:'(?P<at>messages[.\[]\d+\]?)' ?: ?|(?P<path>{_NAME}): )"
+    rf"property '(?P<name>{_NAME})' is unsupported",
+    re.IGNORECASE,
+)
+# Python's way to print what pydantic says.
+_PRINTED = re.compile(
+    r"'type': '(?:extra_forbidden|value_error\.extra)', ?'loc': [(\[]([^)\]]{0,400})[)\]]"
+    r"|'loc': [(\[]([^)\]]{0,400})[)\]], ?'msg': 'extra fields not permitted'"
+)
+_ONE = re.compile(_NAME)
+_SEPARATOR = re.compile(r" -> |[.\[\]]+")
+_WHITE = re.compile(r"\s+")
+_PLACE = re.compile(r"[\"'](?:loc|param)\\*[\"']")
+_NOTHING = Echo(b"")
+
+type Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a provider refuses.
+
+    Attributes:
+        paths: Names of parameters, and paths to them, as the provider spells them; one
+            may be of something that the request does not have.
+        developer: Whether it may be the role `developer`.
+        roles: The messages, by their indexes, whose role it is.
+        content: Content of messages that has to be a text.
+    """
+
+    paths: tuple[Path, ...] = ()
+    developer: bool = False
+    roles: tuple[str, ...] = ()
+    content: tuple[form.RefusedContent, ...] = ()
+
+
+def refusal_of(body: bytes, echo: Echo = _NOTHING, *, words: bool = True) -> Refusal:
+    """Return what the error *body* reports as refused, maybe nothing. Never raises.
+
+    Args:
+        body: The error; of a long one, the beginning.
+        echo: Finds what it repeats of the request.
+        words: Whether words are read, and not only fields for names.
+    """
+    return _Reader(echo, words=words).read(_parsed(body[:LARGE]))
+
+
+def _parsed(body: bytes) -> Json:
+    try:
+        return loads(body)
+    except (ValueError, RecursionError):
+        return body.decode(errors="replace")
+
+
+class _Reader:
+    """Reads one refusal, without what it repeats of the request."""
+
+    def __init__(self, echo: Echo, *, words: bool) -> None:
+        self._echo = echo
+        self._words = words
+        self._paths: list[Path] = []
+        self._texts: list[str] = []
+        self._roles: list[str] = []
+        self._content: list[form.RefusedContent] = []
+
+    def read(self, body: Json) -> Refusal:
+        """Return what *body* says."""
+        self._read(body, _DEEP)
+        for text in self._texts:
+            self._paths.extend(self._named(text))
+            self._read_form(text)
+        developer = any(map(self._names_developer, self._texts))
+        return Refusal(
+            tuple(dict.fromkeys(filter(None, self._paths)))[:_MOST],
+            developer,
+            tuple(dict.fromkeys(self._roles))[:_MOST],
+            tuple(dict.fromkeys(self._content))[:_MOST],
+        )
+
+    def _read_form(self, text: str) -> None:
+        """Collect what *text* says against the form of messages."""
+        for found in form.ROLE_AT.finditer(text):
+            if not self._repeats(found):
+                self._roles.append(found[1])
+        for pattern in (form.TEXT, form.CONTENT):
+            for found in pattern.finditer(text):
+                content = None if self._repeats(found) else form.content_in(found)
+                if content is not None:
+                    self._content.append(content)
+        for pattern, is_null in ((form.NO_PARTS, False), (form.NO_NULL, True)):
+            if not all(map(self._repeats, pattern.finditer(text))):
+                content = form.RefusedContent(parts=not is_null, null=is_null)
+                self._content.append(content)
+
+    def _read(self, value: Json, deep: int) -> None:
+        """Collect what *value* names in fields of their own, and the texts in it."""
+        if not deep:
+            return
+        if isinstance(value, str):
+            if self._words:
+                self._read_text(value, deep)
+        elif isinstance(value, list):
+            for each in value[:_MOST]:
+                self._read(each, deep - 1)
+        elif isinstance(value, dict):
+            self._read_place(value)
+            if (named := self._field(value)) is not None:
+                self._paths.append(named)
+                return
+            for key, each in value.items():
+                if key not in ECHO_KEYS:
+                    self._read(each, deep - 1)
+
+    def _read_text(self, text: str, deep: int) -> None:
+        inner = (
+            _parsed(text.encode(errors="replace")) if text[:1] in ("{", "[") else text
+        )
+        if isinstance(inner, str):
+            self._texts.append(_WHITE.sub(" ", text[:_LONG]))
+        elif not self._quotes_json(text):
+            self._read(inner, deep - 1)
+
+    def _quotes_json(self, text: str) -> bool:
+        """Tell whether the JSON *text* has its fields for names from the request."""
+        return any(
+            (span.size >= _QUOTED_JSON or span.is_complete)
+            and _PLACE.search(text, span.start, span.end)
+            for span in self._echo.spans(text)
+        )
+
+    def _read_place(self, error: dict[str, Json]) -> None:
+        """Collect what *error* says against the form of messages, by their place."""
+        listed = error.get("loc") or error.get("path")
+        param, said = error.get("param"), error.get("msg") or error.get("message")
+        if not isinstance(said, str):
+            return
+        if isinstance(listed, list):
+            path = _without_root(tuple(map(str, listed)))
+        elif isinstance(param, str):
+            path = _path_of(param[:_LONG])
+        else:
+            return
+        said = said[:_LONG]
+        if path[:1] != ("messages",) or len(path) == 1 or self._echo.is_own(said):
+            return
+        if path[-1] == "role" or form.DEVELOPER.search(said):
+            self._roles.append(form.place_in(path))
+        content = form.content_at(path, said)
+        if content is not None:
+            self._content.append(content)
+
+    def _field(self, error: dict[str, Json]) -> Path | None:
+        """Return what *error* names in fields of its own; None if it does not."""
+        place, param = error.get("loc"), error.get("param")
+        kinds = {str(error.get(key)) for key in ("type", "code")}
+        if isinstance(place, list):
+            extra = _EXTRA.search(str(error.get("msg", ""))[:_LONG])
+            if (
+                "extra_forbidden" in kinds and not self._echo.is_own("extra_forbidden")
+            ) or (extra and not self._repeats(extra)):
+                return _without_root(tuple(map(str, place)))
+            return ()  # another complaint, of the same list
+        kinds &= _UNKNOWN
+        if isinstance(param, str) and param and kinds:
+            return () if any(map(self._echo.is_own, kinds)) else _path_of(param)
+        return None
+
+    def _named(self, text: str) -> Iterator[Path]:
+        """Yield what *text* names."""
+        printed = [*_PRINTED.finditer(text)]
+        placed = [] if printed else [*_PLACED.finditer(text)]
+        for found in printed:
+            names = re.findall(r"'([^']*)'|(\d+)", "".join(found.groups("")))
+            if not self._repeats(found):
+                yield _without_root(tuple(name or number for name, number in names))
+        for found in placed:
+            name = _path_of(found["name"])
+            where = _path_of(found["at"] or found["path"])
+            if self._repeats(found):
+                continue
+            if found["at"]:
+                yield where + name
+            else:
+                yield where if where[-1:] == name[-1:] else name
+        if not printed:  # else the rest may be an echo
+            yield from self._in_words(text, placed)
+
+    def _in_words(self, text: str, placed: list[re.Match[str]]) -> Iterator[Path]:
+        """Yield what *text* names where it is not *placed*."""
+        for pattern in _PATTERNS:
+            for found in pattern.finditer(text):
+                is_placed = any(
+                    each.start() <= found.end() <= each.end() for each in placed
+                )
+                if not is_placed:
+                    for each in _ONE.finditer(text, *found.span("names")):
+                        if not self._repeats(found, each):
+                            yield _path_of(each[0])
+
+    def _names_developer(self, text: str) -> bool:
+        return any(not self._repeats(each) for each in form.DEVELOPER.finditer(text))
+
+    def _repeats(self, found: re.Match[str], name: re.Match[str] | None = None) -> bool:
+        """Tell whether what was *found*, or a *name* in it, is the request's own."""
+        return any(
+            span.holds(found)
+            or (
+                name is not None
+                and span.holds(name)
+                and (span.is_complete or span.size >= len(name[0]) + _AROUND)
+            )
+            for span in self._echo.spans(found.string)
+        )
+
+
+def _path_of(path: str) -> Path:
+    return _without_root(tuple(name for name in _SEPARATOR.split(path) if name))
+
+
+def _without_root(path: Path) -> Path:
+    return path[1:] if path[:1] in (("body",), ("$",), ("request",)) else path

@@ -1,0 +1,232 @@
+"""Parameters of a request that may go where a provider refuses them, and those that stay.
+
+What an answer depends on is never dropped: then the provider's error is the answer.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ...wire.json_text import Json, Number
+from ..adaptation import CHANGED, DROPPED, Adaptation, Body, Edit, renamed
+from ..adaptations.assistant_content_null import AssistantContentNull
+from ..adaptations.content_parts_refused import ContentPartsRefused
+from ..adaptations.developer_role_unknown import DeveloperRoleUnknown
+from .message_refusals import ANY, is_place
+from .refusal_parser import Path, Refusal
+
+_LIMITS = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
+_ALWAYS = {"messages", "model", "stream"}
+_CONTENT = {
+    "response_format", "stop", "tools", "functions", "audio", "logprobs",
+    "top_logprobs", "max_output_tokens",
+}  # fmt: skip
+_CHOICES = {"tool_choice": "tools", "function_call": "functions"}
+# Keys of a message, and of what is in it, without which it says something else.
+_SAYING = {
+    "role", "content", "tool_calls", "tool_call_id", "function_call", "type", "text",
+    "image_url", "input_audio", "file", "function", "custom", "arguments", "input",
+    "audio", "refusal",
+}  # fmt: skip
+_ONE = (None, 1, Number("1.0"), Number("1"))
+_DEFAULTS: dict[str, tuple[Json, ...]] = {
+    "n": _ONE,
+    "temperature": _ONE,
+    "modalities": (None, ["text"]),
+}
+_LISTED = "*"
+_DEEP = 8  # levels of a path
+_HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
+
+
+class Change(NamedTuple):
+    """What is done to a request whose parameter is refused.
+
+    Attributes:
+        path: Where, from the top; `*` is any place of a list.
+        to: The new name of a limit, or what a message has there instead; None where it
+            is dropped.
+    """
+
+    path: Path
+    to: str | None = None
+
+    @property
+    def is_form(self) -> bool:
+        """Whether messages only say the same in another form."""
+        return self in _FORMS
+
+
+_ROLE = Change(("messages", _LISTED, "role"), "system")
+_PARTS = Change(("messages", _LISTED, "content"), "a string")
+_NULL = Change(("messages", _LISTED, "content"), "an empty string")
+_FORMS: dict[Change, type[Adaptation]] = {
+    _ROLE: DeveloperRoleUnknown,
+    _PARTS: ContentPartsRefused,
+    _NULL: AssistantContentNull,
+}
+"""What does the same for hosts that are known to want it."""
+
+
+def changes_for(
+    refusal: Refusal, body: Body, tried: Iterable[Change] = ()
+) -> list[Change]:
+    """Return what may be done to *body*, nothing where that is refused which must stay.
+
+    Args:
+        refusal: What the provider refuses.
+        body: The request.
+        tried: What has been done to it already; it is not undone.
+    """
+    before = {each.path for each in tried}
+    found = []
+    for named in refusal.paths:
+        path = _found(named, body)
+        if path is None or not _may_go(path, body):
+            continue
+        (key, *_) = path
+        other = _LIMITS.get(key) if len(path) == 1 else None
+        if other is None or body[key] is None or body.get(other) is not None:
+            found.append(Change(path))
+        elif (other,) not in before:
+            found.append(Change(path, other))
+    found += _forms(refusal, body)
+    return list(dict.fromkeys(found))
+
+
+def _forms(refusal: Refusal, body: Body) -> Iterator[Change]:
+    """Yield what of the form of messages is refused, and may be changed in *body*."""
+    places = [ANY] * refusal.developer + [*refusal.roles]
+    if any(_is_changed(_ROLE, body, place) for place in places):
+        yield _ROLE
+    for place, parts, null in refusal.content:
+        if parts and _is_changed(_PARTS, body, place):
+            yield _PARTS
+        if null and _is_changed(_NULL, body, place):
+            yield _NULL
+
+
+def _is_changed(form: Change, body: Body, place: str) -> bool:
+    """Tell whether *form* changes the message of *body* at *place*."""
+    listed = body.get("messages")
+    listed = listed if isinstance(listed, list) else []
+    some = listed if place == ANY else listed[int(place) :][:1]
+    copies: list[Json] = [{**each} for each in some if isinstance(each, dict)]
+    return bool(_FORMS[form]().edit({"messages": copies}))
+
+
+def apply(change: Change, body: Body) -> list[Edit]:
+    """Do to *body* what once helped, unless it would now say something else."""
+    if change in _FORMS:
+        return _FORMS[change]().edit(body)
+    path, to = change
+    name = _spelled(path)
+    if to is not None:
+        if body.get(path[0]) is None or body.get(to) is not None:
+            return []
+        body.pop(to, None)
+        renamed(body, path[0], to)
+        return [(CHANGED, name)]
+    dropped = False
+    key = path[-1]
+    for holder in list(_holders(body, path[:-1])):
+        if key in holder and _may_drop(path, holder, body):
+            del holder[key]
+            dropped = True
+    return [(DROPPED, name)] if dropped else []
+
+
+def _found(named: Path, body: Body) -> Path | None:
+    """Return the path in *body* that a provider's words mean; None if there is none.
+
+    A name alone may be that of a message's field.
+    """
+    top = _key(named[0], body)
+    if top is None:
+        return _walked(("messages", *named), body) if len(named) == 1 else None
+    return _walked((top, *named[1:_DEEP]), body)
+
+
+def _walked(named: Path, value: Json) -> Path | None:
+    """Return *named* as the path that exists in *value*.
+
+    Without its tags, such as `assistant` in `messages.2.assistant.x`; a place in a list
+    is any place.
+    """
+    if not named:
+        return None
+    name, rest = named[0], named[1:]
+    if isinstance(value, list):
+        is_index = is_place(name)
+        some = value[int(name) :][:1] if is_index else value
+        ways = (_walked(rest if is_index else named, each) for each in some)
+        way = next((each for each in ways if each is not None), None)
+        return None if way is None else (_LISTED, *way)
+    if not isinstance(value, dict):
+        return None
+    key = _key(name, value)
+    if key is None:
+        return _walked(rest, value)
+    if not rest:
+        return (key,)
+    way = _walked(rest, value[key])
+    return None if way is None else (key, *way)
+
+
+def _key(name: str, value: dict[str, Json]) -> str | None:
+    """Return the key that *name* means: `presencePenalty` may be `presence_penalty`."""
+    spellings = (name, _HUMP.sub(r"_\1", name).lower())
+    return next((each for each in spellings if each in value), None)
+
+
+def _holders(value: Json, way: Path) -> Iterator[dict[str, Json]]:
+    """Yield the objects at the end of *way*."""
+    if not way:
+        if isinstance(value, dict):
+            yield value
+    elif way[0] == _LISTED:
+        for each in value if isinstance(value, list) else ():
+            yield from _holders(each, way[1:])
+    elif isinstance(value, dict) and way[0] in value:
+        yield from _holders(value[way[0]], way[1:])
+
+
+def _may_go(path: Path, body: Body) -> bool:
+    """Tell whether what is at *path* may be dropped somewhere, or renamed."""
+    if len(path) == 1 and path[0] in _LIMITS:
+        return True
+    return any(
+        path[-1] in holder and _may_drop(path, holder, body)
+        for holder in _holders(body, path[:-1])
+    )
+
+
+def _may_drop(path: Path, holder: dict[str, Json], body: Body) -> bool:
+    """Tell whether the answer is the same without the last key of *path*."""
+    top, key, value = path[0], path[-1], holder[path[-1]]
+    if top in _ALWAYS:
+        return top == "messages" and len(path) > 1 and _says_nothing(path, holder)
+    if len(path) > 1:
+        return top not in _CONTENT | _CHOICES.keys()
+    if key in _CHOICES:
+        return not body.get(_CHOICES[key]) or value in (None, "auto")
+    if key in _LIMITS:
+        return value is None or body.get(_LIMITS[key]) is not None
+    if key in _DEFAULTS:
+        return value in _DEFAULTS[key]
+    return key not in _CONTENT or not value
+
+
+def _says_nothing(path: Path, holder: dict[str, Json]) -> bool:
+    """Tell whether a message is the same without the last key of *path*."""
+    key = path[-1]
+    if "tool_calls" in path[:-1]:
+        return key not in _SAYING | {"id", "name"}
+    if key == "name":
+        return holder.get("role") not in ("function", "tool")
+    return key not in _SAYING or (key == "refusal" and not holder[key])
+
+
+def _spelled(path: Path) -> str:
+    """Return *path* as a log has it: `messages[*].refusal`."""
+    return ".".join(path).replace(f".{_LISTED}", f"[{_LISTED}]")

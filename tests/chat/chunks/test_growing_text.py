@@ -1,0 +1,237 @@
+"""Texts that grow, and what is remembered of them."""
+
+import itertools
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.strict import taken
+from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.chunks.growing_text import GrowingTexts, Growth, ProvedGrowth
+from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine.pipeline import Pipeline
+from llm_normalize.repair.fix import (
+    DONE,
+    HoldingFix,
+    calling,
+    chunk,
+    head,
+    rest,
+    wire,
+)
+from streams import ANY, feed
+
+GROWING = (
+    "Tea",
+    "Tea comes",
+    "Tea comes from",
+    "Tea comes from Asia",
+    "Tea comes from Asia.",
+)
+ROLE = chunk({"role": "assistant", "content": ""})
+END: list[Chunk | bytes] = [chunk({}, finish="stop"), DONE]
+KEYS = ("content", "reasoning_content", "reasoning")
+
+
+def stream(texts: Sequence[str], key: str = "content", index: int = 0) -> bytes:
+    return wire([ROLE, *(chunk({key: text}, index=index) for text in texts), *END])
+
+
+def text_of(out: bytes, key: str = "content") -> str:
+    choice = taken(out).choices[0]
+    return choice.text if key == "content" else choice.reasoning
+
+
+def sent(data: bytes, proved: ProvedGrowth, place: str = "here", at: int = 0) -> bytes:
+    """Return what leaves of *data*, cut into reads of *at* bytes, from *place*."""
+    asked = Asked(stream=True, growth=Growth(proved, place))
+    size = at or len(data)
+    reads = [data[start : start + size] for start in range(0, len(data), size)]
+    return b"".join(feed(reads, asked))
+
+
+def proof(key: str = "content") -> ProvedGrowth:
+    made = ProvedGrowth()
+    sent(stream(GROWING, key), made)
+    return made
+
+
+def test_very_many_deltas_that_may_be_chance_are_no_growth() -> None:
+    made, dashes = proof(), ["-"] * 200
+    assert text_of(sent(stream(dashes), made)) == "-" * 200
+    assert "content" not in Growth(made, "here").known
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_later_stream_is_repaired_from_its_first_delta_on(key: str, size: int) -> None:
+    made = ProvedGrowth()
+    first = text_of(sent(stream(GROWING, key), made), key)
+    assert first == "TeaTea comesTea comes fromTea comes from Asia."
+    again = [
+        "It is",
+        "It is so",
+        "It is so, she said",
+        "It is so, she said",
+        "It is so, she said.",
+    ]
+    assert (
+        text_of(sent(stream(again, key), made, at=size), key) == "It is so, she said."
+    )
+    assert (
+        text_of(sent(stream(["Yes", "Yes, I", "Yes, I do"], key), made), key)
+        == "Yes, I do"
+    )
+    for other in KEYS[1:] if key == "content" else KEYS[:1]:
+        assert text_of(sent(stream(["a", "ab", "abc"], other), made), other) == "aababc"
+    assert text_of(sent(stream(["a", "ab"], key), made, "there"), key) == "aab"
+
+
+def test_thoughts_that_stand_in_details_alone_are_cut_in_their_mirror() -> None:
+    made = ProvedGrowth()
+    for _ in range(2):
+        events = [
+            chunk({"reasoning_details": [{"type": "reasoning.text", "text": text}]})
+            for text in GROWING
+        ]
+        out = sent(wire([ROLE, *events, *END]), made)
+    assert text_of(out, "reasoning_content") == GROWING[-1]
+
+
+def test_each_choice_is_a_text_of_its_own() -> None:
+    made = proof()
+    events = [
+        chunk(
+            None, choices=[{"index": at, "delta": {"content": text}} for at in (0, 1)]
+        )
+        for text in GROWING
+    ]
+    ends = [chunk({}, index=at, finish="stop") for at in (0, 1)]
+    asked = Asked(stream=True, n=2, growth=Growth(made, "here"))
+    out = taken(b"".join(feed([wire([*events, *ends, DONE])], asked)))
+    assert [out.choices[at].text for at in (0, 1)] == [GROWING[-1]] * 2
+
+
+def test_stream_that_says_the_contrary_loses_nothing_and_is_forgotten() -> None:
+    made = proof()
+    assert text_of(sent(stream(["1", "10", "100", "!"]), made)) == "110100!"
+    assert text_of(sent(stream(["ha", "haha"]), made)) == "hahaha"
+    made = proof()
+    assert text_of(sent(stream([*GROWING, " More."]), made)) == GROWING[-1] + " More."
+    assert text_of(sent(stream(["a", "ab"]), made)) == "aab"
+
+
+def test_text_that_once_did_not_grow_is_not_remembered() -> None:
+    made = ProvedGrowth()
+    sent(stream(["So. ", *GROWING, GROWING[-1] + " Yes."]), made)
+    assert text_of(sent(stream(["a", "ab"]), made)) == "aab"
+
+
+def test_what_may_be_chance_waits_a_moment_only() -> None:
+    asked = Asked(stream=True, growth=Growth(proof(), "here"))
+    pipeline = Pipeline(asked, FIXES)
+    out = pipeline.feed(wire([ROLE, chunk({"content": "Yes"})]))
+    before = pipeline.waiting
+    assert before is None
+    out += pipeline.feed(wire([chunk({"content": "Yes, I"})]))
+    waiting = pipeline.waiting
+    assert waiting is not None
+    out += pipeline.feed(wire([chunk({"content": "Yes, I do"})]))
+    assert pipeline.waiting == waiting  # since the first that waits
+    out += pipeline.release()
+    assert text_of(b"".join(out)) == "Yes, I do"
+    out += [
+        *pipeline.feed(wire([chunk({"content": "Yes, I do"}), *END])),
+        *pipeline.end(),
+    ]
+    assert text_of(b"".join(out)) == "Yes, I do"
+
+
+def test_event_that_passes_as_received_leaves_what_was_known() -> None:
+    class Faulty(HoldingFix):
+        name = "faulty"
+        handles = ANY
+
+        def edit(self, chunk: Chunk) -> bool:
+            if self.seen.n == 2:
+                raise RuntimeError
+            return False
+
+        def flush(self) -> list[Chunk]:
+            return []  # so it is asked about all
+
+    asked = Asked(stream=True, growth=Growth(proof(), "here"))
+    data = stream(["Yes", "Yes, I", "Yes, I do"])
+    out = b"".join(feed([data], asked, [*FIXES, Faulty]))
+    assert text_of(out) == "YesYes, I, I do"
+
+
+def test_arguments_that_grow_need_no_memory() -> None:
+    texts = ['{"city"', '{"city": "Os', '{"city": "Oslo"}']
+    events = [calling(head()), *(calling(rest(0, text)) for text in texts)]
+    out = sent(wire([*events, *END]), ProvedGrowth())
+    assert taken(out).choices[0].calls[0].arguments == texts[-1]
+
+
+def test_places_that_are_remembered_are_bounded() -> None:
+    made = ProvedGrowth()
+    for place in range(256):
+        made.add((place, "content"))
+    assert made.kinds(0) == {"content"}
+    made.add((256, "content"))
+    assert made.kinds(0) == {"content"}  # it was asked for
+    assert made.kinds(1) == set()
+    made.forget((1, "content"))
+
+
+SHORT = st.lists(
+    st.one_of(
+        st.sampled_from(["1", "10", "100", "ha", "haha", " ", "  ", "a", "b", "\n"]),
+        st.text(min_size=1, max_size=3),
+    ),
+    max_size=8,
+)
+
+
+@given(SHORT, st.sampled_from(KEYS))
+def test_ordinary_text_is_never_changed(texts: list[str], key: str) -> None:
+    data = wire([ROLE, *(chunk({"content": text}) for text in texts), *END])
+    assert sent(data, ProvedGrowth()) == data
+    data = wire([ROLE, *(chunk({key: text}) for text in texts), *END])
+    made = ProvedGrowth()
+    assert text_of(sent(data, made), key) == "".join(texts)
+    assert sent(data, ProvedGrowth()) == sent(data, made)  # it has taught nothing
+
+
+@given(SHORT, st.sampled_from(KEYS), st.integers(0, 9))
+def test_contrary_stream_loses_nothing(texts: list[str], key: str, size: int) -> None:
+    made = proof(key)
+    grows = all(text.startswith(before) for before, text in itertools.pairwise(texts))
+    out = text_of(sent(stream(texts, key), made, at=size), key)
+    whole = "".join(texts)
+    assert out == (texts[-1] if grows and texts else whole)
+    assert text_of(sent(stream(["a", "ab"], key), made), key) == (
+        "ab" if grows else "aab"
+    )
+
+
+def test_text_that_is_sent_again_changes_nothing_that_is_known() -> None:
+    texts = GrowingTexts(Growth(proof(), "here"), "content")
+    for n, text in enumerate(GROWING):
+        texts.read(0, "content", text, n)
+    before = dict(texts._texts)
+    assert texts.read(0, "content", GROWING[-1], 9) == ""
+    assert texts._texts == before
+
+
+def test_what_waited_leaves_in_a_chunk_of_its_stream() -> None:
+    texts = GrowingTexts(Growth(proof(), "here"), "content")
+    for n, text in enumerate(("-", "--")):
+        texts.cut(chunk({"content": text}, id="chatcmpl-7"), ["content"], n)
+    assert texts.waiting
+    choice = {"index": 0, "delta": {"content": "-"}, "finish_reason": None}
+    (released,) = texts.release(None)
+    assert released == chunk(None, id="chatcmpl-7", choices=[choice])

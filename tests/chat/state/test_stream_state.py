@@ -1,0 +1,300 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from llm_normalize.chat.state.sent_call import Call, brief
+from llm_normalize.chat.state.stream_state import Asked, ChoiceSeen, Seen
+from llm_normalize.repair.fix import chunk
+from llm_normalize.wire.json_text import Json, dumps
+
+
+def asked(**request: Any) -> Asked:
+    return Asked.from_body(dumps(request))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        b"",
+        b"{",
+        b"\xff",
+        b'"stream"',
+        b'[{"stream":true}]',
+        b"[" * 100_000,
+        b'{"stream":NaN}',
+        b'{"a":{"x":1,"x":2},,}',
+        b'{"stream":true,"stream":true} {}',
+    ],
+)
+def test_what_is_no_json_object_asks_nothing(body: bytes | None) -> None:
+    assert Asked.from_body(body) == Asked()
+
+
+@pytest.mark.parametrize("key", ["b", "n"])
+def test_long_number_beside_a_repeated_key_hides_nothing(key: str) -> None:
+    body = b'{"a":{"x":1,"x":2},"%b":%b,"stream":true}' % (key.encode(), b"9" * 5_000)
+    assert Asked.from_body(body) == Asked(stream=True)
+
+
+def test_short_number_beside_a_repeated_key_counts() -> None:
+    assert Asked.from_body(b'{"n":1,"n":3}') == Asked(n=3)
+
+
+def test_an_empty_request_asks_for_one_choice_in_one_piece() -> None:
+    assert asked() == Asked(
+        stream=False, usage=False, tools=False, forced_tool=False, model="", n=1
+    )
+
+
+@pytest.mark.parametrize("value", [False, None, 1, "true", {}])
+def test_only_true_asks_for_a_stream_or_usage(value: Any) -> None:
+    assert asked(stream=True).stream
+    assert not asked(stream=value).stream
+    assert asked(stream_options={"include_usage": True}).usage
+    assert not asked(stream_options={"include_usage": value}).usage
+
+
+@pytest.mark.parametrize("options", [None, [], "include_usage", {}])
+def test_stream_options_of_another_shape_ask_nothing(options: Any) -> None:
+    assert not asked(stream_options=options).usage
+
+
+def test_a_request_that_repeats_a_key_means_its_last_value() -> None:
+    # As JSON parsers have it, the provider's among them.
+    body = b'{"model":"a","stream":false,"stream":true,"model":"b"}'
+    assert Asked.from_body(body) == Asked(stream=True, model="b")
+
+
+@pytest.mark.parametrize("key", ["tools", "functions"])
+def test_tools_have_to_be_offered(key: str) -> None:
+    assert asked(**{key: [{"name": "f"}]}).tools
+    assert not asked(**{key: []}).tools
+    assert not asked(**{key: None}).tools
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, True),
+        ({"function_call": {"name": "f"}}, True),
+        ({"tool_choice": None, "function_call": {"name": "f"}}, True),
+        ({"tool_choice": "required"}, False),
+        ({"tool_choice": {"type": "function", "function": {"name": ""}}}, False),
+        ({"tool_choice": {"type": "allowed_tools", "allowed_tools": {}}}, False),
+        ({"function_call": "auto"}, False),
+        ({"tool_choice": ["f"]}, False),
+    ],
+)
+def test_a_tool_is_forced_when_the_choice_names_one(
+    request_: dict[str, Any], expected: bool
+) -> None:
+    assert asked(**request_).forced_tool is expected
+
+
+@pytest.mark.parametrize(("model", "expected"), [("m", "m"), (None, ""), (7, "")])
+def test_a_model_is_a_string(model: Any, expected: str) -> None:
+    assert asked(model=model).model == expected
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(3, 3), (1, 1), (0, 1), (-2, 1), (None, 1), ("3", 1), (True, 1)]
+)
+def test_the_number_of_choices_is_a_number_over_0(n: Any, expected: int) -> None:
+    assert asked(n=n).n == expected
+
+
+def test_a_choice_that_has_sent_nothing_is_empty_and_not_kept() -> None:
+    seen = Seen()
+    assert seen.choice(3) == ChoiceSeen(role=False)
+    assert not seen.choice(3).called
+    assert seen.choices == {}
+    assert seen.error is False
+
+
+def test_a_role_is_seen_and_no_later_chunk_takes_it_back() -> None:
+    seen = Seen()
+    seen.note(chunk({"content": "Hi"}))
+    assert not seen.choice(0).role
+    seen.note(chunk({"role": "assistant", "content": ""}))
+    seen.note(chunk({"role": None, "content": "x"}, finish="stop"))
+    assert seen.choice(0) == ChoiceSeen(role=True, finished=True)
+
+
+def test_choices_are_distinguished() -> None:
+    seen = Seen()
+    seen.note(chunk({"role": "assistant"}, index=1))
+    seen.note(chunk({"content": "x"}, index=0))
+    assert seen.choice(1).role
+    assert not seen.choice(0).role
+    assert set(seen.choices) == {0, 1}
+
+
+def test_the_first_id_and_name_of_a_call_count() -> None:
+    seen = Seen()
+    first = {"index": 1, "id": "c1", "function": {"name": "f", "arguments": ""}}
+    more = {"index": 1, "id": "c2", "function": {"name": "g", "arguments": "{}"}}
+    seen.note(chunk({"tool_calls": [first]}))
+    seen.note(chunk({"tool_calls": [more, {"id": "c0"}]}))
+    first_call, other = seen.choice(0).calls[1], seen.choice(0).calls[0]
+    assert (first_call.id, first_call.name) == ("c1", "f")
+    assert other == Call("c0", name=None)
+    assert first_call.has_arguments("{}")
+    assert not first_call.has_arguments("{} ")
+
+
+def test_a_call_s_id_and_name_may_come_apart() -> None:
+    seen = Seen()
+    seen.note(chunk({"tool_calls": [{"index": 0, "id": "c1"}]}))
+    assert not seen.choice(0).called
+    seen.note(chunk({"tool_calls": [{"index": 0, "function": {"name": "f"}}]}))
+    assert seen.choice(0).calls == {0: Call("c1", name="f")}
+    assert seen.choice(0).called
+
+
+def test_a_fragment_without_id_and_name_opens_a_call_that_calls_nothing() -> None:
+    seen = Seen()
+    fragment = {"index": 0, "function": {"arguments": "{}"}}
+    seen.note(chunk({"tool_calls": [fragment]}))
+    assert list(seen.choice(0).calls) == [0]
+    assert not seen.choice(0).called
+
+
+@pytest.mark.parametrize(
+    ("fragment", "expected"),
+    [
+        ({"id": "c2", "function": {"name": "f"}}, True),
+        ({"id": "c1", "function": {"name": "f"}}, False),
+        ({"id": "c2", "function": {"arguments": "{}"}}, False),
+        ({"function": {"name": "g"}}, False),
+    ],
+)
+def test_another_id_with_a_name_opens_another_call(
+    fragment: dict[str, Any], expected: bool
+) -> None:
+    assert Call("c1", name="f").is_another(fragment) is expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "whole"),
+    [
+        ([], False),
+        (["{}"], True),
+        (["{", "}"], True),
+        (['{"a":"', '}"'], False),
+        (['{"a":"}', '"}'], True),
+        (['{"a":"\\', '""}'], True),
+        (['{"a":"\\', '"}"}'], True),
+        (['{"a":[{}', "]}"], True),
+    ],
+)
+def test_a_call_is_whole_when_its_object_is_closed(
+    arguments: list[str], whole: bool
+) -> None:
+    call = Call("c1", "f")
+    for each in arguments:
+        call.add(each)
+    assert call.is_complete is whole
+
+
+@pytest.mark.parametrize(
+    ("fragment", "expected"),
+    [
+        ({"function": {"name": "g", "arguments": ""}}, True),
+        ({"function": {"name": "f", "arguments": ""}}, False),
+        ({"function": {"name": "f", "arguments": '{"b":2}'}}, True),
+        ({"id": "c1", "function": {"name": "f", "arguments": '{"a":1}'}}, False),
+        ({"id": "c1", "function": {"name": "f", "arguments": '{"b":2}'}}, True),
+        ({"function": {"arguments": '{"b":2}'}}, False),
+    ],
+)
+def test_after_a_whole_call_a_name_or_all_arguments_open_another(
+    fragment: dict[str, Any], expected: bool
+) -> None:
+    call = Call("c1", "f")
+    call.add('{"a":1}')
+    assert call.is_another(fragment) is expected
+
+
+def test_a_choice_without_a_delta_sends_nothing() -> None:
+    seen = Seen()
+    seen.note({"choices": [{"index": 0, "finish_reason": "stop"}]})
+    assert seen.choices == {}
+
+
+def test_what_is_kept_of_a_stream_is_bounded() -> None:
+    seen = Seen()
+    for at in range(1500):
+        call = {"index": at, "id": "i" * 5000, "function": {"name": "n" * 5000}}
+        seen.note(chunk({"tool_calls": [call]}))
+        seen.note(chunk({"tool_calls": [call]}, index=at))
+    assert len(seen.choices) == 1024
+    assert sum(len(each.calls) for each in seen.choices.values()) == 1024
+    assert len(str(seen.choice(0).calls[0].id)) < 100
+
+
+def test_long_ids_are_distinguished() -> None:
+    call = Call("i" * 5000, name="f")
+    same = {"id": "i" * 5000, "function": {"name": "f"}}
+    assert not call.is_another(same)
+    assert call.is_another({**same, "id": "j" * 5000})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda end: ["i" * 5000, end], lambda end: {"i" * 5000: end}],
+    ids=["list", "object"],
+)
+def test_long_ids_that_are_no_texts_are_distinguished(
+    make: Callable[[int], Json],
+) -> None:
+    found = [brief(make(end)) for end in (0, 1, 0)]
+    assert found[0] == found[2] != found[1]
+    assert max(map(len, found)) < 100
+
+
+def test_short_ids_stay_what_they_are_as_text() -> None:
+    ids: list[Json] = [None, "", 7, ["a"], {"a": 1}, "i" * 256]
+    assert [*map(brief, ids)] == ["", "", "7", '["a"]', '{"a":1}', "i" * 256]
+
+
+def test_choice_with_an_error_is_an_error() -> None:
+    seen = Seen()
+    seen.note(chunk({}, choice={"error": {"message": "no"}}))
+    assert seen.error
+
+
+def test_an_envelope_that_is_too_long_is_not_the_streams() -> None:
+    seen = Seen()
+    seen.note(chunk({}, id="i" * 257, model="m" * 256))
+    assert sorted(seen.envelope) == ["created", "model"]
+    seen.note(chunk({}, id="b", model="c"))
+    assert (seen.envelope["id"], seen.envelope["model"]) == ("b", "m" * 256)
+
+
+def test_last_usage_that_counted_is_remembered() -> None:
+    seen = Seen()
+    for usage in (
+        {"prompt_tokens": 7, "completion_tokens": 1},
+        None,
+        {"prompt_tokens": 7, "completion_tokens": 2},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+    ):
+        seen.note({"choices": [], "usage": usage})
+    assert seen.tokens == (7, 2)
+    seen.note({"choices": [], "usage": {"prompt_tokens": True, "total_tokens": 9}})
+    assert [*map(str, seen.tokens)] == ["None", "None"]
+
+
+def test_many_short_arguments_are_what_they_say_together() -> None:
+    call = Call("call_1", "f", room=1000)
+    for digit in "0123456789" * 60:
+        call.add(digit)
+    assert call.arguments == "0123456789" * 60
+
+
+@pytest.mark.parametrize("body", [None, b"{", b"[]"])
+def test_a_body_that_asks_nothing_is_of_its_exchange(body: bytes | None) -> None:
+    asked = Asked.from_body(body, exchange="a", time=7, strict=True)
+    assert asked == Asked(id="a", time=7, strict=True)

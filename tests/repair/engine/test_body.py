@@ -1,0 +1,252 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.fix import Fix, completion
+from llm_normalize.repair.look import Finding
+from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.wire.json_text import Json, dumps, loads
+
+BODY = completion({"role": "assistant", "content": "Hi"})
+
+
+class Renames(Fix):
+    name = "renames"
+
+    def body(self, body: Chunk) -> bool:
+        if body["model"] == "right":
+            return False
+        body["model"] = "right"
+        return True
+
+    def error(self, body: Json, status: int) -> Chunk | None:
+        if isinstance(body, dict) and "error" in body:
+            return None
+        return {"error": {"message": body, "code": status}}
+
+
+class Counts(Fix):
+    name = "counts"
+
+    def body(self, body: Chunk) -> bool:
+        body["n"] = body.get("n", 0) + 1
+        return True
+
+
+class Rides(Fix):
+    name = "rides"
+    handles = Finding.LEFT_NULL
+
+    def body(self, body: Chunk) -> bool:
+        body["rode"] = True
+        return True
+
+
+class Fails(Fix):
+    name = "fails"
+
+    def body(self, body: Chunk) -> bool:
+        body["model"] = "half changed"
+        raise RuntimeError
+
+    def error(self, body: Json, status: int) -> Chunk | None:
+        raise RuntimeError
+
+
+class FailsToStart(Fix):
+    name = "fails-to-start"
+
+    def __init__(self, *_: Any) -> None:
+        raise RuntimeError
+
+    def body(self, body: Chunk) -> bool:
+        return False
+
+
+def repaired(
+    data: bytes, fixes: Sequence[type[Fix]], status: int = 200, **asked: Any
+) -> EventRecord:
+    step = repair_body(data, status, Asked(**asked), fixes, "label")
+    assert (step.n, step.before, len(step.after)) == (0, data, 1)
+    return step
+
+
+def test_a_body_that_needs_nothing_leaves_as_it_came() -> None:
+    data = b' {"choices": [ ] , "model" : "right", "x": 1.10}\n'
+    step = repaired(data, [Renames])
+    assert step.after == [data]
+    assert not step.changed
+
+
+def test_a_repaired_body_keeps_the_rest_exactly() -> None:
+    data = rb'{"model":"x", "choices":[], "x":1.10, "y":1e400, "z":"\ud83d"}'
+    step = repaired(data, [Renames])
+    assert step.after == [
+        rb'{"model":"right","choices":[],"x":1.10,"y":1e400,"z":"\ud83d"}'
+    ]
+    assert step.fixes == ["renames"]
+    assert step.changed
+
+
+def test_fixes_act_in_order_and_are_named_once() -> None:
+    step = repaired(dumps(BODY), [Counts, Renames, Counts])
+    assert step.fixes == ["counts", "renames"]
+    assert step.after[0].endswith(b'"n":2}')
+
+
+def test_what_rides_acts_on_what_another_fix_changed() -> None:
+    assert repaired(dumps(BODY), [Rides]).fixes == []
+    assert repaired(dumps(BODY), [Rides, Renames]).fixes == ["renames"]
+    assert repaired(dumps(BODY), [Renames, Rides]).fixes == ["renames", "rides"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"text",
+        b"\xff",
+        b"[]",
+        b'"choices"',
+        b"null",
+        b'{"model":"x"}',
+        b'{"model":"x","choices":null}',
+        b'{"choices":[],"model":"x","model":"y"}',
+        b'{"choices":[],"model":NaN}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_body_that_is_not_understood_stays(data: bytes) -> None:
+    step = repaired(data, [Renames, *FIXES])
+    assert (step.after, step.fixes) == ([data], [])
+
+
+def test_a_fix_that_fails_is_left_out_and_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    step = repaired(dumps(BODY), [Counts, Fails, FailsToStart, Rides])
+    assert step.fixes == ["counts", "rides"]
+    assert step.after == [dumps({**BODY, "n": 1, "rode": True})]
+    assert [each.getMessage() for each in caplog.records] == [
+        "label: fix fails failed and is off for this answer",
+        "label: fix fails-to-start failed and is off for this answer",
+    ]
+
+
+def test_an_error_is_replaced_by_what_a_fix_makes_of_it() -> None:
+    step = repaired(b'{"detail": "no"}', [Counts, Renames, Renames], status=404)
+    assert step.after == [b'{"error":{"message":{"detail":"no"},"code":404}}']
+    assert step.fixes == ["renames"]
+
+
+def test_an_error_that_needs_nothing_leaves_as_it_came() -> None:
+    data = b'{"error" : "no"}'
+    assert repaired(data, [Renames], status=500).after == [data]
+
+
+@pytest.mark.parametrize(
+    ("data", "read"),
+    [
+        (b"no \xff such model", '"no \N{REPLACEMENT CHARACTER} such model"'),
+        (b'{"a":1,"a":2}', r'"{\"a\":1,\"a\":2}"'),
+    ],
+)
+def test_an_error_that_is_no_json_is_read_as_text(data: bytes, read: str) -> None:
+    step = repaired(data, [Renames], status=400)
+    assert step.after == [f'{{"error":{{"message":{read},"code":400}}}}'.encode()]
+
+
+def test_a_failing_fix_does_not_cost_an_error_its_repair(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    step = repaired(b"no", [Fails, Renames], status=400)
+    assert step.fixes == ["renames"]
+    assert len(caplog.records) == 1
+
+
+def test_a_status_below_400_is_no_error() -> None:
+    assert repaired(b"no", [Renames], status=399).fixes == []
+    assert repaired(b"no", [Renames], status=400).fixes == ["renames"]
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_nesting_that_cannot_be_written_costs_nothing_but_the_repair(
+    status: int,
+) -> None:
+    deep = b"[" * 700 + b"1.5" + b"]" * 700
+    data = b'{"model":"x","choices":[],"x":%s}' % deep
+    step = repair_body(data, status, Asked(), [Renames])
+    assert len(step.after) == 1
+    assert step.after == [data] or deep in step.after[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"message": "no"}, 500, "no"),
+        ({"error_message": "no", "error_code": 7}, 500, "no"),
+        ({"ok": False, "reason": "quota is used up"}, 429, "quota is used up"),
+        ({"err": "forbidden"}, 403, "forbidden"),
+        ({"success": 0, "msg": "busy"}, 503, "busy"),
+        ({"ResponseMetadata": {"Error": {"Message": "busy"}}}, 503, "busy"),
+        ({"Response": {"Error": {"Code": "AuthFailure", "Message": "x"}}}, 401, "x"),
+        ({"fault": {"faultstring": "time out"}}, 504, "time out"),
+        ({"result": {"error": {"message": "busy"}}}, 503, "busy"),
+        ({"header": {"code": 11200, "message": "AppIdNoAuth"}}, 401, "AppIdNoAuth"),
+        ([{"error": [{"code": 2009, "message": "no"}]}], 500, "no"),
+        ({"choices": [{"error": {"code": 502, "message": "no"}}]}, 502, "no"),
+        ({"choices": [{"message": {}}], "errors": ["busy"]}, 503, "busy"),
+    ],
+)
+def test_a_body_with_nothing_but_words_of_failure_is_an_error(
+    body: Json, status: int, message: str
+) -> None:
+    step = repaired(dumps(body), FIXES)
+    assert step.status == status
+    assert loads(step.after[0])["error"]["message"] == message
+
+
+@pytest.mark.parametrize("status", [201, 202, 302])
+def test_words_alone_are_no_error_under_another_status(status: int) -> None:
+    step = repaired(b'{"message":"Moved"}', FIXES, status)
+    assert (step.status, step.fixes) == (None, [])
+    assert repaired(b'{"error":"Moved"}', FIXES, status).status == 500
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"id": "a", "object": "chat.completion"},
+        {"status": "ok"},
+        {"output": {"text": "Hi"}, "message": "x"},
+        {"data": ["Hi"], "message": "x"},
+        {"result": {"response": "Hi"}, "success": True},
+    ],
+)
+def test_what_may_be_an_answer_keeps_its_status(body: Json) -> None:
+    assert repaired(dumps(body), FIXES).status is None
+
+
+@pytest.mark.parametrize(
+    ("word", "status"), [("error", 500), ("engine_overloaded", 503), ("timeout", 504)]
+)
+def test_a_failure_as_the_finish_reason_of_nothing_is_an_error(
+    word: str, status: int
+) -> None:
+    silent = completion({"role": "assistant", "content": ""}, finish=word)
+    step = repaired(dumps(silent), FIXES)
+    assert step.status == status
+    assert word in loads(step.after[0])["error"]["message"]
+
+
+def test_a_failure_as_the_finish_reason_of_a_text_cuts_it_short() -> None:
+    said = completion({"role": "assistant", "content": "Hi"}, finish="model_error")
+    step = repaired(dumps(said), FIXES)
+    assert step.status is None
+    assert loads(step.after[0])["choices"][0]["finish_reason"] == "length"

@@ -1,0 +1,293 @@
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.repair.engine import fix_chain
+from llm_normalize.repair.engine.fix_chain import Chain
+from llm_normalize.repair.fix import Fix, HoldingFix, chunk
+from llm_normalize.repair.look import Finding
+from llm_normalize.repair.outcome import EventRecord, Outgoing
+from llm_normalize.wire.sse import Event
+from streams import ANY
+
+TEXT = chunk({"content": "Hi"})
+RAW = b"raw"
+
+
+class Mark(Fix):
+    """Writes its letter into the chunk."""
+
+    handles = ANY
+    letter = "m"
+
+    def edit(self, chunk: Chunk) -> bool:
+        chunk["marks"] = chunk.get("marks", "") + self.letter
+        return True
+
+
+class A(Mark):
+    name = "mark-a"
+    letter = "a"
+
+
+class B(Mark):
+    name = "mark-b"
+    letter = "b"
+
+
+class Twice(Fix):
+    name = "chunk-twice"
+    handles = ANY
+
+    def edit(self, chunk: Chunk) -> list[Chunk]:
+        return [{**chunk, "part": 1}, {**chunk, "part": 2}]
+
+
+class Again(Twice):
+    name = "chunk-again"
+
+
+class Rider(Mark):
+    name = "mark-rider"
+    letter = "r"
+    handles = Finding.LEFT_NULL
+
+
+class Broken(Fix):
+    name = "always-broken"
+    handles = ANY
+
+    def event(self, event: Event) -> list[Event] | None:
+        raise RuntimeError
+
+    def edit(self, chunk: Chunk) -> bool:
+        chunk.clear()
+        raise RuntimeError
+
+
+class Idle(Fix):
+    name = "always-idle"
+
+
+def chain_of(*fixes: type[Fix]) -> Chain:
+    return Chain(fixes, Asked(), Seen(), "a stream")
+
+
+def run(*fixes: type[Fix]) -> tuple[list[Outgoing], EventRecord]:
+    chain = chain_of(*fixes)
+    step = EventRecord(0, RAW)
+    payload = json.dumps(TEXT).encode()
+    return list(chain.run(step, json.loads(payload), payload, RAW)), step
+
+
+def marks(made: list[Outgoing]) -> list[Any]:
+    return [
+        (outgoing.chunk.get("part"), outgoing.chunk.get("marks")) for outgoing in made
+    ]
+
+
+def test_untouched_chunk_keeps_its_bytes() -> None:
+    made, step = run(Idle, Rider)
+    assert [outgoing.raw for outgoing in made] == [RAW]
+    assert step.fixes == []
+
+
+def test_fixes_act_in_order() -> None:
+    made, step = run(B, A)
+    assert marks(made) == [(None, "ba")]
+    assert step.fixes == ["mark-b", "mark-a"]
+    assert made[0].raw is None
+
+
+def test_what_a_fix_adds_runs_through_the_fixes_after_it_only() -> None:
+    assert marks(run(A, Twice, B)[0]) == [(1, "ab"), (2, "ab")]
+    assert marks(run(Twice, Again)[0]) == [(1, None), (2, None)] * 2
+
+
+def test_rider_acts_only_behind_another_change() -> None:
+    assert marks(run(Rider, A)[0]) == [(None, "a")]
+    assert marks(run(A, Rider)[0]) == [(None, "ar")]
+    assert marks(run(Twice, Rider)[0]) == [(1, "r"), (2, "r")]
+
+
+def test_fix_that_fails_leaves_the_event_as_it_came(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made, step = run(A, Broken)
+    assert [(outgoing.raw, outgoing.chunk) for outgoing in made] == [(RAW, TEXT)]
+    assert step.fixes == []
+    assert [each.levelno for each in caplog.records] == [logging.ERROR]
+    assert "fix always-broken failed" in caplog.text
+
+
+def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
+    class Second(Fix):
+        name = "second-part"
+
+        def edit(self, chunk: Chunk) -> bool:
+            if chunk.get("part") == 2:
+                raise RuntimeError
+            return False
+
+    chain = chain_of(Twice, Second)
+    step = EventRecord(0, RAW)
+    parts = []
+    for outgoing in chain.run(step, dict(TEXT), b"{}", RAW):
+        step.after.append(b"left")
+        parts.append(outgoing.chunk["part"])
+    assert parts == [1, 2]
+
+
+def test_what_rides_is_applied_to_what_was_changed_after_all_fixes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Fails(Broken):
+        handles = Finding.LEFT_NULL
+
+    chain = chain_of(A, Fails, Rider)
+    for _ in range(2):
+        piece = Outgoing(EventRecord(0, RAW), {"x": 1}, None)
+        chain.ride(piece)
+        assert piece.chunk["marks"] == "r"
+        assert piece.record.fixes == ["mark-rider"]
+    assert len(caplog.records) == 1
+    silent = chain_of(Idle, B)
+    silent.ride(piece)
+    assert piece.chunk["marks"] == "r"
+
+
+def test_fix_that_fails_is_named_once_and_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chain = chain_of(Broken, Twice, Broken)
+    event = Event(b"data: x\n\n", 0)
+    assert chain.frame(EventRecord(0, b""), event) == [event]
+    payload = json.dumps(TEXT).encode()
+    made = list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
+    assert [outgoing.chunk["part"] for outgoing in made] == [1, 2]
+    assert len(caplog.records) == 1
+
+
+def test_fix_that_fails_twice_in_one_event_is_named_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chain = chain_of(Twice, Broken)
+    step = EventRecord(0, RAW, waiting=1)
+    assert len(list(chain.run(step, dict(TEXT), b"{}", RAW))) == 2
+    assert len(caplog.records) == 1
+
+
+def test_framing_fixes_see_what_the_one_before_made() -> None:
+    class Split(Fix):
+        name = "event-split"
+
+        def event(self, event: Event) -> list[Event] | None:
+            return [Event(b"a", 0), Event(b"b", 0)] if event.raw == b"ab" else None
+
+    class Drop(Fix):
+        name = "event-drop"
+
+        def event(self, event: Event) -> list[Event] | None:
+            return [] if event.raw == b"a" else None
+
+    chain = chain_of(Split, Drop)
+    step = EventRecord(0, b"ab")
+    assert [each.raw for each in chain.frame(step, Event(b"ab", 0))] == [b"b"]
+    assert step.fixes == ["event-split", "event-drop"]
+
+
+def test_a_fix_that_fails_at_once_is_off_for_its_stream(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(A):
+        name = "broken"
+
+        def __init__(self, asked: Asked, seen: Seen) -> None:
+            raise RuntimeError
+
+    made, step = run(Broken, A)
+    assert (marks(made), step.fixes) == ([(None, "a")], ["mark-a"])
+    assert "a stream: fix broken failed and is off for this answer" in caplog.text
+
+
+def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Holds(A, HoldingFix):
+        name = "holds"
+
+        def flush(self) -> list[Chunk]:
+            return [dict(TEXT)]
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    chain = chain_of(Holds, B)
+    assert marks(list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW)))
+    monkeypatch.setattr(fix_chain, "look", fail)
+    assert marks(list(chain.flush(EventRecord(0, None)))) == [(None, None)]
+    assert "a stream: what was held passes as it is" in caplog.text
+
+
+def test_fix_that_fails_to_undo_is_off(caplog: pytest.LogCaptureFixture) -> None:
+    class Stuck(A, HoldingFix):
+        name = "stuck"
+
+        def undo(self, n: int) -> None:
+            raise RuntimeError
+
+    chain = chain_of(Stuck, B)
+    assert list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW))
+    chain.undo(0)
+    assert "fix stuck failed and is off" in caplog.text
+    (outgoing,) = chain.run(EventRecord(1, RAW), dict(TEXT), b"{}", RAW)
+    assert marks([outgoing]) == [(None, "b")]
+
+
+def held_back(chain: Chain, value: Chunk) -> tuple[list[Outgoing], list[str]]:
+    """Return what *chain* makes of a chunk of which a part has been sent already."""
+    record = EventRecord(0, RAW, after=[b"part"])
+    payload = json.dumps(value).encode()
+    return list(chain.run(record, json.loads(payload), payload, RAW)), record.fixes
+
+
+def test_what_was_changed_before_a_fix_failed_is_sent_as_it_is_then() -> None:
+    class Begins(Fix):
+        name = "begins"
+        handles = ANY
+
+        def edit(self, chunk: Chunk) -> bool:
+            chunk["begun"] = True
+            raise RuntimeError
+
+    class Asks(A):
+        handles = Finding.LEFT_NULL
+
+    made, fixes = held_back(chain_of(B, Begins, Asks), TEXT)
+    assert marks(made) == [(None, "ba")]  # there was no such key before
+    assert fixes == ["mark-b", "mark-a"]
+
+
+def test_fix_that_failed_reads_no_words() -> None:
+    class Ends(A, HoldingFix):
+        times = 0
+
+        @property
+        def watched(self) -> tuple[str, ...]:
+            return ("content",)
+
+        def edit(self, chunk: Chunk) -> bool:
+            self.times += 1
+            if self.times > 1:
+                raise RuntimeError
+            return super().edit(chunk)
+
+    chain = chain_of(Ends)
+    payload = json.dumps(TEXT).encode()
+    for watched in ({"content"}, set[str]()):
+        assert list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
+        assert chain.watched == watched

@@ -1,0 +1,1073 @@
+import json
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.errors.errors import wrapped
+from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.conformance import Request, check_stream, meaning_of_stream
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine import pipeline
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.pipeline import Pipeline
+from llm_normalize.repair.fix import (
+    DONE,
+    USAGE,
+    Fix,
+    Wire,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
+from llm_normalize.repair.machine.machine import Machine
+from llm_normalize.repair.outcome import EventRecord, Outcome
+from llm_normalize.wire import sse
+from llm_normalize.wire.event_boundary import EVENT
+from llm_normalize.wire.json_text import dumps, loads
+from llm_normalize.wire.sse import Event
+from streams import ANY, STREAM, feed, repaired
+
+OPENING = chunk({"role": "assistant", "content": None})
+NULL_ROLE = chunk({"role": None, "content": "Hi"})
+LAST = chunk({"role": None, "content": ""}, finish="stop", choice={"stop_reason": None})
+NIM = wire([OPENING, NULL_ROLE, NULL_ROLE, LAST, DONE])
+NIM_AFTER = wire(
+    [
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"content": "Hi"}),
+        chunk({"content": "Hi"}),
+        chunk({}, finish="stop"),
+        DONE,
+    ]
+)
+GOOD = wire([chunk({"role": "assistant", "content": "Hi"})])
+BUSY = wire([wrapped("Busy", "server_error", None, None)])
+
+
+def without(*names: str) -> list[type[Fix]]:
+    return [fix for fix in FIXES if fix.name not in names]
+
+
+def test_nim_stream_comes_out_as_openai_sends_it() -> None:
+    assert repaired(NIM) == NIM_AFTER
+
+
+def test_each_event_leaves_with_its_last_byte() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    text = wire([NULL_ROLE])
+    assert pipe.feed(wire([OPENING])) != []
+    assert pipe.feed(text[:-1]) == []
+    assert pipe.feed(text[-1:]) == [wire([chunk({"content": "Hi"})])]
+
+
+def test_crlf_event_leaves_with_its_carriage_return() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(GOOD.replace(b"\n", b"\r\n")[:-1]) == [GOOD]
+    assert pipe.feed(b"\n") == []
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        (b'data: {"choices":[{"delta":{"role":null,"a":NaN}}]}\n\n', "not-json"),
+        (b"data: " + b"[" * 900 + b"]" * 900 + b"\n\n", "not-json"),
+        (b'data: {"choices":[{"delta":{"role":null,"role":""}}]}\n\n', "repeated-key"),
+        (b'data: {"choices":[{"delta":{"content":"\xff"}}]}\n\n', "bad-encoding"),
+        (b'data: {"choices":[{"delta":{"tool_calls":7}}]}\n\n', "not-a-chunk"),
+        (b'event: a\ndata: {"choices":[{"delta":7}]}\n\n', "not-a-chunk"),
+        (b'{"status":"ok"}\n\n', "not-a-chunk"),
+        (b'choices: [{"delta":{"role":null}}]\n\n', "foreign-line"),
+    ],
+)
+def test_event_that_is_not_understood_passes_as_it_is(
+    event: bytes, reason: str
+) -> None:
+    assert repaired(event) == event
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(event)
+    pipe.end()
+    assert dict(pipe.raw_events) == {reason: 1}
+
+
+def test_event_too_large_passes_and_later_ones_are_repaired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 500)
+    large = wire([chunk({"role": None, "content": "x" * 600})])
+    out = repaired(wire([OPENING]) + large + wire([NULL_ROLE]))
+    assert large in out
+    assert out.endswith(wire([chunk({"content": "Hi"})]))
+
+
+def test_opening_that_waits_leaves_before_an_event_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 500)
+    large = wire([chunk({"content": "x" * 600})])
+    out = repaired(wire([OPENING]) + large, Asked(stream=True, tools=True))
+    assert out == wire([chunk({"role": "assistant", "content": ""})]) + large
+
+
+def test_extra_blank_lines_leave_when_they_come() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(GOOD) == [GOOD]
+    assert pipe.feed(b"\n") == [b"\n"]
+    assert repaired(b"\n\n" + GOOD + b"\n\n\n" + DONE) == (
+        b"\n\n" + GOOD + b"\n\n\n" + wire([chunk({}, finish="stop")]) + DONE
+    )
+
+
+def test_extra_blank_lines_of_a_repaired_event_are_respelled() -> None:
+    crlf = GOOD.replace(b"\n", b"\r\n")
+    assert (
+        repaired(crlf + b"\r\n\r\n" + crlf + b"\r")
+        == GOOD + b"\n\n" + GOOD.replace(b'"role":"assistant",', b"") + b"\n"
+    )
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\r", b"\n"])
+def test_line_ends_stay_where_their_fix_is_skipped(end: bytes) -> None:
+    stop = chunk({}, finish="stop")
+    data = (GOOD + b"\n" + wire([stop, DONE])).replace(b"\n", end)
+    assert repaired(data, fixes=without("line-end-cr")) == data
+
+
+def test_keep_alive_overtakes_a_finish_that_waits() -> None:
+    stop = wire([chunk({}, finish="stop")])
+    assert feed([GOOD, stop, b": ping\n\n", DONE]) == [
+        GOOD,
+        b"",
+        b"\n",
+        stop + DONE,
+        b"",
+    ]
+
+
+def test_comment_between_opening_and_tool_call_overtakes_the_opening() -> None:
+    call = {"index": 0, "id": "c", "type": "function"}
+    called = chunk(
+        {"tool_calls": [{**call, "function": {"name": "f", "arguments": ""}}]}
+    )
+    asked = Asked(stream=True, tools=True)
+    opening = wire([OPENING])
+    assert feed([opening, b": x\n\n", wire([called])], asked, ended=False) == [
+        b"",
+        b"\n",
+        opening + wire([called]),
+    ]
+
+
+def test_half_an_event_passes_as_it_is() -> None:
+    half = wire([NULL_ROLE])[:60]
+    assert repaired(GOOD + half) == GOOD + half
+
+
+def test_what_a_fix_holds_leaves_before_half_an_event() -> None:
+    notes = wire([chunk(None, prompt_filter_results=[1])])
+    out = repaired(notes + b'data: {"id":"chatcmpl-1"')
+    assert out.endswith(b'\n\ndata: {"id":"chatcmpl-1"')
+    assert out.count(b"prompt_filter_results") == 1
+
+
+@pytest.mark.parametrize("usage", [True, False])
+@pytest.mark.parametrize(
+    "end",
+    [b"", b'data: {"id":"chatcmpl-1"', BUSY, DONE],
+    ids=["nothing", "half an event", "error", "done"],
+)
+def test_notes_of_a_stream_that_says_nothing_else_come_with_a_choice(
+    end: bytes, usage: bool
+) -> None:
+    notes = wire([chunk(None, prompt_filter_results=[1])])
+    out = repaired(notes + end, Asked(stream=True, usage=usage))
+    request = Request(include_usage=usage)
+    assert out.count(b"prompt_filter_results") == 1
+    assert check_stream(out, request, complete=False) == []
+
+
+def test_whole_event_without_its_blank_line_is_repaired_and_closed() -> None:
+    end = wire([chunk({}, finish="stop")])
+    assert repaired(GOOD + end + b"data: [DONE]") == GOOD + end + DONE
+    assert repaired(GOOD + end + b"data: [DONE]\r") == GOOD + end + DONE
+
+
+def test_bytes_after_an_error_event_get_nothing_added() -> None:
+    error = wire([wrapped("Overloaded", "server_error", None, "x")])
+    assert repaired(GOOD + error) == GOOD + error
+    assert repaired(GOOD + error + DONE) == GOOD + error + DONE
+
+
+def test_pretty_printed_chunk_becomes_one_line() -> None:
+    text = json.dumps(chunk({"role": "assistant", "content": "a\nb"}), indent=1)
+    event = "".join(f"data: {line}\n" for line in text.splitlines()) + "\n"
+    out = repaired(event.encode())
+    assert out.count(b"\n") == 2
+    assert json.loads(out[6:]) == json.loads(text)
+
+
+def test_framing_repair_keeps_the_payload_as_it_was_spelled() -> None:
+    payload = (
+        b'{"id": "a", "object":"chat.completion.chunk", "created":1, "model":"m", '
+        b'"choices": [{"index":0, "finish_reason":null, '
+        b'"delta":{"role":"assistant","content":"\\u00e9"}}], "x":1.10}'
+    )
+    assert repaired(b"data:" + payload + b"\n\n", ended=False) == (
+        b"data: " + payload + b"\n\n"
+    )
+
+
+def test_repaired_event_keeps_numbers_surrogates_and_key_order() -> None:
+    keep = b'"content":"\\ud83d","z":1.10,"y":1e400,"x":-0,"w":%b' % (b"9" * 5000)
+    event = (
+        b'data: {"id":"a","object":"chat.completion.chunk","created":1,"model":"m",'
+        b'"choices":[{"index":0,"finish_reason":null,'
+        b'"delta":{"role":"assistant",%b}}]}\n\n'
+    )
+    nulls = b'"tool_calls":null,' + keep
+    assert repaired(event % nulls, ended=False) == event % keep
+
+
+def test_blocks_are_counted_as_they_begin() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(b": hi\n\n" + NIM)
+    assert pipe.events == 6
+
+
+STOP = wire([chunk({}, finish="stop")])
+USAGE_ASKED = Asked(stream=True, usage=True)
+
+
+@pytest.mark.parametrize(
+    ("last", "skipped"),
+    [
+        (wire([NULL_ROLE])[:60], ()),
+        (b"xyz", ()),
+        (b'{"a":1}', ()),
+        (b": half a comment", ("comment-sent",)),
+        (wire([chunk({"content": "!"})])[:-1], ("blank-line-missing",)),
+    ],
+)
+@pytest.mark.parametrize("asked", [STREAM, USAGE_ASKED])
+def test_nothing_is_glued_to_a_last_block_that_has_no_end(
+    last: bytes, skipped: tuple[str, ...], asked: Asked
+) -> None:
+    fixes = without(*skipped)
+    assert repaired(GOOD + STOP + last, asked, fixes) == GOOD + STOP + last
+
+
+def test_nothing_is_glued_to_an_event_too_large_that_has_no_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 500)
+    large = b"data: " + b"x" * 600
+    assert repaired(GOOD + STOP + large) == GOOD + STOP + large
+
+
+def test_event_too_large_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 500)
+    pipe = Pipeline(STREAM, FIXES)
+    for _ in range(2):
+        for read in (b"data: " + b"x" * 600, b"x" * 100, b"\n\n"):
+            pipe.feed(read)
+    assert dict(pipe.raw_events) == {"too-large": 2}
+
+
+def test_half_a_comment_becomes_a_newline() -> None:
+    assert repaired(GOOD + STOP + b": half") == GOOD + STOP + b"\n"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        wire([{"message": "No GPU", "type": "internal_server_error", "code": 500}]),
+        b"data: Internal Server Error\n\n",
+        wire([chunk({}, choice={"error": {"message": "no"}})]),
+    ],
+)
+def test_no_success_is_forged_after_what_may_be_an_error(event: bytes) -> None:
+    for asked in (STREAM, USAGE_ASKED):
+        out = repaired(GOOD + event + DONE, asked)
+        assert b'"finish_reason":"' not in out
+        assert out.endswith(DONE)
+        assert DONE not in repaired(GOOD + event, asked)
+
+
+def test_error_event_takes_the_form_of_openai() -> None:
+    flat = wire([{"message": "No GPU", "type": "x_error", "code": 500}])
+    assert repaired(GOOD + flat) == GOOD + wire(
+        [wrapped("No GPU", "x_error", None, "500")]
+    )
+    text = wire([{"error": "Overloaded"}])
+    assert repaired(text) == wire([wrapped("Overloaded", "server_error", None, None)])
+
+
+@pytest.mark.parametrize(
+    ("event", "kind", "code"),
+    [
+        (
+            {"Response": {"Error": {"Code": "AuthFailure", "Message": "No"}}},
+            "authentication_error",
+            "AuthFailure",
+        ),
+        ({"Message": "No"}, "server_error", None),
+        ({"Code": "Throttling", "Message": "No"}, "rate_limit_error", "Throttling"),
+        ({"status": 429, "title": "No", "detail": "No"}, "rate_limit_error", None),
+        ({"type": "about:blank", "title": "No", "status": 410}, None, None),
+        ({"error": {"message": "No", "type": "None", "code": "null"}}, None, None),
+    ],
+)
+def test_error_in_a_stream_has_the_form_that_it_has_in_a_body(
+    event: Chunk, kind: str | None, code: str | None
+) -> None:
+    expected = {"message": "No", "type": kind, "param": None, "code": code}
+    out = b"".join(feed([wire([chunk({"content": "Hi"}), event])]))
+    (body,) = repair_body(dumps(event), 200, Asked(), FIXES).after
+    for data in (out.split(b"data: ")[-1], body):
+        assert loads(data)["error"] == expected
+
+
+@pytest.mark.parametrize(
+    "event", [{"Message": "success", "Data": {}}, {"Code": 200, "Message": "x"}]
+)
+def test_capitalized_words_of_success_are_no_error(event: Chunk) -> None:
+    assert b"error" not in b"".join(feed([wire([chunk({"content": "Hi"}), event])]))
+
+
+def test_error_fix_that_fails_leaves_the_event_as_it_came() -> None:
+    class Bad(Fix):
+        name = "bad-error"
+
+        def error(self, body: Any, status: int) -> Chunk | None:
+            raise RuntimeError
+
+    event = wire([{"error": "Overloaded"}])
+    assert repaired(event + event, fixes=[Bad]) == event + event
+
+
+def test_empty_first_data_line_costs_nothing() -> None:
+    payload = GOOD.removeprefix(b"data: ")
+    assert repaired(b"data:\ndata: " + payload) == GOOD
+    assert repaired(b"data: \ndata:" + payload) == GOOD
+
+
+def test_whole_calls_of_two_choices_are_both_split() -> None:
+    parts = [calling(head(0, "{}")), calling(head(0, "[]"))]
+    choices = [{**part["choices"][0], "index": at} for at, part in enumerate(parts)]
+    out = repaired(wire([{**parts[0], "choices": choices}]), ended=False)
+    assert out.count(b'"arguments":""') == 2
+    assert repaired(out, ended=False) == out
+
+
+def test_call_under_an_id_of_its_own_goes_on_under_the_one_it_came_with() -> None:
+    first, second = head(0, id="call_a"), head(1, id="call_a")
+    again = {**second, "function": {"name": "f", "arguments": "{}"}}
+    role = chunk({"role": "assistant", "content": None, "tool_calls": [first]})
+    out = repaired(wire([role, calling(second), calling(again)]), ended=False)
+    made = {**second, "id": STREAM.make_id("call_", 0, 1)}
+    assert out == wire([role, calling(made), calling(rest(1))])
+
+
+@pytest.mark.parametrize("asked", [STREAM, replace(STREAM, usage=True)])
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "with the finish"])
+@pytest.mark.parametrize("thought", [[], ["Hm", " so"]], ids=["text", "thought"])
+@pytest.mark.parametrize("every", [True, False], ids=["every", "first"])
+@pytest.mark.parametrize("growing", [True, False], ids=["growing", "zeros"])
+def test_last_figures_count_where_each_chunk_has_some_and_a_finish_comes_early(
+    growing: bool, every: bool, thought: list[str], alone: bool, asked: Asked
+) -> None:
+    deltas: list[Chunk] = [{"reasoning_content": each} for each in thought]
+    deltas += [{"content": each} for each in ("Hi", " you", "!")]
+    sent = [chunk({"role": "assistant", "content": ""}, usage=dict.fromkeys(USAGE, 0))]
+    for at, delta in enumerate(deltas):
+        finish = "stop" if every or not at else None
+        counted = {**USAGE, "completion_tokens": at + 1 if growing else 0}
+        usage = counted if growing else dict.fromkeys(USAGE, 0)
+        sent.append(chunk(delta, finish=finish, usage=usage))
+    last = {**USAGE, "completion_tokens": 7}
+    before_last = {**sent[-1]["usage"]}
+    sent.append(chunk({}, finish="stop", usage=before_last if alone else last))
+    sent += [chunk(None, usage=last)] if alone else []
+    out = repaired(wire([*sent, DONE]), asked)
+    assert check_stream(out, Request(include_usage=asked.usage)) == []
+    # Nobody asked, and chunks that go on have them: they are on every chunk.
+    is_dropped = growing and not every and not asked.usage
+    assert meaning_of_stream(out).usage == (None if is_dropped else last)
+
+
+@pytest.mark.parametrize("usage", [True, False])
+@pytest.mark.parametrize(
+    "later", [{"finish": "tool_calls"}, {}], ids=["every", "first"]
+)
+def test_call_without_a_name_waits_for_it_beyond_a_finish_beside_it(
+    later: dict[str, str], usage: bool
+) -> None:
+    early = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
+    late = {"index": 0, "function": {"name": "f", "arguments": "}"}}
+    sent: Wire = [
+        GOOD,
+        chunk({"tool_calls": [early]}, finish="tool_calls"),
+        chunk({"tool_calls": [late]}, **later),
+        chunk({}, finish="tool_calls"),
+        *([chunk(None, usage=USAGE)] if usage else []),
+        DONE,
+    ]
+    out = repaired(wire(sent), Asked(stream=True, usage=usage, tools=True))
+    assert check_stream(out, Request(include_usage=usage)) == []
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert (call.id, call.name, call.arguments) == ("call_0", "f", "{}")
+
+
+def test_call_that_never_gets_a_name_leaves_before_its_finish() -> None:
+    nameless = {"index": 0, "id": "call_0", "function": {"arguments": "{}"}}
+    sent: Wire = [GOOD, chunk({"tool_calls": [nameless]}, finish="tool_calls"), DONE]
+    out = repaired(wire(sent))
+    assert 0 < out.find(b"call_0") < out.find(b'"finish_reason":"tool_calls"')
+
+
+@pytest.mark.parametrize("frame", [b"data: ", b""])
+@pytest.mark.parametrize("kind", ["chat.completion", "", None])
+def test_message_that_grows_after_a_finish_is_no_whole_answer(
+    kind: str | None, frame: bytes
+) -> None:
+    said = [completion({"content": text}, usage=None) for text in ("Hi", "Hi you")]
+    data = wire([{**each, "object": kind} for each in said] + [DONE])
+    out = repaired(data.replace(b"data: {", frame + b"{"))
+    assert check_stream(out, Request()) == []
+    assert meaning_of_stream(out).choices[0].text == "Hi you"
+
+
+def test_finish_beside_another_choice_has_its_own_chunk() -> None:
+    done = chunk({"role": "assistant", "content": ""}, finish="stop")["choices"][0]
+    goes_on = chunk({"role": "assistant", "content": "c"}, index=1)["choices"][0]
+    both = {**chunk(None), "choices": [done, goes_on]}
+    out = repaired(wire([both, chunk({}, finish="stop", index=1), DONE]))
+    assert b'"delta":{},"finish_reason":"stop"}]' in out
+    assert b'"content":"c"},"finish_reason":null}]' in out
+
+
+# -- steps ---------------------------------------------------------------------
+
+
+def steps_of(data: bytes, asked: Asked = STREAM) -> list[EventRecord]:
+    steps: list[EventRecord] = []
+    feed([data], asked, steps=steps)
+    return steps
+
+
+def test_each_block_is_one_step_numbered_from_zero() -> None:
+    steps = steps_of(b": hi\n\n\n" + NIM)
+    assert [step.n for step in steps] == [0, 1, 2, 3, 4, 5]
+    assert steps[0].before == b": hi\n\n"
+    assert steps[0].after == [b"\n"]
+    assert steps[1].fixes == ["content-null"]
+    assert steps[2].fixes == ["role-null"]
+    assert [step.changed for step in steps] == [True] * 5 + [False]
+
+
+def test_split_event_is_one_step_with_several_afters() -> None:
+    text = chunk({"content": "!"}, finish="stop")
+    steps = steps_of(GOOD + wire([text, DONE]))
+    assert [step.n for step in steps] == [0, 1, 2]
+    assert steps[1].after == [
+        wire([chunk({"content": "!"})]),
+        wire([chunk({}, finish="stop")]),
+    ]
+
+
+def test_dropped_event_is_a_step_without_after() -> None:
+    nothing = chunk({"role": None, "content": None})
+    steps = steps_of(GOOD + wire([nothing, chunk({}, finish="stop"), DONE]))
+    assert steps[1].after == []
+    assert steps[1].changed
+
+
+def test_added_event_names_the_event_it_follows() -> None:
+    steps = steps_of(GOOD + DONE)
+    added = next(step for step in steps if step.before is None)
+    assert (added.n, added.fixes) == (0, ["finish-missing"])
+    steps = steps_of(GOOD + wire([chunk({}, finish="stop")]))
+    assert (steps[-1].n, steps[-1].before, steps[-1].after) == (2, None, [DONE])
+
+
+def test_line_feed_that_comes_late_belongs_to_its_step() -> None:
+    steps: list[EventRecord] = []
+    crlf = wire([OPENING]).replace(b"\n", b"\r\n")
+    feed([crlf[:-1], crlf[-1:], crlf], steps=steps)
+    assert [step.before for step in steps] == [crlf, crlf]
+
+
+def test_step_of_a_stream_that_breaks_off_is_closed() -> None:
+    steps: list[EventRecord] = []
+    pipe = Pipeline(STREAM, FIXES, steps.append)
+    pipe.feed(GOOD + wire([LAST]))
+    assert len(steps) == 1
+    assert pipe.abandon() is True
+    assert [step.n for step in steps] == [0, 1]
+    assert pipe.abandon() is False
+
+
+# -- bugs ----------------------------------------------------------------------
+
+
+class Boom(Fix):
+    name = "boom-now"
+    handles = ANY
+
+    def event(self, event: Event) -> list[Event] | None:
+        if b"frame" in event.raw:
+            raise RuntimeError(event.raw)
+        return None
+
+    def edit(self, chunk: Chunk) -> bool:
+        if "boom" in json.dumps(chunk):
+            chunk["half"] = "done"
+            raise RuntimeError(chunk)
+        return False
+
+
+BOOM = wire([chunk({"role": None, "content": "boom"})])
+
+
+def test_fix_that_fails_costs_itself_and_leaves_the_event_raw(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    data = GOOD + BOOM + BOOM + wire([NULL_ROLE])
+    out = repaired(data, fixes=[*FIXES, Boom], ended=False)
+    text = wire([chunk({"content": "boom"}), chunk({"content": "Hi"})])
+    assert out == GOOD + BOOM + text
+    assert [each.message for each in caplog.records if "whole" not in each.message] == [
+        "stream: fix boom-now failed and is off for this answer"
+    ] * 2  # once for each of the two ways to feed
+
+
+def test_framing_fix_that_fails_costs_itself_only() -> None:
+    data = b": frame\n" + GOOD
+    assert repaired(data + data, fixes=[Boom, *FIXES], ended=False).startswith(GOOD)
+
+
+def test_fix_that_fails_behind_a_split_loses_nothing() -> None:
+    event = wire([chunk({"content": "x"}, finish="boom")])
+    out = repaired(GOOD + event, fixes=[*FIXES, Boom], ended=False)
+    assert b'"content":"x"' in out
+
+
+def test_bug_outside_of_the_fixes_passes_the_rest_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stop = wire([chunk({}, finish="stop")])
+    comment = b": x\n\n"
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(GOOD + stop) == [GOOD]
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(Machine, "chunk", fail)
+    assert pipe.feed(GOOD) == [stop, GOOD]
+    monkeypatch.undo()
+    assert pipe.feed(BOOM + comment) == [BOOM, comment]
+    assert pipe.end() == []
+    assert "the rest passes as it is" in caplog.text
+
+
+def test_bug_of_the_parser_in_a_read_over_the_limit_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", len(GOOD) + 9)
+    data = GOOD + b"data: " + b"x" * len(GOOD) + b"\n\n" + GOOD + GOOD
+    real = sse.EventParser._next
+    for cut in (1, len(GOOD) - 1, len(GOOD) + 5):
+        for calls in range(8):
+            pipe = Pipeline(STREAM, ())
+            left = [calls]
+
+            def fail(
+                parser: sse.EventParser, items: Any, left: list[int] = left
+            ) -> int:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise RuntimeError
+                return real(parser, items)
+
+            monkeypatch.setattr(sse.EventParser, "_next", fail)
+            out = [*pipe.feed(data[:cut]), *pipe.feed(data[cut:]), *pipe.end()]
+            assert b"".join(out) == data
+
+
+def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = wire([chunk({}, finish="stop")])
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(GOOD + stop)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(Machine, "end", fail)
+    assert pipe.end() == [stop]
+
+
+def test_bug_after_a_part_was_made_sends_the_event_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = Machine.chunk
+
+    def fail(self: Machine, piece: Any) -> None:
+        original(self, piece)
+        raise RuntimeError
+
+    monkeypatch.setattr(Machine, "chunk", fail)
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(BOOM) == [BOOM]
+
+
+def test_observer_that_fails_costs_its_record_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_: EventRecord) -> None:
+        raise RuntimeError
+
+    pipe = Pipeline(STREAM, FIXES, fail, "label")
+    assert pipe.feed(GOOD) + pipe.feed(DONE) + pipe.end() != []
+    assert [each.getMessage() for each in caplog.records] == [
+        "label: event 0 is not recorded",
+        "label: event 0 is not recorded",
+        "label: event 1 is not recorded",
+    ]
+
+
+def test_rescue_gives_back_all_that_is_kept_and_ends_the_repair() -> None:
+    stop = wire([chunk({}, finish="stop")])
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(GOOD + stop + BOOM[:9])
+    assert pipe.rescue() == stop + BOOM[:9]
+    assert pipe.feed(BOOM) == [BOOM]
+    assert pipe.end() == []
+
+
+def test_module_logs_under_its_own_name() -> None:
+    assert pipeline.logger is logging.getLogger("llm_normalize.repair.engine.pipeline")
+
+
+# -- finish reasons that are no success ----------------------------------------------
+
+SAID = chunk({"role": "assistant", "content": "Hi"})
+FAILURES = ("error", "model_error", "engine_overloaded", "timeout", "failed", "crashed")
+
+
+@pytest.mark.parametrize("done", [b"", DONE])
+@pytest.mark.parametrize("word", FAILURES)
+def test_failure_as_a_finish_reason_is_an_error_and_no_finish(
+    word: str, done: bytes
+) -> None:
+    out = repaired(wire([SAID, chunk({}, finish=word), done]))
+    assert check_stream(out, Request(stream=True)) == []
+    meaning = meaning_of_stream(out)
+    (error,) = meaning.errors
+    assert word in error.message
+    assert meaning.choices[0].finish_reason is None
+    assert out.endswith(done)
+    assert out.count(b"[DONE]") == done.count(b"[DONE]")
+
+
+def test_failure_beside_the_last_words_costs_neither_them_nor_the_usage() -> None:
+    last = chunk({"content": "!"}, finish="overloaded", usage=dict(USAGE))
+    meaning = meaning_of_stream(repaired(wire([SAID, last])))
+    assert meaning.choices[0].text == "Hi!"
+    assert meaning.usage == USAGE
+    assert len(meaning.errors) == 1
+
+
+@pytest.mark.parametrize("value", [0, False, "", [], {}, None])
+def test_finish_that_says_nothing_ends_nothing(value: Any) -> None:
+    sent = wire([SAID, chunk({"content": "!"}, finish=value)])
+    out = repaired(sent)
+    assert out == wire([SAID, chunk({"content": "!"})])
+    # Before the provider's own `[DONE]` it is a finish reason that is missing.
+    assert repaired(sent + DONE).endswith(wire([chunk({}, finish="stop"), DONE]))
+
+
+@pytest.mark.parametrize("word", FAILURES)
+def test_failure_that_no_fix_is_wanted_for_gets_no_end(word: str) -> None:
+    sent = wire([SAID, chunk({}, finish=word)])
+    assert repaired(sent, STREAM, without("finish-error")) == sent
+
+
+def test_each_failure_of_several_choices_is_an_error() -> None:
+    more = chunk({}, finish="crashed")["choices"] + [
+        {"index": 1, "delta": {}, "finish_reason": "timeout"}
+    ]
+    out = repaired(wire([SAID, {**SAID, "choices": more}]), Asked(stream=True, n=2))
+    assert [error.code for error in meaning_of_stream(out).errors] == [
+        "crashed",
+        "timeout",
+    ]
+
+
+# -- errors that are chunks, too ---------------------------------------------------
+
+DIED = "upstream died"
+
+
+@pytest.mark.parametrize("before", [[SAID], [SAID, chunk({}, finish="stop")]])
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"choices": [], "errors": [{"code": 7009, "message": DIED}]},
+        {"choices": [], "detail": DIED},
+        {"choices": [], "message": DIED},
+        {"choices": None, "code": 50501, "msg": DIED},
+        {"choices": [], "success": False, "errors": [{"message": DIED}]},
+        {"choices": [], "success": False, "note": DIED},
+        {"choices": [], "code": 500, "note": DIED},
+        chunk(None, message=DIED, code=500),
+        chunk(None, error={"message": DIED}, usage=dict(USAGE)),
+        chunk({}, error=DIED),
+        chunk({}, errors=[{"message": DIED}]),
+        chunk({}, code=500, msg=DIED),
+        chunk({}, x_groq={"id": "req_1", "error": DIED}),
+        chunk(None, x_groq={"id": "req_1", "error": {"message": DIED}}),
+        chunk({}, base_resp={"status_code": 1002, "status_msg": DIED}),
+    ],
+)
+def test_error_that_is_a_chunk_too_arrives_as_an_error_and_nothing_is_forged(
+    before: list[Chunk], event: Chunk
+) -> None:
+    for done in (b"", DONE):
+        out = repaired(wire([*before, event, done]))
+        (error,) = meaning_of_stream(out).errors
+        assert DIED in error.message
+        sent = wire(before) + done
+        assert out.count(b'"finish_reason":"') == sent.count(b'"finish_reason":"')
+        assert out.count(b"[DONE]") == done.count(b"[DONE]")
+
+
+def test_errors_of_several_choices_all_arrive() -> None:
+    failed = [
+        {"index": at, "delta": {}, "error": {"message": f"no {at}"}} for at in (0, 1, 1)
+    ]
+    out = repaired(wire([SAID, {**SAID, "choices": failed}]), Asked(stream=True, n=2))
+    reported = [error.message for error in meaning_of_stream(out).errors]
+    assert reported == ["no 0", "no 1"]
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        chunk({"content": "!"}, message="a notice", code=1),
+        chunk(None, usage=dict(USAGE), message="fine"),
+        chunk({}, base_resp={"status_code": 0}),
+    ],
+)
+def test_notices_are_no_errors(notes: Chunk) -> None:
+    assert meaning_of_stream(repaired(wire([SAID, notes, DONE]))).errors == []
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b"event: error\ndata: " + dumps(chunk({"content": "!"})) + b"\n\n",
+        b"event: error\n\n",
+    ],
+)
+def test_no_success_is_forged_after_an_event_that_is_called_an_error(
+    event: bytes,
+) -> None:
+    out = repaired(wire([SAID]) + event + DONE)
+    assert b'"finish_reason":"' not in out
+    out = repaired(wire([SAID]) + event + wire([chunk({}, finish="stop")]))
+    assert b"[DONE]" not in out
+
+
+def test_no_success_is_forged_after_an_event_that_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 1000)
+    large = wire([{"error": {"message": "x" * 2000}}])
+    assert repaired(wire([SAID]) + large + DONE) == wire([SAID]) + large + DONE
+    stop = wire([chunk({}, finish="stop")])
+    assert repaired(wire([SAID]) + stop + large) == wire([SAID]) + stop + large
+
+
+def test_choices_of_one_index_leave_one_after_another() -> None:
+    said = [{"index": at, "delta": {"content": "Hi"}} for at in (0, 1, "1")]
+    out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
+    found = [json.loads(block[6:])["choices"] for block in out.split(b"\n\n")[:-1]]
+    assert [[each["index"] for each in part] for part in found] == [[0, 1], [1]]
+    assert out.count(b'"role":"assistant"') == 2
+
+
+def test_choice_without_index_gets_one_that_no_other_has() -> None:
+    said = [{"index": 1, "delta": {"content": "a"}}, {"delta": {"content": "b"}}]
+    out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
+    assert [each["index"] for each in json.loads(out[6:])["choices"]] == [1, 0]
+    said = [{"delta": {"content": "a"}}, {"index": "0", "delta": {"content": "b"}}]
+    out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
+    assert [each["index"] for each in json.loads(out[6:])["choices"]] == [1, 0]
+
+
+@pytest.mark.parametrize("key", ["delta", "message"])
+@pytest.mark.parametrize("indexes", [["0"], ["1", "0"]])
+def test_index_of_a_choice_may_be_a_text(key: str, indexes: list[str]) -> None:
+    said = [
+        {"index": at, key: {"role": "assistant", "content": at}, "finish_reason": None}
+        for at in indexes
+    ]
+    end = [{"index": at, "delta": {}, "finish_reason": "stop"} for at in indexes]
+    asked = Asked(stream=True, n=len(indexes))
+    events: Wire = [chunk(None, choices=said), chunk(None, choices=end), DONE]
+    out = repaired(wire(events), asked)
+    found = meaning_of_stream(out).choices
+    assert {at: each.text for at, each in found.items()} == {
+        int(at): at for at in indexes
+    }
+    assert b'"index":"' not in out
+    assert repaired(out, asked) == out
+
+
+@pytest.mark.parametrize("indexes", [["0"], ["1", "0"]])
+def test_index_of_a_choice_of_a_body_may_be_a_text(indexes: list[str]) -> None:
+    message = {"role": "assistant", "content": "Hi"}
+    end = {"message": message, "finish_reason": "stop"}
+    body = completion({}, choices=[{"index": at, **end} for at in indexes])
+    step = repair_body(dumps(body), 200, Asked(n=len(indexes)), FIXES)
+    found = json.loads(b"".join(step.after))["choices"]
+    assert [each["index"] for each in found] == [*map(int, indexes)]
+
+
+@pytest.mark.parametrize("end", [b"", DONE])
+def test_calls_leave_before_the_finish_and_the_finish_before_usage(end: bytes) -> None:
+    nameless = {"index": 0, "function": {"arguments": "{}"}}
+    usage = chunk(None, usage=USAGE)
+    events: list[Any] = [SAID, calling(nameless), usage, chunk({}, finish="stop"), end]
+    out = repaired(wire(events), Asked(stream=True, usage=True))
+    places = [out.index(each) for each in (b"arguments", b'"stop"', b"total_tokens")]
+    assert places == sorted(places)
+    assert out.endswith(DONE)
+    late: list[Any] = [SAID, chunk({}, finish="stop"), calling(nameless), usage, end]
+    out = repaired(wire(late), Asked(stream=True, usage=True))
+    assert out.index(b"arguments") < out.index(b"total_tokens")
+
+
+def test_text_beside_parts_of_one_call_is_told_once() -> None:
+    both = chunk({"tool_calls": [head(), rest()]}, choice={"text": "Hi"})
+    out = repaired(wire([both]))
+    assert out.count(b"Hi") == 1
+    assert b'"content":"Hi"' in out
+
+
+def test_notes_after_the_finish_leave_though_no_usage_comes() -> None:
+    notes = chunk(None, prompt_filter_results=[{"prompt_index": 0}])
+    events: list[Any] = [SAID, chunk({}, finish="stop"), notes, DONE]
+    out = repaired(wire(events), Asked(stream=True, usage=True))
+    assert out.index(b'"stop"') < out.index(b"prompt_filter_results")
+    assert b'"choices":[]' not in out  # they ride on the finish
+
+
+def test_index_of_a_fragment_may_be_a_text() -> None:
+    out = repaired(wire([SAID, calling(head()), calling({**rest(), "index": "0"})]))
+    assert b'{"index":0,"function":{"arguments":"{}"}}' in out
+
+
+UNNAMED: Chunk = {"tool_calls": [{"id": "a"}]}
+OTHER = chunk({}, finish="stop", index=1)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        chunk(UNNAMED, detail=DIED),
+        chunk(UNNAMED, errors=DIED),
+        chunk({}, finish=" ", detail=DIED),
+        chunk({}, usage={"new": 0}, detail=DIED),
+    ],
+)
+@pytest.mark.parametrize("before", [[], [SAID]])
+def test_words_beside_what_does_not_leave_are_an_error(
+    before: list[Chunk], event: Chunk
+) -> None:
+    out = repaired(wire([*before, event, chunk({}, finish="stop")]))
+    (error,) = meaning_of_stream(out).errors
+    assert error.message == DIED
+    assert b"[DONE]" not in out
+    assert repaired(out) == out
+
+
+WORDS: list[Chunk] = [
+    {"code": 503, "message": DIED},
+    {"code": 503, "detail": DIED},
+    {"errors": DIED},
+    {"success": False, "message": DIED},
+]
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+@pytest.mark.parametrize(
+    "again", [{"role": "assistant", "content": "Hi"}, {"content": "Hi you"}, "Hi"]
+)
+@pytest.mark.parametrize("end", [b"", DONE])
+def test_words_beside_a_message_that_deltas_have_said_are_an_error(
+    words: Chunk, again: Any, end: bytes
+) -> None:
+    choice = {"index": 0, "message": again, "finish_reason": None}
+    out = repaired(wire([SAID, {"choices": [choice], **words}, end]))
+    found = meaning_of_stream(out)
+    (error,) = found.errors
+    assert error.message == DIED
+    assert found.choices[0].text == "Hi"
+    assert repaired(out) == out
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [chunk({}, finish="stop"), chunk({}, finish="stop", detail="a"), OTHER],
+        [SAID, chunk(None, usage={"new": 6}, detail="a")],
+        [SAID, chunk({}, usage={"new": 6}, detail="a")],
+        [SAID, chunk({}, usage={"new": 6}, detail="a"), OTHER],
+    ],
+)
+def test_words_beside_what_leaves_elsewhere_stay_a_notice(events: list[Chunk]) -> None:
+    asked = Asked(stream=True, n=2)
+    out = repaired(wire(events), asked)
+    assert meaning_of_stream(out).errors == []
+    assert out.count(b'"detail":"a"') == 1
+    assert repaired(out, asked) == out
+
+
+def test_usage_leaves_a_finish_that_is_not_the_last() -> None:
+    more = [{"index": at, "delta": {"content": "Hi"}} for at in (0, 1)]
+    stop = chunk({}, finish="stop", usage={**USAGE, "completion_tokens": 0})
+    out = repaired(wire([stop, chunk(None, choices=more), OTHER]))
+    *_, last, _ = out.split(b"\n\n")[:-1]
+    assert out.count(b"total_tokens") == last.count(b"total_tokens") == 1
+    assert repaired(out) == out
+
+
+def test_usage_elsewhere_on_a_repeated_finish_is_told_once() -> None:
+    asked = Asked(stream=True, usage=True)
+    stop = chunk({}, finish="stop")
+    out = repaired(wire([stop, {**stop, "x_groq": {"usage": USAGE}}, DONE]), asked)
+    assert out.count(b'"choices":[],"usage":') == 1
+    assert repaired(out, asked) == out
+
+
+def test_blank_line_behind_an_opening_that_waits_is_a_newline() -> None:
+    opening = wire([chunk({"role": "assistant", "content": None})])
+    asked = Asked(stream=True, tools=True)
+    out = repaired(opening + b"\r\n" + wire([chunk({"content": "Hi"})]), asked)
+    assert b"\r" not in out
+    assert repaired(out, asked) == out
+
+
+def test_data_behind_a_comment_in_data_is_read() -> None:
+    out = repaired(b"data:event:\ndata::\n" + wire([SAID]))
+    assert out == wire([SAID])
+
+
+def test_bare_json_under_the_name_of_an_error_is_no_data() -> None:
+    data = b"event: error\n" + dumps(SAID) + b"\n\n"
+    assert repaired(data) == data
+    for more in (b"{}{}", b"[done]"):
+        data = b": \n" + dumps(SAID) + b"\ndata: " + more + b"\n\n"
+        assert b'"Hi"' in repaired(data)
+
+
+@pytest.mark.parametrize("usage", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+def test_arguments_behind_usage_are_those_of_the_call(usage: bool, again: bool) -> None:
+    asked = Asked(stream=True, usage=usage)
+    stop = chunk({}, finish="tool_calls")
+    figures = {**(stop if again else chunk(None)), "usage": dict(USAGE)}
+    events = [calling(head()), stop, figures]
+    out = repaired(wire([*events, calling(rest(0, "[]")), DONE]), asked)
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert call.arguments == "[]"
+    assert repaired(out, asked) == out
+    out = repaired(wire([*events, DONE]), asked)
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert call.arguments == "{}"
+    assert out.count(b"total_tokens") == 1
+
+
+@pytest.mark.parametrize(
+    ("payload", "outcome"),
+    [
+        (b'{"a":NaN}', Outcome.NOT_JSON),
+        (b'{"choices":[{"delta":[1]}]}', Outcome.NOT_A_CHUNK),
+    ],
+)
+def test_what_is_not_understood_is_decoded_once(
+    payload: bytes, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[bytes] = []
+
+    def count(data: bytes) -> Any:
+        decoded.append(data)
+        return loads(data)
+
+    monkeypatch.setattr("llm_normalize.repair.engine.payload.loads", count)
+    pipe = Pipeline(STREAM, FIXES)
+    event = b"data: " + payload + b"\n\n"
+    assert pipe.feed(event) == [event]
+    assert decoded == [payload]
+    assert pipe.raw_events == {outcome: 1}
+    assert pipe.raw_events == {str(outcome): 1}
+
+
+def test_bug_in_what_waits_costs_the_repair_and_no_byte(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pipe = Pipeline(Asked(stream=True, tools=True), FIXES)
+    opening = wire([chunk({"role": "assistant", "content": None})])
+    assert pipe.feed(opening) == []
+    monkeypatch.setattr(
+        type(pipe._machine.state), "mark", property(lambda _: 1 // 0), raising=True
+    )
+    assert pipe.waiting is None
+    assert "repair failed, the rest passes as it is" in caplog.text
+    assert b"".join(pipe.feed(b"data: x\n\n")) == opening + b"data: x\n\n"
+
+
+def test_unknown_event_beyond_the_budget_passes_unrepaired() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(wire([OPENING]))
+    pipe.refill(EVENT)
+    other = chunk({"role": None, "reasoning": "Hm"})
+    both = b"".join(pipe.feed(wire([NULL_ROLE, other])))
+    assert both == wire([chunk({"content": "Hi"}), other])
+    pipe.refill(10 * EVENT)
+    assert b"".join(pipe.feed(wire([NULL_ROLE]))) == wire([chunk({"content": "Hi"})])
+
+
+def test_nothing_is_repaired_once_events_cannot_be_found(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    pipe = Pipeline(STREAM, FIXES)
+    nim = wire([NULL_ROLE])
+    with monkeypatch.context() as patch:
+        patch.setattr(sse.EventParser, "framed", fail)
+        assert b"".join(pipe.feed(nim)) == nim
+    assert b"".join(pipe.feed(nim)) == nim
+    assert len(caplog.records) == 1
+
+
+def test_bug_in_what_is_remembered_costs_no_repair(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    data = wire([OPENING, NULL_ROLE, NULL_ROLE])
+    pipe = Pipeline(STREAM, FIXES)
+    monkeypatch.setattr(pipe._memory, "learn", fail)
+    assert pipe.feed(data) == Pipeline(STREAM, FIXES).feed(data)
+    assert caplog.messages == ["stream: nothing is remembered"] * 2

@@ -1,0 +1,495 @@
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from llm_normalize import conformance
+from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.state.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine import body, stream_to_body
+from llm_normalize.repair.engine.body import repair_body
+from llm_normalize.repair.engine.stream_to_body import body_in, error_in
+from llm_normalize.repair.fix import (
+    DONE,
+    USAGE,
+    Fix,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
+from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.wire.json_text import Json, dumps
+from llm_normalize.wire.sse import BOM
+
+ASKED = Asked()
+REQUEST = conformance.Request(stream=False)
+OPEN = chunk({"role": "assistant", "content": "H"})
+MORE = chunk({"content": "i"})
+STOP = chunk({}, finish="stop")
+FIGURES = chunk(None, usage=USAGE)
+STREAM: list[Chunk | bytes] = [OPEN, MORE, STOP, FIGURES, DONE]
+BODY = completion({"role": "assistant", "content": "Hi"})
+WHOLE = {
+    **BODY,
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "Hi"},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
+    ],
+}
+BUSY: Chunk = {"message": "Too busy", "type": "server_error", "code": "busy"}
+ERROR: Chunk = {"error": {**BUSY, "param": None}}
+
+
+def lines(*values: Chunk | bytes, end: bytes = b"\n") -> bytes:
+    return b"".join(
+        (each if isinstance(each, bytes) else dumps(each)) + end for each in values
+    )
+
+
+def said(data: bytes, asked: Asked = ASKED) -> Json | None:
+    return body_in(data, asked, FIXES, "label")
+
+
+def repaired(data: bytes, status: int = 200, asked: Asked = ASKED) -> EventRecord:
+    step = repair_body(data, status, asked, FIXES, "label")
+    assert step.before == data
+    assert len(step.after) == 1
+    again = repair_body(step.after[0], step.status or status, asked, FIXES)
+    assert again.after == step.after
+    return step
+
+
+def answer(data: bytes, asked: Asked = ASKED) -> Json:
+    """Return the body that becomes of *data*, of OpenAI's form and the same meaning."""
+    step = repaired(data, asked=asked)
+    out = step.after[0]
+    request = conformance.Request(False, False, asked.tools, asked.forced_tool, asked.n)
+    assert conformance.check_body(out, request) == []
+    assert (
+        conformance.lost(
+            conformance.meaning_of_stream(data), conformance.meaning_of_body(out)
+        )
+        == []
+    )
+    assert step.fixes[0] == "stream-in-body"
+    assert step.status is None
+    return json.loads(out)
+
+
+def error(data: bytes, status: int = 200) -> tuple[Json, int | None]:
+    """Return the error that becomes of *data*, and the status that it gets."""
+    step = repaired(data, status)
+    assert conformance.check_error_body(step.after[0]) == []
+    assert step.fixes[0] == "stream-in-body"
+    return json.loads(step.after[0])["error"], step.status
+
+
+# -- framings ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        wire(STREAM),
+        wire(STREAM).replace(b"\n", b"\r\n"),
+        wire(STREAM).replace(b"\n", b"\r"),
+        wire(STREAM).replace(b"data: ", b"data:"),
+        wire(STREAM).replace(b"data: ", b"data: data: "),
+        wire(STREAM).replace(b"\n\n", b"\n"),
+        wire(STREAM).replace(b"}\n\n", b"}"),
+        wire(STREAM).rstrip(b"\n"),
+        wire(STREAM[:-1]),
+        BOM + wire(STREAM),
+        b"\n\n" + wire(STREAM) + b"\n\n",
+        b": ping\n\n" + wire([OPEN, b": ping\n\n", *STREAM[1:]]),
+        wire([OPEN, b"data: : ping\n\n", b"data: null\n\n", *STREAM[1:]]),
+        wire(STREAM).replace(b"data: {", b"event: message\nid: 7\ndata: {"),
+        lines(*STREAM[:-1]),
+        lines(*STREAM[:-1], b"[DONE]"),
+        lines(*STREAM[:-1], end=b"\r\n"),
+        lines(*STREAM[:-1], end=b""),
+        lines(OPEN, MORE) + b"\n" + wire([STOP, FIGURES, DONE]),
+        b"".join(lines(json.dumps(each, indent=1).encode()) for each in STREAM[:-1]),
+    ],
+)
+def test_a_stream_in_any_framing_becomes_one_body(data: bytes) -> None:
+    assert said(data) == WHOLE
+    assert answer(data) == WHOLE
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lines(BODY, end=b"\n\n") + DONE,
+        dumps(BODY) + DONE,
+        dumps(BODY) + b"\n" + b"[DONE]",
+        wire([BODY, DONE]),
+        wire([BODY]),
+        BOM + dumps(BODY) + b"\n\n" + DONE,
+        b": ping\n\n" + wire([BODY, DONE]),
+        json.dumps(BODY, indent=2).encode() + b"\r\n\r\n" + DONE,
+    ],
+)
+def test_a_body_among_events_is_the_answer_as_it_is(data: bytes) -> None:
+    assert said(data) == BODY
+    assert answer(data) == BODY
+
+
+def test_a_body_among_events_is_repaired_like_any() -> None:
+    bare = completion({"content": "Hi"}, finish=None, usage=None, created=0)
+    found = answer(dumps(bare) + b"\n" + DONE)
+    assert found["choices"][0]["finish_reason"] == "stop"
+    assert found["usage"]["total_tokens"] == 0
+
+
+def test_keys_and_figures_of_a_body_among_events_are_kept_exactly() -> None:
+    text = dumps(BODY)[:-1] + b',"x":1.10,"y":1e400,"z":"\\ud83d"}'
+    assert (
+        repaired(text + b"\n\n" + DONE)
+        .after[0]
+        .endswith(b'"x":1.10,"y":1e400,"z":"\\ud83d"}')
+    )
+
+
+# -- what the events say -----------------------------------------------------------
+
+
+def test_choices_are_told_apart() -> None:
+    both = [chunk({"role": "assistant", "content": str(at)}, index=at) for at in (1, 0)]
+    ends = [
+        chunk({}, finish=why, index=at) for at, why in enumerate(("stop", "length"))
+    ]
+    found = answer(wire([*both, *ends, DONE]), Asked(n=2))
+    assert [
+        (each["index"], each["message"]["content"], each["finish_reason"])
+        for each in found["choices"]
+    ] == [(0, "0", "stop"), (1, "1", "length")]
+
+
+def test_one_choice_without_a_reason_leaves_all_as_it_is() -> None:
+    both = [chunk({"role": "assistant", "content": "a"}, index=at) for at in (0, 1)]
+    data = wire([*both, STOP])
+    assert said(data, Asked(n=2)) is None
+    assert repaired(data, asked=Asked(n=2)).after == [data]
+
+
+@pytest.mark.parametrize("finish", ["tool_calls", "stop"])
+def test_tool_calls_are_joined(finish: str) -> None:
+    data = wire(
+        [
+            chunk({"role": "assistant", "content": None}),
+            calling(head(0)),
+            calling(rest(0, '{"a"')),
+            calling(rest(0, ":1}")),
+            calling(head(1, "{}")),
+            chunk({}, finish=finish),
+            DONE,
+        ]
+    )
+    found = answer(data, Asked(tools=True))["choices"][0]
+    assert found["finish_reason"] == "tool_calls"
+    assert found["message"]["content"] is None
+    assert [each["function"] for each in found["message"]["tool_calls"]] == [
+        {"name": "f", "arguments": '{"a":1}'},
+        {"name": "f", "arguments": "{}"},
+    ]
+    assert not any("index" in each for each in found["message"]["tool_calls"])
+
+
+def test_calls_as_providers_send_them_are_repaired_first() -> None:
+    call = {"function": {"name": "f", "arguments": {"a": 1}}}
+    data = wire([chunk({"tool_calls": [call]}), chunk({}, finish="stop"), DONE])
+    found = answer(data, Asked(tools=True))["choices"][0]
+    (made,) = found["message"]["tool_calls"]
+    assert made["function"]["arguments"] == '{"a":1}'
+    assert (bool(made["id"]), made["type"]) == (True, "function")
+    assert found["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [OPEN, MORE, STOP, FIGURES, DONE],
+        [OPEN, MORE, chunk({}, finish="stop", usage=USAGE), DONE],
+        [
+            chunk({"role": "assistant", "content": "H"}, usage=USAGE),
+            chunk({"content": "i"}, usage=USAGE),
+            STOP,
+            DONE,
+        ],
+        [OPEN, MORE, chunk({}, finish="stop", choice={"usage": USAGE}), DONE],
+        [OPEN, MORE, FIGURES, STOP, DONE],
+    ],
+)
+def test_usage_is_found_wherever_it_stands(events: Sequence[Chunk | bytes]) -> None:
+    assert answer(wire(events))["usage"] == USAGE
+
+
+def test_usage_that_never_came_is_zero() -> None:
+    found = answer(wire([OPEN, MORE, STOP, DONE]))
+    assert set(found["usage"].values()) == {0}
+
+
+def test_log_probabilities_are_joined() -> None:
+    token = {"token": "H", "logprob": -0.5, "bytes": [72], "top_logprobs": []}
+    logprobs = {"content": [token], "refusal": None}
+    reported = chunk({"content": "H"}, logprobs=logprobs)
+    data = wire([reported, reported, STOP])
+    found = answer(data)["choices"][0]
+    assert found["logprobs"] == {"content": [token, token], "refusal": None}
+
+
+def test_words_of_its_own_are_kept() -> None:
+    data = wire(
+        [
+            chunk({"role": "assistant", "reasoning": "so"}, citations=["https://x"]),
+            MORE,
+            chunk({}, finish="eos", choice={"stop_reason": 2}),
+            DONE,
+        ]
+    )
+    found = answer(data)
+    assert found["citations"] == ["https://x"]
+    assert found["choices"][0]["message"]["reasoning_content"] == "so"
+    assert found["choices"][0]["stop_reason"] == 2
+    assert found["choices"][0]["finish_reason"] == "stop"
+
+
+def test_native_events_become_one_body() -> None:
+    data = wire([{"response": "H"}, {"response": "i", "usage": USAGE}, DONE])
+    assert answer(data)["choices"][0]["message"]["content"] == "Hi"
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [{"response": "Hi"}, DONE],
+        [{"result": {"response": "Hi"}, "success": True}],
+        [{"result": {"response": "Hi"}, "success": True}, DONE],
+    ],
+)
+def test_one_native_event_is_an_answer_if_nothing_can_follow(
+    events: Sequence[Chunk | bytes],
+) -> None:
+    assert answer(wire(events))["choices"][0]["message"]["content"] == "Hi"
+
+
+# -- what has no end ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        wire([OPEN]),
+        wire([OPEN, MORE]),
+        wire([OPEN, MORE])[:-30],
+        wire([OPEN, MORE, STOP])[:-30],
+        wire([{"response": "Hi"}]),
+        lines(OPEN, MORE),
+        lines(OPEN, MORE, STOP)[:-30],
+        wire([OPEN, FIGURES]),
+    ],
+)
+def test_a_stream_that_broke_off_stays_as_it_is(data: bytes) -> None:
+    assert said(data) is None
+    assert repaired(data).after == [data]
+
+
+def test_done_without_a_reason_is_an_end() -> None:
+    assert answer(wire([OPEN, MORE, DONE]))["choices"][0]["finish_reason"] == "stop"
+    asked = Asked(tools=True, forced_tool=True)
+    found = answer(wire([calling(head(0, "{}")), DONE]), asked)
+    assert found["choices"][0]["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b" ",
+        b"\n\n",
+        DONE,
+        b"[DONE]",
+        b"data:\n\n",
+        b": ping\n\n",
+        b"data: null\n\n",
+        b"data: {}\n\n",
+        b"{}",
+        b"[]",
+        b"null",
+        b"404 page not found",
+        b"<html><body>502</body></html>",
+        b"<html>\ndata: x\n\n</html>\n",
+        wire([OPEN, b"what: is this\n\n", STOP, DONE]),
+        wire([FIGURES, DONE]),
+        b'data: {"choices":[]}\n\ndata: [DONE]\n\n',
+        b"\xff\xfe",
+    ],
+)
+def test_what_is_not_understood_stays_as_it_is(data: bytes) -> None:
+    assert said(data) is None
+    step = repaired(data)
+    assert (step.after, step.fixes, step.status) == ([data], [], None)
+
+
+def test_no_body_is_made_of_a_stream_that_lacks_an_event() -> None:
+    lost = b'data: {"choices":[{"delta":7}]}\n\n'
+    made = repaired(wire([OPEN, lost, STOP, DONE]))
+    assert made.status == 502
+    assert json.loads(made.after[0])["error"]["type"] == "server_error"
+
+
+def test_without_the_fix_a_stream_stays_as_it_is() -> None:
+    fixes = [fix for fix in FIXES if fix.name != "stream-in-body"]
+    step = repair_body(wire(STREAM), 200, ASKED, fixes)
+    assert (step.after, step.fixes) == ([wire(STREAM)], [])
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("off", FIXES)
+def test_without_one_fix_a_stream_loses_nothing(off: type[Fix]) -> None:
+    fixes = [fix for fix in FIXES if fix is not off]
+    data = lines(OPEN, MORE) + b": ping\n\n" + wire([STOP, FIGURES, DONE])
+    out = repair_body(data, 200, ASKED, fixes).after[0]
+    after = conformance.meaning_of_body(out)
+    assert conformance.lost(conformance.meaning_of_stream(data), after) == []
+
+
+def test_a_bug_leaves_the_stream_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(body, "body_in", fail)
+    step = repair_body(wire(STREAM), 200, ASKED, FIXES, "label")
+    assert (step.after, step.fixes) == ([wire(STREAM)], [])
+    (record,) = caplog.records
+    assert (
+        record.getMessage()
+        == "label: fix stream-in-body failed and is off for this answer"
+    )
+
+
+def test_nesting_that_cannot_be_read_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = b"data: " + b"[" * 100_000 + b"]" * 100_000 + b"\n\n"
+    assert said(deep) is None
+    assert isinstance(error_in(deep), str)
+    monkeypatch.setattr(stream_to_body, "loads", json.loads)
+    assert said(deep) is None
+
+
+# -- errors ------------------------------------------------------------------------
+
+NAMED = b"event: error\ndata: " + dumps(BUSY) + b"\n\n"
+FRAMES = [
+    wire([{"error": BUSY}]),
+    wire([{"error": BUSY}, DONE]),
+    wire([BUSY]),
+    wire([[{"error": BUSY}]]),  # type: ignore[list-item]
+    NAMED,
+    NAMED.replace(b"\n", b"\r\n"),
+    NAMED.rstrip(b"\n"),
+    b"event:error\ndata:" + dumps(BUSY) + b"\n\n",
+    b"id:1\nevent:error\n:HTTP_STATUS/429\ndata:" + dumps(BUSY) + b"\n\n",
+    b": ping\n\n" + wire([{"error": BUSY}, DONE]),
+    b"event: error\n" + wire([{"error": BUSY}, DONE]),
+    dumps({"error": BUSY}) + b"\n\n" + DONE,
+    dumps({"error": BUSY}) + b"\n[DONE]\n",
+    BOM + dumps({"error": BUSY}) + b"\n\n" + DONE,
+    BOM + NAMED,
+]
+
+
+@pytest.mark.parametrize("data", FRAMES)
+def test_an_error_among_events_is_the_answer(data: bytes) -> None:
+    assert error(data) == (ERROR["error"], 503)
+
+
+@pytest.mark.parametrize("data", FRAMES)
+@pytest.mark.parametrize("status", [400, 429, 500])
+def test_a_refusal_as_events_becomes_an_error_body(data: bytes, status: int) -> None:
+    found, reported = error(data, status)
+    assert (found["message"], found["code"], reported) == ("Too busy", "busy", None)
+
+
+def test_an_error_in_a_choice_gets_a_status_if_nothing_else_was_said() -> None:
+    failed = {"index": 0, "message": {"content": ""}, "error": {**BUSY, "code": 502}}
+    data = dumps({**BODY, "choices": [failed]})
+    assert repaired(data).status == 502
+    assert repaired(data + b"\n" + DONE).status == 502
+    spoke = {**failed, "message": {"content": "Hi"}}
+    assert repaired(dumps({**BODY, "choices": [spoke]})).status is None
+
+
+@pytest.mark.parametrize("code", [429, 503, "404"])
+def test_an_error_under_a_good_status_gets_its_own(code: Json) -> None:
+    found, status = error(wire([{"error": {**BUSY, "code": code}}, DONE]))
+    assert (found["code"], status) == (str(code), int(code))
+    fixes = [fix for fix in FIXES if fix.name != "error-status"]
+    step = repair_body(wire([{"error": {**BUSY, "code": code}}]), 200, ASKED, fixes)
+    assert step.status is None
+
+
+def test_a_refusal_in_words_becomes_an_error_body() -> None:
+    found, _ = error(b"event: error\ndata: Too\ndata: busy\n\n", 503)
+    assert found["message"] == "Too\nbusy"
+    found, _ = error(b"data: Too busy\n\n", 503)
+    assert found["message"] == "Too busy"
+
+
+def test_an_error_after_text_is_the_answer() -> None:
+    for last in (wire([{"error": BUSY}]), NAMED, b"error: " + dumps(BUSY) + b"\n\n"):
+        assert error(wire([OPEN, MORE]) + last)[0] == ERROR["error"]
+
+
+def test_the_first_of_several_errors_is_the_answer() -> None:
+    later = {"error": {**BUSY, "message": "Gone"}}
+    assert error(wire([OPEN, {"error": BUSY}, later]))[0] == ERROR["error"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", None),
+        (b"\n\n", None),
+        (DONE, None),
+        (b"data:\n\n", None),
+        (b": ping\n\n", None),
+        (b"event: error\n\n", None),
+        (b"404 page not found", None),
+        (b"data: 7\n\n", 7),
+        (b"data:\n\ndata: 7\n\n", 7),
+        (b"data: null\n\n", None),
+        (b"data: \xff\n\n", "\N{REPLACEMENT CHARACTER}"),
+        (b"[DONE]\n{}\n", {}),
+    ],
+)
+def test_an_error_is_the_first_data(data: bytes, said: Json) -> None:
+    assert error_in(data) == said
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Too busy",
+        b"<html>Too busy</html>",
+        b"<html>\ndata: x\n\nToo busy</html>",
+        b"event: error\n\nToo busy",
+        b"Too busy:\ndata: x\n",
+    ],
+)
+def test_a_refusal_that_is_no_stream_keeps_its_words(data: bytes) -> None:
+    step = repaired(data, 503)
+    assert conformance.check_error_body(step.after[0]) == []
+    assert b"Too busy" in step.after[0]
+    assert "stream-in-body" not in step.fixes

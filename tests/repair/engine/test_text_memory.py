@@ -1,0 +1,733 @@
+"""The memory of a text saves time: with and without it every byte leaves the same."""
+
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_normalize.chat.chunks.chunk import Chunk
+from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.fixes import EVERY_FIX, FIXES
+from llm_normalize.protocols import PROTOCOLS
+from llm_normalize.protocols.answer_stream import AnswerStream
+from llm_normalize.protocols.messages import MESSAGES
+from llm_normalize.protocols.protocol import ClientProtocol
+from llm_normalize.repair.engine import fix_chain
+from llm_normalize.repair.engine.output import Output
+from llm_normalize.repair.engine.pipeline import Pipeline
+from llm_normalize.repair.engine.text_memory import Around, TextMemory
+from llm_normalize.repair.engine.translated_output import TranslatedOutput
+from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
+from llm_normalize.repair.look import Finding, look
+from llm_normalize.repair.outcome import EventRecord, Outgoing
+from llm_normalize.wire import sse
+from llm_normalize.wire.event_boundary import EVENT
+from llm_normalize.wire.json_text import dumps
+from llm_normalize.wire.sse import encode
+from properties import test_recorded as recorded
+from streams import ANY
+
+STREAM = Asked(stream=True)
+REQUEST: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [], "input": ""}
+CAPTURES = sorted(Path(__file__).parents[2].glob("captures/*/*/response.sse"))
+assert CAPTURES
+
+HEAD = chunk({"role": "assistant", "content": ""})
+WORDS = ("It", " is", " tea", ", no", " doubt", " at", " all")
+
+
+class Outcome(NamedTuple):
+    """What became of a stream, whichever way its events went."""
+
+    out: list[bytes]
+    changed: list[tuple[int, bytes | None, tuple[bytes, ...], tuple[str, ...]]]
+    events: int
+    unread: Counter[Any]
+
+
+class Play:
+    """One stream, and how many of its events were not parsed."""
+
+    def __init__(
+        self,
+        asked: Asked = STREAM,
+        fixes: Iterable[type[Fix]] = FIXES,
+        protocol: ClientProtocol | None = None,
+    ) -> None:
+        self.steps: list[EventRecord] = []
+        observe = self.steps.append
+        output: Callable[..., Output] = Output
+        if protocol is not None:
+            answer = protocol.translate(REQUEST, {}).answer
+            output = partial(TranslatedOutput, translate=AnswerStream(answer))
+        self.pipeline = Pipeline(asked, [*fixes], observe, make_output=output)
+        self.parsed = 0
+        event = self.pipeline.event_repair.event
+
+        def count(*of: Any) -> None:
+            self.parsed += 1
+            event(*of)
+
+        self.pipeline.event_repair.event = count  # type: ignore[method-assign,assignment]
+
+    @property
+    def known(self) -> Around | None:
+        return self.pipeline._memory.known
+
+    @property
+    def fitted(self) -> int:
+        return self.pipeline.events - self.parsed
+
+    def feed(self, *reads: bytes) -> bytes:
+        return b"".join(b"".join(self.pipeline.feed(read)) for read in reads)
+
+    def say(self, *events: Chunk | bytes) -> bytes:
+        """Feed *events*, one a read."""
+        return self.feed(*(wire([each]) for each in events))
+
+    def settle(self, event: Callable[[str], Chunk | bytes] | None = None) -> None:
+        """Let the stream know what becomes of what *event* makes of a word."""
+        make = event or text
+        self.say(HEAD, *map(make, WORDS))
+        self.say(make(" now"))
+        assert self.known
+        assert self.fitted
+
+
+def text(word: str) -> Chunk:
+    return chunk({"content": word})
+
+
+def counting(word: str, count: int) -> Chunk:
+    details = {"reasoning_tokens": count // 2}
+    usage = {"prompt_tokens": 3, "completion_tokens": count, "details": details}
+    return chunk({"role": None, "content": word}, usage=usage)
+
+
+def nim(word: str) -> Chunk:
+    return chunk({"role": None, "content": word}, choice={"stop_reason": None})
+
+
+def outcome(reads: Iterable[bytes], *of: Any) -> Outcome:
+    play = Play(*of)
+    out = [b"".join(play.pipeline.feed(read)) for read in reads]
+    out.append(b"".join(play.pipeline.end()))
+    changed = [
+        (step.n, step.before, tuple(step.after), tuple(step.fixes))
+        for step in play.steps
+        if step.changed
+    ]
+    return Outcome(out, changed, play.pipeline.events, play.pipeline.raw_events)
+
+
+@contextmanager
+def every_event_parsed(*, by_look: bool = False) -> Iterator[None]:
+    """Let no stream remember anything, and every fix be asked about every chunk.
+
+    Args:
+        by_look: Whether only those are asked that handle what is found in it.
+    """
+
+    def look_for_all(
+        value: Chunk, asked: Asked, seen: Seen, *, is_changed: bool
+    ) -> int:
+        found = look(value, asked, seen, is_changed=is_changed)
+        return found | ANY | (Finding.LEFT if is_changed else 0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TextMemory, "learn", lambda *_: None)
+        if not by_look:
+            patch.setattr(fix_chain, "look", look_for_all)
+        yield
+
+
+def assert_same(reads: list[bytes], *of: Any) -> None:
+    """Compare all ways of *reads*, in a `Play` of these arguments."""
+    known = outcome(reads, *of)
+    for by_look in (False, True):
+        with every_event_parsed(by_look=by_look):
+            assert outcome(reads, *of) == known
+
+
+def pieces(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+ASKS = (
+    STREAM,
+    Asked(stream=True, usage=True, tools=True),
+    Asked(stream=True, strict=True, n=2),
+)
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: "/".join(path.parts[-3:-1]))
+def test_capture_leaves_the_same_with_and_without(path: Path) -> None:
+    data = path.read_bytes()
+    for asked in ASKS:
+        assert_same([data], asked)
+    for protocol in (None, *PROTOCOLS):
+        assert_same(pieces(data, 97), STREAM, FIXES, protocol)
+
+
+@pytest.mark.unmeasured
+@pytest.mark.skipif(not recorded.ENTRIES, reason="no recorded answers")
+@pytest.mark.parametrize("entry", recorded.select(stream=True))
+def test_recorded_stream_leaves_the_same_with_and_without(
+    entry: dict[str, Any],
+) -> None:
+    data, asked = recorded.data_of(entry), recorded.asked_of(entry)
+    for each in (asked, replace(asked, usage=not asked.usage)):
+        assert_same([data], each)
+    for protocol in (None, *PROTOCOLS):
+        assert_same(pieces(data, 89), asked, FIXES, protocol)
+
+
+SAID = st.sampled_from(
+    [
+        *(
+            "a",
+            " b",
+            '"',
+            "\\",
+            "\n",
+            "é",
+            "\u2028",
+            "\ud83d",
+            "😀",
+            "null",
+            " ",
+            "{[",
+            "-0",
+        ),
+        *("growing", "growing and", "growing and growing", "growing and growing on"),
+        *("", "\x7f", "/", "input", '","reasoning":"'),
+    ]
+)
+SPELLED = st.sampled_from([True, False])
+
+
+@st.composite
+def deltas_of(draw: st.DrawFn) -> Chunk:
+    word = draw(SAID)
+    return draw(
+        st.sampled_from(
+            [
+                chunk({"content": word}),
+                chunk({"content": word, "role": "assistant"}),
+                chunk({"role": None, "content": word}),
+                chunk({"content": word}, index=1),
+                chunk({"reasoning_content": word}),
+                chunk({"reasoning": word, "reasoning_details": [{"text": word}]}),
+                chunk({"reasoning": word, "content": draw(SAID)}),
+                chunk({"content": word}, obfuscation=draw(SAID)),
+                chunk({"content": word}, created=draw(st.integers(1, 3))),
+                chunk({"content": word}, choice={"message": {"content": word}}),
+                chunk({"content": word}, finish=draw(st.sampled_from(["", "stop"]))),
+                counting(word, draw(st.integers(0, 3))),
+                calling(rest(0, word)),
+                calling(rest(1, word)),
+                calling(head(0, word)),
+                calling({**rest(0, word), "id": None, "type": "function"}),
+                chunk({"content": word, "tool_calls": [rest(0, word)]}),
+                chunk({}, finish="tool_calls"),
+            ]
+        )
+    )
+
+
+@st.composite
+def settled_streams(draw: st.DrawFn) -> list[bytes]:
+    """Return the events of a stream that says the same kinds of things for long."""
+    kinds = draw(st.lists(deltas_of(), min_size=1, max_size=3))
+    events = [wire([HEAD])] if draw(st.booleans()) else []
+    spaced, ascii_only = draw(SPELLED), draw(SPELLED)
+    for _ in range(draw(st.integers(4, 25))):
+        event = dict(draw(st.sampled_from(kinds)) if draw(st.booleans()) else kinds[0])
+        spelled = json.dumps(event, ensure_ascii=ascii_only).encode(
+            errors="backslashreplace"
+        )
+        raw = spelled if spaced else dumps(event)
+        word = json.dumps(draw(SAID), ensure_ascii=ascii_only).encode(
+            errors="backslashreplace"
+        )
+        if draw(st.booleans()):
+            raw = raw.replace(b'"content": "', b'"content": ' + word[:-1], 1)
+            raw = raw.replace(b'"content":"', b'"content":' + word[:-1], 1)
+        if draw(st.booleans()):
+            figures = b'"completion_tokens":%d' % draw(
+                st.sampled_from([0, 1, 7, 3, 12])
+            )
+            raw = re.sub(rb'"completion_tokens": ?\d', figures, raw)
+        events.append(encode(raw))
+        if draw(st.integers(0, 9)) == 0:
+            odd = [
+                b": ping\n\n",
+                b"\n",
+                b"data: \xff\n\n",
+                b"data:{}\n\n",
+                DONE,
+                b"\r\n",
+                b"data: {}\r\n\r\n",
+            ]
+            events.append(draw(st.sampled_from(odd)))
+    return events
+
+
+@given(settled_streams(), st.sampled_from(ASKS), st.integers(0, 2))
+def test_settled_stream_leaves_the_same_with_and_without(
+    events: list[bytes], asked: Asked, cut: int
+) -> None:
+    data = b"".join(events)
+    assert_same([events, [data], pieces(data, 31)][cut], asked)
+
+
+@given(settled_streams(), st.integers(0, 2), st.sampled_from(PROTOCOLS))
+def test_translated_stream_leaves_the_same_with_and_without(
+    events: list[bytes], cut: int, protocol: ClientProtocol
+) -> None:
+    data = b"".join(events)
+    reads = [events, [data], pieces(data, 31)][cut]
+    assert_same(reads, STREAM, FIXES, protocol)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
+def test_settled_stream_is_translated_unread(protocol: ClientProtocol) -> None:
+    play = Play(protocol=protocol)
+    play.settle(nim)
+    play.steps.clear()
+    before, parsed = wire([nim(" a")]), play.parsed
+    after = play.feed(before)
+    assert b'" a"' in after
+    assert play.parsed == parsed
+    (step,) = play.steps
+    assert (step.before, step.after, step.fixes[-1]) == (before, [after], "translated")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
+def test_event_of_which_the_figures_are_read_late_is_translated_once(
+    protocol: ClientProtocol,
+) -> None:
+    words = [counting(word, 5 + at) for at, word in enumerate([*WORDS, " now", " a"])]
+    reads = [wire([each]) for each in (HEAD, *words, chunk({}, finish="stop"))]
+    assert_same([*reads, DONE], STREAM, FIXES, protocol)
+
+
+def test_events_that_are_not_read_cost_less_but_something() -> None:
+    costs = []
+    for protocol in (None, MESSAGES):
+        play = Play(protocol=protocol)
+        play.settle()
+        play.pipeline.refill(10_000)
+        play.say(*[text(" a")] * 100)  # each a read
+        one_by_one = 10_000 - play.pipeline.budget_left
+        play.pipeline.refill(10_000)
+        play.feed(wire([text(" a")] * 100))
+        together = 10_000 - play.pipeline.budget_left
+        assert 100 * play.pipeline.output.cost <= together < 100 * EVENT
+        assert abs(one_by_one - together) <= 100
+        costs.append(together)
+    assert costs[0] < costs[1]
+
+
+def test_event_that_is_only_counted_makes_no_step() -> None:
+    counted: list[Any] = []
+
+    def count(n: int, before: bytes, after: bytes, around: Around) -> None:
+        counted.append((n, before, after, around.fixes))
+
+    play = Play()
+    play.settle(nim)
+    steps = len(play.steps)
+    play.pipeline._count = count
+    before, after = wire([nim(" a")]), wire([text(" a")])
+    assert play.feed(before) == after
+    assert counted == [(len(WORDS) + 2, before, after, ("role-null", "field-null"))]
+    assert len(play.steps) == steps
+
+
+# -- what is learned, and when it holds ------------------------------------------------
+
+
+def test_event_that_needs_nothing_is_not_read_once_the_stream_has_settled() -> None:
+    play = Play()
+    play.settle()
+    before = play.fitted
+    event = wire([text(' "so" \\ \n - 😀')])
+    assert play.feed(event) == event
+    assert play.fitted == before + 1
+
+
+def test_known_event_is_repaired_and_recorded_as_before() -> None:
+    play = Play()
+    play.settle(nim)
+    steps, fitted = len(play.steps), play.fitted
+    assert play.say(nim(' "no"\n')) == wire([text(' "no"\n')])
+    assert play.fitted == fitted + 1
+    (step,) = play.steps[steps:]
+    assert (step.n, step.before) == (len(WORDS) + 2, wire([nim(' "no"\n')]))
+    assert (step.after, step.fixes) == (
+        [wire([text(' "no"\n')])],
+        ["role-null", "field-null"],
+    )
+
+
+def test_several_events_of_a_read_are_known() -> None:
+    play = Play()
+    play.settle(nim)
+    fitted = play.fitted
+    said = [nim(" a"), nim(" b"), nim(" c")]
+    assert play.feed(wire(said) + b"data: {") == wire(
+        [text(" a"), text(" b"), text(" c")]
+    )
+    assert play.fitted == fitted + 3
+    assert play.feed(b'"error":{"message":"no"}}\n\n').startswith(b'data: {"error"')
+
+
+def test_known_event_may_come_in_parts() -> None:
+    play = Play()
+    play.settle(nim)
+    data, fitted = wire([nim(" a"), nim(" b")]), play.fitted
+    assert play.feed(data[:40]) + play.feed(data[40:]) == wire([text(" a"), text(" b")])
+    assert play.fitted == fitted + 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'"content":""',  # a text that is none
+        b'"content":null',
+        b'"content":"a","role":"b"',  # a quote ends the text
+        b'"content":"a\\"',  # it does not end
+        b'"content":"a\nb"',  # no JSON
+        b'"content":"\x01"',
+        b'"content":"\\x"',
+        b'"content":"\\u12"',
+        b'"content":"\xff"',  # no UTF-8
+        b'"content":"\xed\xa0\x80"',
+    ],
+)
+def test_event_of_another_shape_is_parsed(said: bytes) -> None:
+    play = Play()
+    play.settle()
+    fitted = play.fitted
+    event = wire([text("TEXT")]).replace(b'"content":"TEXT"', said)
+    play.feed(event)
+    assert play.fitted == fitted
+
+
+def test_words_that_a_fix_still_reads_are_not_left_unread() -> None:
+    play = Play()
+    telling = "Tea comes from Asia, where"
+    said = [telling[:size] for size in range(4, len(telling), 3)]
+    out = play.say(HEAD, *map(text, said))
+    assert not play.fitted
+    assert out.count(b"Tea") < len(said)  # it was told again each time
+
+
+def test_text_is_left_unread_once_three_deltas_have_not_grown() -> None:
+    play = Play()
+    play.say(HEAD, *map(text, WORDS))
+    assert play.parsed == 4
+
+
+NEXT: dict[str, Callable[[str], str]] = {
+    "grows": lambda last: last + " and a leaf of tea",
+    "stays": lambda last: last,
+    "is another": lambda last: f"{len(last)} cups",
+}
+"""What becomes of a text from one delta to the next."""
+
+
+GROWING: dict[str, Callable[[str], Chunk]] = {
+    "content": text,
+    "reasoning_content": lambda word: chunk({"reasoning_content": word}),
+    "reasoning_details": lambda word: chunk({"reasoning_details": [{"text": word}]}),
+}
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("name", GROWING)
+@pytest.mark.parametrize("first", NEXT)
+def test_text_that_may_grow_leaves_the_same_with_and_without(
+    name: str, first: str
+) -> None:
+    make = GROWING[name]
+    # Proof takes four, doubt two; one code reads all three, so that one has every case.
+    count = 5 if name == "content" else 3
+    for more in itertools.product(NEXT, repeat=count):
+        texts = ["Tea"]
+        for change in (first, *more):
+            texts.append(NEXT[change](texts[-1]))
+        assert_same([wire([HEAD]), *(wire([make(each)]) for each in texts)])
+
+
+def test_reasoning_is_known_before_the_text_has_begun() -> None:
+    play = Play()
+    play.say(HEAD)
+    for word in WORDS:
+        play.say(chunk({"reasoning_content": word}))
+    assert play.fitted
+    fitted = play.fitted
+    said = ["Tea", "Tea is", "Tea is a", "Tea is a leaf of a bush"]
+    out = play.say(*map(text, said), text(said[-1] + "."))
+    assert out.endswith(wire([text(".")]))
+    assert play.fitted == fitted
+
+
+TWICE: dict[str, Callable[[str], Chunk]] = {
+    "renamed": lambda word: chunk({"reasoning": word}),
+    "in details": lambda word: chunk(
+        {"reasoning": word, "reasoning_details": [{"type": "x", "text": word}]}
+    ),
+    "deeper": lambda word: chunk({"content": word, "x": {"content": word}}),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_text_may_stand_in_several_places(name: str) -> None:
+    events = [HEAD, *map(TWICE[name], WORDS * 2)]
+    play = Play()
+    play.say(*events)
+    assert play.fitted
+    assert_same([wire([each]) for each in events])
+
+
+def test_text_elsewhere_that_varies_on_its_own_is_read() -> None:
+    play, others = Play(), (*WORDS[1:], *WORDS)
+    pairs = [*zip(WORDS, others, strict=False)]
+    play.say(HEAD, *[chunk({"content": a}, choice={"text": b}) for a, b in pairs])
+    play.say(*[chunk({"content": a, "x": {"content": b}}) for a, b in pairs])
+    play.say(*[chunk({"content": a, "reasoning": b}) for a, b in pairs])
+    assert not play.fitted
+
+
+BESIDE: dict[str, Chunk] = {
+    "a call": {"tool_calls": [rest(0, "x")]},
+    "a legacy call": {"function_call": {"arguments": "x"}},
+    "reasoning": {"reasoning_content": "x"},
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_text_is_read_that_does_not_stand_alone(name: str) -> None:
+    play = Play(Asked(stream=True, tools=True, legacy=name == "a legacy call"))
+    play.say(HEAD, calling(head(0)))
+    play.say(*[chunk({"content": word, **BESIDE[name]}) for word in WORDS])
+    assert not play.fitted
+
+
+def test_texts_of_two_choices_in_one_event_are_read() -> None:
+    play = Play(Asked(stream=True, n=2))
+    for word in WORDS:
+        texts = [
+            {"index": at, "delta": {"content": each}}
+            for at, each in enumerate((word, "x"))
+        ]
+        play.say(chunk(None, choices=texts))
+    assert not play.fitted
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b'data: {"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"delta":{"content":"%b"},"index":1,"finish_reason":null}]}\n\n',
+        b'data: {"id":"y","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"delta":{"content":"%b"},"index":0,"finish_reason":null}]}\n\n',
+    ],
+)
+def test_event_with_other_bytes_around_its_text_is_read(other: bytes) -> None:
+    play = Play()
+    event = b'data: {"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"delta":{"content":"%b"},"index":0,"finish_reason":null}]}\n\n'
+    play.feed(*[event % word.encode() for word in WORDS])
+    assert play.known is not None
+    parsed = play.parsed
+    play.feed(other % b" a", event % b" b")
+    assert play.parsed == parsed + 2
+    assert play.known is None  # those two differ in more than their texts
+
+
+def test_event_behind_half_of_another_is_no_event() -> None:
+    settled = [wire([each]) for each in (HEAD, *map(text, WORDS))]
+    half = wire([chunk({"content": " b"}, more="c")])[:-6]
+    assert_same([*settled, half, wire([text(" a")]), wire([text(" b")])])
+
+
+def test_events_that_line_ends_part_are_read() -> None:
+    play = Play()
+    lines = wire([HEAD, *map(text, WORDS)]).replace(b"\n\n", b"\n")
+    assert play.feed(lines).count(b"data: ") == len(WORDS) + 1
+    assert not play.known
+
+
+@pytest.mark.parametrize(
+    "word", ["[" * 20_000, "," * 110_000], ids=["brackets", "commas"]
+)
+def test_large_event_is_read_whatever_is_known(word: str) -> None:
+    assert_same([wire([HEAD]), *(wire([nim(each)]) for each in (*WORDS, word, " a"))])
+
+
+THOUGHTS = ("<think>", "a", "b c", "d", "e f", " g", " h", "</think>", "Hi", " there")
+
+
+@pytest.mark.parametrize("protocol", [None, *PROTOCOLS])
+def test_words_that_an_optional_fix_moves_are_read(
+    protocol: ClientProtocol | None,
+) -> None:
+    words = [*THOUGHTS, *WORDS]
+    reads = [wire([HEAD]), *(wire([text(word)]) for word in words)]
+    assert_same(reads, STREAM, EVERY_FIX, protocol)
+    if protocol is None:
+        out = b"".join(outcome(reads, STREAM, EVERY_FIX).out)
+        assert b'"content":" there"' in out
+
+
+STATES: dict[str, Callable[[Any, Outgoing], object]] = {
+    "words": lambda machine, waits: machine.state.words.append((waits, [])),
+    "opening": lambda machine, waits: setattr(machine.state, "opening", waits),
+    "finish": lambda machine, waits: setattr(machine.state, "finish", waits),
+    "usage": lambda machine, waits: setattr(machine.state, "usage_chunk", waits),
+    "fields": lambda machine, _: setattr(machine.state, "extra", {"x": 1}),
+    "not opened": lambda machine, _: machine.state.opened.clear(),
+    "finished": lambda machine, _: machine.state.finished.add(0),
+    "done": lambda machine, _: setattr(machine.state, "done", True),
+    "error": lambda machine, _: setattr(machine._seen, "error", True),
+    "hole": lambda machine, _: setattr(machine._seen, "holes", 1),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_text_is_not_let_pass_where_something_waits_or_is_over(name: str) -> None:
+    play = Play()
+    play.settle()
+    machine = play.pipeline._machine
+    more = Outgoing(EventRecord(0, b""), text("a"), b"", found=Finding.CONTENT)
+    assert machine.lets_pass(more)
+    STATES[name](machine, Outgoing(EventRecord(0, b""), {}, b""))
+    assert not machine.lets_pass(more)
+
+
+@pytest.mark.parametrize(
+    ("word", "more", "beside", "is_known"),
+    [
+        (b"b", [], {}, True),
+        (b"a", [], {}, False),  # where it stands is not proved
+        (b"b", [b"more"], {}, False),
+        (b"b", [], {"tool_calls": [rest(0, "x")]}, False),
+        (b"b", [], {"reasoning": "x"}, False),
+    ],
+)
+def test_two_events_show_what_is_around_their_texts(
+    word: bytes, more: list[bytes], beside: Chunk, is_known: bool
+) -> None:
+    memory = TextMemory()
+    for each in (b"a", word):
+        raw = b'data: {"content":"%b"}\n\n' % each
+        made = chunk({"content": each.decode(), **beside})
+        memory.learn(EventRecord(0, raw, [raw, *more]), made, set())
+    assert (memory.known is not None) is is_known
+
+
+def test_text_behind_a_finish_that_waits_is_read() -> None:
+    play = Play()
+    play.say(HEAD, text("Hi"), chunk({}, finish="stop"))
+    play.say(*map(text, WORDS))
+    assert play.known is None
+
+
+def test_what_has_been_learned_is_forgotten_when_anything_changes() -> None:
+    play = Play()
+    play.settle()
+    play.say(chunk({"reasoning_content": "x"}))
+    assert not play.known
+    play.say(*map(text, WORDS))
+    assert play.known
+
+
+def test_what_changes_nothing_costs_nothing() -> None:
+    play = Play()
+    play.settle()
+    assert play.feed(b": ping\n\n", b"\n") == b"\n\n"
+    fitted = play.fitted
+    play.say(text(" more"))
+    assert play.fitted == fitted + 1
+
+
+def test_nothing_is_known_while_anything_waits() -> None:
+    play = Play()
+    play.settle()
+    assert play.say(chunk({}, finish="stop")) == b""
+    assert not play.known
+
+
+def test_nothing_is_known_behind_an_end_that_was_none() -> None:
+    play = Play()
+    play.settle()
+    play.pipeline.end()
+    assert not play.known
+
+
+@pytest.mark.parametrize("size", [20_000, sse.LIMIT])
+def test_nothing_is_known_behind_a_large_event(size: int) -> None:
+    play = Play()
+    play.settle()
+    play.say(text("x" * size))
+    assert not play.known
+
+
+def test_nothing_is_known_once_repair_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play()
+    play.settle(nim)
+    with monkeypatch.context() as patch:
+        patch.setattr(play.pipeline, "_comments", None)
+        assert play.feed(b": ping\n\n") == b": ping\n\n"
+    assert play.say(nim(" raw")) == wire([nim(" raw")])
+    assert not play.known
+
+
+def test_known_event_that_came_in_parts_is_sent_once_whatever_fails_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play()
+    play.settle(nim)
+    event, parser = wire([nim(" h")]), play.pipeline._parser
+    assert play.feed(event[:40], event[40:]) == wire([text(" h")])
+    monkeypatch.setattr(parser, "cut", lambda: 1 // 0)
+    assert play.pipeline.release() == []
+
+
+def test_newlines_behind_a_known_event_are_spelled_as_behind_any() -> None:
+    for make in (text, nim):
+        play = Play()
+        play.settle(make)
+        assert play.feed(b": ping\n\n") == b"\n"
+        assert play.feed(wire([make(" a")]) + b"\r\n\n") == wire([text(" a")]) + (
+            b"\r\n\n" if make is text else b"\n\n"
+        )
+
+
+@pytest.mark.parametrize("escape", [rb"\u65e5", rb"\/", rb"\u00e9\ud83d\ude00"])
+@pytest.mark.parametrize(
+    "framing",
+    [b"data:%b\n\n", b"data:  %b\n\n", b"id: 1\ndata: %b\n\n", b": {}\ndata: %b\n\n"],
+)
+def test_text_of_an_event_whose_framing_is_repaired_stays_as_it_was_spelled(
+    framing: bytes, escape: bytes
+) -> None:
+    pipeline = Pipeline(Asked(stream=True), FIXES)
+    for at in range(20):
+        text = b"w" + escape if at in (1, 2, 9, 15) else b"w%d" % at
+        event = dumps(chunk({"content": "TEXT"})).replace(b"TEXT", text)
+        out = b"".join(pipeline.feed(framing % event))
+        assert text in out, at

@@ -1,0 +1,62 @@
+"""Which 404 is about the path, and which about what the request names."""
+
+import pytest
+
+from llm_normalize.request.refusals.missing_path import is_path_missing
+
+PATH = "/models/acme/v1/responses"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "404 page not found\n",
+        "<!DOCTYPE html><html><title>The model is not here</title>",
+        "<h1>No model here</h1>",
+        '{"detail":"Not Found"}',
+        '{"detail":"Not Found","id":"r-1","request_id":"r-1"}',
+        "404 page not found (request id r-1)",
+        '{"error":{"message":"Not Found","param":""}}',
+        '{"error":{"message":"Invalid URL (POST /v1/responses)","code":null}}',
+        '{"error":{"message":"Unknown request URL: POST /openai/v1/messages."}}',
+        '{"error":{"code":"404","message": "Resource not found"}}',
+        '{"message":"no Route matched with those values"}',
+        '{"success":false,"errors":[{"code":7000,"message":"No route for that URI"}]}',
+        f'{{"error":"Cannot POST {PATH}"}}',
+        '{"error":"Cannot POST \\/models\\/acme\\/v1\\/responses"}',
+        '{"error":{"message":"model m is only supported in v1/chat/completions"}}',
+    ],
+)
+def test_answer_that_speaks_of_nothing_in_the_request_is_about_the_path(
+    body: str,
+) -> None:
+    assert is_path_missing(404, body.encode(), PATH, "m-70b")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}',
+        '{"type":"error","error":{"type":"not_found_error","message":"model: m-70b"}}',
+        '{"error":{"message":"No endpoints found for m-70b.","code":404}}',
+        '{"error":{"code":"DeploymentNotFound","message":"It does not exist."}}',
+        '{"error":{"message":"Previous response with id resp_1 not found."}}',
+        '{"error":{"message":"Item with id rs_1 not found."}}',
+        '{"error":{"message":"Conversation not found"}}',
+        '{"error":{"message":"Vector store with id [\'vs_1\'] not found."}}',
+        '{"error":{"message":"Container is expired."}}',
+        '{"error":{"message":"Skill with id sk_1 not found."}}',
+        '{"error":{"message":"It does not exist.","param": "tools[0].file_ids"}}',
+        "model not found, try pulling it first",
+    ],
+)
+def test_answer_that_names_what_was_looked_for_is_the_clients(body: str) -> None:
+    assert not is_path_missing(404, body.encode(), PATH, "m-70b")
+
+
+def test_status_decides_first() -> None:
+    assert is_path_missing(405, b'{"error":"model"}', PATH, "m")
+    assert not is_path_missing(400, b"", PATH, "m")
+    assert not is_path_missing(200, b"", PATH, "m")
+    assert is_path_missing(404, b"not here", PATH, "")

@@ -1,0 +1,229 @@
+import copy
+from typing import Any
+
+import pytest
+
+from llm_normalize.request.refusals.message_refusals import RefusedContent
+from llm_normalize.request.refusals.refusal_parser import Refusal
+from llm_normalize.request.refusals.rejected_parameters import (
+    Change,
+    apply,
+    changes_for,
+)
+from llm_normalize.wire.json_text import Number
+
+TOOLS = [{"type": "function", "function": {"name": "f", "strict": True}}]
+FORCED = {"type": "function", "function": {"name": "f"}}
+HI = [{"role": "user", "content": "Hi"}]
+CALL = {"id": "c", "type": "function", "index": 0, "function": {"name": "f"}}
+
+
+def left(body: Any, *names: str) -> tuple[Any, list[Any]]:
+    """Return what is left of *body* when *names* are refused, and the edits."""
+    body = copy.deepcopy(body)
+    refusal = Refusal(tuple(tuple(name.split(".")) for name in names))
+    found = changes_for(refusal, body)
+    return body, [edit for each in found for edit in apply(each, body)]
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "after", "path"),
+    [
+        ({"seed": 7, "n": 1}, "seed", {"n": 1}, "seed"),
+        ({"presence_penalty": 1}, "presencePenalty", {}, "presence_penalty"),
+        ({"maxTokens": 1}, "maxTokens", {}, "maxTokens"),
+        ({"reasoning": {"effort": "x", "a": 1}}, "reasoning.effort", {"reasoning": {"a": 1}}, "reasoning.effort"),
+        ({"n": 1}, "n", {}, "n"),
+        ({"temperature": Number("1.0")}, "temperature", {}, "temperature"),
+        ({"modalities": ["text"]}, "modalities", {}, "modalities"),
+        ({"stop": None}, "stop", {}, "stop"),
+        ({"response_format": None}, "response_format", {}, "response_format"),
+        ({"logprobs": False}, "logprobs", {}, "logprobs"),
+        ({"tools": []}, "tools", {}, "tools"),
+        ({"tool_choice": FORCED}, "tool_choice", {}, "tool_choice"),
+        ({"tools": TOOLS, "tool_choice": "auto"}, "tool_choice", {"tools": TOOLS}, "tool_choice"),
+        ({"max_tokens": None}, "max_tokens", {}, "max_tokens"),
+        ({"max_tokens": 1, "max_completion_tokens": 2}, "max_tokens", {"max_completion_tokens": 2}, "max_tokens"),
+    ],
+)  # fmt: skip
+def test_what_may_go_is_dropped(body: Any, name: str, after: Any, path: str) -> None:
+    assert left(body, name) == (after, [("dropped", path)])
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "key"),
+    [
+        ({"refusal": None}, "messages.0.refusal", "refusal"),
+        ({"refusal": ""}, "refusal", "refusal"),
+        ({"metadata": {}}, "messages.0.metadata", "metadata"),
+        ({"metadata": {}}, "messages.metadata", "metadata"),
+        ({"metadata": {}}, "messages.0.ChatCompletionUser.metadata", "metadata"),
+        ({"metadata": {}}, "metadata", "metadata"),
+        ({"id": "m"}, "id", "id"),
+        ({"name": "Ann"}, "messages.0.name", "name"),
+    ],
+)
+def test_field_of_a_message_is_dropped_from_all(
+    message: Any, name: str, key: str
+) -> None:
+    said = {"role": "user", "content": "Hi"}
+    body = {"messages": [{**said, **message}, said, {**said, **message}]}
+    after = {"messages": [said] * 3}
+    assert left(body, name) == (after, [("dropped", f"messages[*].{key}")])
+
+
+def test_field_of_what_a_message_holds_is_dropped() -> None:
+    part = {"type": "text", "text": "Hi"}
+    body = {
+        "messages": [
+            {"role": "user", "content": [{**part, "cache_control": {}}, part]},
+            {"role": "assistant", "content": "Hi", "tool_calls": [CALL]},
+        ]
+    }
+    changed, edits = left(
+        body, "messages.0.content.0.cache_control", "messages.1.tool_calls.0.index"
+    )
+    assert edits == [
+        ("dropped", "messages[*].content[*].cache_control"),
+        ("dropped", "messages[*].tool_calls[*].index"),
+    ]
+    assert changed["messages"][0]["content"] == [part, part]
+    assert "index" not in changed["messages"][1]["tool_calls"][0]
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ({"messages": HI}, "messages"),
+        ({"model": "m"}, "model"),
+        ({"model": None}, "model"),
+        ({"stream": True}, "stream"),
+        ({"stream": False}, "stream"),
+        ({"tools": TOOLS}, "tools"),
+        ({"tools": TOOLS}, "tools.0.function.strict"),
+        ({"functions": [{"name": "f"}]}, "functions"),
+        ({"tools": TOOLS, "tool_choice": FORCED}, "tool_choice"),
+        ({"tools": TOOLS, "tool_choice": "required"}, "tool_choice"),
+        ({"tools": TOOLS, "tool_choice": "none"}, "tool_choice"),
+        ({"functions": [{}], "function_call": {"name": "f"}}, "function_call"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"response_format": {"type": "json_object"}}, "response_format.type"),
+        ({"n": 2}, "n"),
+        ({"stop": ["a"]}, "stop"),
+        ({"logprobs": True}, "logprobs"),
+        ({"top_logprobs": 3}, "top_logprobs"),
+        ({"audio": {"voice": "a"}}, "audio"),
+        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"temperature": Number("0.2")}, "temperature"),
+        ({"temperature": 0}, "temperature"),
+        ({"messages": HI}, "messages.0"),
+        ({"messages": HI}, "messages.0.content"),
+        ({"messages": HI}, "content"),
+        ({"messages": [{"role": "assistant", "refusal": "No"}]}, "refusal"),
+        ({"messages": [{"role": "tool", "name": "f"}]}, "name"),
+        ({"messages": [{"tool_call_id": "c"}]}, "messages.0.tool_call_id"),
+        ({"messages": [{"tool_calls": [CALL]}]}, "messages.0.tool_calls"),
+        ({"messages": [{"tool_calls": [CALL]}]}, "messages.0.tool_calls.0.id"),
+        ({"messages": [{"tool_calls": [CALL]}]}, "messages.0.tool_calls.0.function.name"),
+        # what the request does not have
+        ({"seed": 7}, "store"),
+        ({"seed": 7}, "input.seed"),
+        ({"seed": 7}, "seed.seed"),
+        ({"messages": "none"}, "messages.0.seed"),
+        ({"messages": HI}, "messages.7.seed"),
+        ({"messages": HI}, "messages.0.a.b.c"),
+        ({"messages": ["Hi"]}, "messages.0.seed"),
+    ],
+)  # fmt: skip
+def test_what_must_stay_stays(body: Any, name: str) -> None:
+    assert left(body, name) == (body, [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("max_tokens", "max_completion_tokens"),
+        ("max_completion_tokens", "max_tokens"),
+    ],
+)
+def test_limit_gets_its_other_name_at_its_place(old: str, new: str) -> None:
+    body: Any = {"a": 1, old: 9, "b": 2, new: None}
+    changed, edits = left(body, old)
+    assert list(changed.items()) == [("a", 1), (new, 9), ("b", 2)]
+    assert edits == [("changed", old)]
+    refusal = Refusal(((new,),))
+    assert changes_for(refusal, changed, [Change((old,), new)]) == []
+
+
+def test_role_is_changed_where_it_is_used() -> None:
+    refusal = Refusal(developer=True)
+    body: Any = {"messages": [{"role": "developer", "content": "x"}, *HI]}
+    (change,) = changes_for(refusal, body)
+    assert apply(change, body) == [("changed", "messages[*].role")]
+    assert body["messages"][0]["role"] == "system"
+    assert changes_for(refusal, body) == []
+    assert apply(change, body) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "body"),
+    [
+        (Change(("n",)), {"n": 2}),
+        (Change(("seed",)), {}),
+        (Change(("max_tokens",), "max_completion_tokens"), {}),
+        (
+            Change(("max_tokens",), "max_completion_tokens"),
+            {"max_tokens": 1, "max_completion_tokens": 2},
+        ),
+        (Change(("reasoning", "effort")), {"reasoning": "x"}),
+        (Change(("reasoning", "effort", "x")), {"reasoning": {}}),
+        (Change(("messages", "*", "x")), {"messages": 7}),
+        (Change(("messages", "*", "x")), {"messages": ["x"]}),
+    ],
+)
+def test_what_helped_once_leaves_another_request_as_it_is(
+    change: Change, body: Any
+) -> None:
+    before = copy.deepcopy(body)
+    assert apply(change, body) == []
+    assert body == before
+
+
+def test_one_field_that_is_named_for_each_message_is_one_change() -> None:
+    body = {"messages": [{"x": 1}, {"x": 2}]}
+    refusal = Refusal((("messages", "0", "x"), ("messages", "1", "x")))
+    assert changes_for(refusal, body) == [Change(("messages", "*", "x"))]
+
+
+PARTS = [{"type": "text", "text": "Hi"}]
+CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+
+
+@pytest.mark.parametrize(
+    ("content", "edits"),
+    [
+        (("1", True, True), 1),
+        (("2", True, True), 1),
+        (("*", True, True), 2),
+        (("*", False, True), 1),
+        (("0", True, True), 0),
+        (("7", True, True), 0),
+    ],
+)
+def test_content_takes_the_form_that_is_wanted(content: Any, edits: int) -> None:
+    user = {"role": "user", "content": PARTS}
+    body: Any = {"messages": [*HI, user, {**CALLING}]}
+    found = changes_for(Refusal(content=(RefusedContent(*content),)), body)
+    assert all(each.is_form for each in found)
+    made = [edit for each in found for edit in apply(each, body)]
+    assert made == [("changed", "messages[*].content")] * edits
+    assert changes_for(Refusal(content=(RefusedContent(*content),)), body) == []
+
+
+def test_role_at_a_place_is_changed_where_it_is_the_developers() -> None:
+    body: Any = {"messages": [{"role": "developer", "content": "x"}, *HI]}
+    assert changes_for(Refusal(roles=("1",)), body) == []
+    (found,) = changes_for(Refusal(roles=("1", "0")), body)
+    assert apply(found, body) == [("changed", "messages[*].role")]
+    assert body["messages"][0]["role"] == "system"
+    assert changes_for(Refusal(developer=True), {"messages": "developer"}) == []
