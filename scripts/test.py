@@ -100,7 +100,7 @@ PURE = [
     "tests/fixes",
     "tests/protocols/messages",
     "tests/protocols/responses",
-    "tests/request/test_refusal_parser.py",
+    "tests/request/refusals/test_refusal_parser.py",
     "tests/conformance/test_conformance.py",
     "tests/capture/test_redaction.py",
 ]
