@@ -64,8 +64,8 @@ def test_test_judge_imports_of_the_package_what_it_says() -> None:
         "quirks": {
             ("", "conformance"),
             ("chat.chunks.chunk", "Chunk"),
-            ("chat.tool_calls.declared_tools", "Tools"),
-            ("chat.stream_state", "Asked"),
+            ("chat.state.declared_tools", "Tools"),
+            ("chat.state.stream_state", "Asked"),
             ("repair.fix", "chunk"),
             ("wire.json_text", "Json"),
             ("wire.json_text", "dumps"),
