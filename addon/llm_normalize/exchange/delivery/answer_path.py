@@ -55,7 +55,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
     flow = exchange.flow
     response = flow.response
     assert response is not None
-    if is_pending(response) and running.settings.applies(PENDING):
+    if is_fetched(response, running):
         return Path.FETCHED
     if not running.asked.stream or not is_good(response):
         return Path.BUFFERED
@@ -83,6 +83,11 @@ def is_pending(response: http.Response) -> bool:
     return response.status_code == HTTPStatus.ACCEPTED and bool(
         response.headers.get(RESULT_ID)
     )
+
+
+def is_fetched(response: http.Response, running: RunningAnswer) -> bool:
+    """Tell whether the result that *response* promises is fetched in its place."""
+    return is_pending(response) and running.settings.applies(PENDING)
 
 
 def is_good(response: http.Response) -> bool:
