@@ -10,7 +10,7 @@ from ..mitm.second_request import is_gone
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
 from ..text.printable import brief
-from .delivery.answer_path import Path, path_of
+from .delivery.answer_path import AnswerPath, path_of
 from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
 from .request.adapted_request import Adapted, adapt
@@ -18,7 +18,7 @@ from .source.chat_retry import AskedRetry, ChatRetry
 from .source.replacements import Replacements
 from .source.retry import Retry
 from .source.second_answer import SecondAnswer
-from .source.translation import Translations
+from .source.translation import TranslationMemory
 from .state.exchange import Exchange
 from .state.running_answer import RunningAnswer
 from .state.settings import Settings
@@ -77,12 +77,12 @@ class Answers:
         assert response is not None
         running = self._new(exchange, settings)
         path = path_of(exchange, running)
-        if path is Path.STREAMED:
+        if path is AnswerPath.STREAMED:
             self.streams.begin(running)
-        elif path is Path.PASSED:
+        elif path is AnswerPath.PASSED:
             response.stream = response.stream or True
         else:
-            running.pending = path is Path.FETCHED
+            running.pending = path is AnswerPath.FETCHED
 
     def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
         running = exchange.running = exchange.new_answer(settings)
@@ -92,7 +92,7 @@ class Answers:
     def retry_as_chat(
         self,
         exchange: Exchange,
-        translations: Translations,
+        translations: TranslationMemory,
         settings: Callable[[], Settings],
     ) -> Awaitable[None] | None:
         """Return an awaitable that sends the request as chat, or None.
@@ -124,7 +124,7 @@ class Answers:
         )
 
     def retry_as_asked(
-        self, exchange: Exchange, translations: Translations
+        self, exchange: Exchange, translations: TranslationMemory
     ) -> Awaitable[bool] | None:
         """Return an awaitable that sends a request untranslated, or None.
 

@@ -19,7 +19,7 @@ from ...mitm.helpers import create_task
 from ...mitm.second_request import ArrivingBody
 from ...records.statistics import Stats
 from ...wire.content_encoding import decoder_for
-from ..delivery.answer_path import Path, path_of
+from ..delivery.answer_path import AnswerPath, path_of
 from ..delivery.answer_streams import AnswerStreams
 from ..delivery.buffered_answer import repair
 from ..message.response_headers import frame
@@ -150,14 +150,14 @@ class SecondAnswer:
         assert response is not None
         is_reloaded = exchange.running is not running  # no hook is called for it
         path = path_of(exchange, running)
-        if path is Path.STREAMED:
+        if path is AnswerPath.STREAMED:
             self._streams.begin(running)
             if is_reloaded:
                 running.end_without_hooks(self._stats)
-        elif path is Path.PASSED:
+        elif path is AnswerPath.PASSED:
             frame(self._flow.request, response)
             response.stream = response.stream or True
-        if is_reloaded and path is not Path.STREAMED:
+        if is_reloaded and path is not AnswerPath.STREAMED:
             figures = repair(exchange, running)
             running.complete(self._stats, response.status_code, figures)
             running.on_end()

@@ -17,7 +17,7 @@ from ...routing.gate import is_asked
 from ...routing.key_on_request import GuardedKey
 from ...routing.routes import Routed
 from ..request.adapted_request import Adapted, client_of
-from ..request.translated_request import Translated
+from ..request.translated_request import TranslatedRequest
 from .running_answer import RunningAnswer
 from .settings import Settings
 
@@ -60,7 +60,7 @@ class Exchange:
     key: GuardedKey | None = None
     mapped_model: str | None = None
     endpoint: Endpoint | None = None
-    translated: Translated | None = None
+    translated: TranslatedRequest | None = None
     recalls: bool = False
     instead: http.Response | None = None
     adapted: Adapted | None = None
@@ -142,5 +142,5 @@ class Exchange:
             flow,
             route=route and Routed.of_state(route),
             mapped_model=model,
-            translated=translated and Translated.of_state(flow, translated),
+            translated=translated and TranslatedRequest.of_state(flow, translated),
         )
