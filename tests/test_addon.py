@@ -745,7 +745,7 @@ def test_start_with_bad_values_takes_the_others_and_lets_nobody_in(
         "normalize_skip:",
     ]
     assert "brook" not in caplog.text
-    assert proxy.addon.hosts.include("a.test", 443)
+    assert proxy.addon.options.hosts.include("a.test", 443)
     made = chat_flow(host="a.test")
     proxy.addon.requestheaders(made)
     assert response_of(made).status_code == 401

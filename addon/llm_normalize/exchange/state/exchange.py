@@ -45,8 +45,8 @@ class Exchange:
         instead: What its client gets in the place of the provider's answer.
         adapted: What was changed in its request.
         is_expected: Whether it has a record even if no answer comes.
-        settings: The addon's table of settings when they were looked up, and what counts
-            for its answer; stale once the addon has another table.
+        settings: The version of the options when they were looked up, and what counts
+            for its answer; stale once they have another one.
         running: Its answer, from its headers until its record is written.
         is_open: Whether it has not been closed yet.
     """
@@ -65,7 +65,7 @@ class Exchange:
     instead: http.Response | None = None
     adapted: Adapted | None = None
     is_expected: bool = False
-    settings: tuple[object, Settings] | None = None
+    settings: tuple[int, Settings] | None = None
     running: RunningAnswer | None = None
     is_open: bool = True
     _client: bytes | None = None
