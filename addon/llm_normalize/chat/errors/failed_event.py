@@ -54,12 +54,6 @@ def may_be_chunk(data: bytes) -> bool:
     return not isinstance(value, str)
 
 
-def broken_error(data: bytes) -> str | None:
-    """Return *data* as text if it is an object with an error that is not whole, else None."""
-    text = data.decode(errors="replace").strip()
-    return text if _is_broken_error(text) else None
-
-
 def _shown(text: str) -> str:
     return words_of_page(text) if text.lstrip().startswith("<") else text
 
