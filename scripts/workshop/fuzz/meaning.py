@@ -277,6 +277,7 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     joined += "".join(
         each for choice in meant for each in (choice.text, choice.reasoning)
     )
+    joined = _LINE_END.sub("\n", joined)
     last = ""
     # No client reads on after the end.
     found: list[Json] = conformance.values(data.partition(b"[DONE]")[0])
@@ -288,7 +289,8 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     if not said and not any(map(chunk.is_flat, values)):
         part = "message"  # else it may repeat what was said before
     for value in values:
-        for key, text in _texts(value, part):
+        for key, given in _texts(value, part):
+            text = _LINE_END.sub("\n", given)  # those in a string are read as one kind
             # A text that repeats itself loses the repetition, as far as that is read: no
             # other has a character that was no UTF-8.
             new = text.removeprefix(last)
@@ -308,6 +310,9 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
                 continue
             if text.encode(errors="backslashreplace") not in out:
                 say(f"text of {key} nowhere", f"{text!r}\n{difference(data, out)}")
+
+
+_LINE_END = re.compile(r"\r\n?")
 
 
 def _quoted(text: str) -> set[str]:
