@@ -236,13 +236,21 @@ def check_meaning(case: Case, events: list[Json], out: bytes, say: Say) -> None:
 def allow_repetition(before: conformance.Meaning, after: conformance.Meaning) -> None:
     """Let arguments of *before* that are no object be the part of them that was sent.
 
-    They may be one object that is said repeatedly, grows or is encoded.
+    They may be one object that is said repeatedly, grows or is encoded. Several objects
+    are calls of their own.
     """
     for index, choice in before.choices.items():
-        sent = after.choices[index].calls if index in after.choices else []
-        for was, now in zip(choice.calls, sent, strict=False):
-            if _repeats(was.arguments, now.arguments):
-                was.arguments = now.arguments
+        now = after.choices.get(index) or conformance.Choice()
+        legacy = [choice.function_call] if choice.function_call else []
+        if len(now.calls) > len(choice.calls) + len(legacy):
+            continue
+        pairs = [*zip(choice.calls, now.calls, strict=False)]
+        for call in legacy:  # a tool call may say it now
+            told = [each for each in (now.function_call, *now.calls) if each]
+            pairs += [(call, each) for each in told if each.name == call.name][:1]
+        for was, sent in pairs:
+            if _repeats(was.arguments, sent.arguments):
+                was.arguments = sent.arguments
 
 
 _ESCAPES = re.compile(r'[\\"]')  # what an encoded text loses
