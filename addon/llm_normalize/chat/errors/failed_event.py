@@ -50,7 +50,8 @@ def may_be_chunk(data: bytes) -> bool:
     except (ValueError, RecursionError):
         return bool(_JSON_MARK.search(text)) and not _is_text(text.strip("[]"))
     if isinstance(value, dict):
-        return "choices" in value and not (is_chunk(value) and is_readable(value))
+        has_choices = value.get("choices") is not None
+        return has_choices and not (is_chunk(value) and is_readable(value))
     return not isinstance(value, str)
 
 
