@@ -205,7 +205,7 @@ def _check_stream(case: Case, say: Say) -> None:
         # What was taken away may have kept a success from being made up.
         and not ("data-unreadable" in whole.names and may_tell_failure(data))
     ):
-        _check_twice(case, whole, say)
+        _check_twice(case, whole.out, say)
     # A body never comes here: what was asked for as one is taken apart elsewhere.
     sound = case.ended and case.asked.stream and _is_sound(data, case.asked)
     if whole.out != data and sound:
@@ -231,17 +231,15 @@ def _error_at(data: bytes, run: _Run) -> int:
     return len(data)
 
 
-def _check_twice(case: Case, run: _Run, say: Say) -> None:
+def _check_twice(case: Case, out: bytes, say: Say) -> None:
     """Require that nothing is left to repair, keep-alives set aside.
 
     They overtake what waits, and what waits the second time is not the same.
     """
-    out, again = run.out, _run(case, [run.out])
+    again = _run(case, [out])
     once, twice = (_NEWLINES.sub(b"\n\n", each) for each in (out, again.out))
-    # A call that never gets a name is sent last, also behind what waited with it. A finish
-    # does not wait for usage that is dropped, but the second time none was there.
-    is_moved = "usage-every-chunk" in run.names and "finish-early" in again.names
-    if is_moved or "tool-call-name-late" in again.names:
+    if "tool-call-name-late" in again.names:
+        # A call that never gets a name is sent last, also behind what waited with it.
         once, twice = (b"".join(sorted(each.split(b"\n\n"))) for each in (once, twice))
     if once != twice:
         say(f"twice differs {listed(again.names)}", difference(out, again.out))
