@@ -1052,10 +1052,13 @@ def said(data: bytes) -> Any:
             chunk(choices=[{"text": "Low tide at six", "finish_reason": "stop"}]), DONE
         ),
         sse(chunk({"content": "Low tide at six"}, "stop"), DONE)
-        .replace(b"choices", b"\nevent\ndata: choices")
+        .replace(b'"choices"', b'\nevent\ndata: "choices"')
         .replace(b'data: {"', b' {"'),
         sse(chunk({"content": "Low tide at six"}, "stop"), DONE).replace(
-            b"tide", b"\ndata: data: tide"
+            b'"delta"', b'\ndata: data: "delta"'
+        ),
+        sse(chunk({"content": "Low tide at six"}, "stop"), DONE).replace(
+            b'"stop"', b'"stop", "x": tr\ndata: ue'
         ),
     ],
 )
@@ -1065,6 +1068,11 @@ def test_careless_streams_mean_the_same(data: bytes) -> None:
     assert meaning == meaning_of_stream(clean)
     assert (meaning.choices[0].text, meaning.done) == ("Low tide at six", True)
     assert meaning.choices[0].finish_reason == "stop"
+
+
+def test_line_end_in_a_text_is_a_part_of_it() -> None:
+    raw = sse(chunk({"content": "Low tide"})).replace(b" tide", b"\ndata: tide")
+    assert meaning_of_stream(raw).choices[0].text == "Low\ntide"
 
 
 @pytest.mark.parametrize(

@@ -164,14 +164,14 @@ class SentCall:
         """Tell whether *arguments*, no repeat of what was sent, begin another object.
 
         An empty one may have been sent before the arguments were known, and of a long one
-        nobody can tell.
+        nobody can tell. What is no JSON, though its brackets are closed, is not complete.
         """
         if not (self.name and self.is_complete) or self.custom:
             return False
         if self._is_whole:  # an event was lost since, which may have opened that call
             return False
         own = self.arguments
-        known = own is not None and not is_blank(own)  # else it may be a repeat
+        known = own is not None and may_go_on(own) and not is_blank(own)
         return known and begins_object(arguments) and may_go_on(arguments)
 
     def add(self, arguments: Json) -> None:
