@@ -136,7 +136,7 @@ def _repair(capture: Capture, received: bytes, fixes: Sequence[type[Fix]]) -> Re
 
 
 def _asked(capture: Capture) -> Asked:
-    """Return what was asked, as `about.toml` states it: no flow, no time."""
+    """The request as `about.toml` states it: no flow, no time."""
     asked = capture.asked
     return Asked(**{name: getattr(asked, name) for name in _asked_names(asked)})
 

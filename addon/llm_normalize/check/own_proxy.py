@@ -45,7 +45,7 @@ def config(confdir: Path) -> Path | None:
 
 
 def hosts(confdir: Path) -> tuple[str, ...]:
-    """Return what a proxy with this configuration opens."""
+    """The hosts that a proxy with this configuration opens."""
     path = config(confdir)
     try:
         text = path.read_text(encoding="utf-8") if path is not None else ""

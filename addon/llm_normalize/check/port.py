@@ -88,7 +88,7 @@ def options(command: Sequence[str]) -> list[str]:
 
 
 def skips(command: Sequence[str]) -> list[str]:
-    """Return what a command line says not to repair."""
+    """The values of `normalize_skip` on a command line."""
     name = "normalize_skip="
     given = [each.removeprefix(name) for each in options(command) if name in each]
     return [each for each in given if each]

@@ -42,7 +42,7 @@ class Desktop(NamedTuple):
 
 
 def read(machine: Machine) -> Desktop | None:
-    """Return what is set, None if there is no desktop that run could switch."""
+    """The desktop's setting; None without a desktop that `run` can switch."""
     settings = choose(machine)
     if settings is None:
         return None

@@ -65,7 +65,7 @@ def _differing(machine: Machine) -> Iterable[Finding]:
 
 
 def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
-    """Return what is wrong with where a variable leads, None if it leads here."""
+    """The problem with the proxy in a variable; None if it is this one."""
     text = value(machine.environ, name)
     counts = spelled(machine.environ, name)
     says = f"{counts}={masked(text)}"

@@ -70,7 +70,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
-    """Return what the command line asks for; its key is in `secret`."""
+    """Parse the command line; its key is in `secret`."""
     parser = _Parser()
     parser.add_argument(
         "given",

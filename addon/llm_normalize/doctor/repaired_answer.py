@@ -59,7 +59,7 @@ async def _wait(waits: Awaitable[None]) -> None:
 
 
 def repaired(answer: Answer) -> Repaired:
-    """Return what becomes of *answer* on its way through the addon."""
+    """Pass *answer* through the addon."""
     made = _flow(answer)
     exchange, response = Exchange(made), made.response
     assert response is not None

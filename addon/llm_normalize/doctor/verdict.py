@@ -171,7 +171,7 @@ def _content_type(verdict: Verdict, result: Repaired) -> None:
 
 
 def words_of(answer: Answer) -> str:
-    """Return what the errors in *answer* say; empty without any."""
+    """The messages of the errors in *answer*; empty without any."""
     try:
         errors = conformance.meaning_of_stream(answer.data).errors
     except RecursionError:

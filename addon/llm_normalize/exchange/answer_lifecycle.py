@@ -176,7 +176,7 @@ class Answers:
         return None
 
     def _find_retry(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
-        """Return what puts another answer in the place of the first one, if need be."""
+        """The retry whose answer replaces the first one, if need be."""
         if busy := busy_provider.retry_when_busy(exchange.flow, running):
             return functools.partial(self._retry_when_free, exchange, running, busy)
         return self._find_changed(exchange, running)
@@ -195,7 +195,7 @@ class Answers:
         return changed is None or await changed(flow)
 
     def _find_changed(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
-        """Return what sends a changed request, if the answer asks for one."""
+        """The retry of a changed request, if the answer asks for one."""
         retry = (
             retry_without_stream(exchange.flow, running) if exchange.is_native else None
         )

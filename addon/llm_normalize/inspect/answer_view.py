@@ -27,7 +27,7 @@ class AnswerView(contentviews.Contentview):
         self._refresh = refresh
 
     def record(self, metadata: contentviews.Metadata) -> AnswerMetadata | None:
-        """Return what the addon recorded of a response; None if it is none of its answers."""
+        """The addon's record of a response; None if it is none of its answers."""
         flow = metadata.flow
         if (
             not isinstance(flow, http.HTTPFlow)

@@ -146,7 +146,7 @@ def _changes(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
 
 
 def _kind(row: Row, found: Sequence[Change]) -> object:
-    """Return what two events have in common that changed alike."""
+    """The key of a change, equal for events that changed alike."""
     places = [
         each  # a whole one is alike if it is the same
         if each.place.endswith("event")

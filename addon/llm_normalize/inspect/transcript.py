@@ -67,7 +67,7 @@ class Transcript(AnswerView):
 
 
 def _so_far(response: http.Response) -> bytes:
-    """Return what was sent of an answer by now, decoded as far as it goes."""
+    """The part of an answer sent by now, decoded as far as it goes."""
     data = response.raw_content or b""
     return beginning(data, response.headers.get("content-encoding", ""), LIMIT) or data
 

@@ -378,7 +378,7 @@ async def _while(
 
 
 def _receiving(event: "HttpEvent") -> Callable[[], Commands]:
-    """Return what lets mitmproxy receive *event*."""
+    """An action that lets mitmproxy receive *event*."""
 
     def act() -> Commands:
         yield ReceiveHttp(event)

@@ -71,7 +71,7 @@ def take_deferred() -> None:
 
 
 def _misspelled(name: str, ours: list[str]) -> str:
-    """Return what is wrong with a name; empty if it is another addon's."""
+    """The error in a name; empty if it is another addon's."""
     plain = name.lower().replace("-", "_")
     near = difflib.get_close_matches(plain, ours, 1, 0.85)
     if near:
@@ -90,7 +90,7 @@ def _assign(name: str, value: Any) -> None:
 
 
 def _mistyped(name: str, value: Any) -> str:
-    """Return what is wrong with a value of the wrong type; a key is not quoted."""
+    """The error in a value of the wrong type; a key is not quoted."""
     found = getattr(value, "val", value)
     if found is not value and len(found) == 1:  # of --set
         found = found[0]

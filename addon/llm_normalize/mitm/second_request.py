@@ -152,7 +152,7 @@ def _asks_proxy(flow: http.HTTPFlow) -> bool:
 async def send(
     flow: http.HTTPFlow, request: http.Request, silence: float, *, live: bool = False
 ) -> Reply:
-    """Return what *request* is answered with. No redirect is followed.
+    """Send *request* and return its reply. No redirect is followed.
 
     It goes where its own host is, by the same proxy and in the same version of HTTP as the
     request of *flow* did. If a server proved its name then, this one has to, too.
@@ -188,9 +188,9 @@ async def send(
 async def _reply(
     stream: "_Stream", patience: asyncio.Timeout, silence: float, *, live: bool
 ) -> Reply:
-    """Return what *stream* receives, if something does before *patience* ends.
+    """The reply on *stream*, if it begins before *patience* ends.
 
-    Where it is to be *live* and a stream of events, that is the head.
+    Of a *live* stream of events, that is the head.
     """
     reply, body = Reply(), bytearray()
     most = parse_size(ctx.options.body_size_limit) or _BODY

@@ -61,7 +61,7 @@ def endpoint_at(path: str) -> Endpoint | None:
 def model_list(
     headers: Mapping[str, str],
 ) -> Callable[[JsonObject], JsonObject] | None:
-    """Return what puts OpenAI's list of models into the form of a client's protocol.
+    """The conversion of OpenAI's list of models to the form of a client's protocol.
 
     None if that is OpenAI's, too.
 

@@ -67,7 +67,7 @@ class AnswerStream:
         """Whether its last event has been sent, be it of an error."""
 
     def __call__(self, data: bytes) -> bytes:
-        """Return what is sent for *data*; nothing after the end. Never raises."""
+        """The bytes to send for *data*; none after the end. Never raises."""
         out: list[bytes] = []
         try:
             # The repair sends one event after the other: most need no parser.

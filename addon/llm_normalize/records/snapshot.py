@@ -119,7 +119,7 @@ def _room(room: int, block: bytes) -> int:
 
 
 def unpacked(received: Sequence[bytes]) -> bytes:
-    """Return what was received, of which `Snapshot.received` is the packed form.
+    """Unpack `Snapshot.received`.
 
     Raises:
         ValueError: It is no such thing: it comes from a file, so it may be anything.

@@ -33,7 +33,7 @@ FORMATS = ("text", "json", "markdown")
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
-    """Return what the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog=PROG,
         allow_abbrev=False,

@@ -52,7 +52,7 @@ class Models:
         return cls(names)
 
     def sent(self, asked: str) -> str | None:
-        """Return what is sent for the model *asked*, None if that is it."""
+        """The name sent for the model *asked*; None if it is the same."""
         for pattern, sent in self.names:
             if fits(pattern, asked):
                 found = _respelled(asked, pattern, sent)

@@ -144,7 +144,7 @@ class Routed:
 
     @classmethod
     def of_state(cls, state: list[Any]) -> Self:
-        """Return what `state` was made of."""
+        """The route with this `state`."""
         scheme, host, port, path, host_header, target = state
         return cls(scheme, host, port, path, host_header, Target.parse(target))
 

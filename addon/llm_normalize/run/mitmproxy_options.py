@@ -73,9 +73,9 @@ class Plan(NamedTuple):
 
 
 def plan(program: str, arguments: list[str], *, configured: bool = True) -> Plan | None:
-    """Return what *program* would do, None where it would do something else than serve.
+    """The plan of *program*; None if it would do something else than serve.
 
-    That is: with arguments that are wrong, or that ask for help. It prints why.
+    That is so for wrong arguments, or a call for help. It prints why.
 
     Args:
         program: `mitmdump`, `mitmweb` or `mitmproxy`.
@@ -171,7 +171,7 @@ def refusal(program: str, arguments: list[str]) -> str:
 
 
 def misspelled(program: str, arguments: Sequence[str], ours: Sequence[str]) -> str:
-    """Return what is wrong with the flags in *arguments*; empty if nothing is.
+    """The error in the flags of *arguments*; empty without one.
 
     Args:
         program: Whose parser knows most flags.

@@ -57,7 +57,7 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
 
 
 def _more() -> Path:
-    """Return what there is to read: an installed package has the folder of pages alone."""
+    """The place to read more: an installed package has the folder of pages alone."""
     readme = CHECKOUT.parents[1] / "README.md"
     if CHECKOUT.exists() and readme.exists():
         return readme

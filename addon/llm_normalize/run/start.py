@@ -50,7 +50,7 @@ class Start(NamedTuple):
 def prepared(
     flags: argparse.Namespace, arguments: list[str], machine: Machine
 ) -> Start:
-    """Return what is to be started.
+    """Prepare the start of mitmproxy.
 
     Raises:
         StartError: It makes no sense.

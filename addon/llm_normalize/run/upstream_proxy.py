@@ -27,7 +27,7 @@ class Upstream(NamedTuple):
 
 
 def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
-    """Return what `--upstream-proxy` names: a URL, or `env:NAME` of one.
+    """The proxy that `--upstream-proxy` names: a URL, or `env:NAME` of one.
 
     Raises:
         UpstreamProxyError: It names none; the value is not quoted, for the password in it.

@@ -218,7 +218,7 @@ _BASE64 = str.maketrans("-_", "+/")
 
 
 def _unpacked(word: str) -> bytes:
-    """Return what *word* is in base64, as far as it goes."""
+    """The bytes of *word* in base64, as far as it goes."""
     size = len(word) - (len(word) % 4 == 1)
     return base64.b64decode(word[:size] + "=" * (-size % 4))
 

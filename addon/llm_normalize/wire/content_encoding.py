@@ -262,7 +262,7 @@ class _Zstd:
 
 
 def _zstd() -> Callable[[], Callable[[], Any]] | None:
-    """Return what makes the decoders for the frames of one zstd body, one after another.
+    """The factory of decoders for the frames of one zstd body, one after another.
 
     None if mitmproxy brings none: what it depends on differs between its versions.
     """
@@ -283,7 +283,7 @@ def _zstd() -> Callable[[], Callable[[], Any]] | None:
 
 
 def _own_zstd(library: Any) -> Callable[[], Callable[[], Any]]:
-    """Return what makes the decoders of Python's own library."""
+    """The factory of decoders of Python's own library."""
     window = {library.DecompressionParameter.window_log_max: _WINDOW}
     return lambda: partial(library.ZstdDecompressor, options=window)
 

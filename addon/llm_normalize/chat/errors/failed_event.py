@@ -65,7 +65,7 @@ def _shown(text: str) -> str:
 
 
 def has_failed(text: str) -> str | None:
-    """Return what a web page, or words that speak of a failure, say; None for others.
+    """The text of a web page, or of words that report a failure; None for others.
 
     That is asked of words that need not be about a failure: clients skip those without a
     field name, and behind a chunk there may be anything.

@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 def _value(arguments: Sequence[str], *names: str) -> str:
-    """Return what *arguments* give to an option; of names with "=", by `--set`."""
+    """The value of an option in *arguments*; of names with "=", by `--set`."""
     found = ""
     for place, argument in enumerate(arguments):
         word = argument.removeprefix("--set=")
@@ -68,7 +68,7 @@ def _value(arguments: Sequence[str], *names: str) -> str:
 
 
 def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
-    """Return what is to run, with the *arguments* that the user gave.
+    """The plan of a service with the user's *arguments*.
 
     Raises:
         ServiceError: One of them has no place in a unit.

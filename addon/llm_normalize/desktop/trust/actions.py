@@ -229,7 +229,7 @@ class Actions(Session):
                 self.line(name, f"{'not here':13}{trust_status.WHY[name]}")
 
     def status_data(self) -> dict[str, Any]:
-        """Return what `status --json` prints; `failed` is set if a store does not trust.
+        """The data of `status --json`; `failed` is set if a store does not trust.
 
         Its keys: `ca` (path, subject, begins, ends, sha256; null if there is none),
         `loose` (sentences about what others can get at), `stores` (name, place, state,

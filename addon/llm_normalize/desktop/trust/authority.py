@@ -144,7 +144,7 @@ def folder(confdir: Path) -> Path:
 
 
 def loose(machine: Machine, confdir: Path) -> list[Loose]:
-    """Return what other users of the machine could get at, nothing on Windows.
+    """The paths open to other users of the machine; none on Windows.
 
     There the folder is in the user's own, whose rights it inherits.
     """

@@ -13,7 +13,7 @@ STORES = ("system", "nss", "firefox")
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
-    """Return what the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog=PROG,
         allow_abbrev=False,

@@ -72,7 +72,7 @@ class _Bundled(Store):
         return self.certificate in self.roots()
 
     def faults(self, *, wanted: bool) -> list[str]:
-        """Return what beside the bundle has the certificate, or lacks it, and the repair.
+        """The fault of Java's keystore beside the bundle, if any, with its repair.
 
         Args:
             wanted: Whether it should have it.
@@ -117,7 +117,7 @@ class _Bundled(Store):
         return self.certificate in read(listed.out)
 
     def java_repair(self, *, wanted: bool) -> str:
-        """Return what puts the certificate into Java's keystore, or out of it."""
+        """The advice for Java's keystore, to put the certificate in or take it out."""
         verb = "in" if wanted else "out"
         return f"start this again, or take it {verb} with keytool"
 
@@ -175,7 +175,7 @@ class Anchors(_Bundled):
         super().install(entry)
 
     def there(self) -> list[Certificate]:
-        """Return what lies where ours is put."""
+        """The certificates in the file at `place`; none if it cannot be read."""
         try:
             return [*read(Path(self.place).read_text(encoding="ascii"))]
         except (OSError, ValueError):
@@ -318,7 +318,7 @@ class Arch(_Bundled):
 
 
 def _repair(why: str) -> str:
-    """Return what to do about a hook that failed."""
+    """The repair of a failed hook."""
     if "interrupted" in why:
         return f"sudo dpkg --configure -a; {AGAIN}"
     if "lock" in why:

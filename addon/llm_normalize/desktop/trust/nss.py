@@ -139,7 +139,7 @@ class Database(Store):
         return found
 
     def nickname(self, entry: Entry) -> str | None:
-        """Return what the certificate is called, None if it is not there.
+        """The certificate's nickname, None if it is not there.
 
         Raises:
             StoreError: The database cannot be read.

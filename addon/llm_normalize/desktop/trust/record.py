@@ -66,7 +66,7 @@ class Record:
         self.confdir = confdir
 
     def entries(self) -> list[Entry]:
-        """Return what is installed, in the order in which it was.
+        """The installed certificates, the oldest first.
 
         Raises:
             RecordError: The file cannot be read.

@@ -85,7 +85,7 @@ class Store(ABC):
         """
 
     def begin(self) -> Entry:
-        """Return what is written down before `install` does anything."""
+        """The entry of the record, written before `install` does anything."""
         return Entry(self.name, self.place, self.certificate.pem)
 
     def install(self, entry: Entry) -> None:

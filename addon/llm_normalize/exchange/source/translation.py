@@ -254,7 +254,7 @@ class Translations:
 
 
 def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:
-    """Return what is remembered if the protocol of *endpoint* is not served."""
+    """The key to remember if the protocol of *endpoint* is not served."""
     request, asked = exchange.flow.request, exchange.mapped_model
     model = asked or model_in(request_body(request) or b"") or ""
     # The query may decide what is served: `api-version`.

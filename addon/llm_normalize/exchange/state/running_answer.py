@@ -191,7 +191,7 @@ class RunningAnswer:
         prepare_headers(self.flow.request, response, rename=rename)
 
     def copy(self) -> "RunningAnswer":
-        """Return what is known of an answer of which nothing has passed a rewriter."""
+        """A copy of an answer, as if nothing of it had passed a rewriter."""
         return replace(
             self,
             record=self.record.copy(),
@@ -384,7 +384,7 @@ class RunningAnswer:
             annotate(self.flow, summary, mark if is_changed else "", marks)
 
     def _summary(self, status: int | None, end: str, events: int) -> str:
-        """Return what became of an answer, for a log line or a list of flows."""
+        """The summary of an answer, for a log line or a list of flows."""
         parts, record = [], self.record
         if record.fixes:
             verb = "would be repaired" if record.observe else "repaired"

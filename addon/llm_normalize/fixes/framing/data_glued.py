@@ -109,7 +109,7 @@ def _is_whole(data: bytes) -> bool:
 
 
 def _of_cut(data: bytes, n: int) -> Event:
-    """Return what is sent in place of *data*, which is no whole event."""
+    """The replacement of *data*, an incomplete event."""
     error = broken_error(data)
     if error is not None:
         return Event(encode(dumps({"error": error})), n)

@@ -10,7 +10,7 @@ _LAST = 253_402_300_799  # 9999-12-31
 
 
 def model_list(body: JsonObject) -> JsonObject:
-    """Return what a body of `GET /models` becomes: all models, on one page."""
+    """Translate a body of `GET /models`: all models, on one page."""
     given = body.get("data")
     entries = as_list(given)
     models = [_model(each) for each in entries if _name(each)]

@@ -93,14 +93,14 @@ def is_answer(value: Json, seen: Seen) -> bool:
 
 
 def replaced(payload: bytes, outcome: Outcome) -> Json:
-    """Return what clients read in a *payload* that is no UTF-8; None if it is another."""
+    """The clients' reading of a *payload* that is no UTF-8; None if it is another."""
     if outcome is not Outcome.BAD_ENCODING:
         return None
     return decode(payload.decode(errors="replace").encode())[0]
 
 
 def cost(payload: bytes) -> int:
-    """Return what reading and writing the JSON in *payload* costs, in brackets."""
+    """The cost of reading and writing the JSON in *payload*, in brackets."""
     brackets = payload.count(b"{") + payload.count(b"[")
     return brackets + payload.count(b",") // _VALUES + payload.count(b'"') // _QUOTES
 

@@ -71,7 +71,7 @@ _FORMS: dict[Change, type[Adaptation]] = {
 def changes_for(
     refusal: Refusal, body: Body, tried: Iterable[Change] = ()
 ) -> list[Change]:
-    """Return what may be done to *body*, nothing where that is refused which must stay.
+    """The permitted changes of *body*; none for a refused part that must stay.
 
     Args:
         refusal: What the provider refuses.
