@@ -443,7 +443,7 @@ class Normalize:
                 path = options.pairs_path(ctx.options.normalize_pairs)
                 self.logs.begin(path, options.size(ctx.options.normalize_pairs_size))
             except Exception:  # no log, but no answer goes unrepaired for it
-                logger.exception("normalize: there is no pairs log")
+                logger.exception("normalize: the pairs log cannot be opened")
         return self.logs.current
 
 

@@ -91,7 +91,7 @@ def chosen(given: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _refuse(word: str, hint: str) -> None:
-    complain(f"there is no tool {word}: {hint}")
+    complain(f"unknown tool {word}: {hint}")
     sys.exit(USAGE)
 
 

@@ -165,7 +165,7 @@ def _routes(texts: Sequence[str]) -> Routes:
     own = {mode.listen_port(ctx.options.listen_port) for mode in modes}
     for route in made.routes:
         if is_here(route.target.host) and route.target.port in own:
-            raise ValueError(f"'{route}' leads to this proxy: that is a loop")
+            raise ValueError(f"'{route}' is a loop: its target is this proxy")
     return made
 
 
@@ -206,7 +206,7 @@ def check_mode(text: str) -> None:
     """
     if text not in _MODES:
         raise exceptions.OptionsError(
-            f"normalize_mode: {text!r} is no mode; give repair or observe"
+            f"invalid normalize_mode {text!r}: expected repair or observe"
         )
 
 
@@ -231,8 +231,8 @@ def skip(text: str) -> tuple[HostPattern | None, str]:
     host, _, name = text.strip().rpartition(":")
     if name not in {each.name for each in EVERY}:
         raise exceptions.OptionsError(
-            f"normalize_skip: {text!r} names no fix; "
-            "the command normalize.fixes lists them"
+            f"invalid normalize_skip {text!r}: expected a fix, as the command "
+            "normalize.fixes lists them"
         )
     try:
         return (HostPattern.parse(host) if host else None), name
@@ -248,7 +248,7 @@ def check_seconds(option: str, seconds: int) -> None:
     """
     if isinstance(seconds, bool) or seconds < 0:
         raise exceptions.OptionsError(
-            f"{option}: {seconds} is no time; give a number of seconds, or 0 for never"
+            f"invalid {option} {seconds}: expected a number of seconds, 0 for never"
         )
 
 
@@ -261,8 +261,8 @@ def adapted(text: str) -> tuple[HostPattern, str]:
     host, _, name = text.strip().rpartition(":")
     if not host or name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
         raise exceptions.OptionsError(
-            f"normalize_adapt: {text!r} names no adaptation to be made for a host; "
-            "give host:adaptation-name, the command normalize.fixes lists the names"
+            f"invalid normalize_adapt {text!r}: expected host:adaptation-name; the "
+            "command normalize.fixes lists the names"
         )
     try:
         return HostPattern.parse(host), name
@@ -279,10 +279,9 @@ def also(text: str) -> str:
     names = [fix.name for fix in EVERY_FIX if fix.optional]
     if text.strip() not in names:
         near = difflib.get_close_matches(text.strip(), names, 1)
-        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-        raise exceptions.OptionsError(
-            f"normalize_also: {text!r} names no optional repair; {meant}"
-        )
+        meant = f"did you mean {near[0]}?" if near else " or ".join(names)
+        expected = meant if near else f"expected {meant}"
+        raise exceptions.OptionsError(f"invalid normalize_also {text!r}: {expected}")
     return text.strip()
 
 
@@ -298,7 +297,7 @@ def size(text: str) -> int:
         found = None
     if found is None or found <= 0:
         raise exceptions.OptionsError(
-            f"normalize_pairs_size: {text!r} is no size; give a number of bytes such "
+            f"invalid normalize_pairs_size {text!r}: expected a number of bytes such "
             "as 64m"
         )
     return found
@@ -313,11 +312,11 @@ def check_pairs(text: str) -> None:
     reason = "it has a NUL" if "\0" in text else ""
     try:
         if text and not reason and pairs_path(text).is_dir():
-            reason = "it is a folder; name a file in it"
+            reason = "it is a folder; expected a file"
     except (RuntimeError, OSError) as error:
         reason = str(error)
     if reason:
-        raise exceptions.OptionsError(f"normalize_pairs: {text!r}: {reason}")
+        raise exceptions.OptionsError(f"invalid normalize_pairs {text!r}: {reason}")
 
 
 def pairs_path(text: str) -> Path:

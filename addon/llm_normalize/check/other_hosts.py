@@ -56,7 +56,7 @@ def _opened(saw: str, opens: str) -> Finding:
         repair = "start the proxy with --set normalize_only=true"
         return Finding(Mark.WARN, STEP, saw, repair)
     if opens == "allowed":
-        saw = "allow_hosts, and not normalize_hosts, says whose TLS is opened"
+        saw = "allow_hosts decides whose TLS is opened, not normalize_hosts"
         repair = "start the proxy without allow_hosts"
         return Finding(Mark.WARN, STEP, saw, repair)
     repair = "start the proxy without other scripts (-s) that open connections"

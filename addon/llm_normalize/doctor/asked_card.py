@@ -80,6 +80,5 @@ def _can_ask(provider: Provider, answer: Answer, before: list[Verdict]) -> None:
         raise AskError(f"{host} {what}, with status {status}.{quote}")
     if status == HTTPStatus.NOT_FOUND and not answer.wants_error:
         raise AskError(
-            f"{provider.place} is not found (404): either that is not the address, or there is "
-            f"no such model.{quote}"
+            f"{provider.place} is not found (404): wrong address, or unknown model.{quote}"
         )

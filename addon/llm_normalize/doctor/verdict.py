@@ -84,10 +84,10 @@ def silence(name: str, body: dict[str, Any], why: str) -> Verdict:
 def _judge(verdict: Verdict) -> None:
     answer = verdict.answer
     if answer.pending:
-        text = f"HTTP {answer.status} says where the answer will be, and is none"
+        text = f"HTTP {answer.status} names the place of the answer, and has none"
         verdict.broken.append(Fault("status", text))
         verdict.head[PENDING] = Change("status", str(answer.status), "the result")
-        verdict.notes.append("the addon asks for the result; here it was not asked for")
+        verdict.notes.append("the addon polls for the result; the doctor did not")
         verdict.word = REPAIRED
         return
     result = verdict.result = repaired(answer)

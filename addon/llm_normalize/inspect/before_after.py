@@ -41,7 +41,7 @@ class BeforeAfter(AnswerView):
         """
         record = self.record(metadata)
         if record is None:
-            raise ValueError("not an answer that llm_normalize looked at")
+            raise ValueError("not an answer recorded by llm_normalize")
         return "\n".join([*_summary(record), *_events(record)]) + "\n"
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:

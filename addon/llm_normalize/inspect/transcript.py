@@ -103,7 +103,7 @@ def _lines(found: Contents) -> Iterator[str]:
         yield from _block("error", _plain(error))
     if found.unread:
         yield BLANK
-        yield f"{found.unread} events that are no chunks"
+        yield f"{found.unread} events that are not chunks"
 
 
 def _head(body: Chunk) -> Iterator[str]:

@@ -75,9 +75,9 @@ def _misspelled(name: str, ours: list[str]) -> str:
     plain = name.lower().replace("-", "_")
     near = difflib.get_close_matches(plain, ours, 1, 0.85)
     if near:
-        return f"there is no option {brief(name)}: did you mean {near[0]}?"
+        return f"unknown option {brief(name)}: did you mean {near[0]}?"
     if plain.startswith(("normalize", "normalise")):
-        return f"there is no option {brief(name)}: there are {', '.join(ours)}"
+        return f"unknown option {brief(name)}: expected one of {', '.join(ours)}"
     return ""
 
 
@@ -94,9 +94,8 @@ def _mistyped(name: str, value: Any) -> str:
     found = getattr(value, "val", value)
     if found is not value and len(found) == 1:  # of --set
         found = found[0]
-    shown = "nothing" if found in (None, []) else brief(repr(found))
-    if name in _SECRET:
-        shown = "this"
+    shown = "(empty)" if found in (None, []) else brief(repr(found))
+    named = name if name in _SECRET else f"{name} {shown}"
     default = ctx.options.default(name)
     if isinstance(default, bool):
         message = str(found).lower()
@@ -108,4 +107,4 @@ def _mistyped(name: str, value: Any) -> str:
         form = "a list of texts, each on a line of its own that begins with `- `"
     else:
         form = "one text, in quotes"
-    return f"{name}: {shown} is no value for it; give {form}"
+    return f"invalid {named}: expected {form}"

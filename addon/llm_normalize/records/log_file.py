@@ -211,7 +211,7 @@ def _make_folder(path: Path, *, is_own: bool = True) -> None:
         and os.name != "nt"
     ):
         raise PermissionError(
-            f"other users may write to the folder {path}: say chmod go-w {path}, or set "
+            f"other users may write to the folder {path}: run chmod go-w {path}, or set "
             "normalize_pairs to a file in a folder of your own"
         )
 
@@ -219,7 +219,7 @@ def _make_folder(path: Path, *, is_own: bool = True) -> None:
 def _fault(found: os.stat_result, path: Path) -> str:
     """Return why the open file at *path* is not to be written to; nothing if it is."""
     faults = {
-        "it is no file": not stat.S_ISREG(found.st_mode),
+        "it is not a regular file": not stat.S_ISREG(found.st_mode),
         "it belongs to another user": not _is_ours(found),
         "the same file has another name, too (a hard link)": found.st_nlink > 1,
         "it is a link": path.is_symlink(),  # where there is no O_NOFOLLOW

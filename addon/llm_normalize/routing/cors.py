@@ -26,7 +26,7 @@ def origins(texts: Iterable[str]) -> frozenset[str]:
             )
         if not _ORIGIN.fullmatch(each):
             raise ValueError(
-                f"{each!r} is no origin; give https://host or http://host:port"
+                f"invalid origin {each!r}: expected https://host or http://host:port"
             )
     return frozenset(found)
 

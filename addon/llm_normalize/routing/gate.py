@@ -54,7 +54,7 @@ def refused(
     try:
         known = is_let_in(request, gate.read())
     except ValueError as error:
-        logger.warning("normalize: normalize_gate: %s; nobody is let in", error)
+        logger.warning("normalize: normalize_gate: %s; all are refused", error)
         known = False
     if not known:
         message = "Incorrect API key provided. This proxy wants a token of its own."
@@ -179,8 +179,8 @@ def key_refused(
         )
     elif not is_known:
         message = (
-            "A page may have let this name lead here: ask the proxy by its address, or "
-            "name the host in normalize_hosts."
+            "A page may have pointed this name at the proxy: use the proxy's address, or "
+            "add the host to normalize_hosts."
         )
     if message:
         return refusal(403, message, None)

@@ -68,10 +68,7 @@ def _more() -> Path:
 def _programs(ways: Ways, url: str) -> str:
     one = trust_advice.setting({"HTTPS_PROXY": url}, system=ways.system)
     if ways.is_on:
-        return (
-            f"{ways.settings}'s proxy settings lead here until this ends, and then are "
-            "put back"
-        )
+        return f"{ways.settings}'s proxy is set to this server, and is restored on exit"
     if ways.settings:
         return f"start with --pac (or --system-proxy) for all, or for one {one}"
     return one

@@ -56,7 +56,7 @@ def obstacle(plan: Plan) -> str:
             )
         if error is not None and not _means_taken(error):
             return (
-                f"nothing can listen on {host or '*'}:{port}: {error.strerror}; give an "
+                f"cannot listen on {host or '*'}:{port}: {error.strerror}; use an "
                 f"address of this machine, such as {LOCAL}"
             )
     used = [each for each in plan.listens if each.port == plan.page]

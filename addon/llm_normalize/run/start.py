@@ -132,7 +132,7 @@ def ensure_writable(folder: Path) -> None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             why = f"the disk is full ({why})"
         raise StartError(
-            f"mitmproxy cannot keep its CA in {folder}: {why}; to use another folder: "
+            f"mitmproxy cannot store its CA in {folder}: {why}; to use another folder: "
             "--set confdir=FOLDER"
         ) from error
 

@@ -35,14 +35,14 @@ def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
     url, where = given, "--upstream-proxy"
     if given.startswith(FROM_ENVIRONMENT):
         name = given[len(FROM_ENVIRONMENT) :]
-        where = f"the variable {name}"
+        where = f"variable {name}"
         url = environ.get(name, "")
         if not url:
-            raise UpstreamProxyError(f"--upstream-proxy: {where} is not set")
+            raise UpstreamProxyError(f"--upstream-proxy: the {where} is not set")
     found = variables.parse(url)
     if found is None or not found.is_http:
         raise UpstreamProxyError(
-            f"{where} is to be http://HOST:PORT or https://HOST:PORT"
+            f"invalid {where}: expected http://HOST:PORT or https://HOST:PORT"
         )
     if found.auth and url is given:
         raise UpstreamProxyError(

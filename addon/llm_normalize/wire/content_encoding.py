@@ -368,7 +368,7 @@ def decode(data: bytes, encoding: str, most: int = LARGEST) -> bytes:
     """
     decoder = decoder_for(encoding)
     if decoder is None:
-        raise CorruptBodyError("its encoding is not undone")
+        raise CorruptBodyError("its encoding is not supported")
     if type(decoder) is Decoder:
         if len(data) > most:
             raise LargeBodyError(f"it is larger than {most:,} bytes")

@@ -98,7 +98,7 @@ class MacOs(Settings):
                 if before[f"{kind} {service}"] == ASKS:
                     raise ProxyError(
                         f"macOS: the proxy of {service!r} asks for a password, which "
-                        "networksetup does not tell, so it could not be put back"
+                        "networksetup does not show, so it could not be restored"
                     )
                 values[f"{kind} {service}"] = f"on {target.place}"
         return values

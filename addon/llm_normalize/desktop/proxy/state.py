@@ -111,7 +111,7 @@ def read(folder: Path) -> State | None:
     except (KeyError, TypeError, ValueError):
         # It is written whole before it gets its name.
         raise ProxyError(
-            f"{path} is not what this program writes: look at your system's proxy "
+            f"{path} was not written by this program: check your system's proxy "
             "settings, and remove that file"
         ) from None
 

@@ -59,8 +59,8 @@ def _refuse_changed(path: Path, old: str | None, new: str, *, force: bool) -> No
         n=1,
     )
     raise ServiceError(
-        f"{path} was changed by hand, so it stays. What `systemctl --user edit {unit.NAME}` "
-        "adds is kept apart and would stay, too; with --force this is done all the same.",
+        f"{path} was changed by hand, so it stays; add --force to do this anyway. What "
+        f"`systemctl --user edit {unit.NAME}` adds is in a file of its own, and stays.",
         tuple(lines) if new else (),
     )
 
@@ -154,7 +154,7 @@ def _wait(machine: Machine, listens: unit.Listens) -> None:
         time.sleep(0.2)
     raise ServiceError(
         f"the service does not listen on {listens.host}:{listens.port}; its last lines "
-        "stand above. Repair what they name and install again, or remove it: "
+        "are above. Repair what they name and install again, or remove it: "
         f"{command_line('service', 'remove')}",
         _journal(machine),
     )
@@ -182,15 +182,15 @@ def _report_others(machine: Machine) -> None:
     """Say what may run although there is no unit of ours, and what ends it."""
     if machine.system != "linux":
         off = other_systems.OFF[machine.system]
-        print(f"One that was set up by hand, as `install` says, ends by: {off}")
+        print(f"To end a service set up by hand, as `install` shows: {off}")
         return
     state: dict[str, str] = {}
     with contextlib.suppress(ServiceError):  # without systemd nothing runs
         state = _properties(machine)
     if state.get("ActiveState") in ("active", "activating", "reloading"):
         print(
-            f"A service of that name runs all the same (process {state.get('MainPID')}): "
-            f"systemctl --user stop {unit.NAME}"
+            f"A service of that name still runs (process {state.get('MainPID')}); to end "
+            f"it: systemctl --user stop {unit.NAME}"
         )
 
 
@@ -214,7 +214,7 @@ def remove(machine: Machine, *, force: bool) -> None:
     machine.run(["systemctl", "--user", "reset-failed", unit.NAME])
     print(f"Stopped, and removed {path}.")
     if drop_ins:
-        print(f"Not ours, and still there: {drop_ins}")
+        print(f"Left in place (not created by llm-normalize): {drop_ins}")
 
 
 def status(machine: Machine) -> int:

@@ -80,9 +80,9 @@ def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
                 "it in mitmproxy's config.yaml instead."
             )
     if "@" in _value(arguments, "-m", "--mode", "mode=").rpartition("/")[2]:
-        raise ServiceError("a mode with @ names a port of its own: give it with -p.")
+        raise ServiceError("a mode with @ names a port of its own: use -p instead.")
     if _value(arguments, "listen_port="):
-        raise ServiceError("give the port with -p.")
+        raise ServiceError("set the port with -p.")
     host = _value(arguments, "--listen-host", "listen_host=") or LOCAL
     command = [str(program("mitmdump")), "-s", str(script())]
     # In one spelling, so that the unit can be asked for it.

@@ -83,7 +83,7 @@ class _Bundled(Store):
             return [str(error)]
         if has is None or has == wanted:
             return []
-        verb = "has it not" if wanted else "has it still"
+        verb = "lacks the CA" if wanted else "still has the CA"
         return [
             f"Java's keystore {self.java} {verb}: {self.java_repair(wanted=wanted)}"
         ]
@@ -111,8 +111,8 @@ class _Bundled(Store):
         if listed.code:
             reported = (listed.out.strip() or listed.err.strip()).splitlines()[-1:]
             raise StoreError(
-                f"Java's keystore {self.java} cannot be read ({''.join(reported)}): see what "
-                f"`{shlex.join(command)}` says"
+                f"Java's keystore {self.java} cannot be read ({''.join(reported)}): see the "
+                f"output of `{shlex.join(command)}`"
             )
         return self.certificate in read(listed.out)
 
@@ -171,7 +171,7 @@ class Anchors(_Bundled):
     def install(self, entry: Entry) -> None:
         path = Path(self.place)
         if path.exists() and self.there() != [self.certificate]:
-            raise StoreError(f"{path} is there, and another: it stays")
+            raise StoreError(f"{path} has another certificate, and stays as it is")
         super().install(entry)
 
     def there(self) -> list[Certificate]:
@@ -252,7 +252,7 @@ class Debian(Anchors):
         links = self.linked()
         if links is None or links == wanted:
             return found
-        verb = "no link leads to it" if wanted else "a link leads to it still"
+        verb = "no link points to it" if wanted else "a link still points to it"
         command = [*self.update, "--fresh"]
         if not self.machine.is_root():
             command = ["sudo", *command]
@@ -311,7 +311,7 @@ class Arch(_Bundled):
         for command in self.as_root(["trust", "anchor", "--remove", self.file]):
             self.act(command)
         if self.holds():
-            raise StoreError(f"it is in {self.bundle} still")
+            raise StoreError(f"it is still in {self.bundle}")
         if faults := self.faults(wanted=False):
             raise StoreError("; ".join(faults))
         return "removed by `trust anchor`"

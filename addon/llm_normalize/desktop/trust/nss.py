@@ -236,7 +236,7 @@ class Database(Store):
         if entry.before in ("", ABSENT):
             self.act(self.command("-D", "-n", name))
             if self.mine():
-                raise StoreError(f"it is in {self.place} still")
+                raise StoreError(f"it is still in {self.place}")
             return "removed"
         quiet = ("-f", os.devnull)
         self.act(self.command("-M", "-n", name, "-t", entry.before, *quiet))

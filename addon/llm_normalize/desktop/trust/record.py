@@ -81,7 +81,7 @@ class Record:
         except (ValueError, KeyError, TypeError, StopIteration) as error:
             raise RecordError(
                 f"{self.path} is damaged: what is installed is not known. `status` "
-                "tells which stores trust the CA; remove that file to begin anew."
+                "shows which stores trust the CA; remove that file to begin anew."
             ) from error
 
     def find(self, key: tuple[str, str, str]) -> Entry | None:

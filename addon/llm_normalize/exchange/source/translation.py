@@ -54,7 +54,7 @@ def parse(text: str) -> bool:
         ValueError: The value is invalid.
     """
     if text not in MODES:
-        raise ValueError(f"{text!r} is no mode; give auto or off")
+        raise ValueError(f"invalid mode {text!r}: expected auto or off")
     return text == MODES[0]
 
 

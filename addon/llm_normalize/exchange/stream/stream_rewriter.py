@@ -283,7 +283,7 @@ class Rewriter:
         try:
             self._look_at_waiting()
         except Exception:
-            logger.exception("%s: what waits has no time limit", pipeline.label)
+            logger.exception("%s: the held data has no time limit", pipeline.label)
         self._own -= budget_left - pipeline.budget_left
         if self._own < _LITTLE:
             self._number = turn.begin()
@@ -334,7 +334,7 @@ class Rewriter:
         try:
             return self.pipeline.rescue() + self.pipeline.output.passed(data)
         except Exception:
-            logger.exception("%s: what waited is lost", self.pipeline.label)
+            logger.exception("%s: the waiting data is lost", self.pipeline.label)
             return data
 
     def _break_off(self, reason: str) -> bytes:

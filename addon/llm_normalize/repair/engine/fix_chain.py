@@ -226,7 +226,7 @@ class Chain:
             try:
                 drawn = next(rest, None)
             except Exception:
-                logger.exception("%s: what was held passes as it is", self._label)
+                logger.exception("%s: the held data passes as it is", self._label)
                 drawn = Outgoing(record, part, None)
             del self._due[0]
             yield from [] if drawn is None else [drawn]
