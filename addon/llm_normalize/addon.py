@@ -129,7 +129,7 @@ class Normalize:
             self.logs.current = None  # running answers keep theirs
 
     def running(self) -> None:
-        """Warn if somebody else may use the proxy or its keys."""
+        """Warn if other users may use the proxy or its keys."""
         self._pauses.begin(is_reloaded=self._is_reloaded)
         # Deferred options are set before mitmproxy knows whom to tell.
         self._repairs, self._settings_of = ctx.options.normalize_mode == "repair", {}
@@ -448,7 +448,6 @@ class Normalize:
 
 
 def _size_of(flow: http.HTTPFlow) -> int:
-    """Return how many bytes the bodies of *flow* hold."""
     answer = flow.response.data.content if flow.response is not None else None
     return len(flow.request.data.content or b"") + len(answer or b"")
 

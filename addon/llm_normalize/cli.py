@@ -65,7 +65,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z-]*")
 def chosen(given: Sequence[str]) -> tuple[str, list[str]]:
     """Return the tool that a command line names, and that tool's arguments.
 
-    Ends the process where the first word looks like a tool's name and is none.
+    Ends the process if the first word looks like a tool's name but is unknown.
     """
     words = list(given)
     if not words:

@@ -199,7 +199,7 @@ _ROUTING_OPTIONS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
 
 
 def check_mode(text: str) -> None:
-    """Refuse what is no mode.
+    """Refuse an invalid mode.
 
     Raises:
         OptionsError: It is none.
@@ -214,7 +214,7 @@ def hosts(patterns: Sequence[str]) -> Hosts:
     """Return the hosts that *patterns* name.
 
     Raises:
-        OptionsError: One of them is no pattern.
+        OptionsError: One of them is not a pattern.
     """
     try:
         return Hosts.parse(patterns)

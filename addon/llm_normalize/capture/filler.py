@@ -112,7 +112,7 @@ def _letter(char: str, place: int, salt: bytes) -> str:
 
 
 class Arguments:
-    """What of a tool call's arguments is no word, over all its fragments."""
+    """What of a tool call's arguments is not a word, over all its fragments."""
 
     def __init__(self) -> None:
         self._in_string = False

@@ -146,7 +146,7 @@ _UNSTATED = ("id", "time", "declared")
 
 
 def _asked_names(asked: Asked) -> Iterator[str]:
-    """Yield the names of what *asked* holds that is no default."""
+    """Yield the names of the fields of *asked* that differ from their defaults."""
     for each in fields(asked):
         is_default = getattr(asked, each.name) == each.default
         if each.name == "stream" or not (is_default or each.name in _UNSTATED):

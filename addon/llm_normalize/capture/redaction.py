@@ -198,6 +198,5 @@ class Redaction:
 
 
 def _key_of(path: Path) -> str:
-    """Return the innermost key of *path*."""
     named = (each for each in reversed(path) if isinstance(each, str))
     return next((each for each in named if not re.match("#[0-9]", each)), "")

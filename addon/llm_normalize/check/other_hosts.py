@@ -50,7 +50,7 @@ def judge(way: Way, folder: Path, opens: str) -> Finding:
 
 
 def _opened(saw: str, opens: str) -> Finding:
-    """Return the line, which is no failure where the user has it so."""
+    """The finding: only a warning for the user's own options."""
     if opens == "all":
         saw = "normalize_only is off: the TLS of every host is opened"
         repair = "start the proxy with --set normalize_only=true"

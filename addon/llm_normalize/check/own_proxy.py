@@ -39,7 +39,7 @@ LISTS = ("normalize_hosts", "normalize_skip")
 
 
 def config(confdir: Path) -> Path | None:
-    """Return mitmproxy's configuration file, None if there is none."""
+    """The configuration file of mitmproxy, None without one."""
     named = (confdir / name for name in ("config.yaml", "config.yml"))
     return next((each for each in named if each.exists()), None)
 

@@ -53,7 +53,7 @@ def asked_card(provider: Provider, names: Sequence[str], model: str) -> Card:
 
 
 def _is_good(verdict: Verdict) -> bool:
-    """Tell whether the model said something, or refused what it has to refuse."""
+    """Tell whether the model answered, or refused what it has to refuse."""
     answer = verdict.answer
     return bool(answer.status) and (answer.wants_error or not answer.is_error)
 

@@ -33,7 +33,7 @@ class ConnectError(Exception):
 
 
 class DisconnectedError(Exception):
-    """The connection ended before the answer did, or what arrived is no HTTP."""
+    """The connection ended before the answer did, or the bytes are not HTTP."""
 
 
 class _Place(NamedTuple):

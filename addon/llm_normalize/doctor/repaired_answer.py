@@ -98,7 +98,7 @@ def repaired(answer: Answer) -> Repaired:
 
 
 def _nobody_looks() -> None:
-    """Stand in for what shows a stream while it runs: that takes a mitmproxy."""
+    """Replace what shows a stream while it runs: that takes a mitmproxy."""
 
 
 def _joined(out: bytes | Any) -> bytes:

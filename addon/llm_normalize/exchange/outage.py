@@ -35,7 +35,7 @@ def error_of(exchange: Exchange) -> http.Response | None:
 
     Returns:
         None if that is mitmproxy's business: the flow is no concern of ours, its request
-        is invalid, somebody killed it, or the client is to retry by HTTP/1.
+        is invalid, it was killed, or the client is to retry by HTTP/1.
     """
     flow = exchange.flow
     message = flow.error.msg if flow.error else ""

@@ -162,7 +162,6 @@ def setting(values: Mapping[str, str], *, system: str = SYSTEM) -> str:
 
 
 def _by_system(file: str, system: str) -> str:
-    """Return the system's own command."""
     shown = quoted(file, system=system)
     if system == "windows":
         return f"certutil {' '.join(WINDOWS)} {shown}"

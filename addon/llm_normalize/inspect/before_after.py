@@ -37,7 +37,7 @@ class BeforeAfter(AnswerView):
         """Return the view's text.
 
         Raises:
-            ValueError: The message is no answer that the addon looked at.
+            ValueError: The message is not an answer recorded by the addon.
         """
         record = self.record(metadata)
         if record is None:
@@ -196,7 +196,6 @@ def _shown(mark: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _lines(block: bytes) -> list[str]:
-    """Return the lines of *block* without blank ones."""
     return [line for line in text_of(block).replace("\r", "\\r").split("\n") if line]
 
 

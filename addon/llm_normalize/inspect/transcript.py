@@ -41,7 +41,7 @@ class Transcript(AnswerView):
         """Return the view's text.
 
         Raises:
-            ValueError: The message is no answer to a chat completion.
+            ValueError: The message is not an answer to a chat completion.
         """
         record = self.record(metadata)
         if not _is_answer(metadata, record):

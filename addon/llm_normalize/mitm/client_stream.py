@@ -110,7 +110,7 @@ class ClientStream:
     def has_left(self) -> bool:
         """Whether the client has given the stream up.
 
-        mitmproxy blames a reset on the client, whoever sent it; its layers know.
+        mitmproxy blames each reset on the client; its layers know the sender.
         A stream that waits for a hook learns of it later, its client's connection at once.
         """
         stream = self._stream

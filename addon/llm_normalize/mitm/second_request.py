@@ -93,7 +93,7 @@ class Reply:
 
 
 def is_gone(flow: http.HTTPFlow) -> bool:
-    """Tell whether nobody waits for the answer; a replayed flow's client is long gone."""
+    """Tell whether the client has left; never of a replayed flow, which has none."""
     return flow.is_replay is None and client_left(flow)
 
 
@@ -264,7 +264,7 @@ class LiveBody:
 
 
 async def drop(reply: object) -> None:
-    """Close the connection of a *reply* that nobody wants, if there is one."""
+    """Close the connection of an unused *reply*, if there is one."""
     if isinstance(reply, Reply) and reply.live_body is not None:
         await reply.live_body.close()
 

@@ -43,7 +43,7 @@ class Endpoint(NamedTuple):
 
 
 def endpoint_at(path: str) -> Endpoint | None:
-    """Return whose requests go to *path*, which may have a query; None for nobody's."""
+    """The protocol of requests to *path*, which may have a query; None for another path."""
     asked = path.partition("?")[0].rstrip("/")
     if asked.endswith(_CHAT):  # most are
         return None

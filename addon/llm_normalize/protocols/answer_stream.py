@@ -36,7 +36,7 @@ def error_in(value: JsonObject, words: str) -> JsonObject:
 
 
 def object_in(data: bytes) -> JsonObject:
-    """Return the JSON object that *data* is; an empty one if it is none."""
+    """The JSON object in *data*; an empty one for anything else."""
     value: Json
     try:
         try:

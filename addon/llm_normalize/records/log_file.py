@@ -86,7 +86,7 @@ class LogFile:
         self._written += len(data)
 
     def let_go(self) -> None:
-        """Close what was deleted or moved away: nobody would find the lines in it.
+        """Close a file that was deleted or moved away: its lines would be lost.
 
         The name, too, where another writes to it.
         """
@@ -127,7 +127,7 @@ class LogFile:
             self._torn = False
 
     def _own(self, path: Path) -> int:
-        """Open the file at *path*, made if need be, that is nobody else's.
+        """Open the file at *path*, made if need be, which no other user owns.
 
         Raises:
             OSError: It is something else; the message names the repair.

@@ -122,7 +122,7 @@ def unpacked(received: Sequence[bytes]) -> bytes:
     """Unpack `Snapshot.received`.
 
     Raises:
-        ValueError: It is no such thing: it comes from a file, so it may be anything.
+        ValueError: It is damaged: it is read from a file, so it may be anything.
     """
     blocks, size = [], 0
     try:

@@ -244,7 +244,6 @@ def _left(chunk: Chunk, found: int) -> int:
 
 
 def _beside(chunk: Chunk) -> int:
-    """The findings beside the choices."""
     found = 0
     tier = chunk.get("service_tier")
     if tier is not None and tier not in TIERS:

@@ -189,7 +189,7 @@ class Route(NamedTuple):
     def stays(self) -> bool:
         """Whether it leads to its own host, where its requests are in another form.
 
-        It is no loop: a request takes one route.
+        It is not a loop: a request takes one route.
         """
         is_own = self.host.matches(self.target.host, self.target.port)
         return is_own and (self.target.is_native or bool(self.model))

@@ -240,7 +240,6 @@ def _content(content: Json) -> Json:
 
 
 def _text(part: Json) -> str | None:
-    """The text of a *part* of a content; None without one."""
     kind = part.get("type") if isinstance(part, dict) else None
     text = part.get(kind) if kind in ("text", "refusal") else None
     return text if isinstance(text, str) else None

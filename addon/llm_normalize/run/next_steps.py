@@ -15,7 +15,7 @@ ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 
 
 class Ways(NamedTuple):
-    """How this system's programs can be led to the proxy.
+    """The ways to set the proxy for this system's programs.
 
     Attributes:
         system: Its kind.

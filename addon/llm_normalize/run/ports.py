@@ -45,7 +45,7 @@ def first_taken(plan: Plan) -> Taken | None:
 
 
 def obstacle(plan: Plan) -> str:
-    """Return why nobody could listen where *plan* does, as a clause; empty if one could."""
+    """The obstacle to listening where *plan* does, as a clause; empty without one."""
     places = [(each.host, each.port, "-p 8080") for each in plan.listens]
     for host, port, repair in [*places, (plan.page_host, plan.page, "--web-port 8081")]:
         error = _bound(host, port) if port else None

@@ -1,4 +1,4 @@
-"""Start mitmproxy with this system's programs led to it for as long as it runs.
+"""Start mitmproxy as this system's proxy for as long as it runs.
 
 This process stays: it switches when the port answers, and puts everything back when
 mitmproxy ends, or when this process has to end, before it ends mitmproxy. What it cannot
@@ -69,7 +69,7 @@ def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
     Args:
         machine: Whose settings they are.
         folder: Where the state is.
-        is_mine: Whether nobody else holds the lock.
+        is_mine: Whether no other process holds the lock.
     """
     try:
         state = proxy_state.read(folder)

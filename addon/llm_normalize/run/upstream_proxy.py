@@ -1,4 +1,4 @@
-"""The proxy that a network already has: its address, and its password, which nobody gets to see."""
+"""The proxy that a network already has: its address, and its password, which is never shown."""
 
 import os
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
 def from_environment(environ: Mapping[str, str] = os.environ) -> str:
     """Return the host:port of the proxy that the variables name; empty for none.
 
-    One that is not spoken to by HTTP is none: mitmproxy cannot go through it.
+    Only proxies that speak HTTP count: mitmproxy cannot go through others.
     """
     found = variables.of_https(environ)
     return found.place if found is not None and found.is_http else ""

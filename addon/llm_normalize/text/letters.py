@@ -185,7 +185,7 @@ def may_pack(text: str, secret: str) -> bool:
 
 
 def places_of(secret: str, text: str) -> list[tuple[int, int]]:
-    """Return where *secret* stands in *text*, however it is spelled, also packed."""
+    """The places of *secret* in *text*, in any spelling, also packed."""
     wanted = folded(secret)
     if not wanted:
         return []

@@ -117,7 +117,7 @@ class _Zlib(Decoder):
             more = bool(data) or len(out) == OUTPUT_SIZE
 
     def _member(self, data: bytes) -> bytes:
-        """Return *data* from the start of the next gzip member; empty if there is none.
+        """*data* from the start of the next gzip member; empty without one.
 
         Zeros may precede it. Garbage after a complete body is ignored, as in browsers, Java
         and Python's clients (curl fails at it, and so does Node if the body is gzip).

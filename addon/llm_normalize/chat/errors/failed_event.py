@@ -39,7 +39,7 @@ def failure_in(text: str, name: str = "") -> Json | None:
 
 
 def may_be_chunk(data: bytes) -> bool:
-    """Tell whether *data*, which is no chunk, may have been one, or a part of one.
+    """Tell whether *data*, not a chunk, may have been one, or a part of one.
 
     Words are none, nor is an object without choices, which is another protocol's event.
     What lenient clients read is no loss.

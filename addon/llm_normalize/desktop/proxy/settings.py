@@ -125,7 +125,7 @@ class Settings(abc.ABC):
         """Return the command that turns off what was *found* in force, for people."""
 
     def belonging(self, changed: set[str]) -> set[str]:
-        """Return the names that make no sense without those which somebody changed."""
+        """The names that make no sense without the *changed* ones."""
         return changed
 
     def agrees(self, wanted: str | None, found: str | None) -> bool:

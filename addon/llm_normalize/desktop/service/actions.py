@@ -28,10 +28,10 @@ def path_of(machine: Machine) -> Path:
 
 
 def _read(path: Path) -> str | None:
-    """Return the unit that is there, None if there is none.
+    """The installed unit, None without one.
 
     Raises:
-        ServiceError: It is no file of ours.
+        ServiceError: It is not a file of ours.
     """
     if path.is_symlink():  # `systemctl mask` makes one, and so do some dotfile tools
         raise ServiceError(
@@ -47,7 +47,7 @@ def _read(path: Path) -> str | None:
 
 
 def _refuse_changed(path: Path, old: str | None, new: str, *, force: bool) -> None:
-    """Refuse to touch a unit of ours that somebody changed, and show how it differs."""
+    """Refuse to touch a unit of ours that was changed by hand, and show the difference."""
     if old is None or unit.is_untouched(old) or force:
         return
     lines = difflib.unified_diff(
@@ -91,7 +91,6 @@ def _properties(machine: Machine) -> dict[str, str]:
 
 
 def _journal(machine: Machine) -> list[str]:
-    """Return the last lines that the service logged."""
     command = ["journalctl", "--user", "-u", unit.NAME, "-n", "10", "--no-pager"]
     outcome = machine.run([*command, "-o", "cat"])
     return outcome.out.splitlines() if outcome.code == 0 else []

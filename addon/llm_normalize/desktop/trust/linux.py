@@ -89,7 +89,7 @@ class _Bundled(Store):
         ]
 
     def in_java(self) -> bool | None:
-        """Tell whether Java's keystore has the certificate; None where nobody reads one.
+        """Tell whether Java's keystore has the certificate; None if it cannot be read.
 
         Raises:
             StoreError: It cannot be read.
@@ -210,7 +210,7 @@ class Anchors(_Bundled):
         return f"{path} removed"
 
     def copies(self) -> Iterator[Path]:
-        """Yield files that somebody else has put the certificate into."""
+        """Yield files with the certificate, put there by others."""
         for folder in self.sources:
             for path in sorted(folder.rglob(f"*{Path(self.place).suffix}")):
                 with suppress(OSError):

@@ -109,7 +109,7 @@ class Database(Store):
         return f"`ls -la {place}` shows whose it is, `chmod -R u+rwX {place}` opens it"
 
     def reader(self) -> int | None:
-        """Return the process of the Firefox that uses it, None if there is none."""
+        """The process of the Firefox that uses it, None without one."""
         try:
             # As nsProfileLock.cpp makes it: ADDRESS:+PID.
             pid = int(Path(self.place, "lock").readlink().name.rpartition("+")[2])
@@ -245,7 +245,7 @@ class Database(Store):
         return f"its trust is as it was ({entry.before})"
 
     def _unmake(self, entry: Entry) -> str:
-        """Remove the database that was made, unless somebody uses it by now."""
+        """Remove the database that was made, unless it is in use by now."""
         folder = Path(self.place)
         try:
             if self.exists:

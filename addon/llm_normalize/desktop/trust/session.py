@@ -19,7 +19,7 @@ WIDTH = 14
 
 
 class Refused(Exception):  # noqa: N818 - nothing went wrong
-    """Nobody said yes."""
+    """The user did not agree."""
 
 
 class Session:
@@ -89,7 +89,7 @@ class Session:
         """Tell who is root by sudo whose browsers and whose CA this is about.
 
         Args:
-            unused: Whether nobody has used root's folder so far.
+            unused: Whether root's folder has not been used so far.
 
         Raises:
             AuthorityError: That cannot be meant: a CA that no proxy uses, or files of

@@ -130,7 +130,7 @@ class Store(ABC):
 
         Raises:
             StoreError: It failed.
-            PartlyError: It hung, and did nobody knows what.
+            PartlyError: It hung; its effect is unknown.
         """
         asks = self.machine.system != "linux" or command[0] == "sudo"
         outcome = self.machine.run(command, timeout=PATIENCE if asks else ALONE)

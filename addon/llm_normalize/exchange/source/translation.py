@@ -1,4 +1,4 @@
-"""Which requests are translated: those to whoever serves chat completions alone.
+"""Which requests are translated: those to providers of chat completions alone.
 
 Some are known (`hosts.CHAT_ONLY`). Others say so, by a path that they do not serve: that is
 remembered of a client and a model whose request has then been answered as chat, and of

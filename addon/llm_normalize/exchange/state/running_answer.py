@@ -237,7 +237,7 @@ class RunningAnswer:
         """Write the record, with its *figures*: events, bytes in, bytes out.
 
         Returns:
-            The record; None if nobody can read it.
+            The record; None without a reader.
         """
         record = self.record
         if self.rewriter is not None:
@@ -371,7 +371,7 @@ class RunningAnswer:
         mitmweb, the console and `-w` files show it.
 
         Args:
-            line: The record that `close` or `write` has returned; None if nobody can read it.
+            line: The record that `close` or `write` has returned; None without a reader.
         """
         if line is None:
             return

@@ -25,7 +25,7 @@ _END = "the end of the message"
 
 
 def _nobody() -> None:
-    """What is called where nobody has to know."""
+    """A callback that does nothing."""
 
 
 def handed_over(stream: object) -> Any:

@@ -1,4 +1,4 @@
-"""A usage chunk that nobody asked for."""
+"""A usage chunk that was not requested."""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk

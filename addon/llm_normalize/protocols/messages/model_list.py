@@ -38,7 +38,7 @@ def _model(entry: JsonObject) -> JsonObject:
 
 
 def _time(created: Json) -> str:
-    """Return RFC 3339; for what is no time the epoch, as Anthropic does."""
+    """The time in RFC 3339; the epoch for an invalid one, as Anthropic does."""
     seconds = whole_number(created) or 0
     seconds = seconds if 0 < seconds <= _LAST else 0
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -225,7 +225,7 @@ class EventRepair:
             self.machine.chunk(outgoing)
 
     def _other(self, record: EventRecord, value: Json, raw: bytes) -> Outcome | None:
-        """The outcome of a *value* that is no chunk; None for a chunk."""
+        """The outcome of a *value* that is not a chunk; None for a chunk."""
         parts = payloads.parts(value)
         self._parser.budget_left -= parts * EVENT // 2
         if parts > payloads.CALL * _PARTS:
@@ -238,7 +238,7 @@ class EventRepair:
         return None if payloads.is_answer(value, self._seen) else Outcome.NOT_A_CHUNK
 
     def _value(self, payload: bytes) -> tuple[Json, Outcome]:
-        """Return the value in *payload*, unless it costs too much or is none."""
+        """The value in *payload*, unless it costs too much or is invalid."""
         if len(payload) > payloads.FEW:
             cost = payloads.cost(payload)
             self._parser.budget_left -= cost

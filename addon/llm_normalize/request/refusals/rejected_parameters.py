@@ -137,7 +137,7 @@ def apply(change: Change, body: Body) -> list[Edit]:
 
 
 def _found(named: Path, body: Body) -> Path | None:
-    """Return the path in *body* that a provider's words mean; None if there is none.
+    """The path in *body* that a provider's words mean; None without one.
 
     A name alone may be that of a message's field.
     """
