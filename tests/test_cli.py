@@ -85,7 +85,7 @@ def test_a_misspelled_tool_is_no_filter_for_mitmproxy(
     with pytest.raises(SystemExit, match="2"):
         cli.main([word])
     assert capsys.readouterr().err == (
-        f"llm_normalize: there is no tool {word}: did you mean {meant}?\n"
+        f"llm_normalize: unknown tool {word}: did you mean {meant}?\n"
     )
 
 
@@ -267,7 +267,7 @@ def test_demo_is_a_flag_of_run_too(
 def test_flag_with_one_dash_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["-web"])
-    assert "no flag -web: did you mean --web?" in capsys.readouterr().err
+    assert "unknown flag -web: did you mean --web?" in capsys.readouterr().err
 
 
 def test_it_tells_where_the_script_is(capsys: pytest.CaptureFixture[str]) -> None:

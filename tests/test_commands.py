@@ -71,7 +71,7 @@ def test_rerun_of_what_broke_off_compares_its_beginning(proxy: Proxy) -> None:
     broken(made, "connection closed")
     proxy.addon.error(made)
     results = [row[-1] for row in rerun(proxy, made)]
-    assert results == ["the same, as far as it is kept"]
+    assert results == ["the same, as far as it is stored"]
 
 
 def test_rerun_says_what_it_cannot_look_at(proxy: Proxy) -> None:
@@ -79,7 +79,7 @@ def test_rerun_says_what_it_cannot_look_at(proxy: Proxy) -> None:
     rows = rerun(proxy, other, tflow.ttcpflow())
     assert [row[-1] for row in rows] == [
         "it asks for no chat completion",
-        "it is no HTTP",
+        "not an HTTP flow",
     ]
 
 

@@ -45,12 +45,12 @@ def test_good_values_are_set(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ("True", "'True' is no value for it; give true or false (did you mean true?)"),
-        ("OFF", "give true or false (did you mean false?)"),
-        ("maybe", "normalize_strict: 'maybe' is no value for it; give true or false"),
-        ("a\x1b", r"'a\x1b' is no"),
-        (1, "1 is no value for it; give true or false (did you mean true?)"),
-        (None, "nothing is no value"),
+        ("True", "'True': expected true or false (did you mean true?)"),
+        ("OFF", "expected true or false (did you mean false?)"),
+        ("maybe", "invalid normalize_strict 'maybe': expected true or false"),
+        ("a\x1b", r"invalid normalize_strict 'a\x1b':"),
+        (1, "1: expected true or false (did you mean true?)"),
+        (None, "invalid normalize_strict (empty):"),
     ],
 )
 def test_what_is_no_switch_is_refused(
@@ -71,13 +71,13 @@ def test_what_is_no_switch_is_refused(
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ("sixty", "'sixty' is no value for it; give a whole number"),
-        ("60s", "'60s' is no value for it; give a whole number"),
-        ("60", "'60' is no value for it; give a whole number, without quotes"),
-        (1.5, "1.5 is no value for it; give a whole number"),
-        ([60], "[60] is no value for it; give a whole number"),
-        (True, "True is no value for it; give a whole number"),
-        (None, "nothing is no value for it; give a whole number"),
+        ("sixty", "'sixty': expected a whole number"),
+        ("60s", "'60s': expected a whole number"),
+        ("60", "'60': expected a whole number, without quotes"),
+        (1.5, "1.5: expected a whole number"),
+        ([60], "[60]: expected a whole number"),
+        (True, "True: expected a whole number"),
+        (None, "(empty): expected a whole number"),
     ],
 )
 def test_what_is_no_number_is_refused(
@@ -89,7 +89,7 @@ def test_what_is_no_number_is_refused(
 ) -> None:
     before = getattr(proxy.context.options, option)
     (said,) = errors(proxy, caplog, **{option: value})
-    assert f"{option}: {says}" in said
+    assert f"invalid {option} {says}" in said
     assert getattr(proxy.context.options, option) == before
 
 
@@ -109,10 +109,10 @@ def test_other_types_are_named(proxy: Proxy, caplog: pytest.LogCaptureFixture) -
         normalize_keys="nvapi-1",
         normalize_gate=Text(["nvapi-1", "nvapi-2"]),
     )
-    assert "normalize_hosts: 'a.test' is no value for it; give a list" in hosts
-    assert "normalize_pairs_size: 64 is no value for it; give one text" in size
-    assert "normalize_keys: this is no value for it; give a list" in keys
-    assert "normalize_gate: this is no value for it; give one text" in gate
+    assert "invalid normalize_hosts 'a.test': expected a list" in hosts
+    assert "invalid normalize_pairs_size 64: expected one text" in size
+    assert "invalid normalize_keys: expected a list" in keys
+    assert "invalid normalize_gate: expected one text" in gate
     assert "nvapi" not in caplog.text
 
 
@@ -129,7 +129,7 @@ def test_misspelled_name_is_refused(
     proxy: Proxy, caplog: pytest.LogCaptureFixture, name: str, meant: str
 ) -> None:
     (said,) = errors(proxy, caplog, f"{name}=nvapi-1")
-    assert said == f"normalize: there is no option {name}: did you mean {meant}?"
+    assert said == f"normalize: unknown option {name}: did you mean {meant}?"
 
 
 def test_name_like_no_other_gets_all_of_them(
@@ -137,7 +137,7 @@ def test_name_like_no_other_gets_all_of_them(
 ) -> None:
     (said,) = errors(proxy, caplog, "normalize_brook=1", "anonymize_hosts=b", "foo")
     assert (
-        "no option normalize_brook: there are normalize_gate, normalize_adapt, normalize_also"
+        "unknown option normalize_brook: expected one of normalize_gate, normalize_adapt, normalize_also"
         in said
     )
     assert "normalize_outbound_headers" not in said  # it is mitmproxy's own
@@ -148,7 +148,7 @@ def test_value_that_is_missing_is_called_so(
 ) -> None:
     (said,) = errors(proxy, caplog, normalize_mode=Text([]))
     assert (
-        said == "normalize: normalize_mode: nothing is no value for it; give one text"
+        said == "normalize: invalid normalize_mode (empty): expected one text"
         ", in quotes"
     )
 

@@ -29,23 +29,47 @@ def test_the_defaults(proxy: Proxy) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("normalize_hosts", ["a.test", "b..test"], "'b..test': give `host`"),
-        ("normalize_hosts", ["https://a.test"], "'https://a.test': give a host, not"),
-        ("normalize_skip", ["no-such-fix"], "'no-such-fix' names no fix; the command"),
-        ("normalize_skip", ["a.test:no-such"], "'a.test:no-such' names no fix"),
-        ("normalize_skip", ["b..test:content-null"], "'b..test:content-null': give"),
-        ("normalize_adapt", ["tools-empty"], "'tools-empty' names no adaptation"),
-        ("normalize_adapt", ["a.test:content-null"], "'a.test:content-null' names no"),
-        ("normalize_adapt", ["a.test:parameter-learned"], "names no adaptation"),
-        ("normalize_adapt", ["b..test:tools-empty"], "'b..test:tools-empty': give"),
-        ("normalize_pairs_size", "large", "'large' is no size; give a number of bytes"),
-        ("normalize_pairs_size", "0", "'0' is no size"),
-        ("normalize_pairs_size", "-5", "'-5' is no size"),
-        ("normalize_pairs_size", "", "'' is no size"),
+        ("normalize_hosts", ["a.test", "b..test"], "'b..test': expected `host`"),
+        (
+            "normalize_hosts",
+            ["https://a.test"],
+            "'https://a.test': expected a host, not",
+        ),
+        (
+            "normalize_skip",
+            ["no-such-fix"],
+            "invalid normalize_skip 'no-such-fix': expected a fix",
+        ),
+        ("normalize_skip", ["a.test:no-such"], "normalize_skip 'a.test:no-such'"),
+        (
+            "normalize_skip",
+            ["b..test:content-null"],
+            "'b..test:content-null': expected",
+        ),
+        ("normalize_adapt", ["tools-empty"], "invalid normalize_adapt 'tools-empty'"),
+        (
+            "normalize_adapt",
+            ["a.test:content-null"],
+            "invalid normalize_adapt 'a.test:content-null'",
+        ),
+        (
+            "normalize_adapt",
+            ["a.test:parameter-learned"],
+            "'a.test:parameter-learned': expected",
+        ),
+        ("normalize_adapt", ["b..test:tools-empty"], "'b..test:tools-empty': expected"),
+        ("normalize_pairs_size", "large", "'large': expected a number of bytes"),
+        ("normalize_pairs_size", "0", "invalid normalize_pairs_size '0'"),
+        ("normalize_pairs_size", "-5", "invalid normalize_pairs_size '-5'"),
+        ("normalize_pairs_size", "", "invalid normalize_pairs_size ''"),
         ("normalize_mode", "watch", "'watch'"),
-        ("normalize_keepalive", -1, "-1 is no time; give a number of seconds, or 0"),
-        ("normalize_retry", -5, "-5 is no time"),
-        ("normalize_retry", True, "True is no time; give a number of seconds"),
+        (
+            "normalize_keepalive",
+            -1,
+            "normalize_keepalive -1: expected a number of seconds, 0",
+        ),
+        ("normalize_retry", -5, "invalid normalize_retry -5"),
+        ("normalize_retry", True, "normalize_retry True: expected a number of seconds"),
     ],
 )
 def test_a_bad_value_is_refused_by_name_and_the_old_one_stays(
@@ -76,7 +100,7 @@ def test_a_pairs_path_that_cannot_be_written_is_refused(
     proxy: Proxy, value: str
 ) -> None:
     before = proxy.context.options.normalize_pairs
-    with pytest.raises(exceptions.OptionsError, match="normalize_pairs: "):
+    with pytest.raises(exceptions.OptionsError, match="invalid normalize_pairs "):
         proxy.context.options.normalize_pairs = value
     assert proxy.context.options.normalize_pairs == before
 
@@ -88,7 +112,7 @@ def test_bad_gate_is_refused_and_the_old_one_counts(
     for old in ("", "env:A_TOKEN"):
         proxy.set(normalize_gate=old)
         gate = proxy.addon._routing.gate
-        with pytest.raises(exceptions.OptionsError, match="give env:NAME"):
+        with pytest.raises(exceptions.OptionsError, match="expected env:NAME"):
             proxy.set(normalize_gate="token-0815")
         assert proxy.context.options.normalize_gate == old
         assert proxy.addon._routing.gate == gate
@@ -141,6 +165,6 @@ def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:
         with pytest.raises(exceptions.OptionsError, match="did you mean think-as-text"):
             proxy.set(normalize_also=["thinks-as-text"])
         with pytest.raises(
-            exceptions.OptionsError, match="there are think-as-text, tool-call-as"
+            exceptions.OptionsError, match="expected think-as-text or tool-call-as"
         ):
             proxy.set(normalize_also=["role-null"])

@@ -127,7 +127,7 @@ class Normalize:
             self.logs.current = None  # running answers keep theirs
 
     def running(self) -> None:
-        """Warn if somebody else may use the proxy or its keys."""
+        """Warn if other users may use the proxy or its keys."""
         self._pauses.begin(is_reloaded=self._is_reloaded)
         # Deferred options are set before mitmproxy knows whom to tell.
         self.options.take({"normalize_mode"})
@@ -449,12 +449,11 @@ class Normalize:
                 path = pairs_path(self.options.pairs)
                 self.logs.begin(path, self.options.pairs_size)
             except Exception:  # no log, but no answer goes unrepaired for it
-                logger.exception("normalize: there is no pairs log")
+                logger.exception("normalize: the pairs log cannot be opened")
         return self.logs.current
 
 
 def _size_of(flow: http.HTTPFlow) -> int:
-    """Return how many bytes the bodies of *flow* hold."""
     answer = flow.response.data.content if flow.response is not None else None
     return len(flow.request.data.content or b"") + len(answer or b"")
 

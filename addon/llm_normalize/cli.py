@@ -65,7 +65,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z-]*")
 def chosen(given: Sequence[str]) -> tuple[str, list[str]]:
     """Return the tool that a command line names, and that tool's arguments.
 
-    Ends the process where the first word looks like a tool's name and is none.
+    Ends the process if the first word looks like a tool's name but is unknown.
     """
     words = list(given)
     if not words:
@@ -91,7 +91,7 @@ def chosen(given: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _refuse(word: str, hint: str) -> None:
-    complain(f"there is no tool {word}: {hint}")
+    complain(f"unknown tool {word}: {hint}")
     sys.exit(USAGE)
 
 

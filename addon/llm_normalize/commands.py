@@ -73,7 +73,7 @@ def rerun_rows(
             continue
         assert isinstance(each, http.HTTPFlow)
         results = list(_rerun(answer, fixes_for(each)))
-        same = "the same" if answer.is_complete else "the same, as far as it is kept"
+        same = "the same" if answer.is_complete else "the same, as far as it is stored"
         yield [*_name(each, answer), results[0] if results else same]
         yield from (["", "", "", result] for result in results[1:])
 
@@ -159,7 +159,7 @@ def _each(
     """Yield each flow with its answer, or why it has none."""
     for each in flows:
         if not isinstance(each, http.HTTPFlow):
-            yield each, "it is no HTTP"
+            yield each, "not an HTTP flow"
             continue
         try:
             yield each, stored(each, strict=strict)

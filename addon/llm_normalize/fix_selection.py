@@ -37,7 +37,7 @@ class FixSelection:
         self._options = options
 
     def of(self, request: http.Request) -> Selected:
-        """Return what counts for the host of *request*."""
+        """The selection for the host of *request*."""
         # Either may be the name that the user knows: behind the `keep_host_header` option, say.
         hosts, port = (request.host, named_host(request)), request.port
         optional = {fix.name for fix in EVERY_FIX if fix.optional}

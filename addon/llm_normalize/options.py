@@ -32,9 +32,16 @@ type Skip = tuple[HostPattern | None, str]
 """A host, or None for all, and the name of a fix or adaptation that it skips."""
 
 
+class _InvalidError(ValueError):
+    """An invalid value, and what was expected."""
+
+    def __init__(self, given: object, expected: str) -> None:
+        super().__init__(f"{given!r}: {expected}")
+
+
 def _mode(text: str) -> str:
     if text not in ("repair", "observe"):
-        raise ValueError(f"{text!r} is no mode; give repair or observe")
+        raise _InvalidError(text, "expected repair or observe")
     return text
 
 
@@ -45,9 +52,8 @@ def _skips(texts: Sequence[str]) -> list[Skip]:
 def _skip(text: str) -> Skip:
     host, _, name = text.strip().rpartition(":")
     if name not in {each.name for each in EVERY}:
-        raise ValueError(
-            f"{text!r} names no fix; the command normalize.fixes lists them"
-        )
+        expected = "expected a fix, as the command normalize.fixes lists them"
+        raise _InvalidError(text, expected)
     try:
         return (HostPattern.parse(host) if host else None), name
     except ValueError as error:
@@ -61,9 +67,9 @@ def _adaptations(texts: Sequence[str]) -> list[tuple[HostPattern, str]]:
 def _adaptation(text: str) -> tuple[HostPattern, str]:
     host, _, name = text.strip().rpartition(":")
     if not host or name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
-        raise ValueError(
-            f"{text!r} names no adaptation to be made for a host; give "
-            "host:adaptation-name, the command normalize.fixes lists the names"
+        raise _InvalidError(
+            text,
+            "expected host:adaptation-name; the command normalize.fixes lists the names",
         )
     try:
         return HostPattern.parse(host), name
@@ -79,17 +85,15 @@ def _optional_fix(text: str) -> str:
     names = [fix.name for fix in EVERY_FIX if fix.optional]
     if text not in names:
         near = difflib.get_close_matches(text, names, 1)
-        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-        raise ValueError(f"{text!r} names no optional repair; {meant}")
+        meant = f"did you mean {near[0]}?" if near else f"expected {' or '.join(names)}"
+        raise _InvalidError(text, meant)
     return text
 
 
 def _seconds(given: int) -> int:
     # To mitmproxy a switch is a number, too.
     if isinstance(given, bool) or given < 0:
-        raise ValueError(
-            f"{given} is no time; give a number of seconds, or 0 for never"
-        )
+        raise _InvalidError(given, "expected a number of seconds, 0 for never")
     return given
 
 
@@ -99,7 +103,7 @@ def _size(text: str) -> int:
     except ValueError:
         found = None
     if found is None or found <= 0:
-        raise ValueError(f"{text!r} is no size; give a number of bytes such as 64m")
+        raise _InvalidError(text, "expected a number of bytes such as 64m")
     return found
 
 
@@ -109,11 +113,11 @@ def _pairs(text: str) -> str:
     reason = "it has a NUL" if "\0" in text else ""
     try:
         if text and not reason and pairs_path(text).is_dir():
-            reason = "it is a folder; name a file in it"
+            reason = "it is a folder; expected a file"
     except (RuntimeError, OSError) as error:
         reason = str(error)
     if reason:
-        raise ValueError(f"{text!r}: {reason}")
+        raise _InvalidError(text, reason)
     return text
 
 
@@ -125,7 +129,7 @@ def _routes(texts: Sequence[str]) -> Routes:
     own = {mode.listen_port(ctx.options.listen_port) for mode in modes}
     for route in made.routes:
         if is_here(route.target.host) and route.target.port in own:
-            raise ValueError(f"'{route}' leads to this proxy: that is a loop")
+            raise ValueError(f"'{route}' is a loop: its target is this proxy")
     return made
 
 
@@ -325,6 +329,9 @@ class Values:
             given = getattr(ctx.options, option.full_name)
             try:
                 setattr(self, option.name, option.parse(given))
+            except _InvalidError as error:
+                message = f"invalid {option.full_name} {error}"
+                raise exceptions.OptionsError(message) from None
             except ValueError as error:
                 if option.name == "gate":
                     self.gate = Secret(given)  # nobody is let in until one is good

@@ -129,7 +129,9 @@ def give_up_on_what_cannot_start() -> None:
     said = service("install", "-p", str(free_port()), "--mode", "nonsense", code=1)
     assert "does not listen" in said
     until("it is tried for ever", lambda: shown("ActiveState") == "failed")
-    assert f"Not ours, and still there: {drop_in}" in service("remove")
+    assert f"Left in place (not created by llm-normalize): {drop_in}" in service(
+        "remove"
+    )
 
 
 def hand_over_every_argument() -> None:

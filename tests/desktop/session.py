@@ -98,7 +98,7 @@ class Started:
 
     def until_on(self) -> "Started":
         """Return when the settings lead to it, which it says when it has read them."""
-        self.until_says("proxy settings lead here")
+        self.until_says("proxy is set to this server")
         return self
 
     @property

@@ -138,7 +138,7 @@ def test_a_start_that_still_runs_is_left_in_peace(gnome: Session) -> None:
     ):
         other = gnome.start(*arguments)
         assert other.end() == 1
-        assert f"process {first.process.pid} has led GNOME's" in other.said
+        assert f"process {first.process.pid} has set GNOME's" in other.said
     assert dump(gnome) == during
     plain = gnome.start("-p", str(free_port()))
     plain.until_says("proxy listening")

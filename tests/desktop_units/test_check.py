@@ -276,7 +276,10 @@ def variables(
 
 def test_variables_that_lead_here_are_ok() -> None:
     finding = only(variables(GOOD))
-    assert (finding.mark, finding.saw) == (Mark.OK, f"HTTPS_PROXY={HERE} leads here")
+    assert (finding.mark, finding.saw) == (
+        Mark.OK,
+        f"HTTPS_PROXY={HERE} points to this proxy",
+    )
 
 
 def test_no_variables_are_skipped() -> None:
@@ -301,19 +304,19 @@ def test_no_variables_are_skipped() -> None:
         (
             {"https_proxy": "localhost:8081"},
             Mark.WARN,
-            "https_proxy=localhost:8081 leads to another program",
+            "https_proxy=localhost:8081 points to another program",
             f"export https_proxy={HERE}",
         ),
         (
             {"ALL_PROXY": "http://me:pw@corp:3128"},
             Mark.WARN,
-            "ALL_PROXY=http://***@corp:3128 leads to another proxy",
+            "ALL_PROXY=http://***@corp:3128 points to another proxy",
             "--upstream-proxy env:ALL_PROXY, and export ALL_PROXY",
         ),
         (
             {"HTTPS_PROXY": "socks5://127.0.0.1:8080", "NO_PROXY": LOCAL},
             Mark.FAIL,
-            "socks5:// is not how this proxy is spoken to",
+            "this proxy speaks http://, not socks5://",
             f"export HTTPS_PROXY={HERE}",
         ),
         (
@@ -582,7 +585,7 @@ def test_a_service_that_is_not_in_use_leads_nowhere() -> None:
     assert desktop(mac).saw.startswith("macOS sets none, ")
     mac.services["Wi-Fi"].secure = corp
     assert MacOs(mac).current() == InForce("corp.example:3128")
-    assert desktop(mac).saw == "macOS: corp.example:3128 leads to another proxy"
+    assert desktop(mac).saw == "macOS: corp.example:3128 points to another proxy"
 
 
 def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> None:
@@ -604,7 +607,7 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
     assert settings is not None
     assert settings.read()["org.gnome.system.proxy mode"] is None
     assert settings.current() == InForce("corp:3128")
-    assert "GNOME: corp:3128 leads to another proxy" in desktop(machine).saw
+    assert "GNOME: corp:3128 points to another proxy" in desktop(machine).saw
 
 
 @pytest.mark.parametrize(
@@ -637,25 +640,25 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
         (
             gnome(mode="'manual'", https_host="'corp'", https_port="3128"),
             Mark.WARN,
-            "leads to another proxy",
+            "points to another proxy",
             "--system-proxy --upstream-proxy http://corp:3128",
         ),
         (
             gnome(mode="'auto'", url="'http://me:pw@corp/x.pac'"),
             Mark.WARN,
-            "PAC file http://***@corp/x.pac leads to another proxy",
+            "PAC file http://***@corp/x.pac points to another proxy",
             f"python3 {ROOT}/scripts/run.py --pac",
         ),
         (
             gnome(mode="'auto'", url="'http://127.0.0.1:8081/proxy.pac'"),
             Mark.WARN,
-            "leads to another proxy",
+            "points to another proxy",
             f"python3 {ROOT}/scripts/run.py --pac",
         ),
         (
             kde(ProxyType="2", Proxy_Config_Script="http://["),
             Mark.FAIL,
-            "is no address",
+            "is not an address",
             "kwriteconfig5",
         ),
     ],

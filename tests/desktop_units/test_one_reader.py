@@ -297,17 +297,17 @@ def test_of_two_spellings_the_same_one_counts_for_both(name: str) -> None:
     environ = {name: "http://old.example:1", name.lower(): "http://corp.example:3128"}
     assert from_environment(environ) == "corp.example:3128"
     found = variables.judge(Recorded(system="linux", environ=environ), WAY)
-    says = f"{name.lower()}=http://corp.example:3128 leads to another proxy"
+    says = f"{name.lower()}=http://corp.example:3128 points to another proxy"
     assert says in [each.saw for each in found]
 
 
 @pytest.mark.parametrize(
     ("text", "place", "saw"),
     [
-        ("http://proxy.corp:3128", "proxy.corp:3128", "leads to another proxy"),
-        ("proxy.corp:3128", "proxy.corp:3128", "leads to another proxy"),
-        ("https://me:pw@[::2]", "[::2]:443", "leads to another proxy"),
-        ("HTTP://Proxy.corp", "proxy.corp:80", "leads to another proxy"),
+        ("http://proxy.corp:3128", "proxy.corp:3128", "points to another proxy"),
+        ("proxy.corp:3128", "proxy.corp:3128", "points to another proxy"),
+        ("https://me:pw@[::2]", "[::2]:443", "points to another proxy"),
+        ("HTTP://Proxy.corp", "proxy.corp:80", "points to another proxy"),
         ("proxy.corp", "", "is no proxy's address"),
         ("http://proxy.corp:port", "", "is no proxy's address"),
         ("http://proxy.corp:0", "", "is no proxy's address"),
@@ -332,7 +332,7 @@ def test_an_address_is_the_same_one_for_all(text: str, place: str, saw: str) -> 
     if place:
         assert upstream("env:A", {"A": text}).url.endswith(f"://{place}")
     else:
-        with pytest.raises(UpstreamProxyError, match="is to be http://HOST:PORT"):
+        with pytest.raises(UpstreamProxyError, match="expected http://HOST:PORT"):
             upstream(text, {})
 
 

@@ -438,7 +438,7 @@ def test_system_that_does_not_take_it_back_keeps_the_state(
 )
 def test_state_that_is_not_ours_is_named_and_stays(tmp_path: Path, text: str) -> None:
     (tmp_path / proxy_state.NAME).write_text(text)
-    with pytest.raises(ProxyError, match="is not what this program writes"):
+    with pytest.raises(ProxyError, match="was not written by this program"):
         proxy_state.read(tmp_path)
     assert (tmp_path / proxy_state.NAME).exists()
 

@@ -199,7 +199,10 @@ def test_remove_takes_away_what_install_made(
         ["reset-failed", "llm-normalize.service"],
     ]
     assert not service.path_of(on).exists()
-    assert "Not ours, and still there: /x/y.conf" in capsys.readouterr().out
+    assert (
+        "Left in place (not created by llm-normalize): /x/y.conf"
+        in capsys.readouterr().out
+    )
     assert run(on, "remove") == 0
     assert "nothing to remove" in capsys.readouterr().out
 
@@ -231,11 +234,11 @@ def test_what_runs_without_its_unit_is_named(
 ) -> None:
     run(machine(tmp_path, show=Result(0, ACTIVE)), what)
     said = capsys.readouterr().out
-    assert "runs all the same (process 7): systemctl --user stop" in said
+    assert "still runs (process 7); to end it: systemctl --user stop" in said
     without = Result(1, err="Failed to connect to bus: No such file or directory\n")
     for show in (Result(0, INACTIVE), without):
         run(machine(tmp_path, show=show), what)
-        assert "runs all the same" not in capsys.readouterr().out
+        assert "still runs" not in capsys.readouterr().out
 
 
 def test_a_machine_without_systemd_is_told_another_way(
@@ -301,9 +304,9 @@ def test_the_users_word_counts_once(tmp_path: Path) -> None:
         (["--set", "proxyauth=me:secret"], "proxyauth is a secret"),
         (["--proxyauth", "me:secret"], "proxyauth is a secret"),
         (["--upstream-auth=me:secret"], "upstream_auth is a secret"),
-        (["--mode", "regular@8081"], "give it with -p"),
-        (["-mregular@8081"], "give it with -p"),
-        (["--set", "listen_port=1"], "give the port with -p"),
+        (["--mode", "regular@8081"], "use -p instead"),
+        (["-mregular@8081"], "use -p instead"),
+        (["--set", "listen_port=1"], "set the port with -p"),
         (["--set", "confdir=here"], "needs the whole path"),
         (["--set", "normalize_pairs=a\nb"], "no unit can hold"),
     ],

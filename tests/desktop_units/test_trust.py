@@ -357,7 +357,7 @@ def test_a_keychain_that_has_it_still_is_a_failure(
     at_home(machine, made)
     assert act(machine, "install", capsys).startswith("ok: trusts it now")
     said = act(machine, "remove", capsys)
-    assert said.startswith("not removed: it is in ")
+    assert said.startswith("not removed: it is still in ")
     assert said.endswith(" still")
 
 
@@ -553,16 +553,16 @@ def test_links_and_javas_keystore_are_read_back(
     [
         (
             "java",
-            "no link leads to it in ",
+            "no link points to it in ",
             "sudo update-ca-certificates --fresh",
-            "a link leads to it still in ",
+            "a link still points to it in ",
             "sudo update-ca-certificates --fresh",
         ),
         (
             "links",
-            "cacerts has it not: ",
+            "cacerts lacks the CA: ",
             "sudo keytool -importcert -noprompt -file ",
-            "cacerts has it still: ",
+            "cacerts still has the CA: ",
             "sudo keytool -delete -alias debian:mitmproxy-ca-",
         ),
     ],
@@ -649,7 +649,7 @@ def test_keystore_of_javas_own_format_is_read_without_keytool(
 ) -> None:
     hooked.heeded.discard("java")
     object.__setattr__(hooked, "listed", Result(0, mine.pem))  # it would be believed
-    assert "has it not" in act(hooked, "install", capsys)
+    assert "lacks the CA" in act(hooked, "install", capsys)
 
 
 def test_without_keytool_no_java_is_missed_but_one_that_has_it_is_seen(
@@ -659,7 +659,7 @@ def test_without_keytool_no_java_is_missed_but_one_that_has_it_is_seen(
     hooked.heeded.discard("java")
     assert act(hooked, "install", capsys).startswith("ok: trusts it now")
     hooked.java.write_bytes(b"\xfe\xed\xfe\xed" + mine.der)
-    assert "has it still: sudo keytool -delete" in act(hooked, "remove", capsys)
+    assert "still has the CA: sudo keytool -delete" in act(hooked, "remove", capsys)
     hooked.java.unlink()
     hooked.java.mkdir()
     assert "cacerts cannot be read: Is a directory" in act(hooked, "remove", capsys)
@@ -684,7 +684,7 @@ def test_a_bundle_that_has_it_still_is_a_failure_unless_somebody_else_put_it_the
     machine.places["bundle"] = tmp_path / "elsewhere"  # so the update changes nothing
     said = act(machine, "remove", capsys)
     assert said.startswith("not removed: ")
-    assert f"{bundle} has it still" in said
+    assert f"{bundle} still has the CA" in said
     machine.places["bundle"] = bundle
     assert act(machine, "remove", capsys).startswith("ok: ")
 

@@ -173,7 +173,7 @@ def test_no_other_name_of_the_proxy_gets_anything(regular: Mitmdump, name: str) 
     for target in (path, f"http://{place}{path}"):
         code, headers, body = ask(regular, target, place)
         assert code == 403
-        assert body == "This name leads to the proxy itself. Ask it by its address.\n"
+        assert body == "This name is the proxy's own. Ask it by its address.\n"
         assert not [each for each in headers if each.startswith("access-control")]
     # Each was asked once more, by the proxy itself, and not for ever.
     # (The last marker itself is a connection, too.)
@@ -423,7 +423,7 @@ def test_name_that_was_made_to_lead_here_reads_nothing(
         page.route("**/before", lambda route: route.fulfill(body="<title>x</title>"))
         page.goto(f"http://evil.test:{regular.port}/before")
         read = "fetch('/status.json').then((reply) => reply.text())"
-        assert page.evaluate(read).startswith("This name leads to the proxy itself")
+        assert page.evaluate(read).startswith("This name is the proxy's own")
 
 
 @pytest.mark.browser

@@ -471,7 +471,7 @@ def test_proxy_does_not_connect_to_itself_by_whatever_name(start: Start) -> None
         ):
             answer = answer_to(connect(port), f"{line} {tail}")
             assert answer.split()[1] == status
-            assert b"leads to the proxy itself" in answer
+            assert b"is the proxy's own" in answer
     mitmdump.stop()
     assert mitmdump.log.count("client connect") - before == 3 * len(HERE)
     assert "server connect " not in mitmdump.log

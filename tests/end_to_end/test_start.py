@@ -93,10 +93,10 @@ def test_value_of_the_wrong_type_ends_the_start_with_a_sentence(
     )
     given = [word for each in bad for word in ("--set", each)]
     said = started(tmp_path, mitm_ca, program, *given)
-    assert "normalize_strict: 'True' is no value for it; give true or false" in said
-    assert "normalize_retry: 'sixty' is no value for it; give a whole number" in said
+    assert "invalid normalize_strict 'True': expected true or false" in said
+    assert "invalid normalize_retry 'sixty': expected a whole number" in said
     assert "no option normalize_hsots: did you mean normalize_hosts?" in said
-    assert "normalize_mode: 'watch' is no mode; give repair or observe" in said
+    assert "invalid normalize_mode 'watch': expected repair or observe" in said
 
 
 def test_config_file_ends_the_start_likewise_and_no_key_is_quoted(
@@ -110,10 +110,10 @@ def test_config_file_ends_the_start_likewise_and_no_key_is_quoted(
         "normalize_only: maybe\n"
     )
     said = started(tmp_path, mitm_ca, "mitmdump")
-    assert "normalize_gate: give env:NAME or file:PATH" in said
-    assert "normalize_keys: this is no value for it; give a list" in said
+    assert "normalize_gate: expected env:NAME or file:PATH" in said
+    assert "invalid normalize_keys: expected a list" in said
     assert "no option normalise_only: did you mean normalize_only?" in said
-    assert "normalize_only: 'maybe' is no value for it" in said
+    assert "invalid normalize_only 'maybe'" in said
     assert TOKEN not in said
 
 

@@ -863,7 +863,7 @@ def test_gate_without_its_token_lets_nobody_in(
     proxy.set(normalize_gate="env:A_TOKEN")
     monkeypatch.setenv("A_TOKEN", "")
     assert response_of(gated(proxy, "Bearer ")).status_code == 401
-    assert "nobody is let in" in messages(caplog)[0]
+    assert "all are refused" in messages(caplog)[0]
 
 
 def test_reverse_proxy_that_stands_open_is_warned_of(
@@ -1053,17 +1053,20 @@ def test_stream_for_a_page_is_not_cached(proxy: Proxy) -> None:
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ({"normalize_routes": ["a.test"]}, "normalize_routes: 'a.test': give host="),
+        (
+            {"normalize_routes": ["a.test"]},
+            "normalize_routes: 'a.test': expected host=",
+        ),
         (
             {"normalize_routes": ["a.test=http://127.0.0.1:8080/v1"]},
-            "normalize_routes: 'a.test=http://127.0.0.1:8080/v1' leads to this proxy",
+            "normalize_routes: 'a.test=http://127.0.0.1:8080/v1' is a loop",
         ),
-        ({"normalize_models": ["a"]}, "normalize_models: 'a': give asked=sent"),
+        ({"normalize_models": ["a"]}, "normalize_models: 'a': expected asked=sent"),
         (
             {"normalize_keys": [f"a.test={KEY}"]},
-            "normalize_keys: a.test: give env:NAME",
+            "normalize_keys: a.test: expected env:NAME",
         ),
-        ({"normalize_gate": KEY}, "normalize_gate: give env:NAME"),
+        ({"normalize_gate": KEY}, "normalize_gate: expected env:NAME"),
         ({"normalize_cors": ["*"]}, "normalize_cors: '*' lets every page"),
     ],
 )

@@ -296,7 +296,7 @@ LENGTH = len(whole(SENT))
                 ends="clean",
                 first=GZIP[0],
                 counted=False,
-                says=f"an encoding that is not undone ({encoding})",
+                says=f"an unsupported encoding ({encoding})",
             )
             for name, fields, encoding in (
                 ("unknown", ["content-encoding: compress"], "compress"),

@@ -114,7 +114,7 @@ def test_proxy_does_not_ask_itself_for_ever(
     for place in ("evil.test:8080", PLACE):  # the latter, too, may be another's request
         status, page = get(proxy, "/status.json", place=place)
         assert status == 403
-        assert page == "This name leads to the proxy itself. Ask it by its address.\n"
+        assert page == "This name is the proxy's own. Ask it by its address.\n"
     made = asked(place="evil.test:81")
     proxy.addon.requestheaders(made)
     assert made.response is None

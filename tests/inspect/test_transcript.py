@@ -97,7 +97,7 @@ def test_errors_and_what_is_no_chunk_are_shown() -> None:
     busy = {"error": {"message": "Busy", "type": "t", "param": None, "code": None}}
     reported = text(OPENING, b'data: {"a":NaN}\n\n', busy)
     assert 'error:\n  {"message":"Busy"' in reported
-    assert "1 events that are no chunks" in reported
+    assert "1 events that are not chunks" in reported
 
 
 def test_a_cut_body_says_so() -> None:

@@ -233,7 +233,7 @@ def test_pipe_is_neither_waited_for_nor_written_to(
     log: LogFile, folder: Path, name: str
 ) -> None:
     os.mkfifo(folder / name)
-    refused(log, "it is no file")
+    refused(log, "it is not a regular file")
     (folder / name).unlink()
     write(log, b"1\n")  # whatever was done about it helps at once
     log.close()

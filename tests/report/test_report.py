@@ -1069,7 +1069,7 @@ def test_report_of_a_log_that_is_not_there_fails_with_a_sentence(
 
 @pytest.mark.parametrize(
     ("output", "problem"),
-    [("", "it is a folder"), ("no/r.html", "there is no folder"), ("fifo", "it is no regular file")],
+    [("", "it is a folder"), ("no/r.html", "there is no folder"), ("fifo", "it is not a regular file")],
 )  # fmt: skip
 def test_place_where_no_report_can_be_is_refused(
     logs: Path, tmp_path: Path, start: Run, output: str, problem: str

@@ -90,7 +90,7 @@ def test_gate_without_its_token_lets_nobody_in(
     reported = refused(asking(""), TOKEN)
     assert reported is not None
     assert reported.status_code == 401
-    assert "the variable A_TOKEN is empty; nobody is let in" in messages(caplog)[0]
+    assert "the variable A_TOKEN is empty; all are refused" in messages(caplog)[0]
 
 
 def test_errors_are_openais() -> None:

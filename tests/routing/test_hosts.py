@@ -59,22 +59,22 @@ def test_a_pattern_is_shown_as_it_would_be_written(text: str, shown: str) -> Non
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "give `host`"),
-        (".", "give `host`"),
-        ("a..test", "give `host`"),
-        (".a.test", "give `host`"),
-        ("*a.test", "give `host`"),
-        ("a.t*st", "give `host`"),
-        ("**.a.test", "give `host`"),
-        (":8000", "give `host`"),
-        ("a.test:x", "'x' is no port"),
-        ("a.test:65536", "'65536' is no port"),
-        ("a.test:-1", "'-1' is no port"),
-        ("a.test:\u0663", "is no port"),
-        ("a.test/v1", "give a host, not a URL"),
-        ("a.test/v1:80", "give a host, not a URL"),
-        ("https://a.test", "give a host, not a URL"),
-        ("https://a.test/v1", "give a host, not a URL"),
+        ("", "expected `host`"),
+        (".", "expected `host`"),
+        ("a..test", "expected `host`"),
+        (".a.test", "expected `host`"),
+        ("*a.test", "expected `host`"),
+        ("a.t*st", "expected `host`"),
+        ("**.a.test", "expected `host`"),
+        (":8000", "expected `host`"),
+        ("a.test:x", "'x'"),
+        ("a.test:65536", "'65536'"),
+        ("a.test:-1", "'-1'"),
+        ("a.test:\u0663", "invalid port"),
+        ("a.test/v1", "expected a host, not a URL"),
+        ("a.test/v1:80", "expected a host, not a URL"),
+        ("https://a.test", "expected a host, not a URL"),
+        ("https://a.test/v1", "expected a host, not a URL"),
     ],
 )
 def test_what_spells_no_host_is_refused_with_the_reason(text: str, why: str) -> None:
@@ -97,7 +97,7 @@ def test_no_host_is_none_of_them() -> None:
 
 
 def test_a_refused_host_is_named() -> None:
-    with pytest.raises(ValueError, match=r"^'a\.\.b': give"):
+    with pytest.raises(ValueError, match=r"^'a\.\.b': expected"):
         Hosts.parse(["a.test", "a..b"])
 
 
@@ -148,7 +148,7 @@ def test_what_a_provider_has_beside_is_not(host: str) -> None:
 
 @pytest.mark.parametrize("text", ["*", "a b", "a,b", "ex\u00e4mple.com", "a.*b.c", ""])
 def test_what_is_no_host_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="give `host`"):
+    with pytest.raises(ValueError, match="expected `host`"):
         HostPattern.parse(text)
 
 

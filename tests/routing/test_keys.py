@@ -51,7 +51,7 @@ def test_what_is_no_place_of_a_key_is_refused_and_not_quoted(
 
 @pytest.mark.parametrize("text", ["a.test", f"{KEY}", f"a b={KEY}", "=env:A_KEY"])
 def test_what_names_no_host_is_refused_and_not_quoted(text: str) -> None:
-    with pytest.raises(ValueError, match="value 1: give host=") as caught:
+    with pytest.raises(ValueError, match="value 1: expected host=") as caught:
         Keys.parse([text])
     assert KEY not in str(caught.value)
 
@@ -66,7 +66,7 @@ def test_key_that_no_header_may_have_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("A_KEY", "two words")
-    with pytest.raises(ValueError, match="no header may have"):
+    with pytest.raises(ValueError, match="a header may not have"):
         Secret.parse("env:A_KEY")
 
 

@@ -28,7 +28,7 @@ def test_first_name_that_fits_counts(asked: str, sent: str | None) -> None:
 
 @pytest.mark.parametrize("text", ["", "a", "a=", "=b"])
 def test_what_is_no_name_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="give asked=sent"):
+    with pytest.raises(ValueError, match="expected asked=sent"):
         Models.parse([text])
 
 

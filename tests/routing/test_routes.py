@@ -34,10 +34,10 @@ def test_target_is_reported_as_it_was_given() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a.test", "no URL"),
-        ("ftp://a.test", "no URL"),
-        ("https://", "no URL"),
-        ("https://a.test:x", "no URL"),
+        ("a.test", "invalid URL"),
+        ("ftp://a.test", "invalid URL"),
+        ("https://", "invalid URL"),
+        ("https://a.test:x", "invalid URL"),
         ("https://user:key@a.test", "normalize_keys"),
         ("https://a.test/?x", "more than a base path"),
         ("https://a.test/ü", "characters"),
@@ -79,16 +79,16 @@ def test_first_route_that_fits_counts() -> None:
 @pytest.mark.parametrize(
     ("texts", "why"),
     [
-        (["a.test"], "'a.test': give host=https"),
-        (["a b=https://c.test"], "'a b=https://c.test': give `host`"),
-        (["a.test=c.test"], "no URL"),
-        (["a.test=https://a.test/v1"], "that is a loop"),
-        (["a.test=https://b.test", "b.test=https://c.test"], "that is a loop"),
-        (["a.test/m=https://b.test", "b.test/m=https://c.test"], "that is a loop"),
-        (["a.test/m=https://b.test", "b.test=https://b.test"], "that is a loop"),
-        (["a.test/=https://b.test"], "'a.test/=https://b.test': give a host, not"),
-        (["a.test/v1=https://b.test"], "give a host, not a URL, or host/model-pattern"),
-        (["https://a.test/m=https://b.test"], "give a host, not a URL"),
+        (["a.test"], "'a.test': expected host=https"),
+        (["a b=https://c.test"], "'a b=https://c.test': expected `host`"),
+        (["a.test=c.test"], "invalid URL"),
+        (["a.test=https://a.test/v1"], "is a loop"),
+        (["a.test=https://b.test", "b.test=https://c.test"], "is a loop"),
+        (["a.test/m=https://b.test", "b.test/m=https://c.test"], "is a loop"),
+        (["a.test/m=https://b.test", "b.test=https://b.test"], "is a loop"),
+        (["a.test/=https://b.test"], "'a.test/=https://b.test': expected a host"),
+        (["a.test/v1=https://b.test"], "expected a host or host/model-pattern, not"),
+        (["https://a.test/m=https://b.test"], "expected a host or host/model-pattern"),
     ],
 )
 def test_what_is_no_route_is_refused(texts: list[str], why: str) -> None:

@@ -342,16 +342,16 @@ def test_what_a_message_does_not_have_is_dropped() -> None:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (b"", "no JSON"),
-        (b"\xff", "no JSON"),
-        (b"[]", "no JSON object"),
-        (b'{"a":NaN}', "no JSON"),
+        (b"", "not valid JSON"),
+        (b"\xff", "not valid JSON"),
+        (b"[]", "not a JSON object"),
+        (b'{"a":NaN}', "not valid JSON"),
         (b'{"a":1,"a":2}', "twice"),
         (b"[" * 5000 + b"]" * 5000, "too deeply"),
         (b"{}", "no list of messages"),
         (b'{"messages":[]}', "no list of messages"),
         (b'{"messages":"x"}', "no list of messages"),
-        (b'{"messages":["x"]}', "no object"),
+        (b'{"messages":["x"]}', "not an object"),
     ],
 )
 def test_what_is_no_request_is_refused_in_a_sentence(body: bytes, words: str) -> None:

@@ -321,7 +321,7 @@ def test_start_says_three_lines_when_its_own_port_answers(
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["--web", "--set", "normalize_mode=foo"], ["give repair or observe"]),
+        (["--web", "--set", "normalize_mode=foo"], ["expected repair or observe"]),
         # Not https: mitmproxy would listen on UDP, too, and crashes now and then when it
         # exits at once (mitmproxy_rs' threads outlive Python's end).
         (
@@ -364,22 +364,25 @@ def test_proxy_with_a_password_says_its_steps_too() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["-p", "99999"], "99999 is no port: give one from 1 to 65535"),
-        (["-p", "-5"], "-5 is no port"),
-        (["--set", "listen_port=65536"], "65536 is no port"),
-        (["--web", "--set", "web_port=99999"], "99999 is no port"),
-        (["--listen-host", "192.0.2.1"], "nothing can listen on 192.0.2.1:8080: "),
-        (["--web", "--web-host", "192.0.2.1"], "nothing can listen on 192.0.2.1:8081"),
-        (["--sytem-proxy"], "no flag --sytem-proxy: did you mean --system-proxy?"),
-        (["--pacc"], "no flag --pacc: did you mean --pac?"),
-        (["--chekc"], "no flag --chekc: did you mean --check?"),
+        (["-p", "99999"], "invalid port 99999: expected 1 to 65535"),
+        (["-p", "-5"], "invalid port -5"),
+        (["--set", "listen_port=65536"], "invalid port 65536"),
+        (["--web", "--set", "web_port=99999"], "invalid port 99999"),
+        (["--listen-host", "192.0.2.1"], "cannot listen on 192.0.2.1:8080: "),
+        (["--web", "--web-host", "192.0.2.1"], "cannot listen on 192.0.2.1:8081"),
+        (["--sytem-proxy"], "unknown flag --sytem-proxy: did you mean --system-proxy?"),
+        (["--pacc"], "unknown flag --pacc: did you mean --pac?"),
+        (["--chekc"], "unknown flag --chekc: did you mean --check?"),
         (["--listen-hots", "::1"], "did you mean --listen-host?"),
         (["--upstreem-proxy=http://me:s3cret@a:1"], "did you mean --upstream-proxy?"),
-        (["--upstream-proxy", "foo"], "is to be http://HOST:PORT"),
+        (
+            ["--upstream-proxy", "foo"],
+            "invalid --upstream-proxy: expected http://HOST:PORT",
+        ),
         (["--console"], "--console needs a terminal: start it in one"),
         (["--web", "-p", "8081"], "port 8081 is mitmweb's page here"),
         (["--web", "--web-port", "8080"], "to give the page another: --web-port 808"),
-        (["--listen-host", "no.such.invalid"], "give an address of this machine"),
+        (["--listen-host", "no.such.invalid"], "use an address of this machine"),
     ],
 )
 def test_what_cannot_start_gets_a_sentence(
@@ -400,7 +403,9 @@ def test_flag_with_another_dash_is_refused(
 ) -> None:
     with pytest.raises(SystemExit):
         run(given)
-    assert f"no flag {given}: did you mean --{given[1:]}?" in capsys.readouterr().err
+    assert (
+        f"unknown flag {given}: did you mean --{given[1:]}?" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -412,7 +417,7 @@ def test_flag_is_suggested_as_it_is_spelled(
     with pytest.raises(SystemExit):
         run(given)
     said = capsys.readouterr().err
-    assert f"no flag {given}: did you mean --system-proxy?" in said
+    assert f"unknown flag {given}: did you mean --system-proxy?" in said
 
 
 def test_folder_that_cannot_be_written_gets_a_sentence(
@@ -420,7 +425,7 @@ def test_folder_that_cannot_be_written_gets_a_sentence(
 ) -> None:
     (home / "file").touch()
     assert run("--set", f"confdir={home / 'file' / 'conf'}", "-p", free()) == 1
-    assert "cannot keep its CA in " in capsys.readouterr().err
+    assert "cannot store its CA in " in capsys.readouterr().err
     (home / "conf").mkdir()
     (home / "conf" / "mitmproxy-ca.pem").touch()
     assert run("--set", f"confdir={home / 'conf'}", "-p", free()) == 1
@@ -515,11 +520,11 @@ def test_proxy_of_the_network_is_gone_through(
         (["--pac", "--mode", "reverse:https://a.example"], "here nothing is switched"),
         (["--system-proxy", "--mode", "local:curl"], "here nothing is switched"),
         (["--pac", "-p", "0"], "here nothing is switched"),
-        (["--pac", "--listen-host", "::1"], "--pac leads to 127.0.0.1"),
+        (["--pac", "--listen-host", "::1"], "--pac needs 127.0.0.1"),
         (["--system-proxy"], "knows nothing of the proxy settings of a system without"),
         (["--check", "--mode", "reverse:https://a.example"], "asks a reverse proxy"),
         (["--check", "-p", "0"], "on a port of its own"),
-        (["--check", "--bogus=secret"], "llm_normalize: there is no flag --bogus\n"),
+        (["--check", "--bogus=secret"], "llm_normalize: unknown flag --bogus\n"),
         (
             ["--check", "-p"],
             "with these arguments: argument --listen-port/-p: expected",
@@ -544,7 +549,9 @@ def test_mitmproxy_itself_says_what_is_wrong_with_its_arguments(
 ) -> None:
     reported = command("--pac", "-p", "abc")
     assert reported[-2:] == ["-p", "abc"]
-    assert "--pac switches nothing: mitmproxy will say why" in capsys.readouterr().err
+    assert (
+        "--pac switches nothing: mitmproxy prints the reason" in capsys.readouterr().err
+    )
     assert list(home.iterdir()) == []
 
 
@@ -568,7 +575,7 @@ def test_nothing_to_put_back_is_no_failure(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     assert run("--restore") == 0
-    assert "nothing to put back" in capsys.readouterr().err
+    assert "nothing to restore" in capsys.readouterr().err
     assert list(home.iterdir()) == []
 
 
@@ -579,9 +586,9 @@ def test_state_that_cannot_be_read_is_reported_and_stops_a_switch(
     folder.mkdir(parents=True)
     (folder / "system-proxy.json").write_text("{")
     assert run("--restore") == 1
-    assert "is not what this program writes" in capsys.readouterr().err
+    assert "was not written by this program" in capsys.readouterr().err
     command("-p", free())  # what switches nothing goes on
-    assert "is not what this program writes" in capsys.readouterr().err
+    assert "was not written by this program" in capsys.readouterr().err
 
 
 # The proxy of the network
@@ -611,7 +618,7 @@ def test_proxy_of_the_network_is_a_url(given: str, url: str) -> None:
 def test_other_urls_are_refused_and_not_quoted(given: str) -> None:
     with pytest.raises(UpstreamProxyError, match="http://HOST:PORT") as caught:
         upstream(given, {})
-    assert str(caught.value).startswith("--upstream-proxy is to be")
+    assert str(caught.value).startswith("invalid --upstream-proxy: expected")
     assert from_environment({"HTTPS_PROXY": given}) == ""
 
 
@@ -645,7 +652,7 @@ def test_steps_fit_the_system() -> None:
         in (next_steps("mitmdump", listening(), Ways("linux", "GNOME"))[2])
     )
     assert (
-        "GNOME's proxy settings lead here until this ends"
+        "GNOME's proxy is set to this server"
         in (next_steps("mitmdump", listening(), Ways("linux", "GNOME", is_on=True))[2])
     )
     windows = "\n".join(next_steps("mitmdump", listening(), Ways("windows", "Windows")))

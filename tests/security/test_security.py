@@ -251,7 +251,7 @@ HOSTILE = "\x1b]0;title\x07\n[12:00:00.000] a line that nobody logged" + "m" * 9
     [
         ("identity", BAD, "repaired"),
         ("identity", b"data: ?\n\n", "unread"),
-        (HOSTILE, b"", "not undone"),
+        (HOSTILE, b"", "unsupported encoding"),
     ],
 )
 def test_no_name_reaches_the_terminal_as_a_command(

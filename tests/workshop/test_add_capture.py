@@ -103,7 +103,7 @@ def test_what_is_beyond_repair_fails_and_says_where_to_look(
     assert f"{folder}: not yet as OpenAI would send it" in out
     assert f"doctor.py {folder}" in out
     assert "left out: it asks for no chat completion" in out
-    assert "left out: it is no HTTP" in out
+    assert "left out: not an HTTP flow" in out
     assert (tmp_path / folder / "response.sse").exists()
 
 

@@ -813,9 +813,7 @@ def test_run_py_takes_what_the_command_takes(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "llm_normalize: there is no tool dcotor: did you mean doctor?\n"
-    )
+    assert done.stderr == ("llm_normalize: unknown tool dcotor: did you mean doctor?\n")
 
 
 @pytest.mark.parametrize(

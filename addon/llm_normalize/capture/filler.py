@@ -36,7 +36,7 @@ def chars_of(raw: str) -> list[str]:
 
 
 def plain_of(char: str) -> str:
-    """Return what one of `chars_of` says, as one character."""
+    """The one character that *char*, one of `chars_of`, spells."""
     if len(char) == 1:
         return char
     try:
@@ -89,7 +89,7 @@ class Filler:
 
 
 def _letter(char: str, place: int, salt: bytes) -> str:
-    """Return what stands for *char* at *place*: what is no letter stays."""
+    """The replacement of *char* at *place*; only letters and digits get another."""
     plain = plain_of(char)
     if len(char) > 1 and not re.match(r"\\u[0-9a-fA-F]{4}", char):
         return char
@@ -112,7 +112,7 @@ def _letter(char: str, place: int, salt: bytes) -> str:
 
 
 class Arguments:
-    """What of a tool call's arguments is no word, over all its fragments."""
+    """What of a tool call's arguments is not a word, over all its fragments."""
 
     def __init__(self) -> None:
         self._in_string = False

@@ -136,7 +136,7 @@ def _repair(capture: Capture, received: bytes, fixes: Sequence[type[Fix]]) -> Re
 
 
 def _asked(capture: Capture) -> Asked:
-    """Return what was asked, as `about.toml` states it: no flow, no time."""
+    """The request as `about.toml` states it: no flow, no time."""
     asked = capture.asked
     return Asked(**{name: getattr(asked, name) for name in _asked_names(asked)})
 
@@ -146,7 +146,7 @@ _UNSTATED = ("id", "time", "declared")
 
 
 def _asked_names(asked: Asked) -> Iterator[str]:
-    """Yield the names of what *asked* holds that is no default."""
+    """Yield the names of the fields of *asked* that differ from their defaults."""
     for each in fields(asked):
         is_default = getattr(asked, each.name) == each.default
         if each.name == "stream" or not (is_default or each.name in _UNSTATED):

@@ -105,7 +105,7 @@ class Redaction:
     # -- names and keys --------------------------------------------------------------
 
     def _name(self, token: Token) -> str | None:
-        """Return what stands for a name: `chatcmpl-` and the like stay."""
+        """The replacement of a name (`chatcmpl-` and the like stay); None for no name."""
         key, raw = _key_of(token.path), token.raw
         if key == "model" and token.kind == "string" and raw.startswith("ft:"):
             return self.name(raw)
@@ -132,7 +132,7 @@ class Redaction:
         return re.sub(r"(?<![0-9])0(?=[0-9])", "1", filled)
 
     def _search(self) -> re.Pattern[str]:
-        """Return what finds all that must not stand anywhere."""
+        """The pattern of secrets, replaced names and anything like a key."""
         words = sorted({*self.secrets, *self._known} - {""}, key=len, reverse=True)
         given = "".join(f"{re.escape(word)}|" for word in words)
         return re.compile(given + _KEYS.pattern, re.ASCII)
@@ -198,6 +198,5 @@ class Redaction:
 
 
 def _key_of(path: Path) -> str:
-    """Return the innermost key of *path*."""
     named = (each for each in reversed(path) if isinstance(each, str))
     return next((each for each in named if not re.match("#[0-9]", each)), "")

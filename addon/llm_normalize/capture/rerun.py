@@ -40,7 +40,7 @@ def repair(
     is_stream: bool = True,
     is_complete: bool = True,
 ) -> Repaired:
-    """Return what becomes of an answer, given at once. Never raises.
+    """The repaired form of an answer, given at once. Never raises.
 
     Args:
         received: What the provider sent, decoded.

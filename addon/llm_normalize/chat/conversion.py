@@ -90,7 +90,7 @@ def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
 
 
 def _parts(choice: Chunk, forced: bool, most: int) -> list[Chunk]:
-    """Return what the chunks of one *choice* have as their choice.
+    """The choices of the chunks for one *choice*, in order.
 
     Args:
         choice: A choice with a message.

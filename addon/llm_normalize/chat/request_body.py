@@ -17,7 +17,7 @@ def read_request(body: bytes) -> Chunk:
     except RecursionError:
         raise ValueError("The request is nested too deeply.") from None
     except ValueError:
-        raise ValueError("The request is no JSON.") from None
+        raise ValueError("The request is not valid JSON.") from None
     if not isinstance(request, dict):
-        raise ValueError("The request is no JSON object.")  # noqa: TRY004
+        raise ValueError("The request is not a JSON object.")  # noqa: TRY004
     return request

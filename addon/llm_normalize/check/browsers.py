@@ -25,7 +25,7 @@ def judge(machine: Machine, ca: Authority, *, must: bool) -> Finding:
     confdir = ca.folder
     found = trust_status.browsers(machine, ca.certificate, confdir)
     if not found:
-        return Finding(Mark.SKIP, STEP, "there is no database of Chrome or Firefox")
+        return Finding(Mark.SKIP, STEP, "no database of Chrome or Firefox found")
     states = [(each, each.state()) for each in found if not each.optional]
     if not states:  # which each of them can do without
         return Finding(Mark.SKIP, STEP, found[0].state().detail)

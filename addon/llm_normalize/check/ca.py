@@ -39,7 +39,7 @@ class Authority(NamedTuple):
 
 
 def read(confdir: Path) -> Authority | None:
-    """Return the CA that mitmproxy signs with, None if there is none that can be read.
+    """The CA that mitmproxy signs with, None without a readable one.
 
     Where another user's proxy runs, its certificate is what that user's folder publishes.
     """

@@ -50,13 +50,13 @@ def judge(way: Way, folder: Path, opens: str) -> Finding:
 
 
 def _opened(saw: str, opens: str) -> Finding:
-    """Return the line, which is no failure where the user has it so."""
+    """The finding: only a warning for the user's own options."""
     if opens == "all":
         saw = "normalize_only is off: the TLS of every host is opened"
         repair = "start the proxy with --set normalize_only=true"
         return Finding(Mark.WARN, STEP, saw, repair)
     if opens == "allowed":
-        saw = "allow_hosts, and not normalize_hosts, says whose TLS is opened"
+        saw = "allow_hosts decides whose TLS is opened, not normalize_hosts"
         repair = "start the proxy without allow_hosts"
         return Finding(Mark.WARN, STEP, saw, repair)
     repair = "start the proxy without other scripts (-s) that open connections"

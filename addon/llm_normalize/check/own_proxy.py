@@ -39,13 +39,13 @@ LISTS = ("normalize_hosts", "normalize_skip")
 
 
 def config(confdir: Path) -> Path | None:
-    """Return mitmproxy's configuration file, None if there is none."""
+    """The configuration file of mitmproxy, None without one."""
     named = (confdir / name for name in ("config.yaml", "config.yml"))
     return next((each for each in named if each.exists()), None)
 
 
 def hosts(confdir: Path) -> tuple[str, ...]:
-    """Return what a proxy with this configuration opens."""
+    """The hosts that a proxy with this configuration opens."""
     path = config(confdir)
     try:
         text = path.read_text(encoding="utf-8") if path is not None else ""

@@ -48,7 +48,7 @@ def judge(
         return Finding(Mark.OK, STEP, saw)
     begin = start(machine, way.port, confdir)
     if owner is None and not local_server.listens(way.host, way.port):
-        saw = f"nothing listens on {where}; a proxy of the check's own stands in"
+        saw = f"nothing listens on {where}; the check uses a proxy of its own"
         return Finding(Mark.FAIL, STEP, saw, begin)
     if owner is None:
         who = "another program, which the system does not name,"
@@ -66,7 +66,7 @@ def judge(
         else:
             repair = f"stop it, then {begin}"
         return Finding(Mark.FAIL, STEP, saw, repair)
-    saw = f"{who} has {where}, not llm_normalize; a proxy of the check's own stands in"
+    saw = f"{who} has {where}, not llm_normalize; the check uses a proxy of its own"
     free = way.port + 1 if way.port < 65535 else DEFAULT  # noqa: PLR2004
     return Finding(Mark.FAIL, STEP, saw, start(machine, free, confdir))
 
@@ -88,7 +88,7 @@ def options(command: Sequence[str]) -> list[str]:
 
 
 def skips(command: Sequence[str]) -> list[str]:
-    """Return what a command line says not to repair."""
+    """The values of `normalize_skip` on a command line."""
     name = "normalize_skip="
     given = [each.removeprefix(name) for each in options(command) if name in each]
     return [each for each in given if each]

@@ -178,7 +178,7 @@ class _Path:
         )
         used = mine if self.found is None else self._used() or mine
         if used is None:
-            saw = "there is no CA yet that could be trusted"
+            saw = "no CA yet"
             yield [Finding(Mark.SKIP, "CA trusted", saw)]
             return
         if through.status is not None and through.status.opens == "allowed":

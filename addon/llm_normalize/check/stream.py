@@ -132,4 +132,4 @@ def _faults(events: list[str]) -> list[str]:
     try:
         return readings.faults(events, ASKED)
     except (KeyError, TypeError, AttributeError):
-        return ["it is no chat completion"]
+        return ["it is not a chat completion"]

@@ -42,7 +42,7 @@ class Desktop(NamedTuple):
 
 
 def read(machine: Machine) -> Desktop | None:
-    """Return what is set, None if there is no desktop that run could switch."""
+    """The desktop's setting; None without a desktop that `run` can switch."""
     settings = choose(machine)
     if settings is None:
         return None
@@ -87,17 +87,17 @@ def judge(
     off = desktop.settings.off(desktop.found)
     found = _address(desktop.value)
     if found is None:
-        return Finding(Mark.FAIL, STEP, f"{says} is no address", off)
+        return Finding(Mark.FAIL, STEP, f"{says} is not an address", off)
     if is_loopback(found.host) and not local_server.listens(found.host, found.port):
         saw = f"{says}: nothing listens there, programs that follow it are cut off "
         saw += "or go past the proxy"
         return Finding(Mark.FAIL, STEP, saw, f"{off}, or: {run(machine, found.port)}")
     if leads_here(desktop, way):
-        return Finding(Mark.OK, STEP, f"{says} leads here")
+        return Finding(Mark.OK, STEP, f"{says} points to this proxy")
     repair = run(machine, way.port, "--pac" if is_pac else "--system-proxy")
     if not is_pac and not is_loopback(found.host):
         repair += f" --upstream-proxy {found.url}"
-    return Finding(Mark.WARN, STEP, f"{says} leads to another proxy", repair)
+    return Finding(Mark.WARN, STEP, f"{says} points to another proxy", repair)
 
 
 def _none(
@@ -105,7 +105,7 @@ def _none(
 ) -> Finding:
     """Return the line where no address is set."""
     if desktop is None:
-        saw = "there is no desktop here whose setting could be read"
+        saw = "no desktop found whose setting can be read"
         if machine.system == "linux":
             named = machine.environ.get("XDG_CURRENT_DESKTOP", "")
             saw += f" (XDG_CURRENT_DESKTOP is {brief(named) or 'not set'})"
@@ -118,8 +118,8 @@ def _none(
     if has_variables:
         is_known = desktop is not None and desktop.found is not None
         mark = Mark.OK if is_known else Mark.SKIP
-        return Finding(mark, STEP, f"{saw}; this shell's variables lead here")
-    saw += ", and no variable leads here: programs come only if set one by one"
+        return Finding(mark, STEP, f"{saw}; this shell's variables name this proxy")
+    saw += ", and no variable names this proxy: set each program by itself"
     repair = variable(machine, "HTTPS_PROXY", way.url)
     if desktop is not None and desktop.found is not None:  # which run can switch
         repair = f"{run(machine, way.port, '--pac')}, or: {repair}"

@@ -32,7 +32,7 @@ def judge(machine: Machine, way: Way) -> list[Finding]:
     """Return the lines about the variables."""
     names = [name for name in NAMES if value(machine.environ, name)]
     if not names:
-        saw = "this shell has no proxy variable: its programs ask straight"
+        saw = "this shell has no proxy variable: its programs connect directly"
         return [Finding(Mark.SKIP, STEP, saw)]
     findings = [*_differing(machine)]
     findings += [found for name in names if (found := _leads(machine, way, name))]
@@ -49,7 +49,7 @@ def judge(machine: Machine, way: Way) -> list[Finding]:
             f"{spelled(machine.environ, name)}={masked(value(machine.environ, name))}"
             for name in names
         )
-        findings.insert(0, Finding(Mark.OK, STEP, f"{shown} leads here"))
+        findings.insert(0, Finding(Mark.OK, STEP, f"{shown} points to this proxy"))
     return findings
 
 
@@ -65,27 +65,27 @@ def _differing(machine: Machine) -> Iterable[Finding]:
 
 
 def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
-    """Return what is wrong with where a variable leads, None if it leads here."""
+    """The problem with the proxy in a variable; None if it is this one."""
     text = value(machine.environ, name)
     counts = spelled(machine.environ, name)
     says = f"{counts}={masked(text)}"
     right = variable(machine, counts, way.url)
     found = parse(text)
     if found is None:
-        return Finding(Mark.FAIL, STEP, f"{says} is no proxy's address", right)
+        return Finding(Mark.FAIL, STEP, f"{says} is not a proxy's address", right)
     if way.is_here(found.host, found.port):
         if found.scheme == "http":
             return None
-        saw = f"{says}: {found.scheme}:// is not how this proxy is spoken to"
+        saw = f"{says}: this proxy speaks http://, not {found.scheme}://"
         return Finding(Mark.FAIL, STEP, saw, right)
     if is_loopback(found.host):
         if not local_server.listens(found.host, found.port):
             saw = f"{says}: nothing listens there, this shell's programs are cut off"
             repair = f"{right}, or: {unset(machine, *_set(machine, name))}"
             return Finding(Mark.FAIL, STEP, saw, repair)
-        saw = f"{says} leads to another program on this machine"
+        saw = f"{says} points to another program on this machine"
         return Finding(Mark.WARN, STEP, saw, right)
-    saw = f"{says} leads to another proxy"
+    saw = f"{says} points to another proxy"
     repair = right
     if found.is_http:
         # A password stays where it is, and off every command line.

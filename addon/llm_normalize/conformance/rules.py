@@ -125,7 +125,7 @@ class _StreamCheck:
         elif isinstance(value, dict):
             self.take(event, value)
         else:
-            self.say("envelope", event, "is no object")
+            self.say("envelope", event, "is not an object")
 
     # one event
 
@@ -333,7 +333,7 @@ def _envelope_faults(value: dict[str, object]) -> Iterator[str]:
 
 def _error_faults(error: object, *, every_key: bool = False) -> Iterator[str]:
     if not isinstance(error, dict):
-        yield "has an error that is no object"
+        yield "has an error that is not an object"
         return
     if not as_str(error.get("message")):
         yield "has an error without a message"
@@ -364,7 +364,7 @@ def _body_object(data: bytes) -> tuple[dict[str, object], list[str]]:
     except ValueError as error:
         return {}, [f"framing: the body is not JSON in UTF-8 ({error})"]
     if not isinstance(value, dict):
-        return {}, ["framing: the body is no JSON object"]
+        return {}, ["framing: the body is not a JSON object"]
     return value, []
 
 

@@ -47,7 +47,7 @@ def events(
     Raises:
         RefusedError: Another status than 200.
         OSError: There is no connection, or it broke off.
-        HTTPException: The answer broke off, or is no HTTP.
+        HTTPException: The answer broke off, or is not HTTP.
     """
     context = ssl.create_default_context(cafile=str(ca))
     # http.client knows nothing of HTTPS_PROXY and the like, which is wanted here.

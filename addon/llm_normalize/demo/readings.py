@@ -18,7 +18,7 @@ def chunk_of(event: str) -> dict[str, Any] | None:
 
 
 def faults(events: Sequence[str], asked: dict[str, Any]) -> list[str]:
-    """Return what OpenAI would not have sent in this stream, each as a phrase.
+    """The faults of this stream by OpenAI's rules, each as a phrase.
 
     Args:
         events: One stream, without the blank lines.
@@ -31,7 +31,7 @@ def faults(events: Sequence[str], asked: dict[str, Any]) -> list[str]:
 
 
 def shown(events: Sequence[str]) -> str:
-    """Return what a page shows that appends str(delta["content"])."""
+    """The text of a page that appends str(delta["content"])."""
     return "".join(
         str(choice["delta"]["content"])
         for event in events
@@ -41,7 +41,7 @@ def shown(events: Sequence[str]) -> str:
 
 
 def called(events: Sequence[str]) -> str:
-    """Return what an agent calls that reads no delta beside a finish reason."""
+    """The call of an agent that reads no delta beside a finish reason."""
     name = arguments = ""
     for event in events:
         for choice in (chunk_of(event) or {"choices": ()})["choices"]:

@@ -30,7 +30,7 @@ class Sample(NamedTuple):
 
 
 def samples() -> list[Sample]:
-    """Return what is to be sent."""
+    """The requests to send."""
     text = [{"role": "user", "content": "What are streams?"}]
     tool = [{"role": "user", "content": "How is the weather in Lisbon?"}]
     base = {"model": MODEL, "stream": True}

@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def script() -> Path:
-    """Return what mitmproxy's `-s` takes.
+    """The script for mitmproxy's `-s`.
 
     In a wheel it has a folder of its own: mitmproxy puts the script's folder first on
     `sys.path` and leaves it there (mitmproxy/addons/script.py), where this package's

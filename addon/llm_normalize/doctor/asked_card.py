@@ -53,7 +53,7 @@ def asked_card(provider: Provider, names: Sequence[str], model: str) -> Card:
 
 
 def _is_good(verdict: Verdict) -> bool:
-    """Tell whether the model said something, or refused what it has to refuse."""
+    """Tell whether the model answered, or refused what it has to refuse."""
     answer = verdict.answer
     return bool(answer.status) and (answer.wants_error or not answer.is_error)
 
@@ -80,6 +80,5 @@ def _can_ask(provider: Provider, answer: Answer, before: list[Verdict]) -> None:
         raise AskError(f"{host} {what}, with status {status}.{quote}")
     if status == HTTPStatus.NOT_FOUND and not answer.wants_error:
         raise AskError(
-            f"{provider.place} is not found (404): either that is not the address, or there is "
-            f"no such model.{quote}"
+            f"{provider.place} is not found (404): wrong address, or unknown model.{quote}"
         )

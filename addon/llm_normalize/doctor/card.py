@@ -129,7 +129,7 @@ def headline(words: Sequence[str]) -> tuple[str, str]:
         )
     if judged:
         return CONFORMS, f"Conforms: {of}, as OpenAI could have sent.{silent}"
-    return NONE, "No verdict: there was no answer to look at."
+    return NONE, "No verdict: there was no answer to check."
 
 
 def _collect(found: dict[str, Evidence], verdict: Verdict) -> None:

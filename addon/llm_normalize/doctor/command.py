@@ -65,12 +65,12 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             # By name: what stands behind it may be a key.
             names = [each.partition("=")[0] for each in unknown if each[:1] == "-"]
-            self.error("there is no such option: " + (", ".join(names) or "-"))
+            self.error("unknown option: " + (", ".join(names) or "-"))
         return flags
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
-    """Return what the command line asks for; its key is in `secret`."""
+    """Parse the command line; its key is in `secret`."""
     parser = _Parser()
     parser.add_argument(
         "given",
@@ -107,8 +107,8 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
         "--asked",
         default="",
         metavar="NAMES",
-        help="what the request of a recorded answer asked, where nothing tells it, "
-        f"of: {','.join(ASKED)}",
+        help="what the request of a recorded answer asked, if the recording does not "
+        f"name it, of: {','.join(ASKED)}",
     )
     parser.add_argument(
         "--insecure-http",
@@ -156,23 +156,23 @@ def _target(parser: _Parser, flags: argparse.Namespace) -> None:
         base, variable = PROVIDERS[flags.provider]
         urls.append(base)
     if len(urls) > 1 or (urls and flags.files):
-        parser.error("give one URL, or one --provider, or files")
+        parser.error("expected one URL, or one --provider, or files")
     if not urls:
         if not flags.files:
-            parser.error("give a URL, a --provider, or files")
+            parser.error("expected a URL, a --provider, or files")
         if flags.key or flags.model:
             parser.error("--key and --model go with a URL or a --provider")
         return
     if not flags.model:
-        parser.error("--model is missing: which one shall be asked?")
+        parser.error("--model is missing: the name of the model to ask")
     flags.url = _url(parser, urls[0])
     flags.secret = _key(parser, flags.key, variable)
     parts = urllib.parse.urlsplit(flags.url)
     plain = parts.scheme == "http" and not is_loopback(parts.hostname or "")
     if plain and flags.secret and not flags.insecure_http:
         parser.error(
-            "http:// would send the key unencrypted to another machine: take https://, "
-            "or say --insecure-http"
+            "http:// would send the key unencrypted to another machine: use https://, "
+            "or add --insecure-http"
         )
 
 
@@ -204,7 +204,7 @@ def _key(parser: _Parser, given: str | None, variable: str) -> str:
         try:
             key = Path(given[5:]).expanduser().read_text(encoding="utf-8")
         except (OSError, ValueError, RuntimeError) as error:
-            why = getattr(error, "strerror", None) or "it is no text"
+            why = getattr(error, "strerror", None) or "it is not text"
             parser.error(f"the file that --key names cannot be read: {why}")
     else:
         parser.error(

@@ -80,7 +80,7 @@ def evidence(found: dict[str, Evidence], name: str) -> Evidence:
 
 
 def compared(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
-    """Return what differs, without what the provider echoes of the request."""
+    """The differences, without the provider's echo of the request."""
     old = None if before is None else mask(text_of(before[:_BLOCK]))
     try:
         return changes(old, [mask(text_of(each[:_BLOCK])) for each in after])

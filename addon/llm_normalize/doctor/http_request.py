@@ -33,7 +33,7 @@ class ConnectError(Exception):
 
 
 class DisconnectedError(Exception):
-    """The connection ended before the answer did, or what arrived is no HTTP."""
+    """The connection ended before the answer did, or the bytes are not HTTP."""
 
 
 class _Place(NamedTuple):
@@ -153,7 +153,7 @@ class _Wire:
         return event
 
     async def event(self) -> h11.Event:
-        """Return what comes next."""
+        """The next event of the connection."""
         try:
             while (event := self._http.next_event()) is h11.NEED_DATA:
                 data = await self._reader.read(_READ)
@@ -242,7 +242,7 @@ def _explained(name: str) -> Iterator[None]:
 
 
 def trusted() -> ssl.SSLContext:
-    """Return what TLS is made with: the certificates of SSL_CERT_FILE, or the system's.
+    """The context of TLS: the certificates of SSL_CERT_FILE, or the system's.
 
     Raises:
         ConnectError: They cannot be read.

@@ -24,9 +24,9 @@ _ALONE = (
 )
 """What a changed event shows by itself; for the rest one has to know its neighbours."""
 _LIMITS = (
-    "a log has changed events alone, so it cannot tell what passed unchanged, nor hold "
-    "a whole answer to the rules: what is left was looked for in each changed event by "
-    "itself, with what it has become"
+    "a log has only changed events: events that passed unchanged, and the rules about a "
+    "whole answer, were not checked; what is left was looked for in each changed event "
+    "and its repaired form"
 )
 
 
@@ -162,7 +162,7 @@ def _card(host: str, model: str, changed: _Changed, read: list[str]) -> Card:
         card.headline = f"Something is left that no fix repairs; {figures}."
     elif changed.pairs:
         card.verdict = REPAIRED
-        card.headline = f"Repaired, as far as a log can tell: {figures}."
+        card.headline = f"Repaired, as far as a log shows: {figures}."
     else:
         card.verdict = NONE
         card.headline = f"Nothing had to be repaired: {figures}."
@@ -180,6 +180,6 @@ def _read_notes(notes: reader.Notes) -> list[str]:
     counts = {
         "lines were lost when the log was written": notes.lost,
         "files end in half a line": notes.torn,
-        "lines are no record": notes.unreadable,
+        "lines are not records": notes.unreadable,
     }
     return [f"{count} {what}" for what, count in counts.items() if count]

@@ -183,5 +183,5 @@ class Provider:
         )
         if decoder is None:
             # What cannot be read is not looked at: the key may be in it, too.
-            answer.broke = f"the encoding {brief(encoding)} is not undone"
+            answer.broke = f"the encoding {brief(encoding)} is not supported"
         return answer, decoder

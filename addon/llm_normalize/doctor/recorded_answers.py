@@ -48,7 +48,7 @@ def answers(paths: Iterable[Path], asked: Iterable[str]) -> Iterator[Answer]:
             why = error.strerror or "it cannot be read"
             raise RecordingError(f"{path}: {why}") from error
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise RecordingError(f"{path}: what tells of it is not readable") from error
+            raise RecordingError(f"{path}: its description is not readable") from error
 
 
 def found(folder: Path) -> list[Path]:
@@ -74,7 +74,7 @@ def _captured(folder: Path) -> Answer:
     about = tomllib.loads(_read(folder / ABOUT).decode())
     response = next(iter(sorted(folder.glob("response.*"))), None)
     if response is None:
-        raise RecordingError(f"{folder}: there is no response.*")
+        raise RecordingError(f"{folder}: no response.* found")
     asked = about.get("asked", {})
     stream = asked.get("stream") is True
     body = request_body(
@@ -143,7 +143,7 @@ def _assumed(path: Path, asked: set[str]) -> Answer:
         stream=stream,
         status=200 if stream else _status_of(data),
         data=data,
-        notes=[f"assumed: {kind} was asked for, with {words} (--asked tells more)"],
+        notes=[f"assumed: {kind} was asked for, with {words} (see --asked)"],
     )
 
 

@@ -59,7 +59,7 @@ async def _wait(waits: Awaitable[None]) -> None:
 
 
 def repaired(answer: Answer) -> Repaired:
-    """Return what becomes of *answer* on its way through the addon."""
+    """Pass *answer* through the addon."""
     made = _flow(answer)
     exchange, response = Exchange(made), made.response
     assert response is not None
@@ -98,7 +98,7 @@ def repaired(answer: Answer) -> Repaired:
 
 
 def _nobody_looks() -> None:
-    """Stand in for what shows a stream while it runs: that takes a mitmproxy."""
+    """Replace what shows a stream while it runs: that takes a mitmproxy."""
 
 
 def _joined(out: bytes | Any) -> bytes:

@@ -84,10 +84,10 @@ def silence(name: str, body: dict[str, Any], why: str) -> Verdict:
 def _judge(verdict: Verdict) -> None:
     answer = verdict.answer
     if answer.pending:
-        text = f"HTTP {answer.status} says where the answer will be, and is none"
+        text = f"HTTP {answer.status} names the place of the answer, and has none"
         verdict.broken.append(Fault("status", text))
         verdict.head[PENDING] = Change("status", str(answer.status), "the result")
-        verdict.notes.append("the addon asks for the result; here it was not asked for")
+        verdict.notes.append("the addon polls for the result; the doctor did not")
         verdict.word = REPAIRED
         return
     result = verdict.result = repaired(answer)
@@ -171,7 +171,7 @@ def _content_type(verdict: Verdict, result: Repaired) -> None:
 
 
 def words_of(answer: Answer) -> str:
-    """Return what the errors in *answer* say; empty without any."""
+    """The messages of the errors in *answer*; empty without any."""
     try:
         errors = conformance.meaning_of_stream(answer.data).errors
     except RecursionError:

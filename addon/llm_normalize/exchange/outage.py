@@ -31,11 +31,11 @@ _OTHER_VERSION = "(HTTP_1_1_REQUIRED)"
 
 
 def error_of(exchange: Exchange) -> http.Response | None:
-    """Return what the client gets for a flow that has an error and no answer.
+    """The response to the client of a flow with an error and no answer.
 
     Returns:
         None if that is mitmproxy's business: the flow is no concern of ours, its request
-        is invalid, somebody killed it, or the client is to retry by HTTP/1.
+        is invalid, it was killed, or the client is to retry by HTTP/1.
     """
     flow = exchange.flow
     message = flow.error.msg if flow.error else ""
@@ -83,7 +83,7 @@ def end(
 
 
 def wait(flow: http.HTTPFlow) -> Awaitable[None] | None:
-    """Return what waits until the client has what was sent, before a break-off."""
+    """A wait until the client has all bytes sent before a break-off."""
     client_stream, _ = _client_stream(flow)
     return client_stream.drain() if client_stream else None
 

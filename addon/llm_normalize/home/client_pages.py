@@ -41,7 +41,7 @@ class Span:
         text: The words.
         is_code: Whether they are code.
         is_bold: Whether they are strong.
-        href: Where a link leads; None for what is none.
+        href: The target of a link; None for other text.
     """
 
     text: str

@@ -134,7 +134,7 @@ class Home:
         path = request.path.partition("?")[0]
         answer = self._body(flow, path, visit)
         if answer is None:
-            return _refused(404, "There is no such page.")
+            return _refused(404, "Page not found.")
         made = _response(200, *answer, nonce=visit.nonce)
         if path.startswith(_CA_PATH):
             made.headers["content-disposition"] = f'attachment; filename="{path[1:]}"'

@@ -39,7 +39,7 @@ def _is_plain_loopback(host: str) -> bool:
 
 
 def is_local(flow: http.HTTPFlow) -> bool:
-    """Tell whether a client is on this machine, and nobody asks through it."""
+    """Tell whether a client is on this machine, and not a proxy for others."""
     names = (name.lower() for name in flow.request.headers)
     is_direct = not any(map(_FORWARDED.fullmatch, names))
     return is_direct and is_loopback(flow.client_conn.peername[0])

@@ -41,7 +41,7 @@ def _serves(kind: type[mode_specs.ProxyMode]) -> bool:
 
 
 class Probe:
-    """What is answered to whoever asks that host.
+    """The answer of that host.
 
     Attributes:
         token: What only pages of this proxy know, so that no other can tell whether its

@@ -33,7 +33,7 @@ class Anchors:
     update: tuple[str, ...]
 
     def command(self, file: str) -> str:
-        """Return what adds *file*, which is quoted."""
+        """The command to add *file*, which is quoted."""
         update = f"sudo {' '.join(self.update)}"
         if not self.suffix:
             return f"{update} {file}"
@@ -99,7 +99,7 @@ class Advice:
 def of(
     confdir: Path, proxy: str = "", *, system: str = SYSTEM, home: Path | None = None
 ) -> Advice:
-    """Return what to do on this machine.
+    """The advice for this machine.
 
     Args:
         confdir: mitmproxy's folder, which has the certificate.
@@ -118,7 +118,7 @@ def of(
 
 
 def afar(base: str) -> Advice:
-    """Return what to do on another machine, which has no file of this one's.
+    """The advice for another machine, which has no file of this one's.
 
     Args:
         base: The proxy's URL, as that machine reaches it.
@@ -162,7 +162,6 @@ def setting(values: Mapping[str, str], *, system: str = SYSTEM) -> str:
 
 
 def _by_system(file: str, system: str) -> str:
-    """Return the system's own command."""
     shown = quoted(file, system=system)
     if system == "windows":
         return f"certutil {' '.join(WINDOWS)} {shown}"

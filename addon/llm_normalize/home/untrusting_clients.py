@@ -49,7 +49,7 @@ class Distrust:
             return
         logger.warning(
             "normalize: a client refused the connection to %s: it does not trust "
-            "mitmproxy's CA. So that it does: %s",
+            "mitmproxy's CA. To fix this: %s",
             host,
             trust_advice.of(confdir, _proxy(data.context.client)).sentence,
         )

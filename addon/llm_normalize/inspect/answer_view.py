@@ -27,7 +27,7 @@ class AnswerView(contentviews.Contentview):
         self._refresh = refresh
 
     def record(self, metadata: contentviews.Metadata) -> AnswerMetadata | None:
-        """Return what the addon recorded of a response; None if it is none of its answers."""
+        """The addon's record of a response; None if it is none of its answers."""
         flow = metadata.flow
         if (
             not isinstance(flow, http.HTTPFlow)
@@ -39,6 +39,6 @@ class AnswerView(contentviews.Contentview):
 
 
 def broken_off(record: AnswerMetadata) -> str:
-    """Return who broke an answer off, in words; nothing if nobody has."""
+    """The side that broke an answer off, in words; empty for a whole answer."""
     words = "" if record["end"] == "error" else ENDS.get(record["end"], "")
     return brief(record.get("why") or words) if words else ""

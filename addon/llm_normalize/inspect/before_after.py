@@ -37,11 +37,11 @@ class BeforeAfter(AnswerView):
         """Return the view's text.
 
         Raises:
-            ValueError: The message is no answer that the addon looked at.
+            ValueError: The message is not an answer recorded by the addon.
         """
         record = self.record(metadata)
         if record is None:
-            raise ValueError("not an answer that llm_normalize looked at")
+            raise ValueError("not an answer recorded by llm_normalize")
         return "\n".join([*_summary(record), *_events(record)]) + "\n"
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
@@ -146,7 +146,7 @@ def _changes(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
 
 
 def _kind(row: Row, found: Sequence[Change]) -> object:
-    """Return what two events have in common that changed alike."""
+    """The key of a change, equal for events that changed alike."""
     places = [
         each  # a whole one is alike if it is the same
         if each.place.endswith("event")
@@ -196,7 +196,6 @@ def _shown(mark: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _lines(block: bytes) -> list[str]:
-    """Return the lines of *block* without blank ones."""
     return [line for line in text_of(block).replace("\r", "\\r").split("\n") if line]
 
 

@@ -41,7 +41,7 @@ class Transcript(AnswerView):
         """Return the view's text.
 
         Raises:
-            ValueError: The message is no answer to a chat completion.
+            ValueError: The message is not an answer to a chat completion.
         """
         record = self.record(metadata)
         if not _is_answer(metadata, record):
@@ -67,7 +67,7 @@ class Transcript(AnswerView):
 
 
 def _so_far(response: http.Response) -> bytes:
-    """Return what was sent of an answer by now, decoded as far as it goes."""
+    """The part of an answer sent by now, decoded as far as it goes."""
     data = response.raw_content or b""
     return beginning(data, response.headers.get("content-encoding", ""), LIMIT) or data
 
@@ -103,7 +103,7 @@ def _lines(found: Contents) -> Iterator[str]:
         yield from _block("error", _plain(error))
     if found.unread:
         yield BLANK
-        yield f"{found.unread} events that are no chunks"
+        yield f"{found.unread} events that are not chunks"
 
 
 def _head(body: Chunk) -> Iterator[str]:

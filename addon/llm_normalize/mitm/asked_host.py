@@ -40,8 +40,8 @@ def remember_hosts() -> None:
         extend(HttpStream, _WAIT, extended)
     else:
         logger.warning(
-            "normalize: this mitmproxy does not tell which Host a client of a reverse "
-            "proxy asked for: rules for web pages see the provider's"
+            "normalize: this mitmproxy does not show the Host that a client of a reverse "
+            "proxy asked for: rules for web pages use the provider's"
         )
 
 

@@ -21,7 +21,7 @@ def demand(server: connection.Server, host: str) -> None:
 
 
 def remember(data: tls.TlsData) -> None:
-    """Remember what a server has proved; nothing where nobody looked at it."""
+    """Remember what a server has proved; nothing without verification."""
     verified = data.ssl_conn and data.ssl_conn.get_context().get_verify_mode()
     setattr(data.conn, _PROVEN, data.conn.sni if verified else None)
 

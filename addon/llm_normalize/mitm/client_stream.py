@@ -110,7 +110,7 @@ class ClientStream:
     def has_left(self) -> bool:
         """Whether the client has given the stream up.
 
-        mitmproxy blames a reset on the client, whoever sent it; its layers know.
+        mitmproxy blames each reset on the client; its layers know the sender.
         A stream that waits for a hook learns of it later, its client's connection at once.
         """
         stream = self._stream
@@ -378,7 +378,7 @@ async def _while(
 
 
 def _receiving(event: "HttpEvent") -> Callable[[], Commands]:
-    """Return what lets mitmproxy receive *event*."""
+    """An action that lets mitmproxy receive *event*."""
 
     def act() -> Commands:
         yield ReceiveHttp(event)

@@ -71,13 +71,13 @@ def take_deferred() -> None:
 
 
 def _misspelled(name: str, ours: list[str]) -> str:
-    """Return what is wrong with a name; empty if it is another addon's."""
+    """The error in a name; empty if it is another addon's."""
     plain = name.lower().replace("-", "_")
     near = difflib.get_close_matches(plain, ours, 1, 0.85)
     if near:
-        return f"there is no option {brief(name)}: did you mean {near[0]}?"
+        return f"unknown option {brief(name)}: did you mean {near[0]}?"
     if plain.startswith(("normalize", "normalise")):
-        return f"there is no option {brief(name)}: there are {', '.join(ours)}"
+        return f"unknown option {brief(name)}: expected one of {', '.join(ours)}"
     return ""
 
 
@@ -90,13 +90,12 @@ def _assign(name: str, value: Any) -> None:
 
 
 def _mistyped(name: str, value: Any) -> str:
-    """Return what is wrong with a value of the wrong type; a key is not quoted."""
+    """The error in a value of the wrong type; a key is not quoted."""
     found = getattr(value, "val", value)
     if found is not value and len(found) == 1:  # of --set
         found = found[0]
-    shown = "nothing" if found in (None, []) else brief(repr(found))
-    if name in _SECRET:
-        shown = "this"
+    shown = "(empty)" if found in (None, []) else brief(repr(found))
+    named = name if name in _SECRET else f"{name} {shown}"
     default = ctx.options.default(name)
     if isinstance(default, bool):
         message = str(found).lower()
@@ -108,4 +107,4 @@ def _mistyped(name: str, value: Any) -> str:
         form = "a list of texts, each on a line of its own that begins with `- `"
     else:
         form = "one text, in quotes"
-    return f"{name}: {shown} is no value for it; give {form}"
+    return f"invalid {named}: expected {form}"

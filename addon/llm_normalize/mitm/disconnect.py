@@ -38,7 +38,7 @@ def client_left(flow: http.HTTPFlow) -> bool:
         if client_stream is not None:
             return client_stream.has_left
     except Exception:  # mitmproxy's inner parts: one may be gone
-        logger.debug("normalize: nobody knows who left", exc_info=True)
+        logger.debug("normalize: unknown which side disconnected", exc_info=True)
     return _says_client(flow, message)
 
 

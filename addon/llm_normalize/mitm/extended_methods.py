@@ -24,7 +24,7 @@ def extend(owner: type, name: str, make: Callable[[Any], Any]) -> None:
 
 
 def is_extended(owner: type, name: str) -> bool:
-    """Tell whether something is in the place of a method, and nobody has wrapped that."""
+    """Tell whether a method is replaced, and its replacement not wrapped."""
     found = vars(owner).get(name)
     return found is not None and getattr(found, _MARK, None) is found
 

@@ -80,7 +80,7 @@ _IS_TLS = re.compile(r"\b(?:TLS|OpenSSL|alert)\b|verify failed", re.IGNORECASE)
 
 
 def reason_of(message: str) -> str:
-    """Return what mitmproxy's *message* means, in words for a client."""
+    """The meaning of mitmproxy's *message*, in words for a client."""
     found = ((pattern.search(message), reason) for pattern, reason in _REASONS)
     return next((each.expand(reason) for each, reason in found if each), _FAILED)
 

@@ -93,7 +93,7 @@ class Reply:
 
 
 def is_gone(flow: http.HTTPFlow) -> bool:
-    """Tell whether nobody waits for the answer; a replayed flow's client is long gone."""
+    """Tell whether the client has left; never of a replayed flow, which has none."""
     return flow.is_replay is None and client_left(flow)
 
 
@@ -152,7 +152,7 @@ def _asks_proxy(flow: http.HTTPFlow) -> bool:
 async def send(
     flow: http.HTTPFlow, request: http.Request, silence: float, *, live: bool = False
 ) -> Reply:
-    """Return what *request* is answered with. No redirect is followed.
+    """Send *request* and return its reply. No redirect is followed.
 
     It goes where its own host is, by the same proxy and in the same version of HTTP as the
     request of *flow* did. If a server proved its name then, this one has to, too.
@@ -188,9 +188,9 @@ async def send(
 async def _reply(
     stream: "_Stream", patience: asyncio.Timeout, silence: float, *, live: bool
 ) -> Reply:
-    """Return what *stream* receives, if something does before *patience* ends.
+    """The reply on *stream*, if it begins before *patience* ends.
 
-    Where it is to be *live* and a stream of events, that is the head.
+    Of a *live* stream of events, that is the head.
     """
     reply, body = Reply(), bytearray()
     most = parse_size(ctx.options.body_size_limit) or _BODY
@@ -264,7 +264,7 @@ class LiveBody:
 
 
 async def drop(reply: object) -> None:
-    """Close the connection of a *reply* that nobody wants, if there is one."""
+    """Close the connection of an unused *reply*, if there is one."""
     if isinstance(reply, Reply) and reply.live_body is not None:
         await reply.live_body.close()
 

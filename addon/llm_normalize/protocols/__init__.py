@@ -43,7 +43,7 @@ class Endpoint(NamedTuple):
 
 
 def endpoint_at(path: str) -> Endpoint | None:
-    """Return whose requests go to *path*, which may have a query; None for nobody's."""
+    """The protocol of requests to *path*, which may have a query; None for another path."""
     asked = path.partition("?")[0].rstrip("/")
     if asked.endswith(_CHAT):  # most are
         return None
@@ -61,7 +61,7 @@ def endpoint_at(path: str) -> Endpoint | None:
 def model_list(
     headers: Mapping[str, str],
 ) -> Callable[[JsonObject], JsonObject] | None:
-    """Return what puts OpenAI's list of models into the form of a client's protocol.
+    """The conversion of OpenAI's list of models to the form of a client's protocol.
 
     None if that is OpenAI's, too.
 

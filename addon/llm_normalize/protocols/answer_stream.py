@@ -36,7 +36,7 @@ def error_in(value: JsonObject, words: str) -> JsonObject:
 
 
 def object_in(data: bytes) -> JsonObject:
-    """Return the JSON object that *data* is; an empty one if it is none."""
+    """The JSON object in *data*; an empty one for anything else."""
     value: Json
     try:
         try:
@@ -67,7 +67,7 @@ class AnswerStream:
         """Whether its last event has been sent, be it of an error."""
 
     def __call__(self, data: bytes) -> bytes:
-        """Return what is sent for *data*; nothing after the end. Never raises."""
+        """The bytes to send for *data*; none after the end. Never raises."""
         out: list[bytes] = []
         try:
             # The repair sends one event after the other: most need no parser.

@@ -59,11 +59,11 @@ class AnswerTranslator(ABC):
 
     @abstractmethod
     def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
-        """Return what a repaired chunk of chat completions becomes, at once."""
+        """Translate a repaired chunk of chat completions, at once."""
 
     @abstractmethod
     def error(self, error: JsonObject) -> Sequence[ServerEvent]:
-        """Return what an error in mid-stream becomes.
+        """Translate an error in mid-stream.
 
         Args:
             error: OpenAI's `message`, `type`, `param` and `code`.
@@ -71,7 +71,7 @@ class AnswerTranslator(ABC):
 
     @abstractmethod
     def done(self) -> Sequence[ServerEvent]:
-        """Return what the stream's clean end becomes; nothing after an error."""
+        """The events of the stream's clean end; none after an error."""
 
     @abstractmethod
     def keep_alive(self) -> Sequence[ServerEvent]:
@@ -79,7 +79,7 @@ class AnswerTranslator(ABC):
 
     @abstractmethod
     def body(self, completion: JsonObject) -> JsonObject:
-        """Return what a repaired `chat.completion` becomes."""
+        """Translate a repaired `chat.completion`."""
 
 
 def make_id(exchange: str) -> str:
@@ -150,16 +150,16 @@ class ClientProtocol(ABC):
     def _error_body(self, status: int, error: JsonObject) -> JsonObject: ...
 
     def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
-        """Return what answers requests that are none for an answer, by the end of a path.
+        """The functions that answer the protocol's other requests, by the end of a path.
 
-        It is the proxy's business where the provider serves chat completions alone.
+        The proxy does so where the provider serves chat completions alone.
         """
         return {}
 
     def model_list(
         self, headers: Mapping[str, str]
     ) -> Callable[[JsonObject], JsonObject] | None:
-        """Return what puts OpenAI's list of models into the protocol's form.
+        """The conversion of OpenAI's list of models to the protocol's form.
 
         None if a request with these *headers* is none of its clients', or it has no form.
         """

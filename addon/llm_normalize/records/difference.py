@@ -47,7 +47,7 @@ class Change:
 
 
 def changes(before: str | None, after: Sequence[str]) -> list[Change]:
-    """Return what differs between an event and what was sent in its place.
+    """The differences between an event and the blocks sent in its place.
 
     Args:
         before: The block as received; None for one that was added.
@@ -130,7 +130,7 @@ def _payload(block: str) -> str:
 
 
 def _frame(block: str) -> str:
-    """Return what is around the payload of *block*, its line ends spelled out."""
+    """The text around the payload of *block*, its line ends spelled out."""
     parts = re.split("(\r\n|\r|\n)", block)
     if any(line.startswith("data:") for line in parts):
         parts[::2] = map(_name_of, parts[::2])

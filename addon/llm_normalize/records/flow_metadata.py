@@ -23,7 +23,7 @@ _LARGE = 10**15  # milliseconds, events
 def read_metadata(
     metadata: Mapping[str, Any], *, is_live: bool
 ) -> AnswerMetadata | None:
-    """Return what a flow's *metadata* records of its answer; None if it is no such thing.
+    """The record of an answer in a flow's *metadata*; None without one.
 
     An answer that runs can only be that of a flow that is live.
     """

@@ -86,7 +86,7 @@ class LogFile:
         self._written += len(data)
 
     def let_go(self) -> None:
-        """Close what was deleted or moved away: nobody would find the lines in it.
+        """Close a file that was deleted or moved away: its lines would be lost.
 
         The name, too, where another writes to it.
         """
@@ -127,7 +127,7 @@ class LogFile:
             self._torn = False
 
     def _own(self, path: Path) -> int:
-        """Open the file at *path*, made if need be, that is nobody else's.
+        """Open the file at *path*, made if need be, which no other user owns.
 
         Raises:
             OSError: It is something else; the message names the repair.
@@ -211,7 +211,7 @@ def _make_folder(path: Path, *, is_own: bool = True) -> None:
         and os.name != "nt"
     ):
         raise PermissionError(
-            f"other users may write to the folder {path}: say chmod go-w {path}, or set "
+            f"other users may write to the folder {path}: run chmod go-w {path}, or set "
             "normalize_pairs to a file in a folder of your own"
         )
 
@@ -219,7 +219,7 @@ def _make_folder(path: Path, *, is_own: bool = True) -> None:
 def _fault(found: os.stat_result, path: Path) -> str:
     """Return why the open file at *path* is not to be written to; nothing if it is."""
     faults = {
-        "it is no file": not stat.S_ISREG(found.st_mode),
+        "it is not a regular file": not stat.S_ISREG(found.st_mode),
         "it belongs to another user": not _is_ours(found),
         "the same file has another name, too (a hard link)": found.st_nlink > 1,
         "it is a link": path.is_symlink(),  # where there is no O_NOFOLLOW

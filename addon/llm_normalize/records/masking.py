@@ -34,7 +34,7 @@ _REASON = 20  # characters of a finish reason
 
 
 def text_of(block: bytes) -> str:
-    r"""Return *block* as text; of one that is no UTF-8, other bytes as `\xNN`."""
+    r"""*block* as text; of one that is not UTF-8, other bytes as `\xNN`."""
     try:
         return block.decode()
     except UnicodeDecodeError:
@@ -128,7 +128,7 @@ def _object(
 
 
 def _without_request(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an event or a body of the Responses API without what its request said."""
+    """An event or a body of the Responses API without its request's fields."""
     inside = value.get("response")
     if isinstance(inside, dict):
         return {**value, "response": _without_request(inside)}

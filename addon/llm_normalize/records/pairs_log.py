@@ -176,7 +176,7 @@ class PairsLog:
             try:
                 self._say(f"cannot write the pairs log {self.path}: {error}")
             except Exception:
-                logger.exception("pairs log: cannot say that it cannot write")
+                logger.exception("pairs log: a failed write cannot be reported")
 
 
 def _weight(entry: Entry | TextPair) -> int:

@@ -119,10 +119,10 @@ def _room(room: int, block: bytes) -> int:
 
 
 def unpacked(received: Sequence[bytes]) -> bytes:
-    """Return what was received, of which `Snapshot.received` is the packed form.
+    """Unpack `Snapshot.received`.
 
     Raises:
-        ValueError: It is no such thing: it comes from a file, so it may be anything.
+        ValueError: It is damaged: it is read from a file, so it may be anything.
     """
     blocks, size = [], 0
     try:

@@ -113,10 +113,10 @@ class Fix:
         self.seen = seen
 
     def event(self, event: Event) -> list[Event] | None:
-        """Return what replaces *event* (the same, when its lines changed), or None."""
+        """The replacement of *event* (the same, when its lines changed), or None."""
 
     def unread(self, event: Event) -> list[Event] | None:
-        """Return what replaces *event*, which is neither chunk nor error; None keeps it."""
+        """The replacement of *event*, which is neither chunk nor error; None keeps it."""
 
     def edit(self, chunk: Chunk) -> bool | list[Chunk] | None:
         """Return the chunks that replace *chunk*, possibly none.
@@ -129,7 +129,7 @@ class Fix:
         return False
 
     def error(self, body: Json, status: int) -> Chunk | None:
-        """Return what replaces the *body* of an error answer; None keeps it.
+        """The replacement of the *body* of an error answer; None keeps it.
 
         Args:
             body: The parsed body; a string if it is not JSON.

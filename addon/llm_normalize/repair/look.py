@@ -184,7 +184,7 @@ _SAYS = (
 
 
 def look(chunk: Chunk, asked: Asked, seen: Seen, *, is_changed: bool) -> int:
-    """Return what is found in *chunk*: bits of `Finding`.
+    """The findings in *chunk*: bits of `Finding`.
 
     Args:
         chunk: The chunk.
@@ -232,7 +232,7 @@ def _has_envelope(chunk: Chunk, asked: Asked, seen: Seen) -> bool:
 
 
 def _left(chunk: Chunk, found: int) -> int:
-    """Return what a repair has left behind in *chunk*, beside what was *found* anyway."""
+    """The traces of a repair in *chunk*, beside the findings *found* anyway."""
     left = 0
     if found & Finding.UNKNOWN_FIELD or chunk.get("usage", 0) is None:
         left = Finding.LEFT_NULL
@@ -244,7 +244,6 @@ def _left(chunk: Chunk, found: int) -> int:
 
 
 def _beside(chunk: Chunk) -> int:
-    """Return what stands beside the choices."""
     found = 0
     tier = chunk.get("service_tier")
     if tier is not None and tier not in TIERS:

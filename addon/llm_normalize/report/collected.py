@@ -203,7 +203,7 @@ class Collected:
 
 
 def collected(records: Iterable[reader.Record]) -> Collected:
-    """Return what *records* say."""
+    """Collect the figures of *records*."""
     gathered = Collected()
     for record in records:
         gathered.add(record)

@@ -33,12 +33,12 @@ FORMATS = ("text", "json", "markdown")
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
-    """Return what the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog=PROG,
         allow_abbrev=False,
-        description="Report what before/after logs say: what each provider and model gets "
-        "wrong, when, how fast they answer, and what broke off.",
+        description="Sum up before/after logs: what each provider and model gets wrong, "
+        "when, how fast they answer, and what broke off.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -85,7 +85,7 @@ def unfit(output: Path) -> str:
         if output.is_dir():
             return "it is a folder"
         if output.exists() and not output.is_file():
-            return "it is no regular file"
+            return "it is not a regular file"
         if not output.parent.is_dir():
             return f"there is no folder {output.parent}"
     except OSError as error:  # a name that is too long, say

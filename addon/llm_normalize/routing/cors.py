@@ -16,7 +16,7 @@ def origins(texts: Iterable[str]) -> frozenset[str]:
     """Return the origins that *texts* name.
 
     Raises:
-        ValueError: One of them is none; the message names it.
+        ValueError: One of them is invalid; the message names it.
     """
     found = {text.strip().lower().rstrip("/") for text in texts}
     for each in sorted(found):
@@ -26,7 +26,7 @@ def origins(texts: Iterable[str]) -> frozenset[str]:
             )
         if not _ORIGIN.fullmatch(each):
             raise ValueError(
-                f"{each!r} is no origin; give https://host or http://host:port"
+                f"invalid origin {each!r}: expected https://host or http://host:port"
             )
     return frozenset(found)
 

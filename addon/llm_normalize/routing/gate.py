@@ -44,7 +44,7 @@ _BASES = tuple(
 def refused(
     request: http.Request, gate: Secret, *, is_translated: bool = False
 ) -> http.Response | None:
-    """Return what a client gets that is not let in, or wants what is not served.
+    """The refusal of a request without the token, or for a path that is not served.
 
     Args:
         request: The request.
@@ -54,7 +54,7 @@ def refused(
     try:
         known = is_let_in(request, gate.read())
     except ValueError as error:
-        logger.warning("normalize: normalize_gate: %s; nobody is let in", error)
+        logger.warning("normalize: normalize_gate: %s; all are refused", error)
         known = False
     if not known:
         message = "Incorrect API key provided. This proxy wants a token of its own."
@@ -153,7 +153,7 @@ def wants_key(request: http.Request, *, is_other: bool, known: str | None) -> bo
 def key_refused(
     flow: http.HTTPFlow, origins: frozenset[str], *, is_routed: bool, is_known: bool
 ) -> http.Response | None:
-    """Return what a client gets that may not use the key of the host it asks.
+    """The refusal of a request that may not use the key of its host.
 
     Args:
         flow: The flow.
@@ -179,8 +179,8 @@ def key_refused(
         )
     elif not is_known:
         message = (
-            "A page may have let this name lead here: ask the proxy by its address, or "
-            "name the host in normalize_hosts."
+            "A page may have pointed this name at the proxy: use the proxy's address, or "
+            "add the host to normalize_hosts."
         )
     if message:
         return refusal(403, message, None)
@@ -188,9 +188,9 @@ def key_refused(
 
 
 def _unproven(flow: http.HTTPFlow) -> http.Response | None:
-    """Return what a client gets whose server has not proved, or cannot prove, its name.
+    """The refusal of a request whose server has not proved, or cannot prove, its name.
 
-    A connection that is still to be made is none of those: without proof it has no key.
+    A connection that is still to be made is not refused: without proof it has no key.
     """
     request, server = flow.request, flow.server_conn
     if ctx.options.ssl_insecure:

@@ -179,19 +179,19 @@ class HostPattern:
         """
         text = text.strip()
         if "/" in text:
-            raise ValueError("give a host, not a URL")
+            raise ValueError("expected a host, not a URL")
         name, colon, port = text.rpartition(":")
         # An IPv6 address has colons of its own; with a port it stands in brackets.
         if not colon or port.endswith("]") or (":" in name and not name.endswith("]")):
             name, port = text, ""
         if port and not (port.isascii() and port.isdigit() and int(port) < 65536):  # noqa: PLR2004
-            raise ValueError(f"{port!r} is no port")
+            raise ValueError(f"invalid port {port!r}: expected 0 to 65535")
         name = name.strip("[]").rstrip(".").lower()
         open_start = name.startswith("*.")
         labels = name.removeprefix("*.").split(".") if ":" not in name else [name]
         if labels == ["*"] or not all(map(_LABEL.fullmatch, labels)):
             raise ValueError(
-                "give `host`, `*.host` or `host:port`, one for each value of the list"
+                "expected `host`, `*.host` or `host:port`, one for each value of the list"
             )
         return cls(tuple(reversed(labels)), open_start, int(port) if port else None)
 

@@ -31,7 +31,7 @@ type _Fields = tuple[tuple[bytes, bytes], ...]
 
 
 class KeyedHeaders(http.Headers):
-    """Headers that have a key for as long as it is due, and for nobody before that.
+    """Headers that have a key only while it is due.
 
     Args:
         fields: The others.

@@ -44,7 +44,7 @@ class Secret:
         """
         kind, colon, name = text.partition(":")
         if kind not in ("env", "file") or not colon or not name:
-            raise ValueError("give env:NAME or file:PATH, not the key itself")
+            raise ValueError("expected env:NAME or file:PATH, not the key itself")
         made = cls(text)
         made.read()
         return made
@@ -70,7 +70,7 @@ class Secret:
             named = f"variable {name}" if _VARIABLE.fullmatch(name) else "variable"
             raise ValueError(f"the {named if kind == 'env' else 'file'} is empty")
         if not (found.isascii() and found.isprintable()) or " " in found:
-            raise ValueError("the key has characters that no header may have")
+            raise ValueError("the key has characters that a header may not have")
         return found
 
 
@@ -96,7 +96,7 @@ class Keys:
                 pattern = None
             if pattern is None:
                 raise ValueError(
-                    f"value {number}: give host=env:NAME or host=file:PATH"
+                    f"value {number}: expected host=env:NAME or host=file:PATH"
                 )
             try:
                 keys.append((pattern, Secret.parse(place.strip())))

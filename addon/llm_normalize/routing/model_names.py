@@ -41,7 +41,7 @@ class Models:
         for text in texts:
             asked, equals, sent = (part.strip() for part in text.partition("="))
             if not (asked and equals and sent):
-                raise ValueError(f"{text!r}: give asked=sent")
+                raise ValueError(f"{text!r}: expected asked=sent")
             if "*" in sent and "*" not in asked:
                 raise ValueError(
                     f"{text!r}: what is sent may have a * only if what is asked for has one"
@@ -52,7 +52,7 @@ class Models:
         return cls(names)
 
     def sent(self, asked: str) -> str | None:
-        """Return what is sent for the model *asked*, None if that is it."""
+        """The name sent for the model *asked*; None if it is the same."""
         for pattern, sent in self.names:
             if fits(pattern, asked):
                 found = _respelled(asked, pattern, sent)

@@ -10,7 +10,7 @@ from ..text.loopback import ip_of, is_loopback, name_of
 
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""
-LOOP = "This name leads to the proxy itself."
+LOOP = "This name is the proxy's own."
 """The error of a connection that is not made."""
 
 

@@ -65,15 +65,15 @@ class Target:
             parts = urlsplit(url)
             port = parts.port
         except ValueError as error:
-            raise ValueError(f"{shown(url)!r} is no URL ({error})") from None
+            raise ValueError(f"invalid URL {shown(url)!r} ({error})") from None
         if parts.scheme not in PORTS or not parts.hostname:
-            raise ValueError(f"{shown(url)!r} is no URL; give https://host/base")
+            raise ValueError(f"invalid URL {shown(url)!r}: expected https://host/base")
         if parts.username or parts.password:
-            raise ValueError("a key has its place in normalize_keys, not in the URL")
+            raise ValueError("a key belongs in normalize_keys, not in the URL")
         if parts.query or parts.fragment:
             raise ValueError(f"{shown(url)!r} has more than a base path")
         if not re.fullmatch(r"[\x21-\x7e]*", url):
-            raise ValueError(f"{shown(url)!r} has characters that no URL may have")
+            raise ValueError(f"{shown(url)!r} has characters that a URL may not have")
         base = parts.path.rstrip("/")
         found = port or PORTS[parts.scheme]
         return cls(parts.scheme, parts.hostname, found, base, is_native)
@@ -144,7 +144,7 @@ class Routed:
 
     @classmethod
     def of_state(cls, state: list[Any]) -> Self:
-        """Return what `state` was made of."""
+        """The route with this `state`."""
         scheme, host, port, path, host_header, target = state
         return cls(scheme, host, port, path, host_header, Target.parse(target))
 
@@ -173,9 +173,9 @@ class Route(NamedTuple):
         host, slash, model = (part.strip() for part in asked.partition("/"))
         try:
             if not equals:
-                raise ValueError("give host=https://host/base")  # noqa: TRY301
+                raise ValueError("expected host=https://host/base")  # noqa: TRY301
             if slash and (not model or model.startswith("/") or _VERSION.match(model)):
-                raise ValueError("give a host, not a URL, or host/model-pattern")  # noqa: TRY301
+                raise ValueError("expected a host or host/model-pattern, not a URL")  # noqa: TRY301
             return cls(HostPattern.parse(host), Target.parse(url.strip()), model)
         except ValueError as error:
             raise ValueError(f"{shown(text)!r}: {error}") from None
@@ -189,7 +189,7 @@ class Route(NamedTuple):
     def stays(self) -> bool:
         """Whether it leads to its own host, where its requests are in another form.
 
-        It is no loop: a request takes one route.
+        It is not a loop: a request takes one route.
         """
         is_own = self.host.matches(self.target.host, self.target.port)
         return is_own and (self.target.is_native or bool(self.model))
@@ -216,9 +216,7 @@ class Routes:
         for route in made.routes:
             target = route.target
             if made.has(target.host, target.port) and not route.stays:
-                raise ValueError(
-                    f"'{route}' leads to a host that has a route itself: that is a loop"
-                )
+                raise ValueError(f"'{route}' is a loop: its target has a route itself")
         return made
 
     def _of(self, host: str | None, port: int | None) -> Iterator[Route]:

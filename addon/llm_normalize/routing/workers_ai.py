@@ -69,7 +69,7 @@ def native_path(base_path: str, model: str) -> str:
     try:
         return f"{base_path.rstrip('/')}/ai/run/{quote(model, safe='@/:')}"
     except UnicodeEncodeError:
-        raise ValueError("The model's name is no valid text.") from None
+        raise ValueError("The model's name is not valid text.") from None
 
 
 def native_body(body: bytes) -> Native:
@@ -86,7 +86,7 @@ def native_body(body: bytes) -> Native:
     if not isinstance(messages, list) or not messages:
         raise ValueError("The request has no list of messages.")
     if not all(isinstance(message, dict) for message in messages):
-        raise ValueError("A message of the request is no object.")
+        raise ValueError("A message of the request is not an object.")
     fields = _Fields()
     request.pop("model", None)
     fields.keep(request, "", PARAMETERS - {*_useless(request)})
@@ -240,7 +240,6 @@ def _content(content: Json) -> Json:
 
 
 def _text(part: Json) -> str | None:
-    """Return what a *part* of a content says in words; None if it is no text."""
     kind = part.get("type") if isinstance(part, dict) else None
     text = part.get(kind) if kind in ("text", "refusal") else None
     return text if isinstance(text, str) else None

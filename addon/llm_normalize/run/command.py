@@ -28,7 +28,7 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     for each in rest:
         meant = each.lstrip(DASHES).replace("_", "-").lower()
         if each[0:1] in DASHES and meant.replace("-", "_") in vars(flags):
-            parser.error(f"there is no flag {each}: did you mean --{meant}?")
+            parser.error(f"unknown flag {each}: did you mean --{meant}?")
     rest += words[cut + 1 :]
     asked = [name for name in (*SWITCHES, *OTHERS) if getattr(flags, name)]
     own = ["--" + name.replace("_", "-") for name in asked]
@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         f"       {NAME} --script | --version\n"
         f"       {NAME} TOOL [ARGS]",
         description="Start mitmdump with the addon, for programs on this machine only "
-        f"(--listen-host\n{LOCAL}), and say what to do next.",
+        f"(--listen-host\n{LOCAL}), and print what to do next.",
         epilog="\n".join(
             [
                 "tools, each with a --help of its own:",
@@ -63,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
                 "",
                 "ARGS of run go to mitmproxy, for instance -p 8081, --set",
                 "normalize_mode=observe or --listen-host 0.0.0.0; after -- everything does",
-                "(-- --help shows its own). What --pac and --system-proxy change is put",
-                "back when mitmproxy ends, or, had it no time for that, at the next start.",
+                "(-- --help shows its own). What --pac and --system-proxy change is restored",
+                "when mitmproxy ends, or, if it was killed, at the next start.",
                 *(_CHECKOUT if CHECKOUT.exists() else ()),
             ]
         ),
@@ -83,9 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--pac",
         action="store_true",
-        help="while it runs, lead the system's programs to it by a PAC address: for "
-        "the hosts it repairs only, everything else goes straight (which a network "
-        "with a proxy of its own may not let pass: see --upstream-proxy)",
+        help="while it runs, set it as the system's proxy by a PAC address, for the "
+        "hosts it repairs only; everything else stays direct (which a network with a "
+        "proxy of its own may not let pass: see --upstream-proxy)",
     )
     parser.add_argument(
         "--system-proxy",
@@ -102,12 +102,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--restore",
         action="store_true",
-        help="only put back the system's settings, if a start that was killed has not",
+        help="only restore the system's settings, after a start that was killed",
     )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="look whether this machine's programs get to it, and trust it",
+        help="check whether programs here reach the proxy and trust its CA",
     )
     parser.add_argument(
         "--script",

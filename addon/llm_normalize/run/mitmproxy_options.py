@@ -73,9 +73,9 @@ class Plan(NamedTuple):
 
 
 def plan(program: str, arguments: list[str], *, configured: bool = True) -> Plan | None:
-    """Return what *program* would do, None where it would do something else than serve.
+    """The plan of *program*; None if it would do something else than serve.
 
-    That is: with arguments that are wrong, or that ask for help. It prints why.
+    That is so for wrong arguments, or a call for help. It prints why.
 
     Args:
         program: `mitmdump`, `mitmweb` or `mitmproxy`.
@@ -126,7 +126,7 @@ def _plan(program: str, arguments: list[str], *, configured: bool) -> Plan | Non
     )
     for port in (planned.page, *(each.port for each in planned.listens)):
         if port and not 0 < port <= LARGEST:
-            raise StartError(f"{port} is no port: give one from 1 to {LARGEST}")
+            raise StartError(f"invalid port {port}: expected 1 to {LARGEST}")
     return planned
 
 
@@ -165,13 +165,13 @@ def refusal(program: str, arguments: list[str]) -> str:
         why = str(error)
     else:
         if flags:
-            return f"there is no flag {flags[0]}"
+            return f"unknown flag {flags[0]}"
         why = ""
     return f"{program} does not serve with these arguments{why and f': {why}'}"
 
 
 def misspelled(program: str, arguments: Sequence[str], ours: Sequence[str]) -> str:
-    """Return what is wrong with the flags in *arguments*; empty if nothing is.
+    """The error in the flags of *arguments*; empty without one.
 
     Args:
         program: Whose parser knows most flags.
@@ -190,7 +190,7 @@ def misspelled(program: str, arguments: Sequence[str], ours: Sequence[str]) -> s
         name = each.partition("=")[0]  # what follows may be a password
         near = difflib.get_close_matches(name.lower(), known, 1, 0.75)
         if name.startswith("-") and near:
-            return f"there is no flag {name}: did you mean {near[0]}?"
+            return f"unknown flag {name}: did you mean {near[0]}?"
     return ""  # what is like no flag the program itself refuses
 
 

@@ -15,7 +15,7 @@ ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 
 
 class Ways(NamedTuple):
-    """How this system's programs can be led to the proxy.
+    """The ways to set the proxy for this system's programs.
 
     Attributes:
         system: Its kind.
@@ -57,7 +57,7 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
 
 
 def _more() -> Path:
-    """Return what there is to read: an installed package has the folder of pages alone."""
+    """The place to read more: an installed package has the folder of pages alone."""
     readme = CHECKOUT.parents[1] / "README.md"
     if CHECKOUT.exists() and readme.exists():
         return readme
@@ -68,10 +68,7 @@ def _more() -> Path:
 def _programs(ways: Ways, url: str) -> str:
     one = trust_advice.setting({"HTTPS_PROXY": url}, system=ways.system)
     if ways.is_on:
-        return (
-            f"{ways.settings}'s proxy settings lead here until this ends, and then are "
-            "put back"
-        )
+        return f"{ways.settings}'s proxy is set to this server, and is restored on exit"
     if ways.settings:
         return f"start with --pac (or --system-proxy) for all, or for one {one}"
     return one

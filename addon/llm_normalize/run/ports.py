@@ -45,7 +45,7 @@ def first_taken(plan: Plan) -> Taken | None:
 
 
 def obstacle(plan: Plan) -> str:
-    """Return why nobody could listen where *plan* does, as a clause; empty if one could."""
+    """The obstacle to listening where *plan* does, as a clause; empty without one."""
     places = [(each.host, each.port, "-p 8080") for each in plan.listens]
     for host, port, repair in [*places, (plan.page_host, plan.page, "--web-port 8081")]:
         error = _bound(host, port) if port else None
@@ -56,7 +56,7 @@ def obstacle(plan: Plan) -> str:
             )
         if error is not None and not _means_taken(error):
             return (
-                f"nothing can listen on {host or '*'}:{port}: {error.strerror}; give an "
+                f"cannot listen on {host or '*'}:{port}: {error.strerror}; use an "
                 f"address of this machine, such as {LOCAL}"
             )
     used = [each for each in plan.listens if each.port == plan.page]

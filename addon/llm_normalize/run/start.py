@@ -50,7 +50,7 @@ class Start(NamedTuple):
 def prepared(
     flags: argparse.Namespace, arguments: list[str], machine: Machine
 ) -> Start:
-    """Return what is to be started.
+    """Prepare the start of mitmproxy.
 
     Raises:
         StartError: It makes no sense.
@@ -132,7 +132,7 @@ def ensure_writable(folder: Path) -> None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             why = f"the disk is full ({why})"
         raise StartError(
-            f"mitmproxy cannot keep its CA in {folder}: {why}; to use another folder: "
+            f"mitmproxy cannot store its CA in {folder}: {why}; to use another folder: "
             "--set confdir=FOLDER"
         ) from error
 

@@ -1,4 +1,4 @@
-"""Start mitmproxy with this system's programs led to it for as long as it runs.
+"""Start mitmproxy as this system's proxy for as long as it runs.
 
 This process stays: it switches when the port answers, and puts everything back when
 mitmproxy ends, or when this process has to end, before it ends mitmproxy. What it cannot
@@ -33,7 +33,7 @@ def begin(start: Start, machine: Machine) -> int:
         ProxyError: The system's settings cannot be read or written.
     """
     if start.plan is None and start.flag:
-        complain(f"{start.flag} switches nothing: mitmproxy will say why")
+        complain(f"{start.flag} switches nothing: mitmproxy prints the reason")
     is_switch = bool(start.flag) and start.plan is not None
     if is_switch or _has_state(machine):
         folder = proxy_state.place(machine.home)
@@ -51,7 +51,7 @@ def restore(machine: Machine) -> int:
         ProxyError: It could not be done.
     """
     if not _has_state(machine):
-        say("There is nothing to put back.")
+        say("There is nothing to restore.")
         return 0
     folder = proxy_state.place(machine.home)
     with proxy_state.locked(folder) as is_mine:
@@ -69,7 +69,7 @@ def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
     Args:
         machine: Whose settings they are.
         folder: Where the state is.
-        is_mine: Whether nobody else holds the lock.
+        is_mine: Whether no other process holds the lock.
     """
     try:
         state = proxy_state.read(folder)
@@ -83,8 +83,8 @@ def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
     # Where there are no locks, the process tells.
     if not is_mine or state.owner.is_running:
         complain(
-            f"process {state.owner.pid} has led {state.settings}'s proxy settings to "
-            f"{state.place}, and puts them back when it ends: end that one first"
+            f"process {state.owner.pid} has set {state.settings}'s proxy to "
+            f"{state.place}, and restores it on exit: end that process first"
         )
         return False
     is_back = put_back(machine, folder, state)
@@ -101,8 +101,8 @@ def put_back(machine: Machine, folder: Path, state: proxy_state.State) -> bool:
         left = proxy_switch.restore(machine, folder, state)
     except ProxyError as error:
         complain(
-            f"{error}: your system's proxy settings still lead to {state.place}; in a "
-            f"session of your desktop, {command_line('', '--restore')} puts them back"
+            f"{error}: your system's proxy is still set to {state.place}; in a "
+            f"session of your desktop, {command_line('', '--restore')} restores it"
         )
         return False
     say(f"{state.settings}'s proxy settings are as they were before.")
@@ -127,7 +127,7 @@ def switched(start: Start, machine: Machine) -> int:
             "--upstream-proxy) on a port of its own: here nothing is switched"
         )
     if listens.host not in next_steps.ANYWHERE | {LOCAL}:
-        raise StartError(f"{start.flag} leads to {LOCAL}: listen there, or everywhere")
+        raise StartError(f"{start.flag} needs {LOCAL}: listen there, or everywhere")
     settings = choose(machine)
     if settings is None:
         desktop = machine.environ.get("XDG_CURRENT_DESKTOP", "")
@@ -178,7 +178,7 @@ def advise(before: InForce, target: Target) -> None:
     pac = "found by WPAD" if before.is_searched else before.pac
     if pac and pac != target.url:
         say(
-            f"  A PAC address was set: {pac}; what it led through a proxy now goes "
-            "straight, which your network may not let pass"
+            f"  A PAC address was set: {pac}; hosts that had a proxy by it are now "
+            "reached directly, which your network may not let pass"
         )
     hint(before.proxy or from_environment(), target.port)

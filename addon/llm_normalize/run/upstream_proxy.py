@@ -1,4 +1,4 @@
-"""The proxy that a network already has: its address, and its password, which nobody gets to see."""
+"""The proxy that a network already has: its address, and its password, which is never shown."""
 
 import os
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Upstream(NamedTuple):
 
 
 def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
-    """Return what `--upstream-proxy` names: a URL, or `env:NAME` of one.
+    """The proxy that `--upstream-proxy` names: a URL, or `env:NAME` of one.
 
     Raises:
         UpstreamProxyError: It names none; the value is not quoted, for the password in it.
@@ -35,14 +35,14 @@ def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
     url, where = given, "--upstream-proxy"
     if given.startswith(FROM_ENVIRONMENT):
         name = given[len(FROM_ENVIRONMENT) :]
-        where = f"the variable {name}"
+        where = f"variable {name}"
         url = environ.get(name, "")
         if not url:
-            raise UpstreamProxyError(f"--upstream-proxy: {where} is not set")
+            raise UpstreamProxyError(f"--upstream-proxy: the {where} is not set")
     found = variables.parse(url)
     if found is None or not found.is_http:
         raise UpstreamProxyError(
-            f"{where} is to be http://HOST:PORT or https://HOST:PORT"
+            f"invalid {where}: expected http://HOST:PORT or https://HOST:PORT"
         )
     if found.auth and url is given:
         raise UpstreamProxyError(
@@ -55,7 +55,7 @@ def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
 def from_environment(environ: Mapping[str, str] = os.environ) -> str:
     """Return the host:port of the proxy that the variables name; empty for none.
 
-    One that is not spoken to by HTTP is none: mitmproxy cannot go through it.
+    Only proxies that speak HTTP count: mitmproxy cannot go through others.
     """
     found = variables.of_https(environ)
     return found.place if found is not None and found.is_http else ""

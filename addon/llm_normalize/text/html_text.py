@@ -23,7 +23,7 @@ def is_page(text: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """Return what the page *text* shows, with blanks where its markup was."""
+    """The text of the page *text*, with blanks where its markup was."""
     return html.unescape(_LONG_NUMBER.sub("\ufffd", _without_markup(text)))
 
 

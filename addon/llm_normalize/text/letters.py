@@ -185,7 +185,7 @@ def may_pack(text: str, secret: str) -> bool:
 
 
 def places_of(secret: str, text: str) -> list[tuple[int, int]]:
-    """Return where *secret* stands in *text*, however it is spelled, also packed."""
+    """The places of *secret* in *text*, in any spelling, also packed."""
     wanted = folded(secret)
     if not wanted:
         return []
@@ -218,7 +218,7 @@ _BASE64 = str.maketrans("-_", "+/")
 
 
 def _unpacked(word: str) -> bytes:
-    """Return what *word* is in base64, as far as it goes."""
+    """The bytes of *word* in base64, as far as it goes."""
     size = len(word) - (len(word) % 4 == 1)
     return base64.b64decode(word[:size] + "=" * (-size % 4))
 

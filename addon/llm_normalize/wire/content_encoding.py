@@ -117,7 +117,7 @@ class _Zlib(Decoder):
             more = bool(data) or len(out) == OUTPUT_SIZE
 
     def _member(self, data: bytes) -> bytes:
-        """Return *data* from the start of the next gzip member; empty if there is none.
+        """*data* from the start of the next gzip member; empty without one.
 
         Zeros may precede it. Garbage after a complete body is ignored, as in browsers, Java
         and Python's clients (curl fails at it, and so does Node if the body is gzip).
@@ -262,7 +262,7 @@ class _Zstd:
 
 
 def _zstd() -> Callable[[], Callable[[], Any]] | None:
-    """Return what makes the decoders for the frames of one zstd body, one after another.
+    """The factory of decoders for the frames of one zstd body, one after another.
 
     None if mitmproxy brings none: what it depends on differs between its versions.
     """
@@ -283,7 +283,7 @@ def _zstd() -> Callable[[], Callable[[], Any]] | None:
 
 
 def _own_zstd(library: Any) -> Callable[[], Callable[[], Any]]:
-    """Return what makes the decoders of Python's own library."""
+    """The factory of decoders of Python's own library."""
     window = {library.DecompressionParameter.window_log_max: _WINDOW}
     return lambda: partial(library.ZstdDecompressor, options=window)
 
@@ -368,7 +368,7 @@ def decode(data: bytes, encoding: str, most: int = LARGEST) -> bytes:
     """
     decoder = decoder_for(encoding)
     if decoder is None:
-        raise CorruptBodyError("its encoding is not undone")
+        raise CorruptBodyError("its encoding is not supported")
     if type(decoder) is Decoder:
         if len(data) > most:
             raise LargeBodyError(f"it is larger than {most:,} bytes")

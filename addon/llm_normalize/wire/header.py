@@ -21,7 +21,7 @@ def header_in(fields: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
 
 
 def host_in(http_version: bytes, authority: bytes, fields: Fields) -> str:
-    """Return what a client calls the host, maybe nothing; mitmproxy's own takes long.
+    """The client's name for the host, maybe empty; mitmproxy's own takes long.
 
     Args:
         http_version: Of the request, as `http.RequestData` has it, and so the others.

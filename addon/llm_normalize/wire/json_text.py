@@ -160,7 +160,7 @@ def loads_request(data: bytes) -> Json:
     object several times as fast as `loads` does.
 
     Raises:
-        ValueError: *data* is no JSON, or has an integer that is too long for Python.
+        ValueError: *data* is not JSON, or has an integer that is too long for Python.
         RecursionError: It is nested too deeply for Python.
     """
     text = data.decode().strip(" \t\n\r")  # `decode` searches twice for that

@@ -278,7 +278,7 @@ class EventParser:
         return event
 
     def feed(self, data: bytes) -> list[Item]:
-        """Return what *data* completes, maybe nothing."""
+        """The items that *data* completes, maybe none."""
         return [each for item in self.read(data) for each in _apart(item)]
 
     def read(self, data: bytes) -> Iterator[Item | Comments]:

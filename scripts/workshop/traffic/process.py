@@ -39,7 +39,7 @@ _ALARMS = (
     "passes as it is",
     "cannot be decoded",
     "cannot write the pairs log",
-    "there is no pairs log",
+    "the pairs log cannot be opened",
 )
 """Words that mitmdump's log must not have."""
 _GONE = "socket.send() raised exception."

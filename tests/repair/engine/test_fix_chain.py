@@ -230,7 +230,7 @@ def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
     assert marks(list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW)))
     monkeypatch.setattr(fix_chain, "look", fail)
     assert marks(list(chain.flush(EventRecord(0, None)))) == [(None, None)]
-    assert "a stream: what was held passes as it is" in caplog.text
+    assert "a stream: the held data passes as it is" in caplog.text
 
 
 def test_fix_that_fails_to_undo_is_off(caplog: pytest.LogCaptureFixture) -> None:

@@ -332,7 +332,7 @@ LONG = 256
 
 
 def envelope_of(chunk: Chunk) -> Chunk:
-    """Return what all chunks of the stream share, for one that is split off.
+    """The fields that all chunks of the stream share, for a chunk that is split off.
 
     `choices` keep their place in it, to be set anew. Of a long text there is the begin
     alone: there may be thousands of chunks that are split off.

@@ -96,7 +96,7 @@ def repeats(old: Json, new: Json) -> bool:
 
 
 def news(old: Json, new: Json) -> Json:
-    """Return what *new* adds to *old*, which it repeats: the rest of a string, keys."""
+    """The addition of *new* to *old*, which it repeats: the rest of a string, keys."""
     if isinstance(old, str) and isinstance(new, str) and new.startswith(old):
         return new[len(old) :]
     if isinstance(old, dict) and isinstance(new, dict):

@@ -40,7 +40,7 @@ def is_time(created: Json) -> bool:
 
 
 def seconds_in(given: Json) -> float | None:
-    """Return the time in *given*, maybe in a smaller unit; None where it is no time."""
+    """Return the time in *given*, maybe in a smaller unit; None where it is not a time."""
     text = given.text if isinstance(given, Number) else given
     if isinstance(text, bool) or not isinstance(text, str | int):
         return None

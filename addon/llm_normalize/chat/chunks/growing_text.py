@@ -52,7 +52,7 @@ class ProvedGrowth:
         self._most = most
 
     def kinds(self, source: Hashable) -> set[str]:
-        """Return what has been proved of *source*: kinds of text, and `GOES_ON`."""
+        """The facts proved of *source*: kinds of text, and `GOES_ON`."""
         if not self._proved:
             return set()  # nearly always
         found = {kind for kind in KINDS if (source, kind) in self._proved}
@@ -196,7 +196,7 @@ class GrowingTexts:
         return sent
 
     def _new(self, known: _Text, text: str) -> tuple[str, _Text | None]:
-        """Return what to send of a *text* where none has been proved cumulative."""
+        """The part to send of a *text* where none has been proved cumulative."""
         last = known.last
         grew = bool(last) and len(text) > len(last) and text.startswith(last)
         is_again = known.times >= _PROOF and text == last
@@ -210,7 +210,7 @@ class GrowingTexts:
         return text[len(last) :], now
 
     def _repeated(self, known: _Text, text: str) -> tuple[str, _Text | None]:
-        """Return what to send of a *text* where others have been proved cumulative."""
+        """The part to send of a *text* where others have been proved cumulative."""
         last = known.last
         if not text.startswith(last) or len(known.held) >= _MAX_HELD:
             self._growth.forget(self._kind)

@@ -40,7 +40,7 @@ def _objects(value: Json) -> list[Chunk]:
 
 
 def _wrapped(given: Json, choice: Chunk) -> Chunk | None:
-    """Return log probabilities that are no object as one; None for none."""
+    """Wrap log probabilities that are not an object in one; None for none."""
     if _objects(given):
         return {"content": _objects(given)}
     delta = choice.get("delta")

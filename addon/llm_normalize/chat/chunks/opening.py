@@ -5,7 +5,7 @@ from .chunk_content import stands_for_text
 
 
 def is_open_null(chunk: Chunk, new: set[int]) -> bool:
-    """Tell whether *chunk* is no more than roles and null, of choices that are *new*."""
+    """Tell whether *chunk* has only roles and null, of choices that are *new*."""
     found = deltas(chunk)
     return bool(found) and all(
         index in new

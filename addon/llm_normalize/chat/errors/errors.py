@@ -123,9 +123,9 @@ def message_of(body: Chunk, status: int) -> str:
 
 
 def words_of(value: Json) -> str | None:
-    """Return what an error or a list of errors says in words, else as JSON; None if nothing.
+    """The words of an error or a list of errors, else its JSON; None without either.
 
-    Of FastAPI's list that is each `msg` with its place; what it echoes is left out.
+    Of FastAPI's list: each `msg` with its place, without the echoed input.
     """
     if isinstance(value, list):
         texts = [text_in(each) or text_of(each) for each in value]
@@ -134,7 +134,7 @@ def words_of(value: Json) -> str | None:
 
 
 def text_in(value: Json, deep: int = _DEEP) -> str | None:
-    """Return what *value* says under the keys for words, *deep* levels down; None if nothing."""
+    """The text under *value*'s keys for words, *deep* levels down; None without any."""
     if not deep or not isinstance(value, list | dict):
         return text_of(value) if deep else None
     if isinstance(value, list):
@@ -185,12 +185,12 @@ def text_of(value: Json) -> str | None:
 
 
 def words_of_page(text: str) -> str:
-    """Return what a web page says, on one line."""
+    """The text of a web page, on one line."""
     return " ".join(shown(text[:_PAGE]).split())[:_LONG]
 
 
 def phrase(status: int) -> str:
-    """Return what HTTP calls *status*."""
+    """HTTP's name for *status*."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

@@ -39,7 +39,7 @@ def failure_in(text: str, name: str = "") -> Json | None:
 
 
 def may_be_chunk(data: bytes) -> bool:
-    """Tell whether *data*, which is no chunk, may have been one, or a part of one.
+    """Tell whether *data*, not a chunk, may have been one, or a part of one.
 
     Words are none, nor is an object without choices, which is another protocol's event.
     What lenient clients read is no loss.
@@ -60,7 +60,7 @@ def _shown(text: str) -> str:
 
 
 def has_failed(text: str) -> str | None:
-    """Return what a web page, or words that speak of a failure, say; None for others.
+    """The text of a web page, or of words that report a failure; None for others.
 
     That is asked of words that need not be about a failure: clients skip those without a
     field name, and behind a chunk there may be anything.

@@ -43,7 +43,7 @@ class Tools:
 
     @classmethod
     def of(cls, request: dict[str, Any]) -> Self:
-        """Return what the body of a *request* declares, legacy functions too."""
+        """The tools declared in the body of a *request*, legacy functions too."""
         found = [request.get(key) for key in ("tools", "functions")]
         names, bare, schemas = set(), set(), dict[str, dict[str, Any]]()
         for tool in [each for some in found if isinstance(some, list) for each in some]:
@@ -118,12 +118,12 @@ def _listed(value: Any) -> list[Any]:
 
 
 def kind_of(value: Any) -> str:
-    """Return what JSON Schema calls the type of *value*."""
+    """JSON Schema's name for the type of *value*."""
     return _NAMES.get(type(value), "number")
 
 
 def _fields(tool: Any) -> dict[str, Any]:
-    """Return what says the name of a *tool*."""
+    """The part of a *tool* with its name."""
     if not isinstance(tool, dict):
         return {}
     inner = tool.get("function") or tool.get("custom")

@@ -92,7 +92,7 @@ def _bare(text: str) -> str:
 
 
 def new_suffix(sent: str, text: str) -> str | None:
-    """Return what *text* adds to *sent* if it repeats *sent*; else None."""
+    """The suffix of *text* after *sent*, if it repeats *sent*; else None."""
     if text.startswith(sent):
         return text[len(sent) :]
     if len(sent) > _SPREAD * len(text):
@@ -210,7 +210,7 @@ NOTHING = Waiting()
 
 
 def first_fragment(waiting: Waiting, text: str) -> tuple[str, Waiting]:
-    """Return what to send of first, or encoded, arguments, and what to hold."""
+    """The part to send of first, or encoded, arguments, and the part to hold."""
     if waiting.encoded:
         return _unescape(waiting, text)
     text = waiting.text + text
@@ -244,7 +244,7 @@ def _unescape(waiting: Waiting, text: str) -> tuple[str, Waiting]:
 def next_fragment(
     call: Sent, waits: str, fragment: str, *, grows: bool = False
 ) -> tuple[str, str]:
-    """Return what to send of a *fragment* after the sent arguments, and what to hold.
+    """The part of a *fragment* to send after the sent arguments, and the part to hold.
 
     Args:
         call: The arguments sent so far.
@@ -279,7 +279,7 @@ def next_fragment(
 
 
 def flush_held(sent: str, text: str) -> str:
-    """Return what to send of a held *text* after the *sent* arguments."""
+    """The part of a held *text* to send after the *sent* arguments."""
     whole = sent + text
     once = without_repeats(whole)
     meant = decoded(text) if once is whole else once

@@ -80,7 +80,7 @@ class Asked:
         time: int = 1,
         strict: bool = False,
     ) -> Self:
-        """Return what the request's *body* asks for.
+        """Read the request's *body*.
 
         Never raises: a body that is not JSON yields the defaults.
 
@@ -240,7 +240,7 @@ class Seen:
         self.blank = None
 
     def choice(self, index: int) -> ChoiceSeen:
-        """Return what choice *index* has sent; of a new one, nothing."""
+        """The sent parts of choice *index*; none for a new one."""
         return self.choices.get(index) or ChoiceSeen()
 
     def note(self, chunk: Chunk) -> None:

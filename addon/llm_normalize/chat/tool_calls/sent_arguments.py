@@ -96,7 +96,7 @@ class SentArguments:
         return is_other or opened.is_renamed(call, self._tools)
 
     def take(self, place: Place, call: SentCall | None, arguments: str, n: int) -> str:
-        """Return what to send of *arguments* received for the *call* at *place*.
+        """The part to send of *arguments* received for the *call* at *place*.
 
         *n* is the number of the current event.
         """
@@ -124,7 +124,7 @@ class SentArguments:
     def release(
         self, indexes: set[int] | None, calls_of: Callable[[int], SentCalls]
     ) -> list[tuple[Place, str]]:
-        """Return what is held of the choices *indexes*, which end; of all if None.
+        """Release the held arguments of the ending choices *indexes*; of all if None.
 
         *calls_of* returns the calls that a choice has sent.
         """

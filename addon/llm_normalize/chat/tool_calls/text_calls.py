@@ -99,7 +99,6 @@ def _call(name: Json, arguments: Json, tools: Tools) -> Chunk | None:
 
 
 def _all(found: list[Chunk | None]) -> Calls:
-    """Return the calls, if all of them are valid."""
     calls = [each for each in found if each is not None]
     return calls if calls and len(calls) == len(found) else None
 

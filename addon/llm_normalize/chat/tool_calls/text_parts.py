@@ -125,7 +125,7 @@ class Wanted(NamedTuple):
 def read(
     at: Place, text: str, wanted: Wanted, *, ended: bool = False, paused: bool = False
 ) -> tuple[list[Part], Place]:
-    """Return what to send of the next *text*, and the new position.
+    """The parts to send of the next *text*, and the new position.
 
     If the text has *ended*, nothing is held: an unfinished marker is words. The same holds
     if it has *paused*, but then more may follow: a call without its end counts only if it
@@ -176,7 +176,7 @@ class Texts:
         ] or None
 
     def read(self, index: int, text: str, n: int) -> list[Part]:
-        """Return what to send of a *text* of choice *index*, in event *n*."""
+        """The parts to send of a *text* of choice *index*, in event *n*."""
         if index not in self._at and len(self._at) >= MAX_TRACKED:
             return [Part(text)]
         known = self._at.get(index)
@@ -190,7 +190,7 @@ class Texts:
     def end(
         self, indexes: set[int] | None, called: Container[int] = ()
     ) -> list[tuple[int, list[Part]]]:
-        """Return what is held of the choices *indexes*, which end; None: all, in a pause.
+        """Release the held parts of the ending choices *indexes*; None: all, in a pause.
 
         Words are still parsed if more follows. If a choice has *called* a tool in another
         way, text without its end marker is not a call.
@@ -210,7 +210,7 @@ class Texts:
         return found
 
     def give_up(self, index: int) -> str:
-        """Return what is held of choice *index*: it is words, and what follows is read anew."""
+        """Release the held text of choice *index* as words; later text is read anew."""
         at = self._at.get(index)
         if at is None:
             return ""

@@ -41,7 +41,7 @@ class Unnamed:
     def take(
         self, index: int, call: Chunk, n: int, *, opened: bool = False
     ) -> Chunk | None:
-        """Return what is sent of choice *index* for the fragment *call*, if anything.
+        """The fragment to send of choice *index* for the fragment *call*, if any.
 
         That is all of a call that has its name by now; without one it waits, and one
         that says nothing is dropped. *n* is the number of the event at hand; *opened*
@@ -136,7 +136,7 @@ class Unnamed:
             record.since = -1
 
     def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
-        """Return what waits of the choices that *ended* before event *n*; all if None.
+        """Release the waiting calls of the choices *ended* before event *n*; all if None.
 
         A finish beside a fragment is not the last: there are servers that repeat it.
         """

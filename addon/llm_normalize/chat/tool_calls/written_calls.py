@@ -143,7 +143,6 @@ class WrittenCalls:
             delta[due.key] = due.text + str(delta.get(due.key) or "")
 
     def _calls(self, index: int, functions: list[Chunk]) -> list[Chunk]:
-        """Return the fragments of calls of these *functions*."""
         found: list[Chunk] = []
         for each in functions:
             at = max(len(self.seen.choice(index).calls), self._made.get(index, 0))

@@ -110,7 +110,7 @@ class _Reader:
             raise MalformedError
 
     def word(self, pattern: re.Pattern[str]) -> str:
-        """Return what matches *pattern* next."""
+        """Read the next match of *pattern*."""
         self._skip()
         found = pattern.match(self._text, self._at)
         if found is None:
@@ -278,7 +278,7 @@ def _joined(values: list[Json]) -> Json:
 
 
 def _leaf(value: Json) -> Json:
-    """Return what a text within others means, whose type no schema was asked for."""
+    """The JSON value of a nested text without a schema, else the text itself."""
     if not isinstance(value, str):
         return value
     try:

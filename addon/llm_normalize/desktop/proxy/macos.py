@@ -98,7 +98,7 @@ class MacOs(Settings):
                 if before[f"{kind} {service}"] == ASKS:
                     raise ProxyError(
                         f"macOS: the proxy of {service!r} asks for a password, which "
-                        "networksetup does not tell, so it could not be put back"
+                        "networksetup does not show, so it could not be restored"
                     )
                 values[f"{kind} {service}"] = f"on {target.place}"
         return values
@@ -142,7 +142,7 @@ class MacOs(Settings):
         return InForce(proxy, pac, is_searched)
 
     def current(self) -> InForce:
-        """Return what is in force: of the services, those in use count alone."""
+        """The setting in force: of the services, those in use count alone."""
         found = dict(
             _DYNAMIC.findall(self.ran(self.machine.run(["scutil", "--proxy"])))
         )
@@ -171,7 +171,7 @@ class MacOs(Settings):
 
 
 def _fields(out: str) -> dict[str, str]:
-    """Return what networksetup prints as `Name: value`."""
+    """Parse networksetup's lines `Name: value`."""
     lines = [line.partition(":") for line in out.splitlines()]
     return {name.strip(): value.strip() for name, _, value in lines}
 

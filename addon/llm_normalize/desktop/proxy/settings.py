@@ -82,7 +82,7 @@ class Settings(abc.ABC):
 
     @abc.abstractmethod
     def wanted(self, target: Target, before: Values) -> Values:
-        """Return what is to be set for *target*: addresses first, what turns them on last.
+        """The values to set for *target*: addresses first, the switches last.
 
         Args:
             target: Where to.
@@ -102,10 +102,10 @@ class Settings(abc.ABC):
 
     @abc.abstractmethod
     def in_force(self, values: Values) -> InForce:
-        """Return what *values* make programs do."""
+        """The setting that *values* put in force."""
 
     def effective(self) -> Values:
-        """Return what programs get, of the values that `read` returns.
+        """The values in effect for programs, of those that `read` returns.
 
         Raises:
             ProxyError: They cannot be read.
@@ -113,7 +113,7 @@ class Settings(abc.ABC):
         return self.read()
 
     def current(self) -> InForce:
-        """Return what this system makes programs do now.
+        """The setting now in force on this system.
 
         Raises:
             ProxyError: It cannot be read.
@@ -125,7 +125,7 @@ class Settings(abc.ABC):
         """Return the command that turns off what was *found* in force, for people."""
 
     def belonging(self, changed: set[str]) -> set[str]:
-        """Return the names that make no sense without those which somebody changed."""
+        """The names that make no sense without the *changed* ones."""
         return changed
 
     def agrees(self, wanted: str | None, found: str | None) -> bool:
@@ -133,14 +133,14 @@ class Settings(abc.ABC):
         return wanted == found
 
     def keep(self) -> str | None:
-        """Return what else is needed to put all back as it was, to the byte."""
+        """Further data for a restore to the byte, if the values alone are too little."""
         return None
 
     def put_back(self, backup: str | None, names: Sequence[str]) -> None:  # noqa: B027 - most have nothing else
         """Put back what `keep` returned, after the values of these *names*."""
 
     def ran(self, outcome: Result) -> str:
-        """Return what a command printed.
+        """The output of a command.
 
         Raises:
             ProxyError: It failed.

@@ -67,7 +67,7 @@ def place(home: Path) -> Path:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[bool]:
-    """Hold the lock in *folder*, or tell that somebody has it.
+    """Hold the lock in *folder*, or tell that another process has it.
 
     Raises:
         ProxyError: The folder cannot be written to; or the process that has switched
@@ -95,7 +95,7 @@ def locked(folder: Path) -> Iterator[bool]:
 
 
 def read(folder: Path) -> State | None:
-    """Return the state in *folder*; None if there is none.
+    """The state in *folder*; None without one.
 
     Raises:
         ProxyError: It cannot be read.
@@ -111,7 +111,7 @@ def read(folder: Path) -> State | None:
     except (KeyError, TypeError, ValueError):
         # It is written whole before it gets its name.
         raise ProxyError(
-            f"{path} is not what this program writes: look at your system's proxy "
+            f"{path} was not written by this program: check your system's proxy "
             "settings, and remove that file"
         ) from None
 

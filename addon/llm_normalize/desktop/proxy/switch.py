@@ -52,7 +52,7 @@ def restore(machine: Machine, folder: Path, state: State) -> list[str]:
     """Put back what was there before, and forget it.
 
     Returns:
-        What somebody has changed meanwhile, which stays.
+        The settings that were changed meanwhile, and stay.
 
     Raises:
         ProxyError: It could not be done; the state stays.

@@ -45,7 +45,7 @@ class Address(NamedTuple):
 def parse(text: str) -> Address | None:
     """Return the proxy that *text* names, None if it names none.
 
-    Without a scheme it is HTTP, and needs a port: a word alone is no address, for
+    Without a scheme it is HTTP, and needs a port: a word alone is not an address, for
     programs differ in the port that they take, or refuse it.
     """
     text = text.strip()

@@ -28,10 +28,10 @@ def path_of(machine: Machine) -> Path:
 
 
 def _read(path: Path) -> str | None:
-    """Return the unit that is there, None if there is none.
+    """The installed unit, None without one.
 
     Raises:
-        ServiceError: It is no file of ours.
+        ServiceError: It is not a file of ours.
     """
     if path.is_symlink():  # `systemctl mask` makes one, and so do some dotfile tools
         raise ServiceError(
@@ -47,7 +47,7 @@ def _read(path: Path) -> str | None:
 
 
 def _refuse_changed(path: Path, old: str | None, new: str, *, force: bool) -> None:
-    """Refuse to touch a unit of ours that somebody changed, and show how it differs."""
+    """Refuse to touch a unit of ours that was changed by hand, and show the difference."""
     if old is None or unit.is_untouched(old) or force:
         return
     lines = difflib.unified_diff(
@@ -59,8 +59,8 @@ def _refuse_changed(path: Path, old: str | None, new: str, *, force: bool) -> No
         n=1,
     )
     raise ServiceError(
-        f"{path} was changed by hand, so it stays. What `systemctl --user edit {unit.NAME}` "
-        "adds is kept apart and would stay, too; with --force this is done all the same.",
+        f"{path} was changed by hand, so it stays; add --force to do this anyway. What "
+        f"`systemctl --user edit {unit.NAME}` adds is in a file of its own, and stays.",
         tuple(lines) if new else (),
     )
 
@@ -91,7 +91,6 @@ def _properties(machine: Machine) -> dict[str, str]:
 
 
 def _journal(machine: Machine) -> list[str]:
-    """Return the last lines that the service logged."""
     command = ["journalctl", "--user", "-u", unit.NAME, "-n", "10", "--no-pager"]
     outcome = machine.run([*command, "-o", "cat"])
     return outcome.out.splitlines() if outcome.code == 0 else []
@@ -154,7 +153,7 @@ def _wait(machine: Machine, listens: unit.Listens) -> None:
         time.sleep(0.2)
     raise ServiceError(
         f"the service does not listen on {listens.host}:{listens.port}; its last lines "
-        "stand above. Repair what they name and install again, or remove it: "
+        "are above. Repair what they name and install again, or remove it: "
         f"{command_line('service', 'remove')}",
         _journal(machine),
     )
@@ -182,15 +181,15 @@ def _report_others(machine: Machine) -> None:
     """Say what may run although there is no unit of ours, and what ends it."""
     if machine.system != "linux":
         off = other_systems.OFF[machine.system]
-        print(f"One that was set up by hand, as `install` says, ends by: {off}")
+        print(f"To end a service set up by hand, as `install` shows: {off}")
         return
     state: dict[str, str] = {}
     with contextlib.suppress(ServiceError):  # without systemd nothing runs
         state = _properties(machine)
     if state.get("ActiveState") in ("active", "activating", "reloading"):
         print(
-            f"A service of that name runs all the same (process {state.get('MainPID')}): "
-            f"systemctl --user stop {unit.NAME}"
+            f"A service of that name still runs (process {state.get('MainPID')}); to end "
+            f"it: systemctl --user stop {unit.NAME}"
         )
 
 
@@ -214,7 +213,7 @@ def remove(machine: Machine, *, force: bool) -> None:
     machine.run(["systemctl", "--user", "reset-failed", unit.NAME])
     print(f"Stopped, and removed {path}.")
     if drop_ins:
-        print(f"Not ours, and still there: {drop_ins}")
+        print(f"Left in place (not created by llm-normalize): {drop_ins}")
 
 
 def status(machine: Machine) -> int:

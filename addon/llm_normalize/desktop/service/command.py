@@ -32,8 +32,8 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         usage="%(prog)s install [-p PORT] [--dry-run] [--force] [ARGS]\n"
         "       %(prog)s remove [--force]\n       %(prog)s status",
         description="Run mitmdump with the addon as a service of this user (systemd), for "
-        "programs on this machine only. On macOS and Windows, `install` says what to do "
-        "there.",
+        "programs on this machine only. On macOS and Windows, `install` prints what to "
+        "do there.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -14,7 +14,7 @@ OFF = {
 
 
 def launchd(command: Sequence[str], home: Path) -> str:
-    """Return what to do on macOS, with the property list for launchd."""
+    """Instructions for macOS, with the property list for launchd."""
     folder = home / "Library"
     log = str(folder / "Logs" / f"{LABEL}.log")
     # launchd.plist(5); KeepAlive: again after a crash, not after a clean end.
@@ -40,7 +40,7 @@ def launchd(command: Sequence[str], home: Path) -> str:
 
 
 def task(command: Sequence[str]) -> str:
-    """Return what to do on Windows, with the lines for the Task Scheduler."""
+    """Instructions for Windows, with the lines for the Task Scheduler."""
     line = subprocess.list2cmdline(command)
     escaped = line.replace("'", "''")
     program, arguments = escaped.partition(" ")[::2]

@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 def _value(arguments: Sequence[str], *names: str) -> str:
-    """Return what *arguments* give to an option; of names with "=", by `--set`."""
+    """The value of an option in *arguments*; of names with "=", by `--set`."""
     found = ""
     for place, argument in enumerate(arguments):
         word = argument.removeprefix("--set=")
@@ -68,7 +68,7 @@ def _value(arguments: Sequence[str], *names: str) -> str:
 
 
 def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
-    """Return what is to run, with the *arguments* that the user gave.
+    """The plan of a service with the user's *arguments*.
 
     Raises:
         ServiceError: One of them has no place in a unit.
@@ -80,9 +80,9 @@ def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
                 "it in mitmproxy's config.yaml instead."
             )
     if "@" in _value(arguments, "-m", "--mode", "mode=").rpartition("/")[2]:
-        raise ServiceError("a mode with @ names a port of its own: give it with -p.")
+        raise ServiceError("a mode with @ names a port of its own: use -p instead.")
     if _value(arguments, "listen_port="):
-        raise ServiceError("give the port with -p.")
+        raise ServiceError("set the port with -p.")
     host = _value(arguments, "--listen-host", "listen_host=") or LOCAL
     command = [str(program("mitmdump")), "-s", str(script())]
     # In one spelling, so that the unit can be asked for it.

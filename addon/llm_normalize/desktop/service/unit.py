@@ -154,7 +154,7 @@ def _digest(body: str) -> str:
 
 
 def is_ours(text: str) -> bool:
-    """Tell whether *text* was written here, even if somebody changed it since."""
+    """Tell whether *text* was written here, even if it was changed since."""
     return text.startswith(_MARKS)
 
 

@@ -17,9 +17,9 @@ from .session import Session
 from .store import PartlyError, Store, StoreError
 
 MEANING = """\
-Trusting it means: whoever has the key in that file can read and forge the TLS traffic
+Trusting it means: the owner of the key in that file can read and forge the TLS traffic
 of every program that trusts it. The addon has mitmproxy open the listed hosts only, and
-the key never leaves your machine. Keep {confdir} to yourself, and take the trust back
+the key never leaves your machine. Share {confdir} with no one, and remove the trust
 when you stop using it: {remove}"""
 
 HINTS = """\
@@ -161,7 +161,7 @@ class Actions(Session):
         entries = [each for each in self.record.entries() if self.chosen(each.store)]
         self.sudo(unused=not entries)
         if not entries:
-            print(f"Nothing to remove is written down in {self.record.path}.")
+            print(f"Nothing to remove is recorded in {self.record.path}.")
             print(
                 "If a record was deleted, what it listed is still in the stores, under "
                 "names such as mitmproxy-ca-…"
@@ -229,7 +229,7 @@ class Actions(Session):
                 self.line(name, f"{'not here':13}{trust_status.WHY[name]}")
 
     def status_data(self) -> dict[str, Any]:
-        """Return what `status --json` prints; `failed` is set if a store does not trust.
+        """The data of `status --json`; `failed` is set if a store does not trust.
 
         Its keys: `ca` (path, subject, begins, ends, sha256; null if there is none),
         `loose` (sentences about what others can get at), `stores` (name, place, state,

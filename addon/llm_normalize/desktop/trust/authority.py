@@ -83,7 +83,7 @@ def load(confdir: Path) -> Certificate | None:
 
 
 def published(confdir: Path) -> Certificate | None:
-    """Return the certificate for clients, None if there is none that can be read.
+    """The certificate for clients, None without a readable one.
 
     mitmproxy writes it once, beside the file that it signs with, and never again.
     """
@@ -99,7 +99,7 @@ def _published(confdir: Path) -> list[Certificate]:
 
 
 def make(confdir: Path) -> Certificate:
-    """Return the certificate, made by mitmproxy's own code if there is none yet.
+    """The certificate, made by mitmproxy's own code if there is none yet.
 
     Raises:
         AuthorityError: It cannot be made or read.
@@ -144,7 +144,7 @@ def folder(confdir: Path) -> Path:
 
 
 def loose(machine: Machine, confdir: Path) -> list[Loose]:
-    """Return what other users of the machine could get at, nothing on Windows.
+    """The paths open to other users of the machine; none on Windows.
 
     There the folder is in the user's own, whose rights it inherits.
     """

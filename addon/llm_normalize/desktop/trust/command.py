@@ -13,20 +13,20 @@ STORES = ("system", "nss", "firefox")
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
-    """Return what the command line asks for."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog=PROG,
         allow_abbrev=False,
         description=(
             "Install mitmproxy's certificate authority (CA) where this system's "
-            "programs look for the ones they trust, take away what was installed, or "
-            "tell how it stands. It is made first if there is none yet."
+            "programs look for the ones they trust, remove it again, or show where it "
+            "is trusted. It is made first if there is none yet."
         ),
         epilog=(
             "Stores: system (what curl, Go and Python's ssl read; a keychain on macOS, "
             "the user's roots on Windows), nss (Chrome and Chromium on Linux), firefox "
             "(its profiles). install and remove ask first, and end with 0 if all went "
-            "well, 1 if something failed or nobody said yes. status ends with 0 if "
+            "well, 1 if something failed or you did not agree. status ends with 0 if "
             "every store trusts the CA, else with 1."
         ),
     )

@@ -72,7 +72,7 @@ class _Bundled(Store):
         return self.certificate in self.roots()
 
     def faults(self, *, wanted: bool) -> list[str]:
-        """Return what beside the bundle has the certificate, or lacks it, and the repair.
+        """The fault of Java's keystore beside the bundle, if any, with its repair.
 
         Args:
             wanted: Whether it should have it.
@@ -83,13 +83,13 @@ class _Bundled(Store):
             return [str(error)]
         if has is None or has == wanted:
             return []
-        verb = "has it not" if wanted else "has it still"
+        verb = "lacks the CA" if wanted else "still has the CA"
         return [
             f"Java's keystore {self.java} {verb}: {self.java_repair(wanted=wanted)}"
         ]
 
     def in_java(self) -> bool | None:
-        """Tell whether Java's keystore has the certificate; None where nobody reads one.
+        """Tell whether Java's keystore has the certificate; None if it cannot be read.
 
         Raises:
             StoreError: It cannot be read.
@@ -111,13 +111,13 @@ class _Bundled(Store):
         if listed.code:
             reported = (listed.out.strip() or listed.err.strip()).splitlines()[-1:]
             raise StoreError(
-                f"Java's keystore {self.java} cannot be read ({''.join(reported)}): see what "
-                f"`{shlex.join(command)}` says"
+                f"Java's keystore {self.java} cannot be read ({''.join(reported)}): see the "
+                f"output of `{shlex.join(command)}`"
             )
         return self.certificate in read(listed.out)
 
     def java_repair(self, *, wanted: bool) -> str:
-        """Return what puts the certificate into Java's keystore, or out of it."""
+        """The advice for Java's keystore, to put the certificate in or take it out."""
         verb = "in" if wanted else "out"
         return f"start this again, or take it {verb} with keytool"
 
@@ -171,11 +171,11 @@ class Anchors(_Bundled):
     def install(self, entry: Entry) -> None:
         path = Path(self.place)
         if path.exists() and self.there() != [self.certificate]:
-            raise StoreError(f"{path} is there, and another: it stays")
+            raise StoreError(f"{path} has another certificate, and stays as it is")
         super().install(entry)
 
     def there(self) -> list[Certificate]:
-        """Return what lies where ours is put."""
+        """The certificates in the file at `place`; none if it cannot be read."""
         try:
             return [*read(Path(self.place).read_text(encoding="ascii"))]
         except (OSError, ValueError):
@@ -210,7 +210,7 @@ class Anchors(_Bundled):
         return f"{path} removed"
 
     def copies(self) -> Iterator[Path]:
-        """Yield files that somebody else has put the certificate into."""
+        """Yield files with the certificate, put there by others."""
         for folder in self.sources:
             for path in sorted(folder.rglob(f"*{Path(self.place).suffix}")):
                 with suppress(OSError):
@@ -252,7 +252,7 @@ class Debian(Anchors):
         links = self.linked()
         if links is None or links == wanted:
             return found
-        verb = "no link leads to it" if wanted else "a link leads to it still"
+        verb = "no link points to it" if wanted else "a link still points to it"
         command = [*self.update, "--fresh"]
         if not self.machine.is_root():
             command = ["sudo", *command]
@@ -311,14 +311,14 @@ class Arch(_Bundled):
         for command in self.as_root(["trust", "anchor", "--remove", self.file]):
             self.act(command)
         if self.holds():
-            raise StoreError(f"it is in {self.bundle} still")
+            raise StoreError(f"it is still in {self.bundle}")
         if faults := self.faults(wanted=False):
             raise StoreError("; ".join(faults))
         return "removed by `trust anchor`"
 
 
 def _repair(why: str) -> str:
-    """Return what to do about a hook that failed."""
+    """The repair of a failed hook."""
     if "interrupted" in why:
         return f"sudo dpkg --configure -a; {AGAIN}"
     if "lock" in why:

@@ -64,7 +64,7 @@ class Keychain(Store):
             name = ["-Z", self.certificate.sha1]
             self.act(["security", "delete-certificate", *name, self.place])
             if self.certificate in self.found(self.place):
-                raise StoreError(f"it is in {self.place} still")
+                raise StoreError(f"it is still in {self.place}")
         elif taken.code and self.state().state == "trusted":
             raise StoreError(f"security: {taken.last_line}")
         return "removed from the login keychain"

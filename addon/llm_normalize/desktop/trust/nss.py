@@ -109,7 +109,7 @@ class Database(Store):
         return f"`ls -la {place}` shows whose it is, `chmod -R u+rwX {place}` opens it"
 
     def reader(self) -> int | None:
-        """Return the process of the Firefox that uses it, None if there is none."""
+        """The process of the Firefox that uses it, None without one."""
         try:
             # As nsProfileLock.cpp makes it: ADDRESS:+PID.
             pid = int(Path(self.place, "lock").readlink().name.rpartition("+")[2])
@@ -139,7 +139,7 @@ class Database(Store):
         return found
 
     def nickname(self, entry: Entry) -> str | None:
-        """Return what the certificate is called, None if it is not there.
+        """The certificate's nickname, None if it is not there.
 
         Raises:
             StoreError: The database cannot be read.
@@ -236,7 +236,7 @@ class Database(Store):
         if entry.before in ("", ABSENT):
             self.act(self.command("-D", "-n", name))
             if self.mine():
-                raise StoreError(f"it is in {self.place} still")
+                raise StoreError(f"it is still in {self.place}")
             return "removed"
         quiet = ("-f", os.devnull)
         self.act(self.command("-M", "-n", name, "-t", entry.before, *quiet))
@@ -245,7 +245,7 @@ class Database(Store):
         return f"its trust is as it was ({entry.before})"
 
     def _unmake(self, entry: Entry) -> str:
-        """Remove the database that was made, unless somebody uses it by now."""
+        """Remove the database that was made, unless it is in use by now."""
         folder = Path(self.place)
         try:
             if self.exists:

@@ -66,7 +66,7 @@ class TrustRecord:
         self.confdir = confdir
 
     def entries(self) -> list[Entry]:
-        """Return what is installed, in the order in which it was.
+        """The installed certificates, the oldest first.
 
         Raises:
             RecordError: The file cannot be read.
@@ -81,7 +81,7 @@ class TrustRecord:
         except (ValueError, KeyError, TypeError, StopIteration) as error:
             raise RecordError(
                 f"{self.path} is damaged: what is installed is not known. `status` "
-                "tells which stores trust the CA; remove that file to begin anew."
+                "shows which stores trust the CA; remove that file to begin anew."
             ) from error
 
     def find(self, key: tuple[str, str, str]) -> Entry | None:

@@ -19,7 +19,7 @@ WIDTH = 14
 
 
 class Refused(Exception):  # noqa: N818 - nothing went wrong
-    """Nobody said yes."""
+    """The user did not agree."""
 
 
 class Session:
@@ -77,19 +77,19 @@ class Session:
         if self.flags.yes:
             return
         if not sys.stdin.isatty():
-            raise Refused("nobody can be asked here; --yes says yes beforehand")
+            raise Refused("no terminal to ask on: add --yes to agree in advance")
         try:
             answer = input(f"{question} [y/N] ")
         except EOFError:
             answer = ""
         if answer.strip().lower() not in ("y", "yes"):
-            raise Refused("nobody said yes, so nothing was done")
+            raise Refused("nothing was done, as you did not agree")
 
     def sudo(self, *, unused: bool = False) -> None:
         """Tell who is root by sudo whose browsers and whose CA this is about.
 
         Args:
-            unused: Whether nobody has used root's folder so far.
+            unused: Whether root's folder has not been used so far.
 
         Raises:
             AuthorityError: That cannot be meant: a CA that no proxy uses, or files of

@@ -19,8 +19,8 @@ from .record import Entry
 from .store import Status, Store, StoreError
 
 WHY = {
-    "nss": "there is no database of Chrome's, which has one on Linux alone; start the "
-    "browser once, then this again",
+    "nss": "no database of Chrome found (it has one on Linux only); start the browser "
+    "once, then this again",
     "firefox": "Firefox has no profile yet; start it once, then this again",
 }
 """Why a kind of browser has no store."""

@@ -85,7 +85,7 @@ class Store(ABC):
         """
 
     def begin(self) -> Entry:
-        """Return what is written down before `install` does anything."""
+        """The entry of the record, written before `install` does anything."""
         return Entry(self.name, self.place, self.certificate.pem)
 
     def install(self, entry: Entry) -> None:
@@ -130,7 +130,7 @@ class Store(ABC):
 
         Raises:
             StoreError: It failed.
-            PartlyError: It hung, and did nobody knows what.
+            PartlyError: It hung; its effect is unknown.
         """
         asks = self.machine.system != "linux" or command[0] == "sudo"
         outcome = self.machine.run(command, timeout=PATIENCE if asks else ALONE)

@@ -68,8 +68,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> AnswerPath:
     encoding = header_in(response.headers.fields, b"content-encoding")
     if encoding and decoder_for(encoding) is None:
         logger.warning(
-            "normalize: %s answers in an encoding that is not undone (%s); "
-            "it stays as it is",
+            "normalize: %s answers in an unsupported encoding (%s); it stays as it is",
             brief(running.record.host),
             quoted(flow, encoding),
         )

@@ -89,7 +89,7 @@ class AnswerStreams:
     def rest_of(
         self, exchange: Exchange
     ) -> Callable[[], Coroutine[Any, Any, None]] | None:
-        """Return what sends the rest of a stream that breaks off, if any of it arrived."""
+        """The sender of a broken stream's rest, if any of it arrived."""
         rewriter = _rewriter_of(exchange)
         if rewriter is None or not (rewriter.holds or rewriter.events):
             return None
@@ -113,7 +113,7 @@ class AnswerStreams:
 
 
 def _rewriter_of(exchange: Exchange) -> Rewriter | None:
-    """Return what the stream of *exchange* passes; it may be of an addon since reloaded."""
+    """The rewriter of *exchange*'s stream; it may be of an addon since reloaded."""
     if exchange.running is not None:
         return exchange.running.rewriter
     response = exchange.flow.response

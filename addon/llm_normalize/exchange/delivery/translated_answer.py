@@ -13,7 +13,7 @@ from ..request.translated_request import TranslatedRequest
 
 logger = logging.getLogger(__name__)
 
-_NONE = "The provider's answer is no chat completion."
+_NONE = "The provider's answer is not a chat completion."
 _FAILED = "The proxy failed at translating the answer."
 
 

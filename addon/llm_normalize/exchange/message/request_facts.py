@@ -32,7 +32,7 @@ def named_host(request: http.Request) -> str:
 
 
 def host_header(request: http.Request) -> str:
-    """Return what the client calls the host, maybe nothing."""
+    """The client's name for the host, maybe empty."""
     data = request.data
     return host_in(data.http_version, data.authority, data.headers.fields)
 
@@ -66,7 +66,7 @@ def asked_of(
     body: bytes | None = None,
     mapped_model: str | None = None,
 ) -> Asked:
-    """Return what the request of *flow* asked.
+    """Read the request of *flow*.
 
     Args:
         flow: The flow.
@@ -89,7 +89,7 @@ def asked_of(
 
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:
-    """Return what in the request's headers and query must not be in a log."""
+    """The secrets in the request's headers and query, the longest first."""
     telling = [
         (name, value)
         for name, value in request.headers.fields

@@ -185,7 +185,7 @@ class AnswerRecord:
         return record
 
     def _request(self) -> Record:
-        """Return what was changed in the request: names, never values."""
+        """The record of the changes in the request: names, never values."""
         by_verb = {
             verb: list(
                 dict.fromkeys(path for _, did, path in self.request if did == verb)
@@ -250,7 +250,7 @@ class AnswerRecord:
         return sorted(self.fixes.items(), key=lambda each: -each[1])
 
     def metadata(self, record: Record, snapshot: Snapshot) -> dict[str, Any]:
-        """Return what views and commands need, in types that mitmproxy saves with a flow.
+        """The data of views and commands, in types that mitmproxy saves with a flow.
 
         Lists where order matters: mitmproxy's flow files sort the keys of mappings.
 

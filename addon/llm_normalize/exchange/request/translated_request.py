@@ -100,7 +100,7 @@ class TranslatedRequest:
 
     @classmethod
     def of_state(cls, flow: http.HTTPFlow, state: list[Any]) -> Self | None:
-        """Return what `state` was made of; None if that is not known any more."""
+        """The translation with this `state`; None if its path is not known any more."""
         path, body, encoding = state
         endpoint = endpoint_at(path)
         if endpoint is None:
@@ -113,7 +113,7 @@ class TranslatedRequest:
 
 
 def chat_body(request: http.Request) -> bytes:
-    """Return what a *request* that shows what its client asked was sent as.
+    """The chat body sent for a *request* that shows its client's own.
 
     Raises:
         ValueError: It is in no protocol that is known, or cannot be translated.

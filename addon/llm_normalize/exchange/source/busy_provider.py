@@ -23,7 +23,7 @@ _FOR_GOOD = ("insufficient_quota", "billing_hard_limit_reached")
 
 
 def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None:
-    """Return what retries the request, if its provider is busy.
+    """The retry of the request, if its provider is busy.
 
     Args:
         flow: The flow, whose first answer is complete.

@@ -68,7 +68,7 @@ class ChatRetry:
     def of(
         cls, exchange: Exchange, streams: AnswerStreams, translations: TranslationMemory
     ) -> Self | None:
-        """Return what may send a request as chat; None if its answer stays."""
+        """The retry of a request as chat; None if its answer stays."""
         endpoint = endpoint_at(exchange.flow.request.path)
         if (
             endpoint is None
@@ -101,7 +101,7 @@ class ChatRetry:
         return exchange.translated is not None
 
     def retry(self, running: RunningAnswer, find_retry: FindRetry) -> Retry:
-        """Return what puts the answer to the chat request in the place of the first one.
+        """The retry whose answer, to the chat request, replaces the first one.
 
         Args:
             running: The answer.
@@ -182,7 +182,7 @@ class AskedRetry:
     def of(
         cls, exchange: Exchange, streams: AnswerStreams, translations: TranslationMemory
     ) -> Self | None:
-        """Return what may send a request untranslated; None if its answer stays."""
+        """The retry of a request untranslated; None if its answer stays."""
         if not translations.is_doubtful(exchange):
             return None
         client = _client_of(exchange, streams)

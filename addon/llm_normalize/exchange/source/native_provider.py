@@ -49,7 +49,7 @@ def translate(exchange: Exchange, base: str) -> None:
 
 
 def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None:
-    """Return what requests the answer as one body, where the model does not stream."""
+    """The retry for one body, where the model does not stream."""
     response = flow.response
     assert response is not None
     body = body_of(flow.request)

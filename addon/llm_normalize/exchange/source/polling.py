@@ -80,7 +80,7 @@ async def _answer(ask: Ask) -> Reply | str:
 async def unless_gone[T](
     awaitable: Awaitable[T], is_gone: Callable[[], bool], deadline: float
 ) -> T | None:
-    """Return what *awaitable* gives; None, and cancel it, if client or time is gone."""
+    """The result of *awaitable*; None, and cancel it, if client or time is gone."""
     task = asyncio.ensure_future(awaitable)
     try:
         while not task.done() and not is_gone():

@@ -186,7 +186,7 @@ class SecondAnswer:
             running.received_status = first.status_code
             decoder = decoder_for(first.headers.get("content-encoding", ""))
             if decoder is None:
-                raise ValueError("its encoding is not undone")
+                raise ValueError("its encoding is not supported")
             async for part in running.live_body or parts_of(first.raw_content or b""):
                 for decoded in decoder.feed(part):
                     yield decoded

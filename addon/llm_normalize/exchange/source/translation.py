@@ -1,4 +1,4 @@
-"""Which requests are translated: those to whoever serves chat completions alone.
+"""Which requests are translated: those to providers of chat completions alone.
 
 Some are known (`hosts.CHAT_ONLY`). Others say so, by a path that they do not serve: that is
 remembered of a client and a model whose request has then been answered as chat, and of
@@ -54,7 +54,7 @@ def parse(text: str) -> bool:
         ValueError: The value is invalid.
     """
     if text not in MODES:
-        raise ValueError(f"{text!r} is no mode; give auto or off")
+        raise ValueError(f"invalid mode {text!r}: expected auto or off")
     return text == MODES[0]
 
 
@@ -254,7 +254,7 @@ class TranslationMemory:
 
 
 def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:
-    """Return what is remembered if the protocol of *endpoint* is not served."""
+    """The key to remember if the protocol of *endpoint* is not served."""
     request, asked = exchange.flow.request, exchange.mapped_model
     model = asked or model_in(request_body(request) or b"") or ""
     # The query may decide what is served: `api-version`.

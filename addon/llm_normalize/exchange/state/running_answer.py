@@ -191,7 +191,7 @@ class RunningAnswer:
         prepare_headers(self.flow.request, response, rename=rename)
 
     def copy(self) -> "RunningAnswer":
-        """Return what is known of an answer of which nothing has passed a rewriter."""
+        """A copy of an answer, as if nothing of it had passed a rewriter."""
         return replace(
             self,
             record=self.record.copy(),
@@ -237,7 +237,7 @@ class RunningAnswer:
         """Write the record, with its *figures*: events, bytes in, bytes out.
 
         Returns:
-            The record; None if nobody can read it.
+            The record; None without a reader.
         """
         record = self.record
         if self.rewriter is not None:
@@ -371,7 +371,7 @@ class RunningAnswer:
         mitmweb, the console and `-w` files show it.
 
         Args:
-            line: The record that `close` or `write` has returned; None if nobody can read it.
+            line: The record that `close` or `write` has returned; None without a reader.
         """
         if line is None:
             return
@@ -384,7 +384,7 @@ class RunningAnswer:
             annotate(self.flow, summary, mark if is_changed else "", marks)
 
     def _summary(self, status: int | None, end: str, events: int) -> str:
-        """Return what became of an answer, for a log line or a list of flows."""
+        """The summary of an answer, for a log line or a list of flows."""
         parts, record = [], self.record
         if record.fixes:
             verb = "would be repaired" if record.observe else "repaired"

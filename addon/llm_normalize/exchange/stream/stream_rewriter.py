@@ -25,11 +25,11 @@ _END = "the end of the message"
 
 
 def _nobody() -> None:
-    """What is called where nobody has to know."""
+    """A callback that does nothing."""
 
 
 def handed_over(stream: object) -> Any:
-    """Return what *stream* is the `read` of, if that was handed over at a reload."""
+    """The rewriter whose `read` is *stream*, if it was handed over at a reload."""
     found = getattr(stream, "__self__", None)
     return found if getattr(found, "is_handed_over", False) else None
 
@@ -138,7 +138,7 @@ class Rewriter:
         self._raw = False  # the pipeline failed: what is decoded passes as it is
 
     def read(self, data: bytes) -> list[bytes]:
-        """Return what is to be sent for one read; `b""` is the stream's end."""
+        """The bytes to send for one read; `b""` is the stream's end."""
         self.bytes_in += len(data)
         out = None
         try:
@@ -204,9 +204,9 @@ class Rewriter:
         return self.pipeline.events - self.pipeline.comments
 
     def conclude(self, *, broke: bool) -> tuple[bytes, bool]:
-        """Return what is sent where no event follows for long, and whether that ends it.
+        """The bytes to send after long silence, and whether they end the stream.
 
-        It does if the stream is complete by its own word. What is read then is its end.
+        They do if the stream is complete by its own word. What is read then is its end.
         Never raises.
 
         Args:
@@ -223,7 +223,7 @@ class Rewriter:
         return self._sent(b"".join(out)), ends
 
     def release(self, *, last: bool = False) -> bytes:
-        """Return what has waited for 100 ms. Never raises.
+        """The bytes that have waited for 100 ms. Never raises.
 
         Args:
             last: Whether nothing follows, since the stream breaks off.
@@ -235,7 +235,7 @@ class Rewriter:
         return self._sent(out) if self._repair else b""
 
     def newline(self) -> bytes:
-        """Return what tells a client that the stream is still there, if that is due."""
+        """A newline that keeps the client's connection alive, if that is due."""
         if not (self._repair and self.is_between):
             return b""
         return self._sent(self.pipeline.output.passed(b"\n"))
@@ -269,7 +269,7 @@ class Rewriter:
         self._try("its provider is not slowed down", self.on_much)
 
     def _bounded(self, data: bytes) -> bytes:
-        """Return what *data* becomes, looked at as far as this turn has time for it."""
+        """The repaired *data*, within this turn's budget of time."""
         turn, pipeline = self.turn, self.pipeline
         if self._own < _LITTLE or not self._is_plain:
             number = turn.begin()
@@ -283,7 +283,7 @@ class Rewriter:
         try:
             self._look_at_waiting()
         except Exception:
-            logger.exception("%s: what waits has no time limit", pipeline.label)
+            logger.exception("%s: the held data has no time limit", pipeline.label)
         self._own -= budget_left - pipeline.budget_left
         if self._own < _LITTLE:
             self._number = turn.begin()
@@ -318,7 +318,7 @@ class Rewriter:
         return b"".join(out)
 
     def _rewrite(self, data: bytes) -> bytes:
-        """Return what *data*, decoded, becomes; `b""` is the stream's end."""
+        """The repaired form of decoded *data*; `b""` is the stream's end."""
         if self._raw:
             return self.pipeline.output.passed(data)
         try:
@@ -334,7 +334,7 @@ class Rewriter:
         try:
             return self.pipeline.rescue() + self.pipeline.output.passed(data)
         except Exception:
-            logger.exception("%s: what waited is lost", self.pipeline.label)
+            logger.exception("%s: the waiting data is lost", self.pipeline.label)
             return data
 
     def _break_off(self, reason: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Annotations of a message that are no whole `url_citation`."""
+"""Annotations of a message that are not a whole `url_citation`."""
 
 from ...chat.chunks.chunk import Chunk, in_messages
 from ...repair.fix import Example, Fix, completion

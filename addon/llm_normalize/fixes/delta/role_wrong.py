@@ -9,7 +9,7 @@ _WRONG = {"role": "model", "content": "Hi"}
 
 
 class RoleWrong(Fix):
-    """Say `assistant`: nobody else answers."""
+    """Send `assistant`, the only role that answers."""
 
     name = "role-wrong"
     changes = '`role: "model"` -> `"assistant"`'

@@ -1,4 +1,4 @@
-"""No `created`, or one that is no time: null, 0, negative."""
+"""No `created`, or an invalid one: null, 0, negative."""
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.envelope import seconds_in

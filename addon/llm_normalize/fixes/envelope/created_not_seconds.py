@@ -42,7 +42,7 @@ class CreatedNotSeconds(Fix):
     )
 
     def edit(self, chunk: Chunk) -> bool:
-        """Convert it; what is no time stays for others."""
+        """Convert it; other values stay for other fixes."""
         given = chunk.get("created")
         if type(given) is int and given < LATEST:
             return False

@@ -1,4 +1,4 @@
-"""A `system_fingerprint` that is no text."""
+"""A `system_fingerprint` that is not text."""
 
 from ...chat.chunks.chunk import Chunk
 from ...repair.fix import Example, Fix, chunk, completion
@@ -9,7 +9,7 @@ _BODY = completion({"role": "assistant", "content": "Hi"})
 
 
 class SystemFingerprintNotText(Fix):
-    """Send null, as OpenAI does where there is none."""
+    """Send null, as OpenAI does without one."""
 
     name = "system-fingerprint-not-text"
     changes = "`system_fingerprint: 7` -> `null`"

@@ -1,4 +1,4 @@
-"""An `error` object that lacks keys, or whose values are no strings."""
+"""An `error` object that lacks keys, or whose values are not strings."""
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.errors.errors import KEYS, message_of, phrase, text_of, words_of

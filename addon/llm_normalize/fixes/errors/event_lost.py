@@ -1,4 +1,4 @@
-"""A call, or an end, of which an event was lost that nobody could read."""
+"""A call, or an end, of which an unreadable event was lost."""
 
 from ...chat.errors.errors import lost
 from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest, wire

@@ -15,7 +15,7 @@ class FinishCallCut(Fix):
 
     name = "finish-call-cut"
     changes = '`"tool_calls"`, `"stop"` after unfinished arguments -> `"length"`'
-    why = "Agents run the call, or ask for it again and again, as its arguments are no JSON."
+    why = "Agents run the call, or ask for it again and again, as its arguments are invalid."
     providers = ("vLLM",)
     sources = (
         "https://github.com/vllm-project/vllm/issues/53269",

@@ -34,7 +34,7 @@ class FinishSynonym(Fix):
             [_TEXT, chunk({}, finish="length"), DONE],
         ),
         Example(
-            "nobody knows it",
+            "an unknown one",
             [_TEXT, chunk({}, finish="that_was_it"), DONE],
             [_TEXT, chunk({}, finish="stop"), DONE],
         ),

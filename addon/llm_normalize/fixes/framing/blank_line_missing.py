@@ -9,7 +9,7 @@ _TEXT = chunk({"content": "Hi"})
 class BlankLineMissing(Fix):
     """Close a last event that is whole but for its blank line.
 
-    One that is cut off in mid-word is no JSON, so the pipeline passes it as it is.
+    One that is cut off in mid-word is not JSON, so the pipeline passes it as it is.
     """
 
     name = "blank-line-missing"

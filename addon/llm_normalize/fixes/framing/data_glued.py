@@ -113,7 +113,7 @@ def _is_whole(data: bytes) -> bool:
 
 
 def _of_cut(data: bytes, n: int) -> Event:
-    """Return what is sent in place of *data*, which is no whole event."""
+    """The replacement of *data*, an incomplete event."""
     error = has_failed(data.decode(errors="replace").strip())
     if error is None:
         return Event(b"\n", n, is_hole=may_be_chunk(data))

@@ -24,7 +24,7 @@ class ErrorAsWords(Fix):
 
     name = "error-as-words"
     changes = '`data: Internal Server Error` -> `data: {"error": …}`, amid an answer a bare newline'
-    why = "Every client fails to decode it as JSON, and nobody sees the words."
+    why = "Every client fails to decode it as JSON, and does not show the words."
     providers = ("gateways whose upstream fails in mid-stream",)
     sources = (
         "https://github.com/openai/openai-python/blob/main/src/openai/_streaming.py",
@@ -48,7 +48,7 @@ class ErrorAsWords(Fix):
             [_TEXT, {"error": "upstream connect error"}],
         ),
         Example(
-            "an object that is no JSON",
+            "an object that is not JSON",
             [_TEXT, b"data: {'error': 'Busy'}\n\n"],
             [_TEXT, {"error": "{'error': 'Busy'}"}],
         ),

@@ -1,4 +1,4 @@
-"""Choices without `index`, or with one that is no integer."""
+"""Choices without `index`, or with one that is not an integer."""
 
 from ...chat.chunks.chunk import Chunk, choices, given_index, put_first
 from ...repair.fix import Example, Fix, chunk, completion

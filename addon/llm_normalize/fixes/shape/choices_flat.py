@@ -101,5 +101,5 @@ class ChoicesFlat(Fix):
         return unwrap(chunk, "stop") if is_body else unwrap(chunk, None, "delta")
 
     def body(self, body: Chunk) -> bool:
-        """Make the message, of a result that is no completion already."""
+        """Make the message, of a result that is not a completion already."""
         return is_flat(body) and unwrap(body, None)

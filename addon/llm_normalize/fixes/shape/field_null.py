@@ -8,7 +8,7 @@ from ...repair.look import Finding
 
 
 class FieldNull(Fix):
-    """Drop them where an event is repaired anyway; `usage`, if nobody asked for it.
+    """Drop them where an event is repaired anyway; `usage`, if it was not requested.
 
     They break nothing by themselves, so they are no reason to touch an event.
     """

@@ -64,7 +64,7 @@ class MessageMissing(Fix):
 
 
 def _fields(part: Json) -> Chunk:
-    """Return what stands where a message should; mere text is its content."""
+    """The fields of a *part* in a message's place; mere text is its content."""
     if isinstance(part, str) and part:
         return {**_NONE, "content": part}
     return part if isinstance(part, dict) else {}

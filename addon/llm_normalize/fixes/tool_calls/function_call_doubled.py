@@ -88,6 +88,6 @@ def _holds_both(
 
 
 def _normalized_in_body(arguments: Json) -> Json:
-    """Return what *arguments* say: missing ones mean `{}`, and repeated ones count once."""
+    """The *arguments*, once if they are repeated; `{}` if they are missing."""
     given = arguments or "{}"
     return without_repeats(given) if isinstance(given, str) else given

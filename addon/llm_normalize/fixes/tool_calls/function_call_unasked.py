@@ -94,7 +94,7 @@ class FunctionCallUnasked(Fix):
         return changed
 
     def _call(self, legacy: Chunk, place: tuple[int, int], *, is_first: bool) -> Chunk:
-        """Return what *legacy* says as a tool call at *place*, without its index."""
+        """The tool call for *legacy* at *place*, without its index."""
         own = {"id": self.asked.make_id("call_", *place), "type": "function"}
         # With a name it may be the call again, which its id tells.
         return {**(own if is_first or legacy.get("name") else {}), "function": legacy}

@@ -18,7 +18,7 @@ class ToolCallArgumentsBlank(Fix):
 
     name = "tool-call-arguments-blank"
     changes = '`"{}"` before the arguments of a call -> removed'
-    why = "Clients add the fragments up, and two objects are no JSON: the call fails."
+    why = "Clients add the fragments up, and two objects are invalid JSON: the call fails."
     providers = ("LiteLLM (Anthropic)", "OpenCode gateways", "Bedrock gateways")
     sources = (
         "https://github.com/BerriAI/litellm/issues/4537",

@@ -16,7 +16,7 @@ class ToolCallArgumentsMissing(Fix):
 
     name = "tool-call-arguments-missing"
     changes = 'call without arguments at its end -> `"{}"`'
-    why = "Clients parse the arguments, and an empty string is no JSON."
+    why = "Clients parse the arguments, and an empty string is invalid JSON."
     providers = ("GitHub Copilot", "Venice", "Mistral")
     sources = (
         "https://github.com/vercel/ai/issues/6687",

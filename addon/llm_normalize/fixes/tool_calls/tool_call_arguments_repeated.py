@@ -26,7 +26,7 @@ class ToolCallArgumentsRepeated(Fix):
         "arguments again, growing, encoded twice -> each part once; other arguments under "
         "one call -> a call of their own"
     )
-    why = "Clients add the fragments up, and that is no JSON: the call fails."
+    why = "Clients add the fragments up, and that is invalid JSON: the call fails."
     providers = (
         "vLLM (GLM-5.1)",
         "DeepSeek and Qianfan gateways",

@@ -11,7 +11,7 @@ _RIGHT = {**_CALL, "function": _INNER}
 
 
 class ToolCallFlat(Fix):
-    """Put them into `function`; a call that is no list becomes one."""
+    """Put them into `function`; a call that is not a list becomes one."""
 
     name = "tool-call-flat"
     changes = "`tool_calls[].name`, `arguments` -> in `function`"

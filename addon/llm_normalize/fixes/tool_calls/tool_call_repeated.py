@@ -10,7 +10,7 @@ class ToolCallRepeated(Fix):
 
     name = "tool-call-repeated"
     changes = "the same call with the same arguments again -> removed"
-    why = "Clients add the arguments up, and they are no JSON any more."
+    why = "Clients add the arguments up, and they become invalid JSON."
     providers = ("Perplexity", "servers that repeat a message in each chunk")
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/12233",

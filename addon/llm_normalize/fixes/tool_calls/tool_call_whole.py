@@ -62,7 +62,7 @@ def _says(arguments: Json) -> bool:
 
 
 def _split(found: list[Chunk], known: set[int]) -> list[Chunk]:
-    """Return the fragments that whole calls become; none if there is no such call."""
+    """The fragments of whole calls; none without a whole call."""
     complete = [_is_complete(call) and index_of(call) not in known for call in found]
     fragments: list[Chunk] = []
     for call, is_complete in zip(found, complete, strict=True):

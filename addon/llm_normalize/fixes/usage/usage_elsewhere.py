@@ -29,7 +29,7 @@ class UsageElsewhere(Fix):
             [_TEXT, {**_STOP, "usage": USAGE}, DONE],
         ),
         Example(
-            "beside what is no usage",
+            "beside an invalid usage",
             [_TEXT, {**_STOP, "usage": True}, DONE],
             [_TEXT, {**_STOP, "usage": USAGE}, DONE],
         ),

@@ -1,4 +1,4 @@
-"""`usage: {}`, or usage that is no object."""
+"""`usage: {}`, or usage that is not an object."""
 
 from ...chat.chunks.chunk import Chunk
 from ...chat.state.stream_state import Asked

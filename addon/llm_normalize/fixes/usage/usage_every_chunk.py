@@ -18,7 +18,7 @@ class UsageEveryChunk(Fix):
     changes = "usage before a stream's end -> once, at its end; unasked on every chunk -> dropped"
     why = (
         "LangChain, pydantic-ai and smolagents add it up; Continue's adapters lose "
-        "the whole text, and new-api a finish reason beside usage that nobody asked for."
+        "the whole text, and new-api a finish reason beside usage that was not requested."
     )
     providers = ("NVIDIA NIM", "vLLM (`continuous_usage_stats`)", "Workers AI")
     sources = (

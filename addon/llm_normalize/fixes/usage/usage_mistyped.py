@@ -22,7 +22,9 @@ class UsageMistyped(Fix):
     """Send whole numbers."""
 
     name = "usage-mistyped"
-    changes = '`usage.*_tokens: "5"`, `5.0` -> `5`; details that are no object -> null'
+    changes = (
+        '`usage.*_tokens: "5"`, `5.0` -> `5`; details that are not an object -> null'
+    )
     why = "Typed clients refuse the chunk, others add text to numbers."
     providers = ("gateways in JavaScript and Lua",)
     handles = Finding.ODD_USAGE

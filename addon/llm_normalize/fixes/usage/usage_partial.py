@@ -15,7 +15,7 @@ def _end(usage: Chunk) -> Chunk:
 
 
 class UsagePartial(Fix):
-    """Add the counts that follow from the others; what nobody counted is 0."""
+    """Add the counts that follow from the others; missing ones are 0."""
 
     name = "usage-partial"
     changes = "`usage` without a count, or with other names -> all three"

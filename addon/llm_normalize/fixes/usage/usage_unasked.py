@@ -1,4 +1,4 @@
-"""A usage chunk that nobody asked for."""
+"""A usage chunk that was not requested."""
 
 from ...chat.state.stream_state import Asked
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
@@ -15,7 +15,9 @@ class UsageUnasked(Fix):
     """
 
     name = "usage-unasked"
-    changes = "chunk with `choices: []` that nobody asked for -> usage with the finish"
+    changes = (
+        "chunk with `choices: []` without a request for usage -> usage with the finish"
+    )
     why = "Loops copied from guides fail with an IndexError at `choices[0]`."
     providers = ("NVIDIA NIM", "SGLang", "many gateways")
     sources = (

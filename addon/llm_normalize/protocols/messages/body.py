@@ -17,7 +17,7 @@ from .answer_form import (
 def message_of(
     completion: JsonObject, message_id: str, model: Json, ids: CallIds
 ) -> JsonObject:
-    """Return what a repaired `chat.completion` becomes.
+    """Translate a repaired `chat.completion`.
 
     Args:
         completion: The answer.

@@ -31,7 +31,7 @@ def blocks_of(content: Json, path: str) -> list[JsonObject]:
 
 
 def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]:
-    """Return what a chat message says for a *block*: texts, images and files.
+    """The parts of a chat message for a *block*: texts, images and files.
 
     Args:
         block: The block.

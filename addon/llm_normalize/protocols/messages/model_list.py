@@ -10,7 +10,7 @@ _LAST = 253_402_300_799  # 9999-12-31
 
 
 def model_list(body: JsonObject) -> JsonObject:
-    """Return what a body of `GET /models` becomes: all models, on one page."""
+    """Translate a body of `GET /models`: all models, on one page."""
     given = body.get("data")
     entries = as_list(given)
     models = [_model(each) for each in entries if _name(each)]
@@ -38,7 +38,7 @@ def _model(entry: JsonObject) -> JsonObject:
 
 
 def _time(created: Json) -> str:
-    """Return RFC 3339; for what is no time the epoch, as Anthropic does."""
+    """The time in RFC 3339; the epoch for an invalid one, as Anthropic does."""
     seconds = whole_number(created) or 0
     seconds = seconds if 0 < seconds <= _LAST else 0
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -52,7 +52,7 @@ class Conversation:
         """Translate the messages of a request.
 
         Raises:
-            UntranslatableError: They are no messages, or chat has no place for one.
+            UntranslatableError: They are not messages, or chat has no place for one.
         """
         turns = list(self._role_and_blocks(messages))
         for role, turn in groupby(turns, key=lambda each: each[0]):

@@ -93,7 +93,7 @@ def _text(text: Json, path: str) -> JsonObject:
 
 
 def _deciphered(text: Json, path: str) -> Json:
-    """Return what one agent wrote to another.
+    """The text that one agent wrote to another.
 
     OpenAI encrypts it. What the model of another provider wrote comes back as it was.
     """

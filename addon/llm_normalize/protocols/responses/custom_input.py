@@ -39,7 +39,7 @@ class CustomInput:
         return self._read()
 
     def end(self) -> str:
-        """Return what was held back, as the arguments end here."""
+        """The rest to send of the held text, as the arguments end here."""
         held, self._held = self._held, ""
         if self._read == self._prefix and "".join(held.split()) == _NOTHING:
             return ""

@@ -226,11 +226,11 @@ class Call(OutputItem):
 
     @abstractmethod
     def _meant(self, arguments: str) -> str:
-        """Return what *arguments* add to the text that the client gets."""
+        """The addition of *arguments* to the text that the client gets."""
 
     @abstractmethod
     def _rest(self) -> str:
-        """Return what is to be added at the end."""
+        """The text to add at the end."""
 
     def _whole(self) -> JsonObject:
         return {self.text_key: self._text()}

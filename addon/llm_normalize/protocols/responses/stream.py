@@ -90,7 +90,7 @@ class ResponsesAnswer(AnswerTranslator):
         self._usage: JsonObject | None = None
 
     def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
-        """Return what a repaired chunk becomes, at once."""
+        """Translate a repaired chunk, at once."""
         if self._is_over:
             return []
         self._begin(chunk)
@@ -103,7 +103,7 @@ class ResponsesAnswer(AnswerTranslator):
         return self._sent()
 
     def error(self, error: JsonObject) -> Sequence[ServerEvent]:
-        """Return what an error in mid-stream becomes."""
+        """Translate an error in mid-stream."""
         if self._is_over:
             return []
         self._begin({})
@@ -112,7 +112,7 @@ class ResponsesAnswer(AnswerTranslator):
         return self._sent()
 
     def done(self) -> Sequence[ServerEvent]:
-        """Return what the stream's clean end becomes; nothing after an error."""
+        """The events of the stream's clean end; none after an error."""
         if self._is_over:
             return []
         if self._finish is None:
@@ -140,7 +140,7 @@ class ResponsesAnswer(AnswerTranslator):
         return self._sent()
 
     def body(self, completion: JsonObject) -> JsonObject:
-        """Return what a repaired `chat.completion` becomes."""
+        """Translate a repaired `chat.completion`."""
         self.chunk(chunk_of(completion))
         error = failure_in(completion)
         *_, (_, last) = self.error(error) if error else self.done()

@@ -181,7 +181,7 @@ class AssembledCalls(HoldingFix):
         return draft
 
     def _fragments(self, index: int, call: Chunk) -> list[Chunk]:
-        """Return what is sent of choice *index* for the fragment *call*."""
+        """The fragments to send of choice *index* for the fragment *call*."""
         self._repair(_MISSING, self._indexes.assign, index, call, self._calls(index))
         due: Chunk | None = call
         if _LATE in self.on:
@@ -200,7 +200,7 @@ class AssembledCalls(HoldingFix):
         return self._unnamed.take(index, call, self.seen.n, opened=bool(known))
 
     def _named_fragments(self, index: int, call: Chunk) -> list[Chunk]:
-        """Return what is sent for *call*, which waits for no name."""
+        """The fragments to send for *call*, which waits for no name."""
         sent, repair = self._calls(index), self._repair
         repair(_WRAPPED, self._tools.unwrap, function(call))
         repair(_WRONG, self._indexes.place, index, call, sent)

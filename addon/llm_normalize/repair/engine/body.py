@@ -38,7 +38,7 @@ LARGE = 1024 * 1024
 def repair_body(
     data: bytes, status: int, asked: Asked, fixes: Sequence[type[Fix]], label: str = ""
 ) -> EventRecord:
-    """Return what becomes of the body *data* of an answer with *status*.
+    """Repair the body *data* of an answer with *status*.
 
     What is not understood stays as it is, and so does all of it when nothing is to be
     repaired. A fix that fails is off, and its name logged. Never raises. An error

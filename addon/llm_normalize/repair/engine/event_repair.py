@@ -150,7 +150,7 @@ class EventRepair:
         self.machine.words.hold(Outgoing(record, error, None), sent.fixes)
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:
-        """Return what the framing fixes make of *event*; nothing if it passes as it is."""
+        """The events that the framing fixes make of *event*; none if it passes as it is."""
         unframed = event
         if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
             bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
@@ -225,7 +225,7 @@ class EventRepair:
             self.machine.chunk(outgoing)
 
     def _other(self, record: EventRecord, value: Json, raw: bytes) -> Outcome | None:
-        """Return what has become of a *value* that is no chunk; None if it is one."""
+        """The outcome of a *value* that is not a chunk; None for a chunk."""
         parts = payloads.parts(value)
         self._parser.budget_left -= parts * EVENT // 2
         if parts > payloads.CALL * _PARTS:
@@ -238,7 +238,7 @@ class EventRepair:
         return None if payloads.is_answer(value, self._seen) else Outcome.NOT_A_CHUNK
 
     def _value(self, payload: bytes) -> tuple[Json, Outcome]:
-        """Return the value in *payload*, unless it costs too much or is none."""
+        """The value in *payload*, unless it costs too much or is invalid."""
         if len(payload) > payloads.FEW:
             cost = payloads.cost(payload)
             self._parser.budget_left -= cost

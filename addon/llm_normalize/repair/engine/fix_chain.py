@@ -32,7 +32,7 @@ type _Todo = list[tuple[Chunk, int, bytes | None]]
 
 
 def _made(parts: Sequence[Chunk], place: int) -> _Todo:
-    """Return what is to do of *parts*, which the fix at a *place* has made."""
+    """The chunks still to fix: *parts*, made by the fix at a *place*."""
     if not isinstance(parts, list):
         raise TypeError(parts)
     return [
@@ -144,7 +144,7 @@ class Chain:
         return events
 
     def unread(self, record: EventRecord, event: Event) -> list[Event] | None:
-        """Return what the first fix makes of *event*, which is not understood, if any."""
+        """The first fix's replacement of *event*, which is not understood, if any."""
         for fix in self._on(self._plan.unread):
             try:
                 made = fix.unread(event)
@@ -163,10 +163,10 @@ class Chain:
         payload: bytes,
         raw: bytes,
     ) -> Iterable[Outgoing]:
-        """Return what the fixes make of *chunk*, depth first, and while it is drawn.
+        """Run the fixes on *chunk*, depth first, and while the results are drawn.
 
-        Each has to be recorded as seen before the next is drawn. An error that a fix parts
-        from a chunk is one without choices.
+        Each result has to be recorded as seen before the next is drawn. An error that a fix
+        parts from a chunk is one without choices.
 
         Args:
             record: The block of the chunk.
@@ -226,7 +226,7 @@ class Chain:
             try:
                 drawn = next(rest, None)
             except Exception:
-                logger.exception("%s: what was held passes as it is", self._label)
+                logger.exception("%s: the held data passes as it is", self._label)
                 drawn = Outgoing(record, part, None)
             del self._due[0]
             yield from [] if drawn is None else [drawn]
@@ -235,7 +235,7 @@ class Chain:
     def _held(
         self, fix: HoldingFix, held: Callable[[HoldingFix], list[Chunk]]
     ) -> list[Chunk]:
-        """Return what *fix* still holds."""
+        """The chunks that *fix* still holds."""
         try:
             return held(fix)
         except Exception as error:  # noqa: BLE001 - a fix may fail in any way
@@ -367,7 +367,7 @@ class Chain:
     def error(
         self, record: EventRecord, value: Json, status: int | None = None
     ) -> Json:
-        """Return what the fixes make of an error.
+        """Run the fixes on an error.
 
         Args:
             record: The event, or the body.

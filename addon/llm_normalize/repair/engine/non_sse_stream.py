@@ -47,7 +47,7 @@ class NonSseStream(Pipeline):
         self._is_ordinary = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return what to send when *data* is received; text is held. Never raises."""
+        """The bytes to send when *data* is received; text is held. Never raises."""
         if self._is_ordinary or self._parser.count:
             return super().feed(data)
         words = self._words + data
@@ -62,7 +62,7 @@ class NonSseStream(Pipeline):
         return self._let_go(words)
 
     def _let_go(self, words: bytes) -> list[bytes]:
-        """Return what to send for *words*, and act as an ordinary pipeline from now on."""
+        """Repair *words*, and act as an ordinary pipeline from now on."""
         self._words = b""
         self._is_ordinary = True
         return super().feed(words)
@@ -73,11 +73,11 @@ class NonSseStream(Pipeline):
         return bool(self._words) or super().holds
 
     def end(self) -> list[bytes]:
-        """Return what to send at a clean end of the stream. Never raises."""
+        """The bytes to send at a clean end of the stream. Never raises."""
         return [*self._as_error(), *super().end()]
 
     def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
-        """Return what has been held long enough; text is held until the *last* read."""
+        """The bytes held long enough; text is held until the *last* read."""
         error = self._as_error() if last else []
         return [*error, *super().release(silent=silent, last=last)]
 

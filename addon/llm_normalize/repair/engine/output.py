@@ -55,7 +55,7 @@ class Output:
         return False
 
     def drain(self) -> list[bytes]:
-        """Return what has been emitted since the last call."""
+        """Take the bytes emitted since the last call."""
         out, self._out = self._out, []
         return out
 
@@ -68,7 +68,7 @@ class Output:
         self.add(data)
 
     def passed(self, data: bytes) -> bytes:
-        """Return what is sent for *data*, of which nothing is repaired."""
+        """The bytes to send for *data*, of which nothing is repaired."""
         self.pass_on(data)
         return b"".join(self.drain())
 

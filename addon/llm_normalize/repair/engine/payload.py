@@ -29,7 +29,7 @@ _VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
 
 
 def decode(payload: bytes) -> tuple[Json, Outcome]:
-    """Return the value in *payload*, or why there is none."""
+    """The value in *payload*, or the reason for none."""
     try:
         return loads(payload), Outcome.UNDERSTOOD
     except RepeatedKeyError:
@@ -93,14 +93,14 @@ def is_answer(value: Json, seen: Seen) -> bool:
 
 
 def replaced(payload: bytes, outcome: Outcome) -> Json:
-    """Return what clients read in a *payload* that is no UTF-8; None if it is another."""
+    """The clients' reading of a *payload* that is not UTF-8; None for any other."""
     if outcome is not Outcome.BAD_ENCODING:
         return None
     return decode(payload.decode(errors="replace").encode())[0]
 
 
 def cost(payload: bytes) -> int:
-    """Return what reading and writing the JSON in *payload* costs, in brackets."""
+    """The cost of reading and writing the JSON in *payload*, in brackets."""
     brackets = payload.count(b"{") + payload.count(b"[")
     return brackets + payload.count(b",") // _VALUES + payload.count(b'"') // _QUOTES
 
@@ -117,5 +117,5 @@ def parts(value: Json) -> int:
 
 
 def may_tell_failure(raw: bytes) -> bool:
-    """Tell whether *raw*, which nobody can read, may be the words of an error."""
+    """Tell whether *raw*, which is not JSON, may be the words of an error."""
     return bool(_FAILURE_KEY.search(raw))

@@ -111,7 +111,7 @@ class Pipeline:
         self._parser.budget_left = budget_left
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return what is sent when *data* is received, maybe nothing. Never raises."""
+        """The bytes to send when *data* is received, maybe none. Never raises."""
         out: list[bytes] = []
         parser = self._parser
         parser.budget_left -= len(data) >> _BYTES
@@ -146,7 +146,7 @@ class Pipeline:
         return out + self.output.drain()
 
     def known(self, raw: bytes, n: int | None = None) -> bytes | None:
-        """Return what is sent for *raw*, if it is an event like the last ones; else None.
+        """The bytes to send for *raw*, if it is an event like the last ones; else None.
 
         Most events go no further than here. Empty if a translation holds its text back.
 
@@ -186,7 +186,7 @@ class Pipeline:
             logger.exception("%s: event %d is not recorded", self.label, n)
 
     def end(self) -> list[bytes]:
-        """Return what is sent at a clean end of the stream. Never raises."""
+        """The bytes to send at a clean end of the stream. Never raises."""
         self.event_repair.has_ended = True
         self._run(b"")
         self.event_repair.has_ended = False  # an empty HTTP/2 frame is no end
@@ -252,7 +252,7 @@ class Pipeline:
         return True
 
     def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
-        """Return what has waited long enough, in the form it has by now. Never raises.
+        """The bytes that have waited long enough, in their present form. Never raises.
 
         Args:
             silent: Whether that is long enough for what waits for the next event, too.

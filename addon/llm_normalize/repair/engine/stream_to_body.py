@@ -75,7 +75,7 @@ class Contents:
 def contents_of(
     data: bytes, asked: Asked, fixes: Sequence[type[Fix]], label: str
 ) -> Contents:
-    """Return what *data* says, a stream of events or a body, as far as it goes.
+    """The contents of *data*, a stream of events or a body, as far as it goes.
 
     Args:
         data: What was received of the answer.
@@ -92,7 +92,7 @@ def contents_of(
 
 
 def error_in(data: bytes) -> Json | None:
-    """Return what the first event with data in *data* says, JSON or a text."""
+    """The value of the first event with data in *data*, JSON or a text."""
     for event in _events(data):
         if event.foreign and not event.is_value:
             return None  # no event stream: a page, say

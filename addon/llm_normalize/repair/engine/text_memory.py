@@ -104,7 +104,7 @@ type _Around = tuple[tuple[bytes, ...], tuple[bytes, ...], tuple[str, ...]]
 
 
 def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
-    """Return what is around the text of an event, if it has one, and no other."""
+    """The bytes around the text of an event, if it has one, and no other."""
     raw = record.before or b""
     if len(raw) > FEW or len(record.after) != 1 or not raw.endswith(b"\n\n"):
         return None

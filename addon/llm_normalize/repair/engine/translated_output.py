@@ -25,7 +25,7 @@ class Translate(Protocol):
     is_over: bool
 
     def __call__(self, data: bytes, /) -> bytes:
-        """Return what it gets for *data*."""
+        """The client's bytes for *data*."""
 
 
 class TranslatedOutput(Output):

@@ -1,4 +1,4 @@
-"""A call, or an end, of which an event was lost that nobody could read."""
+"""A call, or an end, of which an unreadable event was lost."""
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, index_of
 from ...chat.chunks.finish_words import finishes

@@ -51,7 +51,7 @@ class State:
         usage: The last usage taken off a chunk, not sent yet.
         usage_fix: The name of the fix that took it off.
         usage_sent: Whether usage has been sent.
-        figures: Paths of the figures that nobody asked for and that chunks with content
+        figures: Paths of the unrequested figures that chunks with content
             have brought.
         extra: Other fields of dropped chunks than choices and usage, not sent yet.
         extra_fix: The last fix that held any of them.

@@ -68,7 +68,7 @@ def take_unasked(state: State, outgoing: Outgoing) -> bool:
 
 
 def _comes_again(state: State, usage: Json) -> bool:
-    """Tell whether figures that nobody asked for come again: then none is sent.
+    """Tell whether unrequested figures come again: then none is sent.
 
     Figures that chunks with content have brought, and that come again, are on every
     chunk. Figures of the end alone, such as the cost, have come once: they are sent.
@@ -90,7 +90,7 @@ def _drop_figures(state: State, *, later: bool) -> None:
 
 
 def _figures_of(state: State, usage: Json) -> frozenset[str]:
-    """Return the paths of the figures in *usage* that nobody asked for."""
+    """The paths of the unrequested figures in *usage*."""
     is_figure = not state.asked.usage and counts(usage)
     return frozenset(_paths(usage)) if is_figure else frozenset()
 

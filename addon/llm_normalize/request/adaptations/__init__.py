@@ -65,7 +65,7 @@ NOT_DROPPED: tuple[tuple[str, str], ...] = (
     ),
     (
         "a refusal that names no parameter, or one that the request does not have",
-        "nobody can tell what is meant.",
+        "its meaning is unknown.",
     ),
 )
 """What is never dropped, though a provider refuses it, and why."""

@@ -8,7 +8,7 @@ class ReasoningRefused(Adaptation):
 
     name = "reasoning-refused"
     changes = "`reasoning` -> removed"
-    why = "NIM, Groq and Cerebras answer 400, whatever its value."
+    why = "NIM, Groq and Cerebras answer 400 to any value."
     hosts = (
         "integrate.api.nvidia.com",
         "ai.api.nvidia.com",

@@ -23,7 +23,7 @@ _SECRET = secrets.token_bytes(32)  # of this process: no mark can be guessed fro
 
 
 def mark_of(credentials: Iterable[bytes]) -> bytes:
-    """Return what stands for a client's *credentials*, from which nobody has them back."""
+    """A hash for a client's *credentials*, which does not reveal them."""
     data = b"".join([b"%d:%b" % (len(each), each) for each in credentials])
     return blake2b(data, key=_SECRET, digest_size=32).digest()
 
@@ -40,7 +40,7 @@ class Learned:
         return (host, port) in self._places
 
     def of(self, key: Key) -> tuple[Change, ...]:
-        """Return what has helped at *key*."""
+        """The changes that have helped at *key*."""
         found = self._changes.get(key, ())
         if found:
             self._changes.move_to_end(key)

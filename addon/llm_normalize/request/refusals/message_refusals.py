@@ -1,4 +1,4 @@
-"""What an error says against the form of messages: a role, or content that is no text.
+"""What an error says against the form of messages: a role, or content that is not text.
 
 Each server says it in its own words, so words that may mean it suffice: what is sent then
 means the same, and it is sent only where the request has what is refused.

@@ -111,7 +111,7 @@ class Refusal:
 
 
 def refusal_of(body: bytes, echo: Echo = _NOTHING, *, words: bool = True) -> Refusal:
-    """Return what the error *body* reports as refused, maybe nothing. Never raises.
+    """The refusal that the error *body* reports, maybe empty. Never raises.
 
     Args:
         body: The error; of a long one, the beginning.
@@ -140,7 +140,7 @@ class _Reader:
         self._content: list[form.RefusedContent] = []
 
     def read(self, body: Json) -> Refusal:
-        """Return what *body* says."""
+        """The refusal in *body*."""
         self._read(body, _DEEP)
         for text in self._texts:
             self._paths.extend(self._named(text))
@@ -226,7 +226,7 @@ class _Reader:
             self._content.append(content)
 
     def _field(self, error: dict[str, Json]) -> Path | None:
-        """Return what *error* names in fields of its own; None if it does not."""
+        """The path that *error* names in fields of its own; None without such fields."""
         place, param = error.get("loc"), error.get("param")
         kinds = {str(error.get(key)) for key in ("type", "code")}
         if isinstance(place, list):

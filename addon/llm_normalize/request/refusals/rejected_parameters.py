@@ -71,7 +71,7 @@ _FORMS: dict[Change, type[Adaptation]] = {
 def changes_for(
     refusal: Refusal, body: Body, tried: Iterable[Change] = ()
 ) -> list[Change]:
-    """Return what may be done to *body*, nothing where that is refused which must stay.
+    """The permitted changes of *body*; none for a refused part that must stay.
 
     Args:
         refusal: What the provider refuses.
@@ -137,7 +137,7 @@ def apply(change: Change, body: Body) -> list[Edit]:
 
 
 def _found(named: Path, body: Body) -> Path | None:
-    """Return the path in *body* that a provider's words mean; None if there is none.
+    """The path in *body* that a provider's words mean; None without one.
 
     A name alone may be that of a message's field.
     """
