@@ -8,7 +8,7 @@ from dataclasses import replace
 from .finish_reasons import reason_meant
 from .json_values import TOLERANT, as_dict, equal_json
 from .meaning import Call, Choice, Meaning, is_words
-from .openai_types import FINISH_REASONS
+from .type_checks import FINISH_REASONS
 
 _CUT = re.compile(r"-|\.|[eE][+-]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
 _USAGE_ALIASES = {
