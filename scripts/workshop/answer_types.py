@@ -1,8 +1,8 @@
-"""The forms of answers as TypedDicts, read from the types of the providers' libraries.
+"""The types of providers' libraries as TypedDicts.
 
-It runs in an environment that has such a library (tests/clients), and imports nothing else but
-the standard library: it prints the module of the source that it is called with. With a name
-of a model, too, it tells of each value in a list on stdin whether the library takes it.
+This runs in an environment that has the library (tests/clients), and imports nothing else but the
+standard library. Called with the name of a source, it prints the module for it; called with
+a model of it, too, it reads a list of values and prints for each whether it validates.
 """
 
 import importlib
@@ -29,10 +29,9 @@ class Source:
         client: Whose lock pins the library (tests/clients/runners).
         title: What the module holds.
         roots: Models and literals to begin with, by their module.
-        parts: The models within these to write, besides; () stands for all. Of any other
-            it is written that it is an object, and in a union with one of these it is left
-            out.
-        loose: Types of fields where the provider sends more than the library's say.
+        parts: Models within these to write, too; () means all of them. Any other is written
+            as `dict[str, Any]`, and is left out of a union with one of these.
+        loose: Types of fields in place of the library's.
     """
 
     path: str
@@ -168,6 +167,7 @@ class _Writer:
         return self.written is None or model.__name__ in self.written
 
     def _model(self, model: Any) -> str:
+        """Return the name of the class for *model*: one for all that have the same fields."""
         if not self._is_written(model):
             return "dict[str, Any]"
         name = str(model.__name__)

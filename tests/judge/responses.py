@@ -22,7 +22,10 @@ TERMINAL = {
     "response.failed": "failed",
 }
 _EVENTS: dict[str, Any] = {
-    name: kind for kind in vars(responses_types).values() for name in typed.tags(kind)
+    name: kind
+    for kind in vars(responses_types).values()
+    for name in typed.tags(kind)
+    if "sequence_number" in typed.fields(kind)
 }
 
 
@@ -198,7 +201,7 @@ class _Checker:
         if opened is None:
             self.say(f"{item['id']} is done, but not open")
             return
-        self.must(data.get("output_index") == opened.index, "output_index changes")
+        self.must(data["output_index"] == opened.index, "output_index changes")
         self.must(item["status"] in ("completed", "incomplete"), "an item done goes on")
         self.must(opened.open_part is None, f"{item['id']} has an open part")
         for key in ("type", "call_id", "name", "namespace", "role"):
@@ -253,7 +256,7 @@ class _Checker:
         expected = {"type": kind, _TEXT_OF[kind]: item.text}
         if kind == "output_text":
             expected |= {"annotations": item.annotations, "logprobs": item.logprobs}
-        self.must(data.get("part") == expected, "a part is not what its events say")
+        self.must(data["part"] == expected, "a part is not what its events say")
         self.must(self.place_of(data) == len(item.parts), "a part's index changes")
         item.parts.append(expected)
         item.open_part = None
