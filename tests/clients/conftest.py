@@ -21,6 +21,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the tables of the client tests anew",
     )
+    parser.addoption(
+        "--update-types",
+        action="store_true",
+        help="write the forms of answers anew, from the pinned libraries' types",
+    )
 
 
 @pytest.fixture(scope="session")

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from each_case import each_case
-from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import Fix
 from streams import feed, tiny_reads
+from workshop.judged import taken
 
 FOLDER = Path(__file__).parents[1] / "cases"
 READ = {
