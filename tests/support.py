@@ -14,17 +14,19 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from workshop import ADDON, LOOPBACK, forked, mitmdump
+import forked
+from forked import Forked
+from workshop import ADDON, LOOPBACK, mitmdump
 from workshop.certificates import client_context, make_ca, server_context
-from workshop.child import ChildError, Process
-from workshop.forked import Forked
+from workshop.child import ChildError
 from workshop.traffic.clients import (
     PATIENCE,
     BrokenEndError,
@@ -120,10 +122,11 @@ class Mitmdump(mitmdump.Mitmdump):
         self._scripts = paths
         self._text: list[str] = []
 
-    def spawn(self, env: Mapping[str, str], **more: Any) -> Process:
+    def spawn(self, env: Mapping[str, str], **more: Any) -> subprocess.Popen[str]:
         if not (self.forks and forked.available()):
             return super().spawn(env, **more)
-        return Forked(self.program, self.command[3:], self._folder, env)
+        made = Forked(self.program, self.command[3:], self._folder, env)
+        return cast("subprocess.Popen[str]", made)
 
     def hear(self, line: str) -> None:
         # To pytest's capture, which shows it with the test that fails; not to `sys.stdout`,

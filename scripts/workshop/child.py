@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from workshop import variables
-from workshop.forked import Forked
-
-type Process = subprocess.Popen[str] | Forked
 
 START = 60.0
 """Seconds for a start: a machine may be busy with many of them."""
@@ -68,7 +65,7 @@ class Child:
         self._printed = 0
         self._taken = 0
         self._changed = threading.Condition()
-        self.process: Process | None = None
+        self.process: subprocess.Popen[str] | None = None
 
     # -- its life ----------------------------------------------------------------------
 
@@ -89,7 +86,7 @@ class Child:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def spawn(self, env: Mapping[str, str], **more: Any) -> "Process":
+    def spawn(self, env: Mapping[str, str], **more: Any) -> subprocess.Popen[str]:
         """Return the process, which has this environment."""
         return subprocess.Popen(
             self.command,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from clients.families import FAMILIES, Answer
 from clients.families.asking import as_asked
+from environments import AT_START
 from workshop import LOOPBACK, NORMALIZE, mitmdump
-from workshop.environments import AT_START
 from workshop.traffic import scripted
 from workshop.traffic.http1 import Request
 from workshop.traffic.scripted import Script
