@@ -15,7 +15,8 @@ from typing import Any, Self
 from workshop import LOOPBACK, MODULES, child, mitmdump, module, variables
 from workshop.child import ChildError
 from workshop.mitmdump import Place
-from workshop.traffic.http1 import FramingError, ResponseReader
+from workshop.traffic.client import connect, rest
+from workshop.traffic.http1 import FramingError
 from workshop.traffic.memory import cpu_seconds
 
 PATIENCE = 60.0
@@ -278,18 +279,9 @@ async def ask(place: Place, path: str, asked: Any) -> bytes:
     Raises:
         ChildError: There was no whole answer.
     """
-    data = json.dumps(asked).encode()
-    head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(data)}\r\n\r\n"
-    reply = ResponseReader()
-    body = b""
-    async with asyncio.timeout(PATIENCE):
-        reader, writer = await asyncio.open_connection(*place)
-        try:
-            writer.write(head.encode() + data)
-            while not reply.done and (data := await reader.read(65536)):
-                body += reply.feed(data)
-        finally:
-            writer.close()
-    if reply.status != 200 or not reply.done:  # noqa: PLR2004
-        raise ChildError(f"{place} answers {path} with {reply.status}: {body!r}")
+    async with asyncio.timeout(PATIENCE), await connect(place) as client:
+        answer = await client.ask(path, json.dumps(asked).encode())
+        body = await rest(answer)
+    if answer.status != 200 or not answer.done:  # noqa: PLR2004
+        raise ChildError(f"{place} answers {path} with {answer.status}: {body!r}")
     return body
