@@ -27,7 +27,7 @@ from workshop.traffic.http1 import (
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
 from workshop.traffic.process import HOST, Child, Mitmdump, ProviderProcess, ask
-from workshop.traffic.server import Connection, Exchange, listen
+from workshop.traffic.server import Connection, Exchange, listen, port_of
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
 
@@ -130,7 +130,8 @@ def test_server_answers_and_a_broken_answer_is_an_error() -> None:
             await exchange.cut()
 
     async def talk() -> None:
-        server, port = await listen(answer)
+        server = await listen(answer)
+        port = port_of(server)
         async with server:
             assert await ask((HOST, port), "/", "hi") == b'"h'
             with pytest.raises(ChildError, match="answers /cut"):
@@ -146,7 +147,8 @@ def test_words_before_a_cut_are_read_though_the_client_goes_on_to_send() -> None
         await exchange.cut()
 
     async def talk() -> bytes:
-        server, port = await listen(answer)
+        server = await listen(answer)
+        port = port_of(server)
         async with server:
             loop = asyncio.get_running_loop()
             with socket.socket() as client:

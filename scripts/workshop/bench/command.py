@@ -23,6 +23,7 @@ from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps, Proxy
 from workshop.bench.traffic import Form, Plan
 from workshop.certificates import client_context, server_context
 from workshop.child import ChildError
+from workshop.traffic.server import ServerThread
 
 INTERRUPTED = 130
 QUICK_SHARE = 5  # the part of the usual streams
@@ -177,13 +178,13 @@ def bench(cpus: machine.Cpus, other: Path | None = None) -> Iterator[Bench]:
         tempfile.TemporaryDirectory(
             prefix="llm-normalize-bench-", ignore_cleanup_errors=True
         ) as name,
-        provider.running() as plain,
+        ServerThread(provider.answer) as plain,
     ):
         folder = Path(name)
-        mitmdumps = Mitmdumps(folder, plain, cpus, other)
+        mitmdumps = Mitmdumps(folder, plain.port, cpus, other)
         context = server_context(folder / "ca", CA, ALPN)
-        with provider.running(context) as tunnel:
-            yield Bench(mitmdumps, tunnel)
+        with ServerThread(provider.answer, context) as tunnel:
+            yield Bench(mitmdumps, tunnel.port)
 
 
 @contextlib.contextmanager
