@@ -1,6 +1,6 @@
 """What the end-to-end tests stand on: a scripted provider, mitmdump, and clients.
 
-Provider and clients are the workshop's; here is the mitmdump of a test.
+The provider is in `scripted`, the clients in `blocking_clients`; here is the mitmdump of a test.
 
 All of it is real (sockets, threads, TLS, a process) and stays on loopback; every port
 is a free one. Order is proven with gates, never with sleeps: a provider that waits for
@@ -23,11 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import forked
-from forked import Forked
-from workshop import ADDON, LOOPBACK, mitmdump
-from workshop.certificates import client_context, make_ca, server_context
-from workshop.child import ChildError
-from workshop.traffic.clients import (
+from blocking_clients import (
     PATIENCE,
     BrokenEndError,
     Http1Client,
@@ -38,8 +34,8 @@ from workshop.traffic.clients import (
     Reply,
     connect,
 )
-from workshop.traffic.http1 import Request
-from workshop.traffic.scripted import (
+from forked import Forked
+from scripted import (
     Break,
     Framing,
     Part,
@@ -47,6 +43,10 @@ from workshop.traffic.scripted import (
     Script,
     body_script,
 )
+from workshop import ADDON, LOOPBACK, mitmdump
+from workshop.certificates import client_context, make_ca, server_context
+from workshop.child import ChildError
+from workshop.traffic.http1 import Request
 from workshop.traffic.server import Act
 
 __all__ = [

@@ -24,7 +24,7 @@ from clients.matrix import AT_ONCE
 from clients.programs import Runner, runners
 from clients.servers import Proxy
 from environments import EnvironmentLackingError
-from workshop.traffic.scripted import Provider
+from scripted import Provider
 
 CLIENTS = {name: runner for runner in runners() for name in runner.translated}
 PROGRAMS: dict[str, dict[str, str]] = {

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from blocking_clients import PATIENCE
 from workshop import LOOPBACK
-from workshop.traffic.clients import PATIENCE
 from workshop.traffic.http1 import Request
 from workshop.traffic.server import Act, Exchange, ServerThread
 
