@@ -12,10 +12,10 @@ import pytest
 
 from clients.lacking import give_up
 from clients.programs import runners
+from environments import EnvironmentLackingError
 from llm_normalize.conformance import chunk_faults, completion_faults
 from llm_normalize.conformance.openai_types import ChatCompletion, ChatCompletionChunk
 from workshop import ROOT, answer_types
-from workshop.environments import EnvironmentLackingError
 
 ODD: list[Any] = [None, "", "x", 0, 1.5, True, [], {}, [None], [1], [{}], "function"]
 """Values one of which is wrong anywhere."""

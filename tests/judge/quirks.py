@@ -115,22 +115,46 @@ def answers(draw: st.DrawFn, needs: Collection[str] = ()) -> Answer:
     says = draw(choices_of(needs))
     usage_asked, usage = draw(usage_of(needs))
     top = draw(envelopes())
-    if usage_asked:
-        top["usage"] = None
     logprobs = draw(st.sampled_from(["", "", "null", "full"]))
     logprobs = "full" if "logprobs" in needs else logprobs
     logprobs = "" if "plain" in needs else logprobs
+    forms = [draw(st.integers(0, 2)) for _ in says]
+    dice = draw(st.randoms(use_true_random=False)) if len(says) > 1 else Random()
+    order = interleaved(says, forms, dice)
+    request = asking(draw, says, usage=usage_asked, stream=True)
+    return streamed(says, order, top, usage, logprobs, request)
+
+
+def streamed(
+    says: "list[Say]",
+    order: "list[tuple[int, Chunk, str | None]]",
+    top: Chunk,
+    usage: Chunk,
+    logprobs: str,
+    request: Request,
+) -> Answer:
+    """Return a stream.
+
+    Args:
+        says: What the choices say.
+        order: Their deltas, in order.
+        top: What all chunks have.
+        usage: The figures; empty for none.
+        logprobs: Whether there are any: "full", "null", or empty for no such field.
+        request: What is asked for.
+    """
+    counted = bool(request.usage)
+    top = {**top, "usage": None} if counted else top
     values: list[Json] = []
-    for at, delta, finish in draw(interleaved(says)):
+    for at, delta, finish in order:
         values.append(chunk([choice_of(at, delta, finish, logprobs)], top))
-    if usage_asked:
+    if counted:
         values.append(chunk([], {**top, "usage": usage}))
     elif usage:
         values[-1]["usage"] = usage
-    request = asking(draw, says, usage=usage_asked, stream=True)
     has = traits(says)
     if usage:
-        has |= {"usage", "usage asked" if usage_asked else "usage unasked"}
+        has |= {"usage", "usage asked" if counted else "usage unasked"}
     if logprobs == "full":
         has = has - {"plain"} | {"logprobs"}
     return Answer(request, [*values, DONE], has)
@@ -146,15 +170,14 @@ def usage_of(draw: st.DrawFn, needs: Collection[str]) -> tuple[bool, Chunk]:
     return asked, USAGE | (DETAILS if draw(st.booleans()) else {})
 
 
-@st.composite
 def interleaved(
-    draw: st.DrawFn, says: "list[Say]"
+    says: "list[Say]", forms: Sequence[int], dice: Random
 ) -> list[tuple[int, Chunk, str | None]]:
-    """Draw the order in which the choices say their deltas."""
-    tails = [say.deltas(draw(st.integers(0, 2))) for say in says]
+    """Return the deltas of the choices, which open in *forms*, in any order."""
+    tails = [say.deltas(form) for say, form in zip(says, forms, strict=True)]
     order = [at for at, deltas in enumerate(tails) for _ in deltas]
     if len(says) > 1:
-        draw(st.randoms(use_true_random=False)).shuffle(order)
+        dice.shuffle(order)
     return [(at, *each) for at in order for each in tails[at].pop(0)]
 
 
@@ -1954,14 +1977,20 @@ def bodies(draw: st.DrawFn, needs: Collection[str] = ()) -> Answer:
     says = draw(choices_of(needs))
     top = draw(envelopes())
     top.pop("obfuscation", None)
+    request = asking(draw, says, usage=False, stream=False)
+    return as_body(says, top, {**USAGE, **DETAILS}, request)
+
+
+def as_body(says: list[Say], top: Chunk, usage: Chunk, request: Request) -> Answer:
+    """Return an answer as one body."""
     choices = []
     for index, say in enumerate(says):
         message = message_of(say)
         choice = {"index": index, "message": message, "finish_reason": say.finish}
         choices.append(choice)
+    top = dict(top)
     kind = {"id": top.pop("id"), "object": "chat.completion", **top}
-    value = {**kind, "choices": choices, "usage": {**USAGE, **DETAILS}}
-    request = asking(draw, says, usage=False, stream=False)
+    value = {**kind, "choices": choices, "usage": usage}
     return Answer(request, [value], traits(says) | {"usage"})
 
 

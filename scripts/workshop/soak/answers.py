@@ -9,19 +9,16 @@ from itertools import pairwise
 from random import Random
 
 from judge.quirks import (
-    DONE,
     MODEL,
     WORDS,
     Answer,
     Called,
     Chunk,
-    Json,
     Request,
     Say,
-    choice_of,
-    chunk,
-    message_of,
-    traits,
+    as_body,
+    interleaved,
+    streamed,
 )
 
 CREATED = 1_760_000_000
@@ -123,43 +120,15 @@ def stream(n: int, dice: Random) -> Answer:
     counted = chance(dice, 50)
     figures = usage(n, dice) if counted or chance(dice, 30) else {}
     top = _top(n, dice)
-    if counted:
-        top["usage"] = None
-    logged = chance(dice, 10)
-    values: list[Json] = []
-    for at, delta, finish in _interleaved(says, dice):
-        choice = choice_of(at, delta, finish, "full" if logged else "")
-        values.append(chunk([choice], top))
-    if counted:
-        values.append(chunk([], {**top, "usage": figures}))
-    elif figures:
-        values[-1]["usage"] = figures
+    logprobs = "full" if chance(dice, 10) else ""
+    order = interleaved(says, [dice.randrange(3) for _ in says], dice)
     request = request_for(says, dice, counted=counted, stream=True)
-    has = traits(says)
-    if figures:
-        has |= {"usage", "usage asked" if counted else "usage unasked"}
-    if logged:
-        has = has - {"plain"} | {"logprobs"}
-    return Answer(request, [*values, DONE], has)
-
-
-def _interleaved(says: list[Say], dice: Random) -> list[tuple[int, Chunk, str | None]]:
-    tails = [each.deltas(dice.randrange(3)) for each in says]
-    order = [at for at, deltas in enumerate(tails) for _ in deltas]
-    if len(says) > 1:
-        dice.shuffle(order)
-    return [(at, *each) for at in order for each in tails[at].pop(0)]
+    return streamed(says, order, top, figures, logprobs, request)
 
 
 def body(n: int, dice: Random) -> Answer:
     """Return the answer *n* as one body."""
     says = every_choice(n, dice)
-    choices = [
-        {"index": at, "message": message_of(each), "finish_reason": each.finish}
-        for at, each in enumerate(says)
-    ]
-    top = _top(n, dice)
-    kind = {"id": top.pop("id"), "object": "chat.completion", **top}
-    value = {**kind, "choices": choices, "usage": usage(n, dice)}
+    top, figures = _top(n, dice), usage(n, dice)
     request = request_for(says, dice, counted=False, stream=False)
-    return Answer(request, [value], traits(says) | {"usage"})
+    return as_body(says, top, figures, request)
