@@ -322,7 +322,7 @@ def test_no_variables_are_skipped() -> None:
         (
             {"HTTPS_PROXY": "http://127.0.0.1:x"},
             Mark.FAIL,
-            "is no proxy's address",
+            "is not a proxy's address",
             f"export HTTPS_PROXY={HERE}",
         ),
         (

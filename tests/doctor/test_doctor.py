@@ -1089,7 +1089,7 @@ def test_log_gives_a_card_for_each_host_and_model(tmp_path: Path, run: Run) -> N
     assert "1 answers broke off" in y["notes"]
     assert (x["verdict"], z["verdict"]) == (REPAIRED, NONE)
     assert all(
-        "a log has changed events alone" in each["notes"][-1] for each in (x, y, z)
+        "a log has only changed events" in each["notes"][-1] for each in (x, y, z)
     )
 
 

@@ -417,7 +417,7 @@ def test_answer_that_is_no_completion_is_an_error(
     body = {**ASKED[end], "stream": False}
     status, _, answer = ask(reverse, others[end][0], body)
     assert status == 502
-    assert "no chat completion" in json.loads(answer)["error"]["message"]
+    assert "not a chat completion" in json.loads(answer)["error"]["message"]
 
 
 @BOTH

@@ -652,7 +652,7 @@ def test_request_waits_for_no_model_once_the_routes_are_gone(proxy: Proxy) -> No
 def test_proxy_is_not_connected_to_itself(proxy: Proxy) -> None:
     server = proxy.context.master.addons.get("proxyserver")
     server.servers = [Listening(("127.0.0.1", 8080))]
-    for host, error in (("127.1", "This name leads"), ("a.test", None)):
+    for host, error in (("127.1", "This name is"), ("a.test", None)):
         made = Server(address=(host, 8080))
         proxy.addon.server_connect(
             ServerConnectionHookData(server=made, client=tflow.tclient_conn())

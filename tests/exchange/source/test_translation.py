@@ -257,7 +257,7 @@ def test_request_that_mitmproxy_streams_is_not_read(proxy: Proxy) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"{", "no JSON"),
+        (b"{", "not valid JSON"),
         (b'{"model":"m","messages":1}', "messages"),
     ],
 )
