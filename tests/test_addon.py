@@ -726,7 +726,7 @@ def test_pairs_are_kept_where_somebody_can_look_at_them(
     assert proxy.stream(made, BAD) == GOOD
     kept = made.metadata[KEY]
     assert bool(kept["pairs"]) is shown
-    assert bool(kept["came"]) is shown
+    assert bool(kept["received"]) is shown
     assert bool(kept["left_out"]) is not shown
     assert kept["fixes"] != []
 

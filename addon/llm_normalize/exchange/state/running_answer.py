@@ -411,7 +411,7 @@ class RunningAnswer:
         recorded = self.record.metadata(line, self.snapshot)
         asked = self.asked
         more = {
-            "came_status": self.received_status,
+            "received_status": self.received_status,
             "usage": asked.usage,
             "mapped_model": asked.model if asked.is_mapped else None,
             "why": self.why,
