@@ -183,7 +183,7 @@ def test_what_is_shown_of_an_answer_is_dropped_where_it_has_the_key() -> None:
     hide(made, KEY)
     assert made.metadata[RECORD]["received"] is None
     made = answered(b"left")
-    made.metadata[RECORD] = shown(came=[b"damaged"])
+    made.metadata[RECORD] = shown(received=[b"damaged"])
     hide(made, KEY)
     assert made.metadata[RECORD]["received"] is None
     made = answered(b"left")
