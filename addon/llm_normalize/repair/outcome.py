@@ -128,7 +128,9 @@ class ChunkSender:
         if outgoing.raw is None and not outgoing.is_through:
             self._ride(outgoing)
         raw = outgoing.raw
-        self._emit(outgoing.record, outgoing.encode() if raw is None else raw)
+        if raw is None:
+            raw = encode(dumps(outgoing.chunk))
+        self._emit(outgoing.record, raw)
         self._held = held
 
     def hold(self, outgoing: Outgoing) -> Outgoing:

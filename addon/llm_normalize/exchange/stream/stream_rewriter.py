@@ -124,8 +124,8 @@ class Rewriter:
         """Called when something waits, or something else than before."""
         self.on_much: Callable[[], None] = _nobody
         """Called when so much was received in this turn that more of it had better wait."""
-        self.beyond: Callable[[], float] = lambda: 0
-        """Returns what is looked at beyond the turn: a stream may be unable to pass as it is."""
+        self.beyond: Callable[[], float] | None = None
+        """What is looked at beyond the turn, of a stream that cannot pass as it is."""
         self._decoder = decoder
         self._give_up = give_up
         self.turn = turn or Turn()
@@ -277,7 +277,8 @@ class Rewriter:
                 self._own = STREAM_BUDGET
                 self._number, self._size = number, 0
         budget_left = self._own + max(turn.budget_left, -1)
-        budget_left += self.beyond()
+        if self.beyond is not None:
+            budget_left += self.beyond()
         pipeline.refill(budget_left)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
         try:

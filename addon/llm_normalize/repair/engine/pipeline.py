@@ -210,7 +210,7 @@ class Pipeline:
 
         Never raises: on a bug, all that waits is sent with what is received next.
         """
-        if self._rests and not self._parser.held:
+        if self._rests and self._parser.is_between:
             return None
         try:
             mark = self._machine.state.mark
@@ -400,8 +400,9 @@ class Pipeline:
             if text is not None and text.record is record:
                 watched = self._chain.watched
                 if watched is not None:
-                    untranslated = self.output.repaired(record)
-                    self._memory.learn(untranslated, text.chunk, watched)
+                    if self._translate is not None:
+                        record = self.output.repaired(record)
+                    self._memory.learn(record, text.chunk, watched)
                     self._rests = True
                     return
         except Exception:
