@@ -1,4 +1,4 @@
-"""Check format, lint, types, generated docs and packages: all of it, a line each."""
+"""Check format, lint, types, generated docs, packages and sizes: a line each."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def tools(fix: bool, upgrade: bool = False) -> dict[str, list[str]]:
         found["docs"] = [str(docs), *([] if fix else ["--check"])]
     how = ["--upgrade"] if upgrade else ["--fix"] if fix else []
     found["locks"] = ["-m", "workshop.release.locks", *how]
+    found["sizes"] = ["-m", "workshop.release.sizes"]
     found["audit"] = ["-m", "workshop.release.audit"]
     return found
 
@@ -44,8 +45,9 @@ def main() -> int:
     """Run the tools and return the exit code."""
     parser = argparse.ArgumentParser(
         description="Check format, lint, types, generated docs, whether the pinned "
-        "packages are those that pyproject.toml asks for, and whether a hole is known "
-        "in one (where an advisory service can be reached).",
+        "packages are those that pyproject.toml asks for, code lines against their "
+        "budgets, and whether a hole is known in a package (where an advisory service "
+        "can be reached).",
         epilog="The first start makes the environment in .venv.",
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Write the catalogues of fixes and adaptations, and the tables of faults and peers."""
+"""Write the catalogues of fixes and adaptations."""
 
 from __future__ import annotations
 
@@ -9,23 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import _bootstrap
-from workshop import markers
+from workshop import ADDON
 
 if TYPE_CHECKING:
     from llm_normalize.repair.fix import Example, Fix
     from llm_normalize.request.adaptation import Adaptation, RequestExample
 
-CATALOGUE = _bootstrap.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
-REQUESTS = (
-    _bootstrap.ROOT
-    / "addon"
-    / "llm_normalize"
-    / "request"
-    / "adaptations"
-    / "README.md"
-)
-RELIABILITY = markers.DOCS / "reliability.md"
-COMPATIBILITY = markers.DOCS / "compatibility.md"
+CATALOGUE = ADDON / "llm_normalize" / "fixes" / "README.md"
+REQUESTS = ADDON / "llm_normalize" / "request" / "adaptations" / "README.md"
 DONE = b"data: [DONE]\n\n"
 ENVELOPE = re.compile(
     r'"id":"chatcmpl-1","object":"chat.completion(.chunk)?",'
@@ -179,18 +170,11 @@ def documents() -> dict[Path, str]:
     """Return the generated files as they should be."""
     from llm_normalize.fixes import EVERY_FIX, LEFT_ALONE  # noqa: PLC0415 - in .venv
     from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
-    from workshop import fault_table, peer_table  # noqa: PLC0415 - as above
 
     return {
         CATALOGUE: catalogue(EVERY_FIX, LEFT_ALONE),
         REQUESTS: requests_catalogue(ADAPTATIONS, NOT_DROPPED),
-        RELIABILITY: _filled(RELIABILITY, "faults", fault_table.markdown()),
-        COMPATIBILITY: _filled(COMPATIBILITY, "peers", peer_table.markdown()),
     }
-
-
-def _filled(path: Path, name: str, text: str) -> str:
-    return markers.fill(path.read_text(encoding="utf-8"), name, text)
 
 
 def main() -> int:

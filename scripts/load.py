@@ -90,6 +90,12 @@ def parse(given: list[str]) -> argparse.Namespace:
 
 def run(flags: argparse.Namespace) -> int:
     """Measure, tell the figures, and return the exit code."""
+    from workshop import child  # noqa: PLC0415 - it needs the environment
+
+    return child.guarded(lambda: _run(flags))
+
+
+def _run(flags: argparse.Namespace) -> int:
     if not sys.platform.startswith("linux"):
         print("llm_normalize: this measures with /proc, which only Linux has")
         return 1
@@ -100,8 +106,6 @@ def run(flags: argparse.Namespace) -> int:
     names = traffic_load_side.Asked._fields
     asked = traffic_load_side.Asked(**{name: getattr(flags, name) for name in names})
     figures = traffic_load.run(asked)
-    if figures is None:
-        return 1
     text = traffic_report.markdown(figures)
     print(f"\n{text}")
     if not figures.good:

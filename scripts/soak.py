@@ -86,6 +86,12 @@ def parse(given: list[str]) -> argparse.Namespace:
 
 def run(flags: argparse.Namespace) -> int:
     """Run it, tell the figures, and return the exit code."""
+    from workshop import child  # noqa: PLC0415 - it needs the environment
+
+    return child.guarded(lambda: _run(flags))
+
+
+def _run(flags: argparse.Namespace) -> int:
     if not sys.platform.startswith("linux"):
         print("llm_normalize: this measures with /proc, which only Linux has")
         return 1
@@ -102,8 +108,6 @@ def run(flags: argparse.Namespace) -> int:
         script=flags.script,
     )
     figures = traffic_soak.run(asked)
-    if figures is None:
-        return 1
     print(traffic_soak_figures.as_text(figures))
     if flags.json:
         data = json.dumps(figures.as_json(), indent=1)

@@ -54,6 +54,14 @@ SPREAD = ["-n", str(WORKERS), *TO_FREE_WORKERS]
 # On the other versions there are fewer tests, and each worker collects all of them.
 SPREAD_ELSEWHERE = ["-n", str(min(8, (os.cpu_count() or 1) * 2)), *TO_FREE_WORKERS]
 
+FAST = [
+    "tests/fixes",
+    "tests/wire",
+    "tests/test_layout.py",
+    "tests/end_to_end/test_answers.py::test_nim_stream_leaves_as_openai_would_send_it",
+]
+"""A first answer within half a minute: each fix, recorded answers, a real stream."""
+
 # Likewise, but tests of one group share what they make, and most of them wait.
 BY_GROUP = ["-n", "4", "--dist", "loadgroup"]
 
@@ -92,7 +100,7 @@ PURE = [
     "tests/fixes",
     "tests/protocols/messages",
     "tests/protocols/responses",
-    "tests/request/test_refusal_parser.py",
+    "tests/request/refusals/test_refusal_parser.py",
     "tests/conformance/test_conformance.py",
     "tests/capture/test_redaction.py",
 ]
@@ -150,6 +158,18 @@ def run(what: str, python: Path, arguments: list[str]) -> Result:
     )
     outcome = f"failed (pytest's exit code {code})" if code else "passed"
     return Result(title, f"{outcome} in {time.monotonic() - start:.0f} s", code != 0)
+
+
+def run_here(arguments: list[str], *, fast: bool) -> Result:
+    """Run the suite, or a part of it."""
+    here = Path(sys.executable)
+    if fast:
+        cores = str(os.cpu_count() or 1)
+        return run("fast part", here, ["-n", cores, *FAST, *arguments])
+    if arguments:
+        return run("suite", here, arguments)
+    unmeasured = [f"--unmeasured={path}" for path in UNMEASURED]
+    return run("suite", here, [*SPREAD, "--cov", *unmeasured])
 
 
 def run_elsewhere(
@@ -248,7 +268,7 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Return our own flags, and what is pytest's."""
     parser = argparse.ArgumentParser(
         allow_abbrev=False,
-        usage="%(prog)s [--matrix | --matrix-only] [--clients] [--peers] [--deploy] "
+        usage="%(prog)s [--fast | --matrix | --matrix-only] [--clients] [--peers] [--deploy] "
         "[--desktop] [ARGS]",
         description="Run the test suite, with full coverage of the addon demanded.",
         epilog=(
@@ -256,6 +276,12 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
             "measured, and one process runs the tests unless ARGS have -n. The first "
             "start makes the environment in .venv."
         ),
+    )
+    parser.add_argument(
+        "--fast",
+        action="store_true",
+        help="run a part that answers within half a minute: each fix, recorded answers, "
+        "events on the wire, one stream through a real mitmdump",
     )
     parser.add_argument(
         "--matrix",
@@ -309,16 +335,11 @@ def main() -> int:
         return 0
     _bootstrap.ensure()
     compile_once()
-    here = Path(sys.executable)
     results = []
     chosen = (flags.clients, flags.peers, flags.deploy, flags.desktop)
     apart = flags.matrix_only or any(chosen)
     if flags.matrix or not apart:
-        if arguments:
-            results.append(run("suite", here, arguments))
-        else:
-            unmeasured = [f"--unmeasured={path}" for path in UNMEASURED]
-            results.append(run("suite", here, [*SPREAD, "--cov", *unmeasured]))
+        results.append(run_here(arguments, fast=flags.fast))
     if flags.matrix or flags.matrix_only:
         results += run_matrix(arguments)
     if flags.clients:

@@ -1,6 +1,6 @@
 """What the end-to-end tests stand on: a scripted provider, mitmdump, and clients.
 
-Provider and clients are the workshop's; here is the mitmdump of a test.
+The provider is in `scripted`, the clients in `blocking_clients`; here is the mitmdump of a test.
 
 All of it is real (sockets, threads, TLS, a process) and stays on loopback; every port
 is a free one. Order is proven with gates, never with sleeps: a provider that waits for
@@ -14,18 +14,16 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from workshop import ADDON, LOOPBACK, forked, mitmdump
-from workshop.certificates import client_context, make_ca, server_context
-from workshop.child import ChildError, Process
-from workshop.forked import Forked
-from workshop.traffic.clients import (
+import forked
+from blocking_clients import (
     PATIENCE,
     BrokenEndError,
     Http1Client,
@@ -36,8 +34,8 @@ from workshop.traffic.clients import (
     Reply,
     connect,
 )
-from workshop.traffic.http1 import Request
-from workshop.traffic.scripted import (
+from forked import Forked
+from scripted import (
     Break,
     Framing,
     Part,
@@ -45,6 +43,10 @@ from workshop.traffic.scripted import (
     Script,
     body_script,
 )
+from workshop import ADDON, LOOPBACK, mitmdump
+from workshop.certificates import client_context, make_ca, server_context
+from workshop.child import ChildError
+from workshop.traffic.http1 import Request
 from workshop.traffic.server import Act
 
 __all__ = [
@@ -120,10 +122,11 @@ class Mitmdump(mitmdump.Mitmdump):
         self._scripts = paths
         self._text: list[str] = []
 
-    def spawn(self, env: Mapping[str, str], **more: Any) -> Process:
+    def spawn(self, env: Mapping[str, str], **more: Any) -> subprocess.Popen[str]:
         if not (self.forks and forked.available()):
             return super().spawn(env, **more)
-        return Forked(self.program, self.command[3:], self._folder, env)
+        made = Forked(self.program, self.command[3:], self._folder, env)
+        return cast("subprocess.Popen[str]", made)
 
     def hear(self, line: str) -> None:
         # To pytest's capture, which shows it with the test that fails; not to `sys.stdout`,

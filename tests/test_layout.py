@@ -215,6 +215,14 @@ def test_every_tool_is_a_command() -> None:
     }
 
 
+def test_judge_of_the_tests_knows_nothing_of_the_package() -> None:
+    paths = [*(ROOT / "tests" / "judge").glob("*.py")]
+    known = {path.stem: imports(path)[0] for path in paths}
+    assert len(known) > 1
+    others = set().union(*known.values()) - set(sys.stdlib_module_names)
+    assert others == {"judge", "hypothesis"}, known
+
+
 def test_subpackages_have_no_import_cycle() -> None:
     TopologicalSorter({**SUBPACKAGES, **TOOLS}).prepare()
 

@@ -76,20 +76,20 @@ def test_a_bad_value_is_refused_by_name_and_the_old_one_stays(
     proxy: Proxy, option: str, value: Any, said: str
 ) -> None:
     old = getattr(proxy.context.options, option)
-    state = (proxy.addon.hosts, proxy.addon.selection.skips)
+    state = (proxy.addon.options.hosts, proxy.addon.options.skip)
     with pytest.raises(exceptions.OptionsError) as caught:
         proxy.set(**{option: value})
     assert option in str(caught.value)
     assert said in str(caught.value)
     assert getattr(proxy.context.options, option) == old
-    assert proxy.addon.hosts.include(HOST, 443)
-    assert proxy.addon.selection.skips == state[1]
+    assert proxy.addon.options.hosts.include(HOST, 443)
+    assert proxy.addon.options.skip == state[1]
 
 
 def test_changes_of_requests_are_skipped_like_fixes(proxy: Proxy) -> None:
     names = ["parameter-learned", "a.test:tools-empty"]
     proxy.set(normalize_skip=names)
-    assert [name for _, name in proxy.addon.selection.skips] == [
+    assert [name for _, name in proxy.addon.options.skip] == [
         "parameter-learned",
         "tools-empty",
     ]

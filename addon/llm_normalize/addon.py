@@ -21,7 +21,6 @@ from mitmproxy import (
 from mitmproxy.proxy import server_hooks
 from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
-from . import options
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .exchange import outage
 from .exchange.answer_lifecycle import Answers
@@ -43,13 +42,13 @@ from .mitm.deferred_options import take_deferred, take_each
 from .mitm.flow_list import is_shown, is_stored
 from .mitm.proxy_server import is_running
 from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
+from .options import Values, connect_late, declare, pairs_path
 from .pause_limiter import PauseLimiter
 from .records.pairs_log import PairsLog
 from .records.pairs_logs import PairsLogs
 from .records.statistics import Stats
 from .repair.fix import Fix
 from .routing.gate import warn
-from .routing.hosts import PROVIDERS, Hosts
 from .routing.own_address import LOOP, leads_back
 from .routing.routes import is_reverse
 from .text.printable import brief
@@ -67,8 +66,8 @@ class Normalize:
     name = "llm_normalize"  # two addons with one name refuse to load
 
     def __init__(self) -> None:
-        self.hosts = Hosts.parse(PROVIDERS)
-        self.selection = FixSelection()
+        self.options = Values()
+        self.selection = FixSelection(self.options)
         self.stats = Stats()
         self.logs = PairsLogs()
         self._answers = Answers(self.stats)
@@ -78,14 +77,14 @@ class Normalize:
         self._is_reloaded = False
         # By a host's names, its port and its scheme, until an option changes.
         self._settings_of: dict[tuple[str, str, int, str], Settings] = {}
-        self._repairs = True
+        self._version = 0  # of the options that they are made of
         self._pauses = PauseLimiter()
 
     # -- options -----------------------------------------------------------------
 
     def load(self, loader: addonmanager.Loader) -> None:
         """Declare the options and the view; what is wrong here ends mitmproxy's start."""
-        options.declare(loader)
+        declare(loader)
         self._is_reloaded = is_running()
         remember_hosts()
         let_clients_ask(lambda: self._repairs)
@@ -99,40 +98,39 @@ class Normalize:
         Raises:
             OptionsError: A value is bad; mitmproxy keeps the old one.
         """
-        self._settings_of = {}  # another table: those of open exchanges are stale
         if updated >= ctx.options.keys():  # at the start
             take_each(self._take)
         else:
             self._take(updated)
 
     def _take(self, updated: set[str]) -> None:
-        if "normalize_mode" in updated:
-            options.check_mode(ctx.options.normalize_mode)
-            self._repairs = ctx.options.normalize_mode == "repair"
-        if "normalize_hosts" in updated:
-            self.hosts = options.hosts(ctx.options.normalize_hosts)
-        options.set_routing(self._routing, updated)
-        self._routing.guard_log()
+        try:
+            self.options.take(updated)
+        finally:  # behind a bad gate nobody is let in
+            self._apply(updated)
+
+    def _apply(self, updated: set[str]) -> None:
+        """Hand the values of the options to whoever works by them."""
+        values, routing = self.options, self._routing
+        routing.routes, routing.models = values.routes, values.models
+        routing.keys, routing.gate = values.keys, values.gate
+        routing.origins, routing.translates = values.cors, values.translate
+        for each in (self._home, routing, self._exchanges):
+            each.hosts = values.hosts
+        self._home.routes = values.routes
+        routing.guard_log()
         if updated & {"normalize_routes", "mode"}:
-            options.connect_late(self._routing.routes)
-        self._home.hosts, self._home.routes = self.hosts, self._routing.routes
-        self._routing.hosts = self._exchanges.hosts = self.hosts
-        self.selection.update(updated)
-        for name in updated & {"normalize_keepalive", "normalize_retry"}:
-            options.check_seconds(name, getattr(ctx.options, name))
-        if "normalize_pairs_size" in updated:
-            size = options.size(ctx.options.normalize_pairs_size)
-            if self.logs.current is not None:
-                self.logs.current.size = size
+            connect_late(values.routes)
+        if self.logs.current is not None:
+            self.logs.current.size = values.pairs_size
         if "normalize_pairs" in updated:
-            options.check_pairs(ctx.options.normalize_pairs)
             self.logs.current = None  # running answers keep theirs
 
     def running(self) -> None:
         """Warn if other users may use the proxy or its keys."""
         self._pauses.begin(is_reloaded=self._is_reloaded)
         # Deferred options are set before mitmproxy knows whom to tell.
-        self._repairs, self._settings_of = ctx.options.normalize_mode == "repair", {}
+        self.options.take({"normalize_mode"})
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
         guarded = bool(self._routing.gate or ctx.options.proxyauth)
         has_keys = bool(self._routing.keys.keys)
@@ -173,7 +171,7 @@ class Normalize:
     def fixes_command(self, name: str = "") -> types.Data:
         """Show all fixes, and which of them are skipped; or all about one."""
         named = [fix for fix in EVERY if fix.name == name]
-        skips, adapted = self.selection.skips, self.selection.adapted
+        skips, adapted = self.options.skip, self.options.adapt
         rows = [row for fix in named for row in one_fix(fix, skips, adapted)]
         return _table(rows or fix_rows(EVERY, skips))
 
@@ -185,7 +183,7 @@ class Normalize:
     @command.command("normalize.rerun")
     def rerun_command(self, flows: Sequence[flow.Flow]) -> types.Data:
         """Show what today's fixes do to the original answer, and what differs from then."""
-        strict = ctx.options.normalize_strict
+        strict = self.options.strict
         return _table(rerun_rows(flows, self._fixes_for, strict=strict))
 
     @command.command("normalize.capture")
@@ -211,7 +209,7 @@ class Normalize:
         is_answered = self._routing.client_hello(data) or self._home.client_hello(data)
         if (
             is_answered
-            or not ctx.options.normalize_only
+            or not self.options.only
             or ctx.options.allow_hosts  # names what to open: the user's word
             or is_reverse(data.context.client.proxy_mode)
         ):
@@ -219,7 +217,7 @@ class Normalize:
         if data.context.server.address is None:
             return  # TLS with the proxy itself; which host is meant comes inside
         host, port, *_ = data.context.server.address
-        if not self.hosts.include(data.client_hello.sni or host, port):
+        if not self.options.hosts.include(data.client_hello.sni or host, port):
             data.ignore_connection = True
 
     def tls_start_server(self, data: tls.TlsData) -> None:
@@ -405,19 +403,22 @@ class Normalize:
         return self.selection.of(flow.request).fixes
 
     def _settings(self, exchange: Exchange) -> Settings:
-        if exchange.settings is not None and exchange.settings[0] is self._settings_of:
+        version = self.options.version
+        if exchange.settings is not None and exchange.settings[0] == version:
             return exchange.settings[1]
         request = exchange.flow.request
         place = request.host, named_host(request), request.port, request.scheme
+        if self._version != version:
+            self._version, self._settings_of = version, {}
         found = self._settings_of.get(place)
         if found is None:
             found = self._new_settings(request)
             # A log that could not begin is tried again.
-            if found.log is not None or not ctx.options.normalize_pairs:
+            if found.log is not None or not self.options.pairs:
                 if len(self._settings_of) >= _HOSTS:
                     self._settings_of.clear()
                 self._settings_of[place] = found
-        exchange.settings = self._settings_of, found
+        exchange.settings = version, found
         return found
 
     def _new_settings(self, request: http.Request) -> Settings:
@@ -426,22 +427,27 @@ class Normalize:
             fixes=selected.fixes,
             adaptations=selected.adaptations,
             observe=not self._repairs,
-            strict=ctx.options.normalize_strict,
+            strict=self.options.strict,
             log=self._pairs_log(),
             shown=is_shown(),
             stored=is_stored(),
             parse_error_prose=self._routing.gate is None,
-            keepalive=ctx.options.normalize_keepalive,
-            retry=ctx.options.normalize_retry,
+            keepalive=self.options.keepalive,
+            retry=self.options.retry,
             place=place_of(request),
         )
 
+    @property
+    def _repairs(self) -> bool:
+        """Whether answers are repaired, and not only observed."""
+        return self.options.mode == "repair"
+
     def _pairs_log(self) -> PairsLog | None:
         """Return the pairs log, begun with the first answer that needs it."""
-        if self.logs.current is None and ctx.options.normalize_pairs:
+        if self.logs.current is None and self.options.pairs:
             try:
-                path = options.pairs_path(ctx.options.normalize_pairs)
-                self.logs.begin(path, options.size(ctx.options.normalize_pairs_size))
+                path = pairs_path(self.options.pairs)
+                self.logs.begin(path, self.options.pairs_size)
             except Exception:  # no log, but no answer goes unrepaired for it
                 logger.exception("normalize: the pairs log cannot be opened")
         return self.logs.current

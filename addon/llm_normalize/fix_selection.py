@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from mitmproxy import ctx, http
+from mitmproxy import http
 
-from . import options
 from .exchange.message.request_facts import named_host
 from .fixes import EVERY_FIX
+from .options import Values
 from .repair.fix import Fix
 from .request.adaptation import HostAdaptations
 from .request.adaptations import ADAPTATIONS
@@ -29,31 +29,12 @@ class Selected(NamedTuple):
 class FixSelection:
     """Which fixes and adaptations are on, by the options of the user.
 
-    Attributes:
-        skips: `normalize_skip`: each host, None for all, and the name of what it skips.
-        adapted: `normalize_adapt`: each host, and an adaptation that it gets.
-        also: `normalize_also`: names of optional fixes that are on.
+    Args:
+        options: Those options.
     """
 
-    def __init__(self) -> None:
-        self.skips: list[tuple[HostPattern | None, str]] = []
-        self.adapted: list[tuple[HostPattern, str]] = []
-        self.also: set[str] = set()
-
-    def update(self, updated: set[str]) -> None:
-        """Apply the options whose names are *updated*.
-
-        Raises:
-            OptionsError: A value is bad.
-        """
-        if "normalize_skip" in updated:
-            self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
-        if "normalize_adapt" in updated:
-            self.adapted = [
-                options.adapted(each) for each in ctx.options.normalize_adapt
-            ]
-        if "normalize_also" in updated:
-            self.also = {options.also(text) for text in ctx.options.normalize_also}
+    def __init__(self, options: Values) -> None:
+        self._options = options
 
     def of(self, request: http.Request) -> Selected:
         """The selection for the host of *request*."""
@@ -62,9 +43,10 @@ class FixSelection:
         optional = {fix.name for fix in EVERY_FIX if fix.optional}
         if is_openai(request.host):
             optional |= {fix.name for fix in EVERY_FIX if fix.spares_openai}
-        off = optional - self.also | _named(self.skips, hosts, port)
+        options = self._options
+        off = optional - options.also | _named(options.skip, hosts, port)
         on = [each for each in ADAPTATIONS if each.name not in off]
-        wanted = _named(self.adapted, hosts, port) - off
+        wanted = _named(options.adapt, hosts, port) - off
         return Selected(
             tuple(fix for fix in EVERY_FIX if fix.name not in off),
             HostAdaptations.of(on, hosts, port, wanted),

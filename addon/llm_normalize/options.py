@@ -1,9 +1,10 @@
-"""The addon's options: their declarations, and what their values mean."""
+"""The addon's options in one table: how each is declared, and what its value means."""
 
 import difflib
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from mitmproxy import addonmanager, ctx, exceptions
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
 from .commands import EVERY
-from .exchange.routing_policy import Routing
 from .exchange.source import translation
 from .fixes import EVERY_FIX
 from .mitm.helpers import parse_size
@@ -27,146 +27,324 @@ from .routing.routes import Routes
 
 logger = logging.getLogger(__name__)
 
-_MODES = ("repair", "observe")
 DEFAULT_PAIRS = "CONFDIR/normalize/pairs-PORT.jsonl"
+type Skip = tuple[HostPattern | None, str]
+"""A host, or None for all, and the name of a fix or adaptation that it skips."""
 
 
-def declare(loader: addonmanager.Loader) -> None:
-    """Declare the options."""
-    loader.add_option(
-        "normalize_hosts",
-        Sequence[str],
-        list(PROVIDERS),
-        "Hosts whose traffic is opened and repaired: host, *.host or host:port.",
-    )
-    loader.add_option(
-        "normalize_only",
-        bool,
-        True,
-        "Leave every other host's TLS closed.",
-    )
-    loader.add_option(
-        "normalize_mode",
-        str,
-        "repair",
-        "Repair answers, or only observe what would be repaired.",
-        choices=_MODES,
-    )
-    loader.add_option(
-        "normalize_skip",
-        Sequence[str],
-        [],
-        "Fixes and adaptations not to apply: fix-name or host:fix-name.",
-    )
-    loader.add_option(
-        "normalize_adapt",
-        Sequence[str],
-        [],
-        "Changes of requests for hosts of your own: host:adaptation-name.",
-    )
-    loader.add_option(
-        "normalize_also",
-        Sequence[str],
-        [],
-        "Optional repairs to apply: tool-call-as-text, think-as-text.",
-    )
-    loader.add_option(
-        "normalize_strict",
-        bool,
-        False,
-        "Also drop fields that OpenAI's own API does not define.",
-    )
-    loader.add_option(
-        "normalize_pairs",
-        str,
-        DEFAULT_PAIRS,
-        "The before/after log; empty turns it off. CONFDIR and PORT are filled in.",
-    )
-    loader.add_option(
-        "normalize_pairs_size",
-        str,
-        "64m",
-        "Size at which the before/after log rotates; four old files stay.",
-    )
-    loader.add_option(
-        "normalize_keepalive",
-        int,
-        15,
-        "Seconds of silence after which a stream's client gets a newline; 0 is never.",
-    )
-    loader.add_option(
-        "normalize_retry",
-        int,
-        0,
-        "Seconds for which a busy provider (429, 503) is asked again; 0 is never.",
-    )
-    loader.add_option(
-        "normalize_translate",
-        str,
-        "auto",
-        "Translate Responses and Messages for providers that serve only chat completions.",
-        choices=translation.MODES,
-    )
-    loader.add_option(
-        "normalize_models",
-        Sequence[str],
-        [],
-        "Models by other names: asked=sent, with * allowed in what is asked for; one * on "
-        "each side keeps what it matches: gpt-*=acme/gpt-*.",
-    )
-    loader.add_option(
-        "normalize_routes",
-        Sequence[str],
-        [],
-        "Where requests to a host go instead: api.openai.com=https://host/v1; those for "
-        "some models: api.openai.com/model-pattern=https://host/v1.",
-    )
-    loader.add_option(
-        "normalize_keys",
-        Sequence[str],
-        [],
-        "The key for a host, and for no other: host=env:NAME or host=file:PATH.",
-    )
-    loader.add_option(
-        "normalize_gate",
-        str,
-        "",
-        "The bearer token that clients have to present: env:NAME or file:PATH.",
-    )
-    loader.add_option(
-        "normalize_cors",
-        Sequence[str],
-        [],
-        "Web origins whose pages may call the reverse proxy.",
-    )
+class _InvalidError(ValueError):
+    """An invalid value, and what was expected."""
+
+    def __init__(self, given: object, expected: str) -> None:
+        super().__init__(f"{given!r}: {expected}")
 
 
-def set_routing(routing: Routing, updated: set[str]) -> None:
-    """Take over what has changed of routes, models, keys, gate and origins.
+def _mode(text: str) -> str:
+    if text not in ("repair", "observe"):
+        raise _InvalidError(text, "expected repair or observe")
+    return text
 
-    Raises:
-        OptionsError: A value is bad; it is named by its option, and a key by nothing else.
-    """
-    for option, attribute, parse in _ROUTING_OPTIONS:
-        if f"normalize_{option}" in updated:
-            given = getattr(ctx.options, f"normalize_{option}")
-            try:
-                value = parse(given)
-            except ValueError as error:
-                if option == "gate":
-                    routing.gate = Secret(given)  # nobody is let in until one is good
-                raise exceptions.OptionsError(f"normalize_{option}: {error}") from None
-            setattr(routing, attribute, value)
+
+def _skips(texts: Sequence[str]) -> list[Skip]:
+    return [_skip(text) for text in texts]
+
+
+def _skip(text: str) -> Skip:
+    host, _, name = text.strip().rpartition(":")
+    if name not in {each.name for each in EVERY}:
+        expected = "expected a fix, as the command normalize.fixes lists them"
+        raise _InvalidError(text, expected)
+    try:
+        return (HostPattern.parse(host) if host else None), name
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}") from None
+
+
+def _adaptations(texts: Sequence[str]) -> list[tuple[HostPattern, str]]:
+    return [_adaptation(text) for text in texts]
+
+
+def _adaptation(text: str) -> tuple[HostPattern, str]:
+    host, _, name = text.strip().rpartition(":")
+    if not host or name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
+        raise _InvalidError(
+            text,
+            "expected host:adaptation-name; the command normalize.fixes lists the names",
+        )
+    try:
+        return HostPattern.parse(host), name
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}") from None
+
+
+def _optional_fixes(texts: Sequence[str]) -> set[str]:
+    return {_optional_fix(text.strip()) for text in texts}
+
+
+def _optional_fix(text: str) -> str:
+    names = [fix.name for fix in EVERY_FIX if fix.optional]
+    if text not in names:
+        near = difflib.get_close_matches(text, names, 1)
+        meant = f"did you mean {near[0]}?" if near else f"expected {' or '.join(names)}"
+        raise _InvalidError(text, meant)
+    return text
+
+
+def _seconds(given: int) -> int:
+    # To mitmproxy a switch is a number, too.
+    if isinstance(given, bool) or given < 0:
+        raise _InvalidError(given, "expected a number of seconds, 0 for never")
+    return given
+
+
+def _size(text: str) -> int:
+    try:
+        found = parse_size(text)
+    except ValueError:
+        found = None
+    if found is None or found <= 0:
+        raise _InvalidError(text, "expected a number of bytes such as 64m")
+    return found
+
+
+def _pairs(text: str) -> str:
+    if text == DEFAULT_PAIRS:
+        return text
+    reason = "it has a NUL" if "\0" in text else ""
+    try:
+        if text and not reason and pairs_path(text).is_dir():
+            reason = "it is a folder; expected a file"
+    except (RuntimeError, OSError) as error:
+        reason = str(error)
+    if reason:
+        raise _InvalidError(text, reason)
+    return text
 
 
 def _routes(texts: Sequence[str]) -> Routes:
     made = Routes.parse(texts)
+    if not made.routes:
+        return made
     modes = map(ProxyMode.parse, ctx.options.mode)
     own = {mode.listen_port(ctx.options.listen_port) for mode in modes}
     for route in made.routes:
         if is_here(route.target.host) and route.target.port in own:
             raise ValueError(f"'{route}' is a loop: its target is this proxy")
     return made
+
+
+def _gate(text: str) -> Secret | None:
+    return Secret.parse(text) if text else None
+
+
+def pairs_path(text: str) -> Path:
+    """Return the path of the log, with CONFDIR and PORT filled in."""
+    port = first_port() or ctx.options.listen_port or 8080
+    confdir = str(Path(ctx.options.confdir).expanduser())
+    values = {"CONFDIR": confdir, "PORT": str(port)}
+    # Whole words only: /srv/EXPORT holds no placeholder.
+    path = re.sub(r"\b(CONFDIR|PORT)\b", lambda found: values[found[1]], text)
+    return Path(path).expanduser()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of the addon.
+
+    Attributes:
+        name: Its name without `normalize_`; `Values` has its value under the same.
+        kind: Its type, as mitmproxy takes it.
+        default: Its default.
+        help: What it does, for mitmproxy's list of options.
+        parse: Makes its value of what is given, or raises ValueError with what is wrong.
+        choices: What may be given, if that is all.
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    help: str
+    parse: Callable[[Any], Any] = lambda given: given
+    choices: Sequence[str] | None = None
+
+    @property
+    def full_name(self) -> str:
+        """The name that users give."""
+        return f"normalize_{self.name}"
+
+
+OPTIONS = (
+    Option(
+        "hosts",
+        Sequence[str],
+        list(PROVIDERS),
+        "Hosts whose traffic is opened and repaired: host, *.host or host:port.",
+        Hosts.parse,
+    ),
+    Option("only", bool, True, "Leave every other host's TLS closed."),
+    Option(
+        "mode",
+        str,
+        "repair",
+        "Repair answers, or only observe what would be repaired.",
+        _mode,
+        choices=("repair", "observe"),
+    ),
+    Option(
+        "skip",
+        Sequence[str],
+        [],
+        "Fixes and adaptations not to apply: fix-name or host:fix-name.",
+        _skips,
+    ),
+    Option(
+        "adapt",
+        Sequence[str],
+        [],
+        "Changes of requests for hosts of your own: host:adaptation-name.",
+        _adaptations,
+    ),
+    Option(
+        "also",
+        Sequence[str],
+        [],
+        "Optional repairs to apply: tool-call-as-text, think-as-text.",
+        _optional_fixes,
+    ),
+    Option(
+        "strict", bool, False, "Also drop fields that OpenAI's own API does not define."
+    ),
+    Option(
+        "pairs",
+        str,
+        DEFAULT_PAIRS,
+        "The before/after log; empty turns it off. CONFDIR and PORT are filled in.",
+        _pairs,
+    ),
+    Option(
+        "pairs_size",
+        str,
+        "64m",
+        "Size at which the before/after log rotates; four old files stay.",
+        _size,
+    ),
+    Option(
+        "keepalive",
+        int,
+        15,
+        "Seconds of silence after which a stream's client gets a newline; 0 is never.",
+        _seconds,
+    ),
+    Option(
+        "retry",
+        int,
+        0,
+        "Seconds for which a busy provider (429, 503) is asked again; 0 is never.",
+        _seconds,
+    ),
+    Option(
+        "translate",
+        str,
+        "auto",
+        "Translate Responses and Messages for providers that serve only chat completions.",
+        translation.parse,
+        choices=translation.MODES,
+    ),
+    Option(
+        "models",
+        Sequence[str],
+        [],
+        "Models by other names: asked=sent, with * allowed in what is asked for; one * on each side keeps what it matches: gpt-*=acme/gpt-*.",
+        Models.parse,
+    ),
+    Option(
+        "routes",
+        Sequence[str],
+        [],
+        "Where requests to a host go instead: api.openai.com=https://host/v1; those for some models: api.openai.com/model-pattern=https://host/v1.",
+        _routes,
+    ),
+    Option(
+        "keys",
+        Sequence[str],
+        [],
+        "The key for a host, and for no other: host=env:NAME or host=file:PATH.",
+        Keys.parse,
+    ),
+    Option(
+        "gate",
+        str,
+        "",
+        "The bearer token that clients have to present: env:NAME or file:PATH.",
+        _gate,
+    ),
+    Option(
+        "cors",
+        Sequence[str],
+        [],
+        "Web origins whose pages may call the reverse proxy.",
+        origins,
+    ),
+)
+
+
+class Values:
+    """The values of the options, parsed: the defaults until others are taken."""
+
+    hosts: Hosts
+    only: bool
+    mode: str
+    skip: list[Skip]
+    adapt: list[tuple[HostPattern, str]]
+    also: set[str]
+    strict: bool
+    pairs: str
+    pairs_size: int
+    keepalive: int
+    retry: int
+    translate: bool
+    models: Models
+    routes: Routes
+    keys: Keys
+    gate: Secret | None
+    cors: frozenset[str]
+
+    def __init__(self) -> None:
+        self.version = 0
+        """How often values have changed: what was made of older ones is stale."""
+        for option in OPTIONS:
+            setattr(self, option.name, option.parse(option.default))
+
+    def take(self, updated: Collection[str]) -> None:
+        """Parse the options whose names are *updated*.
+
+        Raises:
+            OptionsError: A value is bad; it is named by its option, and a key by nothing
+                else. mitmproxy keeps the old one.
+        """
+        self.version += 1
+        for option in OPTIONS:
+            if option.full_name not in updated:
+                continue
+            given = getattr(ctx.options, option.full_name)
+            try:
+                setattr(self, option.name, option.parse(given))
+            except _InvalidError as error:
+                message = f"invalid {option.full_name} {error}"
+                raise exceptions.OptionsError(message) from None
+            except ValueError as error:
+                if option.name == "gate":
+                    self.gate = Secret(given)  # nobody is let in until one is good
+                message = f"{option.full_name}: {error}"
+                raise exceptions.OptionsError(message) from None
+
+
+def declare(loader: addonmanager.Loader) -> None:
+    """Declare the options."""
+    for each in OPTIONS:
+        loader.add_option(
+            each.full_name, each.kind, each.default, each.help, choices=each.choices
+        )
 
 
 def connect_late(routes: Routes) -> None:
@@ -186,144 +364,3 @@ def connect_late(routes: Routes) -> None:
         "normalize: connection_strategy is lazy now: the upstream has a route, and "
         "mitmproxy would connect to it first"
     )
-
-
-_ROUTING_OPTIONS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
-    ("routes", "routes", _routes),
-    ("models", "models", Models.parse),
-    ("keys", "keys", Keys.parse),
-    ("gate", "gate", lambda text: Secret.parse(text) if text else None),
-    ("cors", "origins", origins),
-    ("translate", "translates", translation.parse),
-)
-
-
-def check_mode(text: str) -> None:
-    """Refuse an invalid mode.
-
-    Raises:
-        OptionsError: It is none.
-    """
-    if text not in _MODES:
-        raise exceptions.OptionsError(
-            f"invalid normalize_mode {text!r}: expected repair or observe"
-        )
-
-
-def hosts(patterns: Sequence[str]) -> Hosts:
-    """Return the hosts that *patterns* name.
-
-    Raises:
-        OptionsError: One of them is not a pattern.
-    """
-    try:
-        return Hosts.parse(patterns)
-    except ValueError as error:
-        raise exceptions.OptionsError(f"normalize_hosts: {error}") from None
-
-
-def skip(text: str) -> tuple[HostPattern | None, str]:
-    """Return the host, or None for all, and the name of a fix that *text* skips.
-
-    Raises:
-        OptionsError: It names no fix, or no host.
-    """
-    host, _, name = text.strip().rpartition(":")
-    if name not in {each.name for each in EVERY}:
-        raise exceptions.OptionsError(
-            f"invalid normalize_skip {text!r}: expected a fix, as the command "
-            "normalize.fixes lists them"
-        )
-    try:
-        return (HostPattern.parse(host) if host else None), name
-    except ValueError as error:
-        raise exceptions.OptionsError(f"normalize_skip: {text!r}: {error}") from None
-
-
-def check_seconds(option: str, seconds: int) -> None:
-    """Refuse a time below zero, and a switch: to mitmproxy, that is a number, too.
-
-    Raises:
-        OptionsError: It is one.
-    """
-    if isinstance(seconds, bool) or seconds < 0:
-        raise exceptions.OptionsError(
-            f"invalid {option} {seconds}: expected a number of seconds, 0 for never"
-        )
-
-
-def adapted(text: str) -> tuple[HostPattern, str]:
-    """Return the host and the adaptation that *text* names.
-
-    Raises:
-        OptionsError: It names no adaptation that a host may be given, or no host.
-    """
-    host, _, name = text.strip().rpartition(":")
-    if not host or name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
-        raise exceptions.OptionsError(
-            f"invalid normalize_adapt {text!r}: expected host:adaptation-name; the "
-            "command normalize.fixes lists the names"
-        )
-    try:
-        return HostPattern.parse(host), name
-    except ValueError as error:
-        raise exceptions.OptionsError(f"normalize_adapt: {text!r}: {error}") from None
-
-
-def also(text: str) -> str:
-    """Return the name of the optional repair that *text* names.
-
-    Raises:
-        OptionsError: It names none.
-    """
-    names = [fix.name for fix in EVERY_FIX if fix.optional]
-    if text.strip() not in names:
-        near = difflib.get_close_matches(text.strip(), names, 1)
-        meant = f"did you mean {near[0]}?" if near else " or ".join(names)
-        expected = meant if near else f"expected {meant}"
-        raise exceptions.OptionsError(f"invalid normalize_also {text!r}: {expected}")
-    return text.strip()
-
-
-def size(text: str) -> int:
-    """Return the bytes of a size such as `64m`.
-
-    Raises:
-        OptionsError: It is none.
-    """
-    try:
-        found = parse_size(text)
-    except ValueError:
-        found = None
-    if found is None or found <= 0:
-        raise exceptions.OptionsError(
-            f"invalid normalize_pairs_size {text!r}: expected a number of bytes such "
-            "as 64m"
-        )
-    return found
-
-
-def check_pairs(text: str) -> None:
-    """Refuse what cannot be the path of a log.
-
-    Raises:
-        OptionsError: It cannot.
-    """
-    reason = "it has a NUL" if "\0" in text else ""
-    try:
-        if text and not reason and pairs_path(text).is_dir():
-            reason = "it is a folder; expected a file"
-    except (RuntimeError, OSError) as error:
-        reason = str(error)
-    if reason:
-        raise exceptions.OptionsError(f"invalid normalize_pairs {text!r}: {reason}")
-
-
-def pairs_path(text: str) -> Path:
-    """Return the path of the log, with CONFDIR and PORT filled in."""
-    port = first_port() or ctx.options.listen_port or 8080
-    confdir = str(Path(ctx.options.confdir).expanduser())
-    values = {"CONFDIR": confdir, "PORT": str(port)}
-    # Whole words only: /srv/EXPORT holds no placeholder.
-    path = re.sub(r"\b(CONFDIR|PORT)\b", lambda found: values[found[1]], text)
-    return Path(path).expanduser()

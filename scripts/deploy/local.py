@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import tempfile
 import time
@@ -130,34 +129,20 @@ def _watch(made: list[Any], balancer: Any) -> None:
     _bootstrap.say("llm_normalize: nothing is left to serve")
 
 
-def _end(number: int, _: Any) -> None:
-    sys.exit(128 + number)
-
-
 def main() -> int:
     """Do what was asked for and return the exit code."""
     flags, arguments = parse(sys.argv[1:])
     _bootstrap.ensure()
-    from workshop.child import ChildError  # noqa: PLC0415 - it needs the environment
+    from workshop.child import guarded  # noqa: PLC0415 - it needs the environment
 
-    # A shell starts what runs in its background with Ctrl-C ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, _end)
-    try:
-        if flags.measure:
-            from workshop.deploy import measure as deploy_measure  # noqa: PLC0415
+    def work() -> int:
+        if not flags.measure:
+            return serve(flags, arguments)
+        from workshop.deploy import measure  # noqa: PLC0415
 
-            counts = flags.instances or MEASURED
-            return deploy_measure.main(counts, flags.seconds, arguments)
-        return serve(flags, arguments)
-    except ChildError as error:
-        for line in error.lines:
-            _bootstrap.say("    " + line)
-        _bootstrap.say(f"llm_normalize: {error}")
-        return 1
-    except KeyboardInterrupt:
-        _bootstrap.say("\nllm_normalize: ended; nothing is left running")
-        return 130
+        return measure.main(flags.instances or MEASURED, flags.seconds, arguments)
+
+    return guarded(work)
 
 
 if __name__ == "__main__":

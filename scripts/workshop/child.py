@@ -3,22 +3,26 @@
 import collections
 import contextlib
 import re
+import signal
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any, Self
 
+import _bootstrap
 from workshop import variables
-from workshop.forked import Forked
-
-type Process = subprocess.Popen[str] | Forked
 
 START = 60.0
 """Seconds for a start: a machine may be busy with many of them."""
 STOP = 5.0
+AGAIN = 1.0
+"""Seconds after which a process is asked once more to end."""
 _LINES = 200
+INTERRUPTED = 130
 
 
 class ChildError(Exception):
@@ -68,7 +72,7 @@ class Child:
         self._printed = 0
         self._taken = 0
         self._changed = threading.Condition()
-        self.process: Process | None = None
+        self.process: subprocess.Popen[str] | None = None
 
     # -- its life ----------------------------------------------------------------------
 
@@ -89,7 +93,7 @@ class Child:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def spawn(self, env: Mapping[str, str], **more: Any) -> "Process":
+    def spawn(self, env: Mapping[str, str], **more: Any) -> subprocess.Popen[str]:
         """Return the process, which has this environment."""
         return subprocess.Popen(
             self.command,
@@ -123,14 +127,19 @@ class Child:
         self.stop()
 
     def stop(self) -> None:
-        """End it, by force where it does not follow."""
+        """End it, by force where it does not follow.
+
+        It is asked repeatedly: asyncio hears of a signal by a pipe, and in a mitmdump that
+        thousands of clients leave at once that is full of log lines.
+        """
         if self.process is None:
             return
+        end = time.monotonic() + self.patience
         try:
-            self.process.terminate()
-            self.process.wait(self.patience)
-        except subprocess.TimeoutExpired:
-            pass
+            while self.code is None and (left := end - time.monotonic()) > 0:
+                self.process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(min(left, AGAIN))
         finally:  # also when a second Ctrl-C cut the waiting short
             self.process.kill()
             self.process.wait()
@@ -265,3 +274,53 @@ class Child:
             self.process.stdin.flush()
         except OSError as error:
             raise self.gone() from error
+
+
+@contextlib.contextmanager
+def running(children: Sequence[Child]) -> Iterator[None]:
+    """Run *children*, started side by side, and end them whatever happens.
+
+    Raises:
+        ChildError: One of them did not start.
+    """
+    try:
+        for each in children:
+            each.start()
+        for each in children:
+            each.ready()
+        yield
+    finally:
+        for each in children:
+            if each.process is not None:
+                each.process.terminate()
+        for each in children:
+            each.stop()
+
+
+def guarded(work: Callable[[], int], *known: type[Exception]) -> int:
+    """Return the exit code of *work*; however it ends, it can end what it started.
+
+    Args:
+        work: What is to be done.
+        known: What else than a `ChildError` is told as a sentence.
+    """
+    told: tuple[type[Exception], ...] = (ChildError, *known)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _end)
+    # A shell starts what runs in its background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return work()
+    except told as error:
+        for line in getattr(error, "lines", ()):
+            _bootstrap.say("    " + line)
+        _bootstrap.say(f"llm_normalize: {error}")
+        return 1
+    except KeyboardInterrupt:
+        _bootstrap.say("\nllm_normalize: interrupted; nothing is left running")
+        return INTERRUPTED
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    sys.exit(128 + number)

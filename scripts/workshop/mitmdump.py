@@ -17,6 +17,28 @@ type Options = Mapping[str, str | Sequence[str]]
 
 LISTENS = re.compile(r"listening at (?:http://)?(\S*?):(\d+)\.?$")
 
+_ALARMS = (
+    "Traceback",
+    "crashed",
+    "exception was never retrieved",
+    "Exception in",
+    "repair failed",
+    "passes as it is",
+    "cannot be decoded",
+    "cannot write the pairs log",
+    "the pairs log cannot be opened",
+)
+"""Words that mitmdump's log must not have."""
+GONE = "socket.send() raised exception."
+"""asyncio's words, from the fifth on, for a write to a peer that has gone.
+
+Harmless: the writer learns by other means that the peer has gone, and nobody reads any more.
+Whoever went on writing without an end would show in what is left over.
+"""
+_AFTER_AN_ALARM = 25
+"""Lines that are stored after such a one: what was raised comes last."""
+_ALARMS_KEPT = 200
+
 CONTROL = '''\
 """Changes options, runs commands and counts objects while mitmdump runs."""
 
@@ -57,8 +79,6 @@ def answer(asked):
         return census()
     if "say" in asked:
         return logging.info(asked["say"])
-    if "end" in asked:
-        return ctx.master.shutdown()
     return ctx.master.commands.execute(asked["command"])
 
 
@@ -122,6 +142,7 @@ class Mitmdump(Child):
 
     Attributes:
         places: Where it listens.
+        alarms: Lines of its log that must not be there.
     """
 
     modes = 1
@@ -136,6 +157,8 @@ class Mitmdump(Child):
     ) -> None:
         super().__init__(name, command, folder, **more)
         self.places: list[Place] = []
+        self.alarms: list[str] = []
+        self._goes_on = 0
 
     @property
     def port(self) -> int:
@@ -148,7 +171,13 @@ class Mitmdump(Child):
         super().start(**more)
 
     def hear(self, line: str) -> None:
-        """Take a line: it may say where it listens."""
+        """Take a line: it may say where it listens, or that something is wrong."""
+        if any(word in line for word in _ALARMS):
+            self._goes_on = _AFTER_AN_ALARM
+        if self._goes_on and len(self.alarms) < _ALARMS_KEPT:
+            self._goes_on -= 1
+            if not line.endswith(GONE):
+                self.alarms.append(line)
         if found := LISTENS.search(line):
             self.places.append((found[1], int(found[2])))
 

@@ -18,6 +18,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import USAGE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
 from streams import feed, repaired
+from workshop.judged import asked_of, request_of
 
 TOKEN: Chunk = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
 CALL: Chunk = {
@@ -482,8 +483,8 @@ def test_a_custom_call_keeps_its_input() -> None:
 @given(bodies(), st.booleans())
 def test_chunks_of_a_body_mean_the_same(answer: Answer, usage: bool) -> None:
     body = answer.values[0]
-    asked = replace(answer.asked, stream=True, usage=usage)
-    request = replace(answer.request, stream=True, include_usage=usage)
+    asked = replace(asked_of(answer), stream=True, usage=usage)
+    request = replace(request_of(answer), stream=True, include_usage=usage)
     out = repaired(wire(chunks_of(body, forced=asked.forced_tool)), asked)
     before = conformance.meaning_of_body(dumps(body))
     assert conformance.check_stream(out, request) == []
@@ -493,8 +494,10 @@ def test_chunks_of_a_body_mean_the_same(answer: Answer, usage: bool) -> None:
 @given(bodies())
 def test_a_body_means_the_same_when_it_is_back(answer: Answer) -> None:
     body = answer.values[0]
-    back = dumps(there_and_back(body, replace(answer.asked, stream=True, usage=True)))
-    assert conformance.check_body(back, answer.request) == []
+    back = dumps(
+        there_and_back(body, replace(asked_of(answer), stream=True, usage=True))
+    )
+    assert conformance.check_body(back, request_of(answer)) == []
     assert (
         conformance.lost(
             conformance.meaning_of_body(dumps(body)), conformance.meaning_of_body(back)
@@ -518,7 +521,7 @@ def test_without_one_fix_chunks_of_a_body_lose_nothing(
 ) -> None:
     body = body_of(each for each in answer.values if isinstance(each, dict))
     fixes = [fix for fix in FIXES if fix is not off]
-    out = repaired(dumps(body), answer.asked, fixes)
+    out = repaired(dumps(body), asked_of(answer), fixes)
     before = conformance.meaning_of_body(dumps(body))
     assert conformance.lost(before, conformance.meaning_of_stream(out)) == []
 

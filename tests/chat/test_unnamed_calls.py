@@ -16,6 +16,17 @@ def test_fragments_are_joined() -> None:
     }
 
 
+def test_foreign_fields_are_added_up() -> None:
+    first = {"index": 0, "a": "x", "b": {"c": "y", "d": 1}, "function": {"e": [1]}}
+    more = {"index": 0, "a": "z", "b": {"c": "y", "d": 2}, "function": {"e": [2]}}
+    assert join_fragments(first, more) == {
+        "index": 0,
+        "a": "xz",
+        "b": {"c": "y", "d": 1},
+        "function": {"e": [1, 2], "arguments": ""},
+    }
+
+
 def fragment(index: int, arguments: str, **more: object) -> dict[str, object]:
     return {"index": index, **more, "function": {"arguments": arguments}}
 
@@ -47,6 +58,15 @@ def test_fragment_that_says_nothing_is_dropped() -> None:
     unnamed = waiting()
     assert unnamed.take(0, fragment(0, "", id=None), 1) is None
     assert unnamed.release(None, 1) == []
+
+
+def test_foreign_field_waits_for_the_name_too() -> None:
+    unnamed = waiting()
+    assert unnamed.take(0, {"index": 0, "x": 5}, 1) is None
+    assert unnamed.take(0, fragment(1, "", x=[1]), 1) is None
+    named = {"index": 0, "function": {"name": "f", "arguments": ""}}
+    assert unnamed.take(0, named, 1) == {**named, "x": 5}
+    assert unnamed.release(None, 1) == [(0, fragment(1, "", x=[1]))]
 
 
 def test_fragments_are_released_by_choice_once_it_ends_in_a_later_event() -> None:

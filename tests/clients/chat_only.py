@@ -34,8 +34,8 @@ from clients.families.shapes import (
     without,
     words,
 )
+from scripted import Break, Part, Script, body_script
 from workshop.traffic.http1 import Request
-from workshop.traffic.scripted import Break, Part, Script, body_script
 
 PRINTED = "drizzle-4711"
 COMMAND = f"echo {PRINTED}"

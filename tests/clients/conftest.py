@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import environments
 from clients import programs
 from clients.matrix import AT_ONCE, CLIENTS, Matrix
 from clients.servers import Provider, Proxy
 from clients.tables import as_text, compact
 from peers import sources
-from workshop import environments
 
 MATRIX = pytest.StashKey[Matrix]()
 
@@ -20,6 +20,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-table",
         action="store_true",
         help="write the tables of the client tests anew",
+    )
+    parser.addoption(
+        "--update-types",
+        action="store_true",
+        help="write the forms of answers anew, from the pinned libraries' types",
     )
 
 

@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import pytest
 
-from workshop.environments import EnvironmentLackingError
+from environments import EnvironmentLackingError
 
 
 def give_up(client: str, error: EnvironmentLackingError) -> NoReturn:

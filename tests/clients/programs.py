@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import environments
 from clients import servers
-from workshop import environments
-from workshop.environments import EnvironmentLackingError
+from environments import EnvironmentLackingError
 
 RUNNERS = Path(__file__).resolve().parent / "runners"
 NODE = RUNNERS / "requirements-node.txt"

@@ -6,13 +6,13 @@ import re
 import time
 from pathlib import Path
 
+import scripted
 from clients.families import FAMILIES, Answer
 from clients.families.asking import as_asked
+from environments import AT_START
+from scripted import Script
 from workshop import LOOPBACK, NORMALIZE, mitmdump
-from workshop.environments import AT_START
-from workshop.traffic import scripted
 from workshop.traffic.http1 import Request
-from workshop.traffic.scripted import Script
 
 _PATH = re.compile(r"/(quirk|openai)/([\w-]+)/v1/chat/completions")
 _COMPLAINTS = ("Traceback", "crashed", "is left out", "passes as it is", "stays as")

@@ -14,8 +14,8 @@ from clients.lacking import give_up
 from clients.matrix import CLIENTS, Cell, Key, Matrix
 from clients.programs import RUNNERS, runners
 from clients.servers import Proxy
+from environments import EnvironmentLackingError
 from llm_normalize import conformance
-from workshop.environments import EnvironmentLackingError
 
 # Where a client does not report the same although OpenAI could have sent what it got.
 EXCEPTIONS: dict[Key, str] = {}

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import _bootstrap
-import _uv  # environments.py has led here
+import _uv
+import environments
 from clients import programs, servers
 from support import LOOPBACK, Provider, Request, Script, body_script
-from workshop import environments
 
 NAME = "made_up-1.0-py3-none-any.whl"
 TWO_DAYS = 2 * 24 * 3600

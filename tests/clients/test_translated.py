@@ -23,8 +23,8 @@ from clients.lacking import give_up
 from clients.matrix import AT_ONCE
 from clients.programs import Runner, runners
 from clients.servers import Proxy
-from workshop.environments import EnvironmentLackingError
-from workshop.traffic.scripted import Provider
+from environments import EnvironmentLackingError
+from scripted import Provider
 
 CLIENTS = {name: runner for runner in runners() for name in runner.translated}
 PROGRAMS: dict[str, dict[str, str]] = {

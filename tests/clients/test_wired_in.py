@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+import environments
 from clients import servers
 from clients.lacking import give_up
 from clients.programs import RUNNERS
 from end_to_end.test_browser import STREAM
 from support import LOOPBACK, Mitmdump, Provider, Script, make_ca
-from workshop import environments
 
 KEY = "nvapi-canary-4711"
 HOST = "api.openai.com"

@@ -20,14 +20,15 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
+import environments
 import nobody
 import support
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import is_open, wait_for
+from ports import free_port
 from support import Http1Client
-from workshop import LOOPBACK, environments
+from workshop import LOOPBACK
 from workshop.deploy.instances import SETTINGS
-from workshop.ports import free_port
 from workshop.release import locks
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,12 +19,13 @@ from typing import Any
 
 import pytest
 
+import environments
 import support
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
+from ports import free_port
 from support import Http1Client
-from workshop import LOOPBACK, environments
+from workshop import LOOPBACK
 from workshop.deploy.instances import SETTINGS
-from workshop.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = ROOT / "scripts" / "deploy" / "kubernetes.yaml"

@@ -16,8 +16,8 @@ sys.path[:0] = [str(ROOT / each) for each in ("tests", "scripts", "addon")]
 
 from desktop.starting import assert_it_repairs, is_open  # noqa: E402
 from llm_normalize.desktop.service import unit  # noqa: E402 - from the folders above
+from ports import free_port  # noqa: E402
 from support import Provider  # noqa: E402
-from workshop.ports import free_port  # noqa: E402
 
 HOME = Path.home()
 UNIT = HOME / ".config/systemd/user/llm-normalize.service"

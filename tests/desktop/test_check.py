@@ -25,8 +25,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 
 import support
+from ports import free_port
 from support import LOOPBACK, Provider, body_script, make_ca
-from workshop.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import environments
 from desktop.outside import ASKED, NIM, UNLISTED, Outside
 from support import Http1Client, connect
-from workshop import environments
 
 PROGRAMS = Path(__file__).parent / "programs"
 TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import environments
 from desktop.outside import Outside
-from workshop import environments
 
 PROGRAMS = Path(__file__).parent / "programs"
 LOCK = PROGRAMS / "requirements-node.txt"

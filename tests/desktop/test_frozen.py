@@ -11,13 +11,13 @@ from pathlib import Path
 import brotli
 import pytest
 
+import environments
 import support
 import test_layout
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import LOCAL, running
+from ports import free_port
 from support import Http1Client, Provider, Script
-from workshop import environments
-from workshop.ports import free_port
 from workshop.release import files as build
 
 HERE = Path(__file__).parent

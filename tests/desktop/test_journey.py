@@ -12,8 +12,8 @@ from playwright.sync_api import Error, expect
 from desktop.outside import DONE, FINISH, NIM, OPENING, UNLISTED, WORD, Hosts
 from desktop.session import ROOT, Session, session
 from desktop.test_client_chromium import ASK, HTML, REST, opened
+from ports import free_port
 from support import PATIENCE
-from workshop.ports import free_port
 
 
 @pytest.fixture

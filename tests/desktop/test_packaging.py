@@ -14,11 +14,11 @@ import pytest
 
 import _bootstrap
 import _uv
+import environments
 from desktop.starting import LOCAL, assert_it_repairs, running
 from llm_normalize import __version__, cli
+from ports import free_port
 from support import Provider
-from workshop import environments
-from workshop.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 NAMES = [

@@ -20,8 +20,8 @@ import pytest
 
 from desktop.session import PATIENCE, ROOT, Session, Started, session, until
 from llm_normalize.desktop.machine import Result
+from ports import free_port
 from support import Provider, body_script
-from workshop.ports import free_port
 
 SCHEMA = "org.gnome.system.proxy"
 HAS_ONE = f"""

@@ -39,7 +39,7 @@ from llm_normalize.desktop.trust.browsers import databases, profiles
 from llm_normalize.desktop.trust.certificate import Certificate, read
 from llm_normalize.desktop.trust.lock import BusyError, locked
 from llm_normalize.desktop.trust.nss import certutil
-from llm_normalize.desktop.trust.record import Record, RecordError
+from llm_normalize.desktop.trust.record import RecordError, TrustRecord
 from llm_normalize.desktop.trust.session import Refused
 from llm_normalize.desktop.trust.status import stores
 
@@ -213,7 +213,7 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
         assert not actions.failed
         assert state(machine, confdir_of) == "not trusted"
         assert machine.roots == {}
-        assert Record(confdir_of).entries() == []
+        assert TrustRecord(confdir_of).entries() == []
     assert (ends[0], ends[-1]) == ("killed", "whole")
 
 
@@ -225,7 +225,7 @@ def test_a_command_that_fails_leaves_nothing_and_says_so(
     actions.install()
     assert actions.failed
     assert "not installed: " in capsys.readouterr().out
-    assert Record(confdir_of).entries() == []
+    assert TrustRecord(confdir_of).entries() == []
     assert state(machine, confdir_of) == "not trusted"
 
 
@@ -237,11 +237,11 @@ def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
     actions = start(machine, "remove", "--yes")
     actions.remove()
     assert actions.failed
-    assert len(Record(confdir_of).entries()) == 1
+    assert len(TrustRecord(confdir_of).entries()) == 1
     machine.fails.clear()
     start(machine, "remove", "--yes").remove()
     assert state(machine, confdir_of) == "not trusted"
-    assert Record(confdir_of).entries() == []
+    assert TrustRecord(confdir_of).entries() == []
 
 
 # The exact commands
@@ -593,7 +593,7 @@ def test_what_an_update_overlooked_is_a_failure_until_it_is_made_good(
     assert act(hooked, "remove", capsys).startswith("not removed: ")
     hooked.heeded.update(both)
     assert act(hooked, "remove", capsys).startswith("ok: ")
-    assert Record(hooked.home / ".mitmproxy").entries() == []
+    assert TrustRecord(hooked.home / ".mitmproxy").entries() == []
 
 
 @pytest.mark.parametrize(
@@ -704,7 +704,7 @@ def test_an_update_that_hangs_stays_written_down(
     assert said.startswith("not trusted: update-ca-certificates did not end within")
     assert said.endswith("start this again")
     assert "did not end within 180 s" in act(machine, "remove", capsys)
-    assert len(Record(confdir).entries()) == 1
+    assert len(TrustRecord(confdir).entries()) == 1
     object.__setattr__(machine, "__class__", Simulated)
     assert act(machine, "remove", capsys) == "ok: was gone already"
 

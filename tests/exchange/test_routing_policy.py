@@ -763,7 +763,7 @@ def test_connection_that_was_opened_for_a_route_stays_one_of_tls(
     proxy.addon.tls_clienthello(tls.ClientHelloData(context, client_hello))
     proxy.set(normalize_routes=[])
     if reloads:
-        proxy.addon._routing = Routing(hosts=proxy.addon.hosts)
+        proxy.addon._routing = Routing(hosts=proxy.addon.options.hosts)
     made.request.scheme = "http"
     send(proxy, made)
     assert made.request.scheme == "https"

@@ -1,13 +1,18 @@
 """What examples of a fix cannot say: long state, odd shapes, and what must not raise."""
 
 import logging
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.conformance import completion_faults
+from llm_normalize.conformance.openai_types import (
+    CompletionTokensDetails,
+    PromptTokensDetails,
+)
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
@@ -147,6 +152,22 @@ def test_counts_that_are_no_numbers_are_0() -> None:
         **USAGE,
         "prompt_tokens": 3,
     }
+
+
+@pytest.mark.parametrize("given", ["many", "5", Number("1.5")])
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("prompt_tokens_details", PromptTokensDetails),
+        ("completion_tokens_details", CompletionTokensDetails),
+    ],
+)
+def test_each_detail_of_openais_types_becomes_whole(
+    key: str, kind: Any, given: Any
+) -> None:
+    usage = {**USAGE, key: dict.fromkeys(get_type_hints(kind), given)}
+    body = body_of(completion({"role": "assistant", "content": "Hi"}, usage=usage))
+    assert completion_faults(body) == []
 
 
 def test_call_that_never_gets_a_name_leaves_at_the_end() -> None:

@@ -1,21 +1,23 @@
 """The form of Anthropic's Messages: what must follow what in a stream, and what is in a body.
 
-Written from its documentation and from what its clients read, without a look at the code
-that makes such streams; it imports nothing of the package.
+What an event or an object holds is what the types of Anthropic's SDK say (`messages_types`); the
+rest is written from its documentation and from what its clients read, without a look at the
+code that makes such streams.
 """
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, get_args
+
+from judge import messages_types, typed
 
 type Object = dict[str, Any]
 
-STOP_REASONS = {"end_turn", "max_tokens", "stop_sequence", "tool_use", "refusal"}
-ERRORS = {
-    "invalid_request_error", "authentication_error", "billing_error", "permission_error",
-    "not_found_error", "request_too_large", "rate_limit_error", "timeout_error", "api_error",
-    "overloaded_error",
-}  # fmt: skip
+_EVENTS: dict[str, Any] = {
+    name: kind for kind in vars(messages_types).values() for name in typed.tags(kind)
+}
+# The documentation has it, for a request of more than 32 MB; the type does not.
+ERRORS = {*get_args(messages_types.ErrorType), "request_too_large"}
 _DELTAS = {
     "text": {"text_delta": "text"},
     "thinking": {"thinking_delta": "thinking", "signature_delta": "signature"},
@@ -81,7 +83,9 @@ class Reader:
             self._say("is no JSON")
         handle = getattr(self, f"_{name}", None)
         self._need(handle, f"has an unknown name, {name}")
-        if handle:
+        faults = [*typed.faults(data, _EVENTS.get(name, Any), name)]
+        self.faults += faults
+        if handle and not faults:
             handle(data)
 
     def _ping(self, data: Object) -> None:
@@ -89,24 +93,22 @@ class Reader:
 
     def _message_start(self, data: Object) -> None:
         self._need(not self.message, "starts a second message")
-        self.message = json.loads(json.dumps(data.get("message") or {}))
+        self.message = json.loads(json.dumps(data["message"]))
         self.faults += list(_frame_faults(self.message))
-        self._need(self.message.get("content") == [], "starts with content")
+        self._need(self.message["content"] == [], "starts with content")
         self.message["content"] = []
         self._need(self.message.get("stop_reason", 0) is None, "starts with a reason")
 
     def _content_block_start(self, data: Object) -> None:
         blocks = self.message["content"]
-        self._need(data.get("index") == len(blocks), "has the wrong index")
+        self._need(data["index"] == len(blocks), "has the wrong index")
         self._need(self._open is None, "starts a block in another")
         self._need("stop_reason" not in self.message or not self.message["stop_reason"],
                    "starts a block behind message_delta")  # fmt: skip
-        block = dict(data.get("content_block") or {})
+        block = dict(data["content_block"])
         said = {k: v for k, v in block.items() if k not in ("id", "name")}
-        self._need(
-            said == _STARTS.get(block.get("type", "")), "starts a block with more"
-        )
-        if block.get("type") == "tool_use":
+        self._need(said == _STARTS[block["type"]], "starts a block with more")
+        if block["type"] == "tool_use":
             self.faults += list(_call_faults(block))
             block["input"] = ""
         self._open = block
@@ -114,17 +116,16 @@ class Reader:
         blocks.append(block)
 
     def _content_block_delta(self, data: Object) -> None:
-        block, delta = self._at(data), data.get("delta") or {}
-        key = _DELTAS.get(block.get("type", ""), {}).get(delta.get("type", ""))
+        block, delta = self._at(data), data["delta"]
+        key = _DELTAS.get(block.get("type", ""), {}).get(delta["type"])
         if key is None:
             self._say(f"has no delta of a block {block.get('type')}")
             return
         self._need(delta.keys() == {"type", key}, "has a delta with other keys")
-        text = delta.get(key)
-        self._need(isinstance(text, str) and text, "has an empty delta")
+        self._need(delta[key], "has an empty delta")
         self._need(not block.get("signature"), "goes on behind a signature")
         to = "input" if key == "partial_json" else key
-        block[to] += text or ""
+        block[to] += delta[key]
         self._has_delta = self._has_delta or key != "signature"
 
     def _content_block_stop(self, data: Object) -> None:
@@ -136,19 +137,19 @@ class Reader:
 
     def _at(self, data: Object) -> Object:
         at = len(self.message["content"]) - 1
-        self._need(data.get("index") == at, "has the index of another block")
+        self._need(data["index"] == at, "has the index of another block")
         self._need(self._open is not None, "is of no open block")
         return self._open or {}
 
     def _message_delta(self, data: Object) -> None:
         self._need(self._open is None, "ends a message in a block")
         self._need(not self.message["stop_reason"], "is a second message_delta")
-        delta = data.get("delta") or {}
+        delta = data["delta"]
         self._need({"stop_reason", "stop_sequence"} == set(delta), "has other keys")
         self.message |= delta
         self.faults += list(_reason_faults(self.message))
-        self.faults += list(_usage_faults(data.get("usage")))
-        self.message["usage"] = data.get("usage")
+        self.faults += list(_usage_faults(data["usage"]))
+        self.message["usage"] = data["usage"]
 
     def _message_stop(self, data: Object) -> None:
         self._need(data == {"type": "message_stop"}, "says more than a stop")
@@ -167,17 +168,18 @@ def read(events: Iterable[tuple[str, Object]]) -> Reader:
 
 def check_body(body: Object) -> list[str]:
     """List what of a whole message is wrong."""
-    faults = [*_frame_faults(body), *_reason_faults(body)]
-    for block in body.get("content", ()):
-        kind = block.get("type")
+    faults = [*typed.faults(body, messages_types.Message, "message")]
+    if faults:
+        return faults
+    faults += [*_frame_faults(body), *_reason_faults(body)]
+    for block in body["content"]:
+        kind = block["type"]
         keys = {"id", "name"} if kind == "tool_use" else set()
-        if set(block) != set(_STARTS.get(kind, {})) | keys:
+        if set(block) != set(_STARTS[kind]) | keys:
             faults.append(f"a block {kind} has other keys")
         if kind == "tool_use":
             faults += _call_faults(block)
-            if not isinstance(block.get("input"), dict):
-                faults.append("an input is no object")
-        elif not all(isinstance(each, str) and each for each in block.values()):
+        elif not all(block.values()):
             faults.append(f"a block {kind} is empty")
     return faults
 
@@ -198,37 +200,30 @@ def check_error(body: Object) -> list[str]:
 
 def _frame_faults(message: Object) -> Iterator[str]:
     for key in ("id", "model"):
-        if not (isinstance(message.get(key), str) and message[key]):
+        if not message[key]:
             yield f"the message has no {key}"
-    for key, value in {"type": "message", "role": "assistant"}.items():
-        if message.get(key) != value:
-            yield f"the message has another {key}"
-    if not isinstance(message.get("content"), list):
-        yield "the content is no list"
     if "stop_sequence" not in message:
         yield "the message has no stop_sequence"
-    yield from _usage_faults(message.get("usage"))
+    yield from _usage_faults(message["usage"])
 
 
-def _usage_faults(usage: Object | None) -> Iterator[str]:
+def _usage_faults(usage: Object) -> Iterator[str]:
     keys = {"input_tokens", "output_tokens", "cache_read_input_tokens"}
-    figures = [(usage or {}).get(key) for key in keys | {"cache_creation_input_tokens"}]
-    if not all(isinstance(each, int) and each >= 0 for each in figures):
+    figures = [usage.get(key) for key in keys | {"cache_creation_input_tokens"}]
+    if not all(each is not None and each >= 0 for each in figures):
         yield "the usage lacks a figure"
 
 
 def _reason_faults(message: Object) -> Iterator[str]:
     reason = message.get("stop_reason")
-    if reason not in STOP_REASONS:
-        yield f"the stop_reason is {reason}"
-    has_call = any(
-        each.get("type") == "tool_use" for each in message.get("content", ())
-    )
+    if reason is None:
+        yield "the message has no stop_reason"
+    has_call = any(each["type"] == "tool_use" for each in message["content"])
     if (reason == "tool_use") != has_call and reason not in ("max_tokens", "refusal"):
         yield f"the stop_reason is {reason}, calls or not"
 
 
 def _call_faults(block: Object) -> Iterator[str]:
     for key in ("id", "name"):
-        if not (isinstance(block.get(key), str) and block[key]):
+        if not block[key]:
             yield f"a call has no {key}"

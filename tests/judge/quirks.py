@@ -5,16 +5,14 @@ changing what it means, and takes out of `Stream.meaning` what it destroys. `dam
 applies several, in the order in which they stand here, whatever the order they were
 chosen in: deltas first, framing last, as a server would build them.
 
-What an answer means is for `conformance` to say. Of the code under test this imports only what
-an answer is handed to it in: `Asked`, `Tools`, its types of JSON, and the spelling of a chunk that
-comes out byte for byte.
+It imports nothing of the package: `workshop.judged` hands over to it what is here.
 """
 
 import copy
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from random import Random
@@ -22,12 +20,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from llm_normalize import conformance
-from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked
-from llm_normalize.repair.fix import chunk
-from llm_normalize.wire.json_text import Json, dumps
+from judge.meaning import Call, Choice, Error, Meaning
+from judge.strict import taken, taken_of_body
+
+type Json = Any
+type Chunk = dict[str, Any]
 
 DONE = "[DONE]"
 MODEL = "acme-1"
@@ -53,20 +50,52 @@ DETAILS = {"completion_tokens_details": {"reasoning_tokens": 3}}
 
 
 @dataclass(frozen=True)
+class Request:
+    """What a request asks for: `usage` with a stream, `legacy` functions in place of tools."""
+
+    stream: bool
+    usage: bool
+    tools: bool
+    forced_tool: bool
+    n: int
+    legacy: bool
+
+
+@dataclass(frozen=True)
 class Answer:
     """A stream or body as OpenAI sends it.
 
     Attributes:
-        asked: What the request asked, as the code under test knows it.
-        request: The same, as the oracle knows it.
+        request: What it answers.
         values: The payloads in order: chunks and `DONE`; or the one body.
         has: What it holds, in the words that quirks use for what they need.
     """
 
-    asked: Asked
-    request: conformance.Request
+    request: Request
     values: list[Json]
     has: frozenset[str]
+
+
+def dumps(value: Json) -> bytes:
+    """Return *value* in OpenAI's spelling."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
+
+
+def chunk(choices: list[Chunk], top: Chunk) -> Chunk:
+    """Return a chunk with these choices, and what *top* has for all of them."""
+    head = {"id": top["id"], "object": "chat.completion.chunk"}
+    head |= {key: top[key] for key in ("created", "model")}
+    return {**head, "choices": choices, **top}
+
+
+def choice_of(index: int, delta: Chunk, finish: str | None, logprobs: str) -> Chunk:
+    """Return a choice of a chunk; *logprobs* are `full`, `null` or not there."""
+    choice: Chunk = {"index": index, "delta": delta}
+    if logprobs:
+        said = logprobs == "full" and (delta.get("content") or delta.get("refusal"))
+        choice["logprobs"] = log_of(delta) if said else None
+    return {**choice, "finish_reason": finish}
 
 
 def encode(values: Iterable[Json]) -> bytes:
@@ -86,28 +115,49 @@ def answers(draw: st.DrawFn, needs: Collection[str] = ()) -> Answer:
     says = draw(choices_of(needs))
     usage_asked, usage = draw(usage_of(needs))
     top = draw(envelopes())
-    if usage_asked:
-        top["usage"] = None
     logprobs = draw(st.sampled_from(["", "", "null", "full"]))
     logprobs = "full" if "logprobs" in needs else logprobs
     logprobs = "" if "plain" in needs else logprobs
+    forms = [draw(st.integers(0, 2)) for _ in says]
+    dice = draw(st.randoms(use_true_random=False)) if len(says) > 1 else Random()
+    order = interleaved(says, forms, dice)
+    request = asking(draw, says, usage=usage_asked, stream=True)
+    return streamed(says, order, top, usage, logprobs, request)
+
+
+def streamed(
+    says: "list[Say]",
+    order: "list[tuple[int, Chunk, str | None]]",
+    top: Chunk,
+    usage: Chunk,
+    logprobs: str,
+    request: Request,
+) -> Answer:
+    """Return a stream.
+
+    Args:
+        says: What the choices say.
+        order: Their deltas, in order.
+        top: What all chunks have.
+        usage: The figures; empty for none.
+        logprobs: Whether there are any: "full", "null", or empty for no such field.
+        request: What is asked for.
+    """
+    counted = bool(request.usage)
+    top = {**top, "usage": None} if counted else top
     values: list[Json] = []
-    for at, delta, finish in draw(interleaved(says)):
-        more: Chunk = {"logprobs": None} if logprobs else {}
-        if logprobs == "full" and (delta.get("content") or delta.get("refusal")):
-            more = {"logprobs": log_of(delta)}
-        values.append(chunk(delta, finish=finish, index=at, **more, **top))
-    if usage_asked:
-        values.append(chunk(None, **{**top, "usage": usage}))
+    for at, delta, finish in order:
+        values.append(chunk([choice_of(at, delta, finish, logprobs)], top))
+    if counted:
+        values.append(chunk([], {**top, "usage": usage}))
     elif usage:
         values[-1]["usage"] = usage
-    asked, request = asking(draw, says, usage=usage_asked, stream=True)
     has = traits(says)
     if usage:
-        has |= {"usage", "usage asked" if usage_asked else "usage unasked"}
+        has |= {"usage", "usage asked" if counted else "usage unasked"}
     if logprobs == "full":
         has = has - {"plain"} | {"logprobs"}
-    return Answer(asked, request, [*values, DONE], has)
+    return Answer(request, [*values, DONE], has)
 
 
 @st.composite
@@ -120,15 +170,14 @@ def usage_of(draw: st.DrawFn, needs: Collection[str]) -> tuple[bool, Chunk]:
     return asked, USAGE | (DETAILS if draw(st.booleans()) else {})
 
 
-@st.composite
 def interleaved(
-    draw: st.DrawFn, says: "list[Say]"
+    says: "list[Say]", forms: Sequence[int], dice: Random
 ) -> list[tuple[int, Chunk, str | None]]:
-    """Draw the order in which the choices say their deltas."""
-    tails = [say.deltas(draw(st.integers(0, 2))) for say in says]
+    """Return the deltas of the choices, which open in *forms*, in any order."""
+    tails = [say.deltas(form) for say, form in zip(says, forms, strict=True)]
     order = [at for at, deltas in enumerate(tails) for _ in deltas]
     if len(says) > 1:
-        draw(st.randoms(use_true_random=False)).shuffle(order)
+        dice.shuffle(order)
     return [(at, *each) for at in order for each in tails[at].pop(0)]
 
 
@@ -149,18 +198,12 @@ def log_of(delta: Chunk) -> Chunk:
     return {"content": None, "refusal": None} | {key: [token]}
 
 
-def asking(
-    draw: st.DrawFn, says: "list[Say]", *, usage: bool, stream: bool
-) -> tuple[Asked, conformance.Request]:
+def asking(draw: st.DrawFn, says: "list[Say]", *, usage: bool, stream: bool) -> Request:
     calls = any({"calls", "legacy"} & set(say.has) for say in says)
     tools = calls or draw(st.booleans())
     forced = calls and all(say.finish == "stop" for say in says if say.calls)
-    n = len(says)
     legacy = any("legacy" in say.has for say in says)
-    declared = Tools(TOOLS if tools else frozenset())
-    asked = Asked(stream, usage, tools, forced, MODEL, n)
-    asked = replace(asked, declared=declared, legacy=legacy)
-    return asked, conformance.Request(stream, usage, tools, forced, n)
+    return Request(stream, usage, tools, forced, len(says), legacy)
 
 
 @st.composite
@@ -343,7 +386,7 @@ class Stream:
 
     answer: Answer
     events: list[Sent]
-    meaning: conformance.Meaning
+    meaning: Meaning
     prefix: bytes = b"data: "
     newline: bytes = b"\n"
     blank: bytes = b"\n"  # what parts the events
@@ -356,7 +399,7 @@ class Stream:
     @classmethod
     def of(cls, answer: Answer) -> "Stream":
         """Return the stream without damage."""
-        meaning = conformance.meaning_of_stream(encode(answer.values))
+        meaning = taken(encode(answer.values))
         events = [Sent(copy.deepcopy(value)) for value in answer.values]
         return cls(answer, events, meaning)
 
@@ -876,7 +919,7 @@ SYNONYMS = {
 }
 
 
-def implied(choice: conformance.Choice) -> str:
+def implied(choice: Choice) -> str:
     """Return the finish reason of a choice that does not give one."""
     if choice.function_call:
         return "function_call"
@@ -886,7 +929,7 @@ def implied(choice: conformance.Choice) -> str:
 def leave_finish_out(stream: Stream, index: int) -> None:
     """Expect the reason that is added to a choice which gives none."""
     choice = stream.meaning.choices[index]
-    forced = stream.answer.asked.forced_tool
+    forced = stream.answer.request.forced_tool
     choice.finish_reason = "stop" if forced else implied(choice)
 
 
@@ -1012,7 +1055,7 @@ def take_usage(stream: Stream) -> Json:
         usage = sent.value["usage"]
         if not sent.value["choices"]:
             stream.remove(sent)
-        elif stream.answer.asked.usage:
+        elif stream.answer.request.usage:
             sent.value["usage"] = None
         else:
             del sent.value["usage"]
@@ -1485,7 +1528,7 @@ def error_late(stream: Stream, said: tuple[list[bytes], Json]) -> None:
     sent = Sent(copy.deepcopy(value), [*fields])
     stream.events.insert(len(stream.events) - 1, sent)
     code = "" if isinstance(value, bytes) and value else "busy"
-    stream.meaning.errors.append(conformance.Error(("Too busy",), code))
+    stream.meaning.errors.append(Error(("Too busy",), code))
 
 
 # ------------------------------------------------------------------------ framing
@@ -1877,20 +1920,20 @@ class Body:
 
     answer: Answer
     value: Chunk
-    meaning: conformance.Meaning
+    meaning: Meaning
     dice: Random = field(default_factory=Random)
 
     @classmethod
     def of(cls, answer: Answer) -> "Body":
         """Return the body without damage."""
-        meaning = conformance.meaning_of_body(dumps(answer.values[0]))
+        meaning = taken_of_body(answer.values[0])
         return cls(answer, copy.deepcopy(answer.values[0]), meaning)
 
     def encode(self) -> bytes:
         """Return its bytes."""
         return dumps(self.value)
 
-    def choices(self) -> list[tuple[conformance.Choice, Chunk, Chunk]]:
+    def choices(self) -> list[tuple[Choice, Chunk, Chunk]]:
         """Return what each choice means, the choice, and its message."""
         found = self.value.get("choices", [])
         means = (self.meaning.choices[at] for at in sorted(self.meaning.choices))
@@ -1899,7 +1942,7 @@ class Body:
             for meant, choice in zip(means, found, strict=False)
         ]
 
-    def calls(self) -> list[tuple[conformance.Call, Chunk]]:
+    def calls(self) -> list[tuple[Call, Chunk]]:
         """Return what each call means, and the call."""
         return [
             each
@@ -1934,15 +1977,21 @@ def bodies(draw: st.DrawFn, needs: Collection[str] = ()) -> Answer:
     says = draw(choices_of(needs))
     top = draw(envelopes())
     top.pop("obfuscation", None)
+    request = asking(draw, says, usage=False, stream=False)
+    return as_body(says, top, {**USAGE, **DETAILS}, request)
+
+
+def as_body(says: list[Say], top: Chunk, usage: Chunk, request: Request) -> Answer:
+    """Return an answer as one body."""
     choices = []
     for index, say in enumerate(says):
         message = message_of(say)
         choice = {"index": index, "message": message, "finish_reason": say.finish}
         choices.append(choice)
+    top = dict(top)
     kind = {"id": top.pop("id"), "object": "chat.completion", **top}
-    value = {**kind, "choices": choices, "usage": {**USAGE, **DETAILS}}
-    asked, request = asking(draw, says, usage=False, stream=False)
-    return Answer(asked, request, [value], traits(says) | {"usage"})
+    value = {**kind, "choices": choices, "usage": usage}
+    return Answer(request, [value], traits(says) | {"usage"})
 
 
 BODY_QUIRKS: list[Quirk] = []
@@ -2087,7 +2136,7 @@ def body_finish_hollow(body: Body, value: Json) -> None:
     for meant, choice, _ in body.choices():
         write(choice, "finish_reason", value)
         meant.finish_reason = implied(meant)
-        if body.answer.asked.forced_tool:
+        if body.answer.request.forced_tool:
             meant.finish_reason = "stop"
 
 
@@ -2219,7 +2268,7 @@ def body_native(body: Body, wrapped: bool) -> None:
     errors: Chunk = {"success": True, "errors": [], "messages": []}
     body.value = {"result": result, **errors} if wrapped else result
     body.meaning.choices[0].finish_reason = implied(body.meaning.choices[0])
-    if body.answer.asked.forced_tool:
+    if body.answer.request.forced_tool:
         body.meaning.choices[0].finish_reason = "stop"
 
 

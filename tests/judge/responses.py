@@ -1,7 +1,9 @@
 """The form that OpenAI gives an answer of its Responses protocol, and what one says.
 
-Written from OpenAI's API reference and the types of its SDK, without a look at the code
-that makes such answers. `check_events` and `check_response` list what breaks the form.
+What an event or an object holds is what the types of OpenAI's SDK say (`responses_types`); which
+keys are always there, and what follows what, is written from its API reference, without a
+look at the code that makes such answers. `check_events` and `check_response` list what breaks
+the form.
 """
 
 import copy
@@ -9,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from llm_normalize.conformance import Call, Choice, Error, Meaning
+from judge import responses_types, typed
+from judge.meaning import Call, Choice, Error, Meaning
 
 type Event = tuple[str, dict[str, Any]]
 
@@ -18,101 +21,55 @@ TERMINAL = {
     "response.incomplete": "incomplete",
     "response.failed": "failed",
 }
-_TEXT = (str,)
-_NUMBER = (int, float)
-_REQUIRED: dict[str, tuple[type, ...]] = {
-    "id": _TEXT,
-    "object": _TEXT,
-    "status": _TEXT,
-    "model": _TEXT,
-    "service_tier": _TEXT,
-    "truncation": _TEXT,
-    "created_at": (int,),
-    "top_logprobs": (int,),
-    "temperature": _NUMBER,
-    "top_p": _NUMBER,
-    "presence_penalty": _NUMBER,
-    "frequency_penalty": _NUMBER,
-    "parallel_tool_calls": (bool,),
-    "store": (bool,),
-    "background": (bool,),
-    "tools": (list,),
-    "output": (list,),
-    "text": (dict,),
-    "tool_choice": (str, dict),
+_EVENTS: dict[str, Any] = {
+    name: kind
+    for kind in vars(responses_types).values()
+    for name in typed.tags(kind)
+    if "sequence_number" in typed.fields(kind)
 }
-_NULLABLE: dict[str, tuple[type, ...]] = {
-    "error": (dict,),
-    "incomplete_details": (dict,),
-    "reasoning": (dict,),
-    "usage": (dict,),
-    "metadata": (dict,),
-    "completed_at": (int,),
-    "max_output_tokens": (int,),
-    "max_tool_calls": (int,),
-    "previous_response_id": _TEXT,
-    "instructions": (str, list),
-    "safety_identifier": _TEXT,
-    "prompt_cache_key": _TEXT,
-}
-_USAGE = {
-    "input_tokens_details": ("cached_tokens", "cache_write_tokens"),
-    "output_tokens_details": ("reasoning_tokens",),
-}
-_ITEMS: dict[str, dict[str, type]] = {
-    "message": {"id": str, "status": str, "role": str, "content": list},
-    "reasoning": {"id": str, "status": str, "summary": list},
-    "function_call": dict.fromkeys(
-        ("id", "status", "call_id", "name", "arguments"), str
-    ),
-    "custom_tool_call": dict.fromkeys(
-        ("id", "status", "call_id", "name", "input"), str
-    ),
-}
+
+
+class _Sent(responses_types.Response):
+    """What is sent although the type has no such keys."""
+
+    store: bool
+    presence_penalty: float
+    frequency_penalty: float
+
+
+# Keys that may be absent by the type, and are always there; the first are never null.
+_FILLED = (
+    "status", "service_tier", "truncation", "top_logprobs", "temperature", "top_p",
+    "background", "text",
+)  # fmt: skip
+_THERE = (
+    "error", "incomplete_details", "reasoning", "usage", "metadata", "completed_at",
+    "max_output_tokens", "max_tool_calls", "previous_response_id", "instructions",
+    "safety_identifier", "prompt_cache_key",
+)  # fmt: skip
 _TEXT_OF = {"output_text": "text", "refusal": "refusal", "summary_text": "text"}
-
-
-def _is(value: object, kinds: tuple[type, ...]) -> bool:
-    return isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
 
 
 def check_response(response: Any) -> list[str]:
     """List what breaks the form of a `response` object."""
-    if not isinstance(response, dict):
-        return ["response is no object"]
-    faults = [
-        f"{key} is {response.get(key)!r}"
-        for key, kinds in _REQUIRED.items()
-        if not _is(response.get(key), kinds)
-    ]
-    faults += [
-        f"{key} is {response.get(key, 'missing')!r}"
-        for key, kinds in _NULLABLE.items()
-        if key not in response
-        or not (response[key] is None or _is(response[key], kinds))
-    ]
+    faults = [*typed.faults(response, _Sent, "response")]
+    if isinstance(response, dict):
+        faults += [f"{key} is null" for key in _FILLED if response.get(key) is None]
+        faults += [f"{key} is missing" for key in _THERE if key not in response]
     return faults or [*_whole_faults(response), *_output_faults(response)]
 
 
 def _whole_faults(response: dict[str, Any]) -> Iterator[str]:
-    status, error = response["status"], response["error"]
-    details = response["incomplete_details"]
-    if response["object"] != "response":
-        yield "object is not `response`"
+    status, usage = response["status"], response["usage"]
     if status not in ("in_progress", *TERMINAL.values()):
         yield f"status is {status!r}"
-    if (error is not None) is not (status == "failed"):
-        yield f"error is {error!r} with status {status}"
-    if error and not all(isinstance(error.get(x), str) for x in ("code", "message")):
-        yield f"error is {error!r}"
-    if (details is not None) is not (status == "incomplete"):
-        yield f"incomplete_details is {details!r} with status {status}"
-    if details and details.get("reason") not in ("max_output_tokens", "content_filter"):
-        yield f"incomplete_details is {details!r}"
-    if not isinstance(response["text"].get("format"), dict):
-        yield "text.format is no object"
-    if response["usage"] is not None:
-        yield from _usage_faults(response["usage"])
+    for key, needed in {"error": "failed", "incomplete_details": "incomplete"}.items():
+        if (response[key] is not None) is not (status == needed):
+            yield f"{key} is {response[key]!r} with status {status}"
+    if not response["text"].get("format"):
+        yield "text has no format"
+    if usage and usage.keys() - typed.fields(responses_types.ResponseUsage).keys():
+        yield f"usage has {sorted(usage)}"
 
 
 def _output_faults(response: dict[str, Any]) -> Iterator[str]:
@@ -122,56 +79,28 @@ def _output_faults(response: dict[str, Any]) -> Iterator[str]:
         is_whole = found or item["status"] == "completed"
         if response["status"] == "completed" and not is_whole:
             yield f"output[{at}] is {item['status']}"
-    ids = [item.get("id") for item in response["output"] if isinstance(item, dict)]
+    ids = [item.get("id") for item in response["output"]]
     if len(set(ids)) != len(ids):
         yield "an item's id is there twice"
 
 
-def _usage_faults(usage: dict[str, Any]) -> Iterator[str]:
-    values = {
-        key: usage.get(key) for key in ("input_tokens", "output_tokens", "total_tokens")
-    }
-    for name, keys in _USAGE.items():
-        part = usage.get(name)
-        for key in keys:
-            values[f"{name}.{key}"] = part.get(key) if isinstance(part, dict) else None
-    for name, value in values.items():
-        if not _is(value, (int,)):
-            yield f"usage.{name} is {value!r}"
-    if usage.keys() - {*_USAGE, "input_tokens", "output_tokens", "total_tokens"}:
-        yield f"usage has {sorted(usage)}"
-
-
-def _item_faults(item: Any) -> Iterator[str]:
-    kind = item.get("type") if isinstance(item, dict) else None
-    if kind not in _ITEMS:
-        yield f"type is {kind!r}"
-        return
-    for key, expected in _ITEMS[kind].items():
-        value, never_empty = item.get(key), key in ("id", "call_id", "name")
-        if not isinstance(value, expected) or (never_empty and not value):
-            yield f"{key} is {value!r}"
-    if "namespace" in item and not isinstance(item["namespace"], str):
-        yield f"namespace is {item['namespace']!r}"
+def _item_faults(item: dict[str, Any]) -> Iterator[str]:
+    """Yield what an item lacks that its type does not require."""
+    for key in ("id", "call_id", "name"):
+        if not item.get(key, key != "id"):
+            yield f"{key} is {item.get(key)!r}"
+    if "namespace" in item and item["namespace"] is None:
+        yield "namespace is null"
     if item.get("status") not in ("in_progress", "completed", "incomplete"):
         yield f"status is {item.get('status')!r}"
-    key = {"message": "content", "reasoning": "summary"}.get(str(kind), "")
-    parts = item.get(key)
-    for part in parts if isinstance(parts, list) else ():
-        yield from _part_faults(part, str(kind))
+    if item["type"] == "message":
+        for part in item["content"]:
+            yield from _part_faults(part)
 
 
-def _part_faults(part: Any, kind: str) -> Iterator[str]:
-    allowed = ("summary_text",) if kind == "reasoning" else ("output_text", "refusal")
-    found = str(part.get("type")) if isinstance(part, dict) else ""
-    if found not in allowed:
-        yield f"a part's type is {found!r}"
-    elif not isinstance(part.get(_TEXT_OF[found]), str):
-        yield f"a part's text is {part.get(_TEXT_OF[found])!r}"
-    elif found == "output_text":
-        for key in ("annotations", "logprobs"):
-            if not isinstance(part.get(key), list):
-                yield f"a part's {key} is {part.get(key)!r}"
+def _part_faults(part: dict[str, Any]) -> Iterator[str]:
+    if part["type"] == "output_text" and part.get("logprobs") is None:
+        yield "a part has no logprobs"
 
 
 @dataclass
@@ -226,12 +155,10 @@ class _Checker:
 
     # whole responses
 
-    def snapshot(self, name: str, data: dict[str, Any]) -> None:
-        response = data.get("response")
+    def snapshot(self, data: dict[str, Any]) -> None:
+        name, response = data["type"], data["response"]
         for fault in check_response(response):
             self.say(f"{name}: {fault}")
-        if not isinstance(response, dict):
-            return
         status = TERMINAL.get(name, "in_progress")
         self.must(response.get("status") == status, f"{name}: wrong status")
         envelope = tuple(response.get(key) for key in ("id", "model", "created_at"))
@@ -247,14 +174,12 @@ class _Checker:
     # items
 
     def item_added(self, data: dict[str, Any]) -> None:
-        item = data.get("item")
-        faults = list(_item_faults(item))
-        self.must(
-            data.get("output_index") == self.count, "output_index is not the next"
-        )
+        item = data["item"]
+        faults = [f"item added: {fault}" for fault in _item_faults(item)]
+        self.must(data["output_index"] == self.count, "output_index is not the next")
         self.count += 1
-        if faults or not isinstance(item, dict):
-            self.faults += [f"item added: {fault}" for fault in faults]
+        self.faults += faults
+        if faults:
             return
         self.must(item["status"] == "in_progress", "an item is added that is done")
         texts = (item.get(x) for x in ("content", "summary", "arguments", "input"))
@@ -267,16 +192,16 @@ class _Checker:
         self.open[item["id"]] = _Item(item, self.count - 1)
 
     def item_done(self, data: dict[str, Any]) -> None:
-        item = data.get("item")
+        item = data["item"]
         found = [f"item done: {fault}" for fault in _item_faults(item)]
         self.faults += found
-        if found or not isinstance(item, dict):
+        if found:
             return
         opened = self.open.pop(item["id"], None)
         if opened is None:
             self.say(f"{item['id']} is done, but not open")
             return
-        self.must(data.get("output_index") == opened.index, "output_index changes")
+        self.must(data["output_index"] == opened.index, "output_index changes")
         self.must(item["status"] in ("completed", "incomplete"), "an item done goes on")
         self.must(opened.open_part is None, f"{item['id']} has an open part")
         for key in ("type", "call_id", "name", "namespace", "role"):
@@ -293,11 +218,11 @@ class _Checker:
 
     def item_of(self, data: dict[str, Any]) -> _Item | None:
         name = data["type"]
-        item = self.open.get(str(data.get("item_id")))
+        item = self.open.get(data["item_id"])
         if item is None:
             self.say(f"{name} for no open item")
             return None
-        self.must(data.get("output_index") == item.index, f"{name}: wrong output_index")
+        self.must(data["output_index"] == item.index, f"{name}: wrong output_index")
         return item
 
     # parts
@@ -310,17 +235,15 @@ class _Checker:
         item = self.item_of(data)
         if item is None:
             return
-        part = data.get("part")
-        faults = list(_part_faults(part, item.added["type"]))
-        self.faults += faults
+        part = data["part"]
+        self.faults += _part_faults(part)
         self.must(item.open_part is None, "a part begins while another is open")
         self.must(
             self.place_of(data) == len(item.parts), "a part's index is not the next"
         )
-        if not faults and isinstance(part, dict):
-            self.must(not part[_TEXT_OF[part["type"]]], "a part is added that has text")
-            item.open_part, item.texts, item.text = part, [], None
-            item.annotations, item.logprobs = [], []
+        self.must(not part[_TEXT_OF[part["type"]]], "a part is added that has text")
+        item.open_part, item.texts, item.text = part, [], None
+        item.annotations, item.logprobs = [], []
 
     def part_done(self, data: dict[str, Any]) -> None:
         item = self.item_of(data)
@@ -333,7 +256,7 @@ class _Checker:
         expected = {"type": kind, _TEXT_OF[kind]: item.text}
         if kind == "output_text":
             expected |= {"annotations": item.annotations, "logprobs": item.logprobs}
-        self.must(data.get("part") == expected, "a part is not what its events say")
+        self.must(data["part"] == expected, "a part is not what its events say")
         self.must(self.place_of(data) == len(item.parts), "a part's index changes")
         item.parts.append(expected)
         item.open_part = None
@@ -341,7 +264,7 @@ class _Checker:
     def annotation_added(self, data: dict[str, Any]) -> None:
         item = self.item_of(data)
         if item is not None and self.in_part(item, data, "output_text"):
-            at = data.get("annotation_index")
+            at = data["annotation_index"]
             self.must(at == len(item.annotations), "annotation_index is not the next")
             item.annotations.append(data.get("annotation"))
 
@@ -375,13 +298,8 @@ class _Checker:
         if item is None or not self.fits(item, data):
             return
         self.must(item.text is None, f"{data['type']} after its end")
-        text = data.get("delta")
-        self.must(isinstance(text, str), f"delta is {text!r}")
-        item.texts.append(str(text))
-        if data["type"] == "response.output_text.delta":
-            logprobs = data.get("logprobs")
-            self.must(isinstance(logprobs, list), f"logprobs are {logprobs!r}")
-            item.logprobs += logprobs if isinstance(logprobs, list) else []
+        item.texts.append(data["delta"])
+        item.logprobs += data.get("logprobs", [])
 
     def text_done(self, data: dict[str, Any]) -> None:
         item = self.item_of(data)
@@ -393,7 +311,7 @@ class _Checker:
             "response.function_call_arguments.done": "arguments",
             "response.custom_tool_call_input.done": "input",
         }.get(data["type"], "text")
-        text = data.get(key)
+        text = data[key]
         self.must(text == "".join(item.texts), f"{data['type']} is not its deltas")
         if key == "arguments":
             name = data.get("name")
@@ -402,7 +320,7 @@ class _Checker:
             self.must(
                 data.get("logprobs") == item.logprobs, "other logprobs at the end"
             )
-        item.text = str(text)
+        item.text = text
 
 
 def check_events(events: Sequence[Event], *, complete: bool = True) -> list[str]:
@@ -415,15 +333,15 @@ def check_events(events: Sequence[Event], *, complete: bool = True) -> list[str]
     checker = _Checker()
     names = [name for name, _ in events]
     for number, (name, data) in enumerate(events):
-        checker.must(data.get("type") == name, f"{name} has type {data.get('type')!r}")
         found = data.get("sequence_number")
         checker.must(found == number, f"sequence_number {found!r} in place of {number}")
-        if name in TERMINAL or name in ("response.created", "response.in_progress"):
-            checker.snapshot(name, data)
-        elif name in checker.handlers:
-            checker.handlers[name]({**data, "type": name})
-        else:
+        if name not in _EVENTS:
             checker.say(f"unknown event {name}")
+            continue
+        faults = [*typed.faults(data, _EVENTS[name], name)]
+        checker.faults += faults
+        if not faults:
+            checker.handlers.get(name, checker.snapshot)(data)
     begins = ["response.created", "response.in_progress"]
     checker.must(names[:2] == begins[: len(names)], f"it begins with {names[:2]}")
     checker.must(names.count("response.created") <= 1, "it is created twice")

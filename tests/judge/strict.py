@@ -1,36 +1,25 @@
-"""What a strict client takes from a stream, and what a careless provider meant by one.
-
-Of the package it imports `conformance` alone, which knows nothing of the code under test.
-"""
+"""What a client takes from an answer that knows nothing but OpenAI's form."""
 
 import json
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-from llm_normalize import conformance
-
-# What form does not read.
-_COMMENT = re.compile(rb"(?<![^\r\n])(?:data: ?)+:[^\r\n]*")
-_WORDS = re.compile(rb"(?<![^\r\n])((?:data: ?)+)(Too busy)(?![^\r\n ])")
+from judge.meaning import Call, Choice, Error, Meaning
 
 
-def meaning_of(wire: bytes) -> conformance.Meaning:
-    """Return what a provider meant, whose error may be words alone."""
-    said = _WORDS.sub(rb'\1{"error":"\2"}', wire)
-    return conformance.meaning_of_stream(_COMMENT.sub(b":", said))
-
-
-def taken(out: bytes) -> conformance.Meaning:
-    """Return what a client takes that knows nothing but OpenAI's form."""
-    meaning = conformance.meaning_of_stream(out)
-    logs = {index: choice.logprobs for index, choice in meaning.choices.items()}
-    choices = {index: conformance.Choice(logprobs=each) for index, each in logs.items()}
+def taken(out: bytes) -> Meaning:
+    """Return what it takes from a stream."""
+    meaning = Meaning(done=b"data: [DONE]" in out.split(b"\n"))
     for value in chunks(out):
-        for part in value.get("choices", ()):
-            _take(choices[part["index"]], part)
-    return replace(meaning, choices=choices)
+        _take(meaning, value, "delta")
+    return meaning
+
+
+def taken_of_body(value: dict[str, Any]) -> Meaning:
+    """Return what it takes from a body."""
+    meaning = Meaning(streamed=False)
+    _take(meaning, value, "message")
+    return meaning
 
 
 def chunks(out: bytes) -> Iterator[dict[str, Any]]:
@@ -40,23 +29,41 @@ def chunks(out: bytes) -> Iterator[dict[str, Any]]:
             yield json.loads(line[6:])
 
 
-def _take(choice: conformance.Choice, part: dict[str, Any]) -> None:
-    delta = part["delta"]
+def _take(meaning: Meaning, value: dict[str, Any], key: str) -> None:
+    meaning.usage = value.get("usage") or meaning.usage
+    if "error" in value:
+        error = value["error"]
+        meaning.errors.append(Error((error["message"],), error["code"] or ""))
+    for part in value.get("choices", ()):
+        choice = meaning.choices.setdefault(part["index"], Choice())
+        choice.finish_reason = part.get("finish_reason") or choice.finish_reason
+        choice.logprobs += _logprobs(part.get("logprobs") or {})
+        _say(choice, part[key])
+
+
+def _say(choice: Choice, delta: dict[str, Any]) -> None:
     choice.text += delta.get("content") or ""
     choice.reasoning += delta.get("reasoning_content") or ""
     choice.refusal += delta.get("refusal") or ""
-    choice.finish_reason = part.get("finish_reason") or choice.finish_reason
     for fragment in delta.get("tool_calls", ()):
-        if fragment["index"] == len(choice.calls):
-            choice.calls.append(conformance.Call())
-        call = choice.calls[fragment["index"]]
+        at = fragment.get("index", len(choice.calls))
+        if at == len(choice.calls):
+            choice.calls.append(Call())
+        call = choice.calls[at]
         call.id += fragment.get("id") or ""
         _add(call, fragment["function"])
     if "function_call" in delta:
-        choice.function_call = choice.function_call or conformance.Call()
+        choice.function_call = choice.function_call or Call()
         _add(choice.function_call, delta["function_call"])
 
 
-def _add(call: conformance.Call, function: dict[str, Any]) -> None:
+def _add(call: Call, function: dict[str, Any]) -> None:
     call.name += function.get("name") or ""
     call.arguments += function["arguments"]
+
+
+def _logprobs(logs: dict[str, Any]) -> Iterator[object]:
+    """Yield (token, log probability, the same of others) of each token."""
+    for token in [*(logs.get("content") or ()), *(logs.get("refusal") or ())]:
+        others = [(each["token"], each["logprob"]) for each in token["top_logprobs"]]
+        yield token["token"], token["logprob"], others

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from peers.asking import Json
-from workshop import peer_table
 
 CAREFUL = "openai2-careful"  # create(), every field tested
 HELPER = "openai2-helper"  # .stream() and .parse()
@@ -70,15 +69,11 @@ class Peer:
     """A server that is asked through the addon.
 
     Attributes:
-        row: What the table of peers says of it.
+        name: What people call it.
         cases: What is asked.
         server: The program in `servers/`; None for a scripted provider.
     """
 
-    row: peer_table.Peer
+    name: str
     cases: Sequence[Case]
     server: str | None = None
-
-    @property
-    def name(self) -> str:
-        return self.row.name

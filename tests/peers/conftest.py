@@ -4,10 +4,10 @@ import os
 
 import pytest
 
+import environments
 from clients import programs
+from environments import EnvironmentLackingError
 from peers import sources, stage
-from workshop import environments
-from workshop.environments import EnvironmentLackingError
 
 
 @pytest.fixture(scope="session")

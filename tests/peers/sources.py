@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from workshop import environments
+import environments
 
 SERVERS = Path(__file__).resolve().parent / "servers"
 LOCK = SERVERS / "requirements.txt"

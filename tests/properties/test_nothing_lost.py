@@ -25,6 +25,7 @@ from llm_normalize.repair.outcome import EventRecord
 from properties import test_recorded as recorded
 from properties.test_quirks import several
 from streams import feed
+from workshop.judged import asked_of
 
 ENVELOPE = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
 """The same on all chunks: what the first one says stands, a placeholder goes."""
@@ -146,9 +147,9 @@ def test_nothing_of_a_stream_with_quirks_is_swallowed(
     quirks = data.draw(several(QUIRKS, answer))
     stream = damaged(answer, quirks, seed)
     wired = stream.encode()
-    note(f"{answer.asked}\n{wired.decode()}")
+    note(f"{asked_of(answer)}\n{wired.decode()}")
     steps: list[EventRecord] = []
-    out = after(wired, answer.asked, steps=steps)
+    out = after(wired, asked_of(answer), steps=steps)
     lost = swallowed(wired, out, steps)
     if any(each.base in OTHER_ARGUMENTS for each in quirks):
         lost = [(key, text) for key, text in lost if key != "arguments"]

@@ -38,7 +38,6 @@ from judge.quirks import (
     encode,
     fits,
 )
-from judge.strict import meaning_of, taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.fixes import EVERY_FIX, FIXES
@@ -47,6 +46,7 @@ from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import Fix
 from llm_normalize.wire.json_text import dumps
 from streams import feed, paused, repaired
+from workshop.judged import as_read, asked_of, meaning_of, request_of, taken
 from workshop.soak.check import closed, whole_values
 
 FEW = settings(
@@ -82,13 +82,13 @@ def mixed(out: bytes) -> list[str]:
 
 def faults(stream: Stream) -> list[str]:
     """Return what is not as OpenAI would have sent it."""
-    data, asked = stream.encode(), stream.answer.asked
+    data, asked = stream.encode(), asked_of(stream.answer)
     note(f"{asked}\n{data.decode()}")
     out = repaired(data, asked)
     note(f"came out as\n{out.decode()}")
-    found = conformance.check_stream(out, stream.answer.request)
+    found = conformance.check_stream(out, request_of(stream.answer))
     if not found:
-        found = conformance.lost(stream.meaning, taken(out)) + mixed(out)
+        found = conformance.lost(as_read(stream.meaning), taken(out)) + mixed(out)
     # What keeps a stream alive overtakes what waits, and not the same the second time.
     again = b"".join(feed([out], asked))
     if _NEWLINES.sub(b"\n\n", again) != _NEWLINES.sub(b"\n\n", out):
@@ -101,12 +101,12 @@ _NEWLINES = re.compile(rb"\n{2,}")
 
 def body_faults(body: Body) -> list[str]:
     data = body.encode()
-    note(f"{body.answer.asked}\n{data.decode()}")
-    out = repair_body(data, 200, body.answer.asked, FIXES).after[0]
+    note(f"{asked_of(body.answer)}\n{data.decode()}")
+    out = repair_body(data, 200, asked_of(body.answer), FIXES).after[0]
     note(f"came out as\n{out.decode()}")
-    found = conformance.check_body(out, body.answer.request)
-    found += conformance.lost(body.meaning, conformance.meaning_of_body(out))
-    if repair_body(out, 200, body.answer.asked, FIXES).after[0] != out:
+    found = conformance.check_body(out, request_of(body.answer))
+    found += conformance.lost(as_read(body.meaning), conformance.meaning_of_body(out))
+    if repair_body(out, 200, asked_of(body.answer), FIXES).after[0] != out:
         found.append("a second repair changes it")
     return found
 
@@ -128,15 +128,18 @@ def several(draw: st.DrawFn, quirks: list[Quirk], answer: Answer) -> list[Quirk]
 @given(answers())
 def test_conforming_stream_leaves_byte_for_byte(answer: Answer) -> None:
     data = encode(answer.values)
-    assert conformance.check_stream(data, answer.request) == []
-    assert repaired(data, answer.asked) == data
+    assert taken(data) == conformance.meaning_of_stream(data)
+    assert conformance.check_stream(data, request_of(answer)) == []
+    assert repaired(data, asked_of(answer)) == data
 
 
 @given(bodies())
 def test_conforming_body_leaves_byte_for_byte(answer: Answer) -> None:
-    data = Body.of(answer).encode()
-    assert conformance.check_body(data, answer.request) == []
-    assert repair_body(data, 200, answer.asked, FIXES).after[0] == data
+    body = Body.of(answer)
+    data = body.encode()
+    assert as_read(body.meaning) == conformance.meaning_of_body(data)
+    assert conformance.check_body(data, request_of(answer)) == []
+    assert repair_body(data, 200, asked_of(answer), FIXES).after[0] == data
 
 
 # -- one quirk -------------------------------------------------------------------
@@ -156,12 +159,12 @@ def test_stream_with_one_quirk_is_repaired(
 
 def optional_faults(stream: Stream) -> list[str]:
     """Return what the optional repairs do not repair."""
-    data, asked = stream.encode(), stream.answer.asked
+    data, asked = stream.encode(), asked_of(stream.answer)
     note(f"{asked}\n{data.decode()}")
     out = repaired(data, asked, EVERY_FIX)
     note(f"came out as\n{out.decode()}")
-    found = conformance.check_stream(out, stream.answer.request)
-    return found + conformance.lost(stream.meaning, taken(out))
+    found = conformance.check_stream(out, request_of(stream.answer))
+    return found + conformance.lost(as_read(stream.meaning), taken(out))
 
 
 BESIDE = [
@@ -254,7 +257,7 @@ def test_stream_with_quirks_for_a_body_becomes_one(
 ) -> None:
     answer = data.draw(answers())
     stream = damaged(answer, data.draw(several(QUIRKS, answer)), seed)
-    asked = replace(answer.asked, stream=False, usage=False)
+    asked = replace(asked_of(answer), stream=False, usage=False)
     wire = stream.encode()
     note(f"{asked}\n{wire.decode()}")
     step = repair_body(wire, 200, asked, FIXES)
@@ -262,16 +265,14 @@ def test_stream_with_quirks_for_a_body_becomes_one(
     after = conformance.meaning_of_body(step.after[0])
     if stream.meaning.errors:  # it is the answer, whatever was said before
         assert conformance.check_error_body(step.after[0]) == []
-        assert (
-            conformance.lost(replace(stream.meaning, choices={}, usage=None), after)
-            == []
-        )
+        said = replace(stream.meaning, choices={}, usage=None)
+        assert conformance.lost(as_read(said), after) == []
         assert step.status is not None
         assert step.status >= 500
         return
-    request = replace(answer.request, stream=False, include_usage=False)
+    request = replace(request_of(answer), stream=False, include_usage=False)
     assert conformance.check_body(step.after[0], request) == []
-    assert conformance.lost(stream.meaning, after) == []
+    assert conformance.lost(as_read(stream.meaning), after) == []
 
 
 # What tells a whole answer without a finish reason from the first of many chunks.
@@ -302,15 +303,15 @@ def test_body_with_quirks_for_a_stream_becomes_one(
     wire = framed(body.value)
     # So it could in an event, unless that is the last one.
     assume("body-native" not in names or wire != encode([body.value]))
-    asked = replace(answer.asked, stream=True, usage=usage)
+    asked = replace(asked_of(answer), stream=True, usage=usage)
     note(f"{asked}\n{wire.decode()}")
     out = repaired(wire, asked)
     note(f"came out as\n{out.decode()}")
     has_usage = body.meaning.usage is not None
     wanted = usage if has_usage else None
-    request = replace(answer.request, stream=True, include_usage=wanted)
+    request = replace(request_of(answer), stream=True, include_usage=wanted)
     assert conformance.check_stream(out, request) == []
-    assert conformance.lost(body.meaning, taken(out)) + mixed(out) == []
+    assert conformance.lost(as_read(body.meaning), taken(out)) + mixed(out) == []
 
 
 # -- fixes switched off, streams cut off ------------------------------------------
@@ -324,9 +325,9 @@ def test_without_one_fix_no_quirk_costs_any_meaning(
     quirks = [quirk for quirk in QUIRKS if quirk.base not in UNREAD]
     stream = damaged(answer, data.draw(several(quirks, answer)), seed)
     wire = stream.encode()
-    note(f"without {off.name}, {answer.asked}\n{wire.decode()}")
+    note(f"without {off.name}, {asked_of(answer)}\n{wire.decode()}")
     fixes = [fix for fix in FIXES if fix is not off]
-    out = b"".join(feed([wire], answer.asked, fixes))
+    out = b"".join(feed([wire], asked_of(answer), fixes))
     note(f"came out as\n{out.decode()}")
     assert conformance.lost(meaning_of(wire), meaning_of(out)) == []
 
@@ -340,8 +341,8 @@ def test_stream_with_quirks_that_breaks_off_loses_and_forges_nothing(
     stream = damaged(answer, data.draw(several(quirks, answer)), seed)
     wire = stream.encode()
     wire = wire[: int(part * len(wire))]
-    note(f"{answer.asked}\n{wire.decode(errors='replace')}")
-    pipeline = Pipeline(answer.asked, FIXES)
+    note(f"{asked_of(answer)}\n{wire.decode(errors='replace')}")
+    pipeline = Pipeline(asked_of(answer), FIXES)
     out = b"".join([*pipeline.feed(wire), *pipeline.release(last=True)])
     note(f"came out as\n{out.decode(errors='replace')}")
     # Half an event has no meaning yet, and nothing can be sent after a break.
@@ -367,13 +368,13 @@ def test_stream_with_pauses_keeps_its_meaning_and_gets_openais_form(
     places = data.draw(st.lists(st.integers(0, len(wire)), max_size=8))
     starts = [0, *sorted(places)]
     reads = [wire[at:end] for at, end in zip(starts, [*starts[1:], None], strict=True)]
-    note(f"{answer.asked}\n{reads}")
-    out = paused(reads, answer.asked)
+    note(f"{asked_of(answer)}\n{reads}")
+    out = paused(reads, asked_of(answer))
     note(f"came out as\n{out.decode()}")
-    assert conformance.check_stream(out, answer.request) == []
-    before, after = stream.meaning, taken(out)
+    assert conformance.check_stream(out, request_of(answer)) == []
+    before, after = as_read(stream.meaning), taken(out)
     # What was not asked for has no place behind a finish that has been sent.
-    usage = before.usage if answer.asked.usage else after.usage
+    usage = before.usage if asked_of(answer).usage else after.usage
     assert conformance.lost(replace(before, usage=usage), after) == []
 
 

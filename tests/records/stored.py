@@ -23,8 +23,8 @@ RECORD: dict[str, Any] = {
     "left_out": 0,
     "left_out_at": 0,
     "is_cut": False,
-    "came": [],
-    "came_status": 200,
+    "received": [],
+    "received_status": 200,
 }
 
 

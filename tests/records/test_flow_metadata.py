@@ -24,7 +24,18 @@ def read(**more: Any) -> Any:
 
 def test_what_the_addon_noted_is_read() -> None:
     assert read() == RECORD
-    assert read(pairs=[ROW], came=None, first_ms=None, status=None)["pairs"] == [ROW]
+    assert read(pairs=[ROW], received=None, first_ms=None, status=None)["pairs"] == [
+        ROW
+    ]
+
+
+def test_older_names_are_read() -> None:
+    flow = tflow.tflow(resp=True)
+    older = dict(RECORD)
+    older["came"], older["came_status"] = older.pop("received"), 201
+    del older["received_status"]
+    flow.metadata[KEY] = older
+    assert read_of(flow) == RECORD | {"received_status": 201}
 
 
 @pytest.mark.parametrize(
@@ -47,8 +58,8 @@ def test_what_the_addon_noted_is_read() -> None:
         {"pairs": [[*ROW[:-1], [1]]]},
         {"pairs": [[*ROW[:3], "text", *ROW[4:]]]},
         {"pairs": [ROW] * 301},
-        {"came": [1]},
-        {"came": b"x"},
+        {"received": [1]},
+        {"received": b"x"},
         {"is_cut": 1},
         {"end": None},
     ],
@@ -60,7 +71,7 @@ def test_what_has_another_form_is_none_of_it(strange: dict[str, Any]) -> None:
 def test_what_lacks_something_is_none_of_it() -> None:
     flow = tflow.tflow(resp=True)
     for key in RECORD:
-        if key not in ("status", "first_ms", "came", "came_status"):
+        if key not in ("status", "first_ms", "received", "received_status"):
             flow.metadata[KEY] = {name: RECORD[name] for name in RECORD if name != key}
             assert read_of(flow) is None
 

@@ -160,7 +160,7 @@ def shown(**more: Any) -> dict[str, Any]:
     return {
         "changed": 3,
         "pairs": [],
-        "came": [],
+        "received": [],
         "left_out": 0,
         "left_out_at": 0,
     } | more
@@ -172,20 +172,20 @@ def test_what_is_shown_of_an_answer_is_dropped_where_it_has_the_key() -> None:
     snapshot.add_sent(b"left")
     for more in (
         {"pairs": [[0, 1.0, ["x"], KEY, [b""], 0, []]]},
-        {"came": snapshot.received},
+        {"received": snapshot.received},
     ):
         made = answered(b"left")
         made.metadata[RECORD] = shown(**more)
         hide(made, KEY)
-        assert made.metadata[RECORD] == shown(came=None, left_out=3)
+        assert made.metadata[RECORD] == shown(received=None, left_out=3)
     made = answered(b"left " + KEY)
     made.metadata[RECORD] = shown()
     hide(made, KEY)
-    assert made.metadata[RECORD]["came"] is None
+    assert made.metadata[RECORD]["received"] is None
     made = answered(b"left")
-    made.metadata[RECORD] = shown(came=[b"damaged"])
+    made.metadata[RECORD] = shown(received=[b"damaged"])
     hide(made, KEY)
-    assert made.metadata[RECORD]["came"] is None
+    assert made.metadata[RECORD]["received"] is None
     made = answered(b"left")
     made.metadata[RECORD] = shown(pairs=[[0]])
     hide(made, KEY)

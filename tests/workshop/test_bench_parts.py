@@ -5,6 +5,7 @@ import ast
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -358,7 +359,7 @@ def test_fault_ends_with_a_sentence_and_code_1(
         raise ChildError("nim does not bring what it has to.", ["last words"])
 
     monkeypatch.setattr(main, "measure", measure)
-    monkeypatch.setattr(main.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
     assert main.main(parse()) == 1
     said = "    last words\nllm_normalize: nim does not bring what it has to.\n"
     assert capsys.readouterr().err == said

@@ -98,7 +98,7 @@ def test_slow_clients_are_measured_and_what_others_feel(
     asked = Asked(10, [10.0], 1, 0, 2, floor=False)
 
     async def measure() -> None:
-        async with ProviderProcess("workshop.load.provider", tmp_path) as provider:
+        with ProviderProcess("workshop.load.provider", tmp_path) as provider:
             numbers = itertools.count()
             place = Place(asked, tmp_path, provider, figures, lambda _: None, numbers)
             await slow.measure(WITH, place)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import socket
 import sys
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop.child import ChildError
+from workshop.child import Child, ChildError
 from workshop.soak.faults import decode, encode, timed_parts
 from workshop.soak.history import Facet, History
 from workshop.soak.records import Flow, Records
@@ -26,8 +27,8 @@ from workshop.traffic.http1 import (
     chunked,
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
-from workshop.traffic.process import HOST, Child, Mitmdump, ProviderProcess, ask
-from workshop.traffic.server import Connection, Exchange, listen
+from workshop.traffic.process import HOST, Mitmdump, ProviderProcess, ask
+from workshop.traffic.server import Connection, Exchange, listen, port_of
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
 
@@ -130,7 +131,8 @@ def test_server_answers_and_a_broken_answer_is_an_error() -> None:
             await exchange.cut()
 
     async def talk() -> None:
-        server, port = await listen(answer)
+        server = await listen(answer)
+        port = port_of(server)
         async with server:
             assert await ask((HOST, port), "/", "hi") == b'"h'
             with pytest.raises(ChildError, match="answers /cut"):
@@ -146,7 +148,8 @@ def test_words_before_a_cut_are_read_though_the_client_goes_on_to_send() -> None
         await exchange.cut()
 
     async def talk() -> bytes:
-        server, port = await listen(answer)
+        server = await listen(answer)
+        port = port_of(server)
         async with server:
             loop = asyncio.get_running_loop()
             with socket.socket() as client:
@@ -186,46 +189,35 @@ def test_small_writes_are_sent_at_once_whoever_made_the_listener() -> None:
 
 
 class _Talker(Child):
-    def hear(self, line: str) -> None:
-        if line == "ready":
-            self.is_ready.set()
+    def ready(self) -> None:
+        self.find(re.compile("ready"))
 
 
 @linux
-def test_process_that_ends_at_once_is_reported_with_its_last_lines(
-    tmp_path: Path,
-) -> None:
-    async def begin() -> None:
-        command = [sys.executable, "-c", "print('no such thing')"]
-        async with _Talker("it", command, tmp_path):
-            pytest.fail("it has ended")
-
+def test_process_that_ends_at_once_is_reported_with_its_last_lines() -> None:
+    command = [sys.executable, "-c", "print('no such thing')"]
     with pytest.raises(ChildError, match="it has ended") as raised:
-        asyncio.run(begin())
+        _Talker("it", command).__enter__()
     assert list(raised.value.lines) == ["no such thing"]
 
 
 @linux
-def test_process_is_ended_though_it_ignores_the_first_request(tmp_path: Path) -> None:
+def test_process_is_ended_though_it_ignores_the_first_request() -> None:
     stubborn = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
         "print('ready'); time.sleep(60)"
     )
-
-    async def begin() -> int:
-        async with _Talker("it", [sys.executable, "-c", stubborn], tmp_path) as child:
-            child.patience = 0.1
-            child.check()
-            return child.pid
-
+    with _Talker("it", [sys.executable, "-c", stubborn]) as child:
+        child.patience = 0.1
+        child.check()
     with pytest.raises(OSError, match=r"No such|has ended"):
-        memory.weigh(asyncio.run(begin()))
+        memory.weigh(child.pid)
 
 
 @linux
 def test_provider_that_cannot_answer_says_why(tmp_path: Path) -> None:
     async def talk() -> list[str]:
-        async with ProviderProcess("workshop.load.provider", tmp_path) as provider:
+        with ProviderProcess("workshop.load.provider", tmp_path) as provider:
             place = (HOST, provider.ports["port"])
             with pytest.raises((ChildError, OSError)):
                 await ask(place, "/v1/chat/completions", ["no request"])

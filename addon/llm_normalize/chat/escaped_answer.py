@@ -2,7 +2,7 @@
 
 from ..wire.json_text import Json, dumps, escape_strings, escaped, loads
 from .chunks.chunk import Chunk, calls, choices, function, index_of, is_chunk
-from .state.sent_call import Call
+from .state.sent_call import SentCall
 from .state.stream_state import ChoiceSeen, Seen
 
 
@@ -30,14 +30,14 @@ def _escape_arguments(part: Chunk, seen: ChoiceSeen) -> None:
     open_calls = {at: call.copied() for at, call in seen.calls.items()}
     for call in calls(part):
         at = index_of(call)
-        sent = open_calls.setdefault(at, Call(None, None))
+        sent = open_calls.setdefault(at, SentCall(None, None))
         _escape(function(call), sent)
     legacy = part.get("function_call")
     if isinstance(legacy, dict):
-        _escape(legacy, Call(None, None))
+        _escape(legacy, SentCall(None, None))
 
 
-def _escape(inner: Chunk, sent: Call) -> None:
+def _escape(inner: Chunk, sent: SentCall) -> None:
     """Escape the arguments of *inner*, which go on with what was *sent*."""
     text: Json = inner.get("arguments")
     if isinstance(text, str):

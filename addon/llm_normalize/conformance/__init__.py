@@ -14,9 +14,9 @@ from .comparison import lost
 from .errors import Error
 from .finish_reasons import SYNONYMS
 from .meaning import Call, Choice, Meaning, meaning_of_body, meaning_of_stream, values
-from .openai_types import chunk_faults, completion_faults
 from .request import Request
 from .rules import check_body, check_error_body, check_stream, events
+from .type_checks import chunk_faults, completion_faults
 
 __all__ = [
     "SYNONYMS",

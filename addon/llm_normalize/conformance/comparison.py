@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import get_type_hints
 
 from .finish_reasons import reason_meant
 from .json_values import TOLERANT, as_dict, equal_json
 from .meaning import Call, Choice, Meaning, is_words
-from .openai_types import FINISH_REASONS
+from .openai_types import CompletionTokensDetails, PromptTokensDetails
+from .type_checks import FINISH_REASONS
 
 _CUT = re.compile(r"-|\.|[eE][+-]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
 _USAGE_ALIASES = {
@@ -214,13 +216,12 @@ def _numbers(usage: object, path: str = "") -> Iterator[tuple[str, float]]:
 
 
 _COUNTS = {
-    "completion_tokens",
-    "prompt_tokens",
-    "total_tokens",
-    "completion_tokens_details.audio_tokens",
-    "completion_tokens_details.reasoning_tokens",
-    "prompt_tokens_details.audio_tokens",
-    "prompt_tokens_details.cached_tokens",
+    *("completion_tokens", "prompt_tokens", "total_tokens"),
+    *(
+        f"completion_tokens_details.{each}"
+        for each in get_type_hints(CompletionTokensDetails)
+    ),
+    *(f"prompt_tokens_details.{each}" for each in get_type_hints(PromptTokensDetails)),
 }
 _HUGE = 1e18
 

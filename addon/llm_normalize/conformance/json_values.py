@@ -13,7 +13,8 @@ def _no_constant(name: str) -> object:
 
 
 _STRICT = json.JSONDecoder(parse_int=_whole_number, parse_constant=_no_constant)
-TOLERANT = json.JSONDecoder(parse_int=_whole_number)
+# With raw control characters in strings: a line end in a text is a part of it.
+TOLERANT = json.JSONDecoder(parse_int=_whole_number, strict=False)
 
 
 def load(text: str) -> object:

@@ -153,7 +153,7 @@ class _Reader:
             return
         parts = [re.sub(r"^(?:data: ?)+", "", line) for line in lines]
         values, rest = _decode_many("\n".join(parts))
-        if rest:  # a text may go on over lines
+        if rest:  # a number or a word may go on over lines
             values, rest = _decode_many("".join(parts))
         if rest:
             # Not one value over several lines, so each line is an event of its own.

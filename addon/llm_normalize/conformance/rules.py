@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .json_values import as_dict, as_int, as_list, as_str, load
-from .openai_types import chunk_faults, completion_faults
 from .request import Request
+from .type_checks import chunk_faults, completion_faults
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 

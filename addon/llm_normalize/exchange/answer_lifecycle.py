@@ -1,31 +1,24 @@
 """The life of an answer: it begins with its headers and ends in one record."""
 
 import asyncio
-import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable
-
-from mitmproxy import http
 
 from ..chat.chunks.growing_text import ProvedGrowth
 from ..mitm.disconnect import client_left, gateway_status
 from ..mitm.second_request import is_gone
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
-from ..repair.outcome import EventRecord
-from ..request.refusals.learned_rejections import Learned
 from ..text.printable import brief
-from .delivery.answer_path import PENDING, Path, path_of
+from .delivery.answer_path import AnswerPath, path_of
 from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
 from .request.adapted_request import Adapted, adapt
-from .source import busy_provider
 from .source.chat_retry import AskedRetry, ChatRetry
-from .source.native_provider import retry_without_stream
-from .source.pending_result import fetch
-from .source.retry import Retry, retry_after_refusal
+from .source.replacements import Replacements
+from .source.retry import Retry
 from .source.second_answer import SecondAnswer
-from .source.translation import Translations
+from .source.translation import TranslationMemory
 from .state.exchange import Exchange
 from .state.running_answer import RunningAnswer
 from .state.settings import Settings
@@ -49,7 +42,7 @@ class Answers:
 
     def __init__(self, stats: Stats) -> None:
         self._stats = stats
-        self._learned = Learned()
+        self._replacements = Replacements()
         self._proved = ProvedGrowth()
         self._aside = asyncio.Semaphore(_THREADS)
         self.streams = AnswerStreams()
@@ -66,7 +59,7 @@ class Answers:
             found = adapt(
                 exchange.flow,
                 settings.adaptations,
-                self._learned,
+                self._replacements.learned,
                 exchange.client,
                 observe=settings.observe,
             )
@@ -84,12 +77,12 @@ class Answers:
         assert response is not None
         running = self._new(exchange, settings)
         path = path_of(exchange, running)
-        if path is Path.STREAMED:
+        if path is AnswerPath.STREAMED:
             self.streams.begin(running)
-        elif path is Path.PASSED:
+        elif path is AnswerPath.PASSED:
             response.stream = response.stream or True
         else:
-            running.pending = path is Path.FETCHED
+            running.pending = path is AnswerPath.FETCHED
 
     def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
         running = exchange.running = exchange.new_answer(settings)
@@ -99,7 +92,7 @@ class Answers:
     def retry_as_chat(
         self,
         exchange: Exchange,
-        translations: Translations,
+        translations: TranslationMemory,
         settings: Callable[[], Settings],
     ) -> Awaitable[None] | None:
         """Return an awaitable that sends the request as chat, or None.
@@ -126,10 +119,12 @@ class Answers:
         self.adapt(exchange, counts)
         running = self._new(exchange, counts)
         second = SecondAnswer(exchange, running, chat.client, self.streams, self._stats)
-        await second.replace_first(lambda *_: chat.retry(running, self._find_retry))
+        await second.replace_first(
+            lambda *_: chat.retry(running, self._replacements.find)
+        )
 
     def retry_as_asked(
-        self, exchange: Exchange, translations: Translations
+        self, exchange: Exchange, translations: TranslationMemory
     ) -> Awaitable[bool] | None:
         """Return an awaitable that sends a request untranslated, or None.
 
@@ -146,7 +141,9 @@ class Answers:
         headers.
         """
         found = SecondAnswer.of(exchange, self.streams, self._stats)
-        return found.replace_first(self._find_retry) if found is not None else None
+        return (
+            found.replace_first(self._replacements.find) if found is not None else None
+        )
 
     def end(self, exchange: Exchange) -> Awaitable[None] | None:
         """Repair an answer that is one body, or close the record of a stream.
@@ -160,13 +157,11 @@ class Answers:
             exchange.running = None
             return None
         if not response.stream:  # else it has been sent already
-            if running.pending:
-                return self._replace_and_repair(exchange, running, fetch)
             slow = is_slow(response)
             # Nothing that refuses a stream is that large.
             as_body = slow and exchange.is_native
             is_last = as_body or running.is_last
-            retry = None if is_last else self._find_retry(exchange, running)
+            retry = None if is_last else self._replacements.find(exchange, running)
             if slow or retry is not None:
                 running.pending = True
                 return self._replace_and_repair(exchange, running, retry)
@@ -174,32 +169,6 @@ class Answers:
         figures = repair(exchange, running)
         running.complete(self._stats, response.status_code, figures)
         return None
-
-    def _find_retry(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
-        """The retry whose answer replaces the first one, if need be."""
-        if busy := busy_provider.retry_when_busy(exchange.flow, running):
-            return functools.partial(self._retry_when_free, exchange, running, busy)
-        return self._find_changed(exchange, running)
-
-    async def _retry_when_free(
-        self,
-        exchange: Exchange,
-        running: RunningAnswer,
-        busy: Retry,
-        flow: http.HTTPFlow,
-    ) -> bool:
-        """Wait for a busy provider, which may refuse the request for what is in it then."""
-        if not await busy(flow):
-            return False
-        changed = self._find_changed(exchange, running)
-        return changed is None or await changed(flow)
-
-    def _find_changed(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
-        """The retry of a changed request, if the answer asks for one."""
-        retry = (
-            retry_without_stream(exchange.flow, running) if exchange.is_native else None
-        )
-        return retry or retry_after_refusal(exchange, running, self._learned)
 
     async def _replace_and_repair(
         self, exchange: Exchange, running: RunningAnswer, retry: Retry | None
@@ -209,14 +178,10 @@ class Answers:
         response = flow.response
         assert response is not None
         try:
-            before = response.raw_content or b""
             if retry is not None and not await retry(flow):
                 running.close_without_client(self._stats)
                 return
-            after = [response.raw_content or b""]
             running.received_status = response.status_code
-            if retry is fetch:
-                running.record.add_event(EventRecord(0, before, after, [PENDING]))
             if is_slow(response):
                 figures = await self._repair_in_thread(exchange, running)
                 if is_gone(flow) and not running.is_over:

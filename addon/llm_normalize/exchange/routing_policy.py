@@ -41,7 +41,7 @@ from .message.message_body import content_of, put_content
 from .message.request_facts import named_host, place_of, quoted
 from .request.adapted_request import Adapted
 from .source.native_provider import translate
-from .source.translation import Translations, put_in_protocol
+from .source.translation import TranslationMemory, put_in_protocol
 from .state.exchange import Exchange
 
 logger = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class Routing:
     gate: Secret | None = None
     origins: frozenset[str] = frozenset()
     hosts: Hosts = field(default_factory=lambda: Hosts([]))
-    translations: Translations = field(default_factory=Translations)
+    translations: TranslationMemory = field(default_factory=TranslationMemory)
     _log_filter: LogFilter = field(init=False)
     _withheld: set[Secret] = field(default_factory=set)  # logged once for each
 

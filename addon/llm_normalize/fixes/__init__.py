@@ -183,10 +183,10 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     DataUnreadable,
     # shape
     ChoicesEnveloped,
-    ElementNull,
     ChoicesFlat,
     ChoicesMissing,
     DeltaList,
+    ElementNull,
     ErrorWithChoices,
     ChoiceSplit,
     ChoiceIndexMissing,

@@ -99,7 +99,7 @@ def _about(count: str, name: str) -> Iterator[str]:
 def _end(record: AnswerMetadata) -> str:
     status = ""
     if record["status"] is not None:
-        change = status_change(record.get("came_status"), record["status"])
+        change = status_change(record.get("received_status"), record["status"])
         status = f"status {change}, "
     kind = "stream" if record["stream"] else "body"
     ends = {

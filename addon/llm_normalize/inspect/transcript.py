@@ -48,7 +48,7 @@ class Transcript(AnswerView):
             raise ValueError("not an answer to a chat completion")
         is_running = record is not None and record["end"] == "running"
         if record is not None and _is_translated(record):
-            data = unpacked(record["came"])
+            data = unpacked(record["received"])
         elif is_running:
             assert isinstance(metadata.http_message, http.Response)
             data = _so_far(metadata.http_message)
@@ -86,7 +86,7 @@ def _is_answer(metadata: contentviews.Metadata, record: AnswerMetadata | None) -
 
 def _is_translated(record: AnswerMetadata) -> bool:
     """Tell whether what was received is stored of an answer that was translated."""
-    return bool(record.get("protocol") and record["came"])
+    return bool(record.get("protocol") and record["received"])
 
 
 def _lines(found: Contents) -> Iterator[str]:

@@ -92,7 +92,7 @@ def make_id(exchange: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Translation:
+class ChatRequest:
     """A request as chat, and how its answer gets back.
 
     Attributes:
@@ -121,7 +121,7 @@ class ClientProtocol(ABC):
     @abstractmethod
     def translate(
         self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
-    ) -> Translation:
+    ) -> ChatRequest:
         """Return a request as chat.
 
         Args:

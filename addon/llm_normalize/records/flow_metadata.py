@@ -16,6 +16,8 @@ ENDS = {
 }
 """How an answer ended that is not complete, in words."""
 
+_RENAMED = {"came": "received", "came_status": "received_status"}
+"""Names in older files."""
 _MOST = 1000  # fixes, and blocks of one pair
 _LARGE = 10**15  # milliseconds, events
 
@@ -30,6 +32,7 @@ def read_metadata(
     found = metadata.get(KEY)
     if not isinstance(found, dict) or found.get("v") != VERSION:
         return None
+    found = {_RENAMED.get(key, key): value for key, value in found.items()}
     if not all(check(found.get(key)) for key, check in _CHECKS.items()):
         return None
     if found["end"] == "running" and not is_live:
@@ -103,7 +106,7 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "left_out_at": _is_count,
     "why": _or_none(_is(str)),
     "is_cut": _is(bool),
-    "came": _or_none(_list_of(_is(bytes), _MOST)),
-    "came_status": _or_none(_is_count),
+    "received": _or_none(_list_of(_is(bytes), _MOST)),
+    "received_status": _or_none(_is_count),
     "protocol": _or_none(_is(str)),
 }

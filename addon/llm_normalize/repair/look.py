@@ -26,7 +26,7 @@ from ..chat.chunks.openai_fields import (
 )
 from ..chat.errors.chunk_errors import may_fail
 from ..chat.state.repeated_arguments import begins_object
-from ..chat.state.sent_call import Call
+from ..chat.state.sent_call import SentCall
 from ..chat.state.stream_state import MAX_TRACKED, SHARED, Asked, ChoiceSeen, Seen
 from ..wire.json_text import Json
 
@@ -370,7 +370,7 @@ def _beside_delta(choice: Chunk) -> int:
     return found | Finding.ERROR if "error" in choice else found
 
 
-def _is_more(delta: Chunk, opened: Call, plain: int) -> bool:
+def _is_more(delta: Chunk, opened: SentCall, plain: int) -> bool:
     """Tell whether *delta* has nothing but more arguments of a call that is not whole.
 
     That is the one *opened* under the index *plain*. No other object may begin in them.

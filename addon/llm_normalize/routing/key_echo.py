@@ -119,7 +119,7 @@ def hide(flow: http.HTTPFlow, key: bytes, clean: set[Field] | None = None) -> No
         found or _is_in(record, key, is_thorough=is_refusal)
     ):
         left_out = record.get("changed", 0)
-        record.update(pairs=[], came=None, left_out=left_out, left_out_at=0)
+        record.update(pairs=[], received=None, left_out=left_out, left_out_at=0)
 
 
 def _hide_in_body(response: http.Response, key: bytes, *, is_thorough: bool) -> bool:
@@ -143,7 +143,7 @@ def _is_in(record: dict[str, Any], key: bytes, *, is_thorough: bool) -> bool:
     """Tell whether *key* is, or may be, in what is shown of an answer."""
     shown = repr(record.get("pairs")).encode().replace(rb"\\", b"\\")
     try:
-        shown += unpacked(record.get("came") or ())
+        shown += unpacked(record.get("received") or ())
     except ValueError:
         return True  # a file that was loaded can hold anything
     return without(shown, key, is_thorough=is_thorough) != shown

@@ -267,16 +267,20 @@ class Boundary:
     def _block(self, buffer: bytearray, start: int) -> int:
         """Return where a block of lines ends."""
         self._is_plain = True
-        if not (self._line or self.has_cr or self.one_by_one):  # the common case
+        if not (self._line or self.one_by_one):
             at = buffer.find(b"\n", start + self._sought)
             line_end = at if at >= 0 else len(buffer)
+            if self.has_cr:
+                cr = buffer.find(b"\r", start + self._sought, line_end)
+                line_end = cr if cr >= 0 else line_end
             if end := self._escaped_end(buffer, start, line_end):
                 return end
-            if at < 0:
-                self._sought = len(buffer) - start
-                return -1
-            if buffer.startswith(b"\n", at + 1):
-                return at + 2
+            if not self.has_cr:  # the common case
+                if at < 0:
+                    self._sought = len(buffer) - start
+                    return -1
+                if buffer.startswith(b"\n", at + 1):
+                    return at + 2
         end = 0
         while not end:
             end = -1 if self.oversized_bytes else self._next_line(buffer, start)
@@ -299,7 +303,8 @@ class Boundary:
         before = scan.marks
         end = -1 if scan.broken else scan.find(buffer, start + begin)
         self.cost += scan.marks - before
-        found = _ESCAPED_BLANK_LINE.match(buffer, end) if end >= 0 else None
+        is_line = 0 <= end <= line_end  # it does not go on over lines
+        found = _ESCAPED_BLANK_LINE.match(buffer, end) if is_line else None
         if found is None:
             return 0
         self.is_closed = False

@@ -1,9 +1,9 @@
 """The client of the benchmark: it asks two proxies for the same streams at once."""
 
+import asyncio
 import contextlib
-import http.client
+import http
 import ssl
-import threading
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,8 +14,10 @@ from workshop.bench.provider import GAP
 from workshop.bench.sides import Proxy
 from workshop.bench.traffic import HEADER, PATH, Form, Plan, expected, text_of
 from workshop.child import ChildError
+from workshop.traffic.client import Client, connect, rest
+from workshop.traffic.http1 import FramingError
 
-PATIENCE = 30.0  # seconds without a byte
+PATIENCE = 60.0  # seconds for a stream, and for a proxy to rest
 STAGGER = 1.382 * GAP
 """Seconds between the beginnings of two streams: the golden ratio keeps events apart."""
 LATE = 5  # gaps between events; what ends later than that has fallen behind
@@ -49,7 +51,7 @@ class Used(NamedTuple):
     kept_up: bool
 
 
-class Stream(threading.Thread):
+class Stream:
     """One stream.
 
     Args:
@@ -57,65 +59,69 @@ class Stream(threading.Thread):
         party: By whom.
         tunnel: The provider's port, which is reached by CONNECT; 0 in reverse mode.
         trusted: The TLS settings in the tunnel.
+
+    Attributes:
+        fault: Why it is not what had to arrive, as a sentence's end; empty for none.
+        took: Seconds from the request to the end.
+        party: By whom it is asked for.
     """
 
     def __init__(
         self, plan: Plan, party: Party, tunnel: int, trusted: ssl.SSLContext
     ) -> None:
-        super().__init__(daemon=True)
         self.fault = ""
-        """Why it is not what had to arrive, as a sentence's end; empty for none."""
         self.took = 0.0
-        """Seconds from the request to the end."""
+        self.party = party
         self._plan = plan
-        self._form = party.form
         self._wanted = expected(plan, party.form)  # now: it takes its time
-        there = (LOOPBACK, party.proxy.port, PATIENCE)
-        self.connection = http.client.HTTPConnection(*there[:2], timeout=there[2])
-        if tunnel:
-            self.connection = http.client.HTTPSConnection(
-                *there[:2], timeout=there[2], context=trusted
-            )
-            self.connection.set_tunnel(LOOPBACK, tunnel)
+        self._body = b""
+        self._way = (f"{LOOPBACK}:{tunnel}", trusted) if tunnel else ()
+        self._client: Client | None = None
 
-    def run(self) -> None:
-        """Ask for it, and see what arrives."""
+    async def connect(self) -> Client:
+        """Connect, which is done once."""
+        if self._client is None:
+            place = (LOOPBACK, self.party.proxy.port)
+            self._client = await connect(place, *self._way, name=LOOPBACK)
+        return self._client
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._client is not None:
+            self._client.close()
+
+    async def run(self) -> None:
+        """Ask for it, and take what arrives."""
         try:
-            self._verify(self._ask())
-        except http.client.IncompleteRead:
-            self.fault = "broke off"
-        except (OSError, http.client.HTTPException) as error:
+            async with asyncio.timeout(PATIENCE):
+                await self._ask(await self.connect())
+        except FramingError as error:
+            self.fault = f"got no HTTP: {error}"
+        except OSError as error:  # a timeout is one
             self.fault = f"got no answer: {error!r}"
 
-    def _ask(self) -> bytes:
-        if self.connection.sock is None:
-            self.connection.connect()
+    async def _ask(self, client: Client) -> None:
         started = time.monotonic()
-        headers = {
-            "content-type": "application/json",
-            "authorization": "Bearer bench",
-            HEADER: self._plan.header(),
-        }
-        self.connection.request("POST", PATH, self._plan.request(), headers)
-        answer = self.connection.getresponse()
-        found = []
-        while data := answer.read1():
-            found.append(data)
+        headers = {"authorization": "Bearer bench", HEADER: self._plan.header()}
+        answer = await client.ask(PATH, self._plan.request(), headers)
+        self._body = await rest(answer)
         self.took = time.monotonic() - started
-        body = b"".join(found)
         if answer.status != http.HTTPStatus.OK:
-            self.fault = f"was refused: {answer.status} {body[:300]!r}"
-        return body
+            self.fault = f"was refused: {answer.status} {self._body[:300]!r}"
+        elif not answer.done:
+            self.fault = "broke off"
 
-    def _verify(self, body: bytes) -> None:
-        found = text_of(body) if self._form == "text" else body
+    def verify(self) -> None:
+        """See that it is what had to arrive."""
+        is_text = self.party.form == "text"
+        found = text_of(self._body) if is_text else self._body
         if self.fault or found in self._wanted:
             return
         wanted = self._wanted[0]
         pairs = enumerate(zip(found, wanted, strict=False))
         shorter = min(len(found), len(wanted))
         at = next((place for place, (a, b) in pairs if a != b), shorter)
-        what = "text" if self._form == "text" else "bytes"
+        what = "text" if is_text else "bytes"
         self.fault = (
             f"has other {what} than it must have: {found[at : at + 80]!r} "
             f"instead of {wanted[at : at + 80]!r}, after {at} bytes"
@@ -136,33 +142,15 @@ def run(
         ChildError: A stream did not arrive as it had to, or a proxy met a bug.
     """
     streams = [
-        (
-            party,
-            Stream(plan._replace(seed=2 * plan.seed + turn), party, tunnel, trusted),
-        )
+        Stream(plan._replace(seed=2 * plan.seed + turn), party, tunnel, trusted)
         for plan in plans
         for turn, party in enumerate(parties)
     ]
     pids = [party.proxy.child.pid for party in parties]
-    try:
-        if tunnel:
-            for _, stream in streams:
-                with contextlib.suppress(OSError):  # tried again, and reported
-                    stream.connection.connect()
-        before = settle(pids)
-        start = time.monotonic()
-        for number, (_, stream) in enumerate(streams):
-            time.sleep(max(0, start + number * STAGGER - time.monotonic()))
-            stream.start()
-        for _, stream in streams:
-            stream.join()
-        after = settle(pids)
-    finally:
-        for _, stream in streams:
-            stream.connection.close()
+    before, after = asyncio.run(_run(streams, pids, early=bool(tunnel)))
     found = []
     for party, early, late in zip(parties, before, after, strict=True):
-        own = [stream for each, stream in streams if each is party]
+        own = [stream for stream in streams if stream.party is party]
         verify(party, own)
         events = plans[0].events
         # Not the last one: a pause that hits one stream is no load that is too high.
@@ -172,12 +160,39 @@ def run(
     return found
 
 
+async def _run(
+    streams: Sequence[Stream], pids: Sequence[int], *, early: bool
+) -> tuple[list[float], list[float]]:
+    """Run the streams, connected *early* or as each begins.
+
+    Returns:
+        The CPU time of each of *pids* before and after.
+    """
+    try:
+        for stream in streams if early else ():
+            with contextlib.suppress(OSError):  # tried again, and reported
+                await stream.connect()
+        before = settle(pids)
+        running = []
+        start = time.monotonic()
+        for number, stream in enumerate(streams):
+            await asyncio.sleep(start + number * STAGGER - time.monotonic())
+            running.append(asyncio.create_task(stream.run()))
+        await asyncio.gather(*running)
+        return before, settle(pids)
+    finally:
+        for stream in streams:
+            stream.close()
+
+
 def verify(party: Party, streams: Sequence[Stream]) -> None:
     """See that all streams of a party arrived as they had to.
 
     Raises:
         ChildError: One of them did not, or its proxy met a bug.
     """
+    for stream in streams:
+        stream.verify()
     faults = [stream.fault for stream in streams if stream.fault]
     if faults:
         raise ChildError(

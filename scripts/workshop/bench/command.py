@@ -5,26 +5,23 @@ import contextlib
 import itertools
 import json
 import os
-import signal
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import _bootstrap
 from workshop import markers
 from workshop.bench import client, machine, provider, report
 from workshop.bench.figures import Duel, figures
 from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps, Proxy
 from workshop.bench.traffic import Form, Plan
 from workshop.certificates import client_context, server_context
-from workshop.child import ChildError
+from workshop.child import guarded
+from workshop.traffic.server import ServerThread
 
-INTERRUPTED = 130
 QUICK_SHARE = 5  # the part of the usual streams
 QUICK_EVENTS = 100  # of a made stream at most
 WARM_UP_STREAMS = 2
@@ -38,29 +35,12 @@ class OverloadedError(ValueError):
 
 def main(flags: argparse.Namespace) -> int:
     """Do what is asked for and return the exit code."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _end)
-    # A shell starts what runs in its background with Ctrl-C ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
+
+    def work() -> int:
         tell(flags, measure(flags))
-    except ChildError as error:
-        for line in error.lines:
-            _bootstrap.say("    " + line)
-        _bootstrap.say(f"llm_normalize: {error}")
-        return 1
-    except (markers.MarkersError, OverloadedError, OSError) as error:
-        _bootstrap.say(f"llm_normalize: {error}")
-        return 1
-    except KeyboardInterrupt:
-        _bootstrap.say("\nllm_normalize: interrupted; nothing is left running")
-        return INTERRUPTED
-    return 0
+        return 0
 
-
-def _end(number: int, _: FrameType | None) -> None:
-    sys.exit(128 + number)
+    return guarded(work, markers.MarkersError, OverloadedError, OSError)
 
 
 def tell(flags: argparse.Namespace, result: dict[str, Any]) -> None:
@@ -177,13 +157,13 @@ def bench(cpus: machine.Cpus, other: Path | None = None) -> Iterator[Bench]:
         tempfile.TemporaryDirectory(
             prefix="llm-normalize-bench-", ignore_cleanup_errors=True
         ) as name,
-        provider.running() as plain,
+        ServerThread(provider.answer) as plain,
     ):
         folder = Path(name)
-        mitmdumps = Mitmdumps(folder, plain, cpus, other)
+        mitmdumps = Mitmdumps(folder, plain.port, cpus, other)
         context = server_context(folder / "ca", CA, ALPN)
-        with provider.running(context) as tunnel:
-            yield Bench(mitmdumps, tunnel)
+        with ServerThread(provider.answer, context) as tunnel:
+            yield Bench(mitmdumps, tunnel.port)
 
 
 @contextlib.contextmanager

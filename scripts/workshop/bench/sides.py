@@ -1,13 +1,12 @@
 """What the benchmark compares: lines of the table, and the proxies that they need."""
 
 import contextlib
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workshop import LOOPBACK, NORMALIZE, mitmdump, variables
+from workshop import LOOPBACK, NORMALIZE, child, mitmdump, variables
 from workshop.bench import machine
 from workshop.bench.traffic import GOOD, NIM, RECORDINGS, Form, size
 from workshop.certificates import make_ca
@@ -111,16 +110,6 @@ OTHER = Line("the addon of --other, NIM's stream", (NIM,), "other", "", _NIM_GOA
 class BenchMitmdump(mitmdump.Mitmdump):
     """A mitmdump of the benchmark, which is watched for bugs."""
 
-    # What only a bug writes: in mitmproxy or in an addon.
-    _SIGN = re.compile(r"Traceback \(most recent call last\)|has crashed|repair failed")
-    bug = ""
-
-    def hear(self, line: str) -> None:
-        """Take a line: it may tell of a bug."""
-        super().hear(line)
-        if not self.bug and self._SIGN.search(line):
-            self.bug = line.strip()
-
     def check(self) -> None:
         """See that it still runs, and that no bug has shown.
 
@@ -128,8 +117,8 @@ class BenchMitmdump(mitmdump.Mitmdump):
             ChildError: It does not, or one has.
         """
         super().check()
-        if self.bug:
-            raise ChildError(f"{self.name} met a bug: {self.bug}.", self.lines)
+        if self.alarms:
+            raise ChildError(f"{self.name} met a bug: {self.alarms[0]}.", self.lines)
 
 
 class Proxy(NamedTuple):
@@ -167,19 +156,13 @@ class Mitmdumps:
         Raises:
             ChildError: One of them did not start, or met a bug.
         """
-        with contextlib.ExitStack() as stack:
-            children = {name: self._made(name) for name in names}
-            for child in children.values():
-                stack.callback(child.stop)
-                child.start()
-            found = {}
-            for name, child in children.items():
-                child.ready()
-                found[name] = Proxy(child, child.port)
-                machine.pin(child.pid, self._cpus.proxies)  # it may start anywhere
-            yield found
-            for child in children.values():
-                child.check()  # its last words may have come late
+        children = {name: self._made(name) for name in names}
+        with child.running([*children.values()]):
+            for each in children.values():
+                machine.pin(each.pid, self._cpus.proxies)  # it may start anywhere
+            yield {name: Proxy(each, each.port) for name, each in children.items()}
+            for each in children.values():
+                each.check()  # its last words may have come late
 
     def _made(self, name: str) -> BenchMitmdump:
         self._started += 1

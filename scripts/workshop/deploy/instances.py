@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_normalize.desktop.service.plan import LONG_RUNNING
-from workshop import LOOPBACK, NORMALIZE
+from workshop import LOOPBACK, NORMALIZE, child
 from workshop.mitmdump import Mitmdump, command
 
 SETTINGS = (
@@ -82,15 +82,5 @@ def running(
         Instance(folder / f"instance-{at + 1}", upstream, arguments)
         for at in range(count)
     ]
-    try:
-        for each in made:
-            each.start()
-        for each in made:
-            each.ready()
+    with child.running(made):
         yield made
-    finally:
-        for each in made:
-            if each.process is not None:
-                each.process.terminate()
-        for each in made:
-            each.stop()

@@ -236,13 +236,21 @@ def check_meaning(case: Case, events: list[Json], out: bytes, say: Say) -> None:
 def allow_repetition(before: conformance.Meaning, after: conformance.Meaning) -> None:
     """Let arguments of *before* that are no object be the part of them that was sent.
 
-    They may be one object that is said repeatedly, grows or is encoded.
+    They may be one object that is said repeatedly, grows or is encoded. Several objects
+    are calls of their own.
     """
     for index, choice in before.choices.items():
-        sent = after.choices[index].calls if index in after.choices else []
-        for was, now in zip(choice.calls, sent, strict=False):
-            if _repeats(was.arguments, now.arguments):
-                was.arguments = now.arguments
+        now = after.choices.get(index) or conformance.Choice()
+        legacy = [choice.function_call] if choice.function_call else []
+        if len(now.calls) > len(choice.calls) + len(legacy):
+            continue
+        pairs = [*zip(choice.calls, now.calls, strict=False)]
+        for call in legacy:  # a tool call may say it now
+            told = [each for each in (now.function_call, *now.calls) if each]
+            pairs += [(call, each) for each in told if each.name == call.name][:1]
+        for was, sent in pairs:
+            if _repeats(was.arguments, sent.arguments):
+                was.arguments = sent.arguments
 
 
 _ESCAPES = re.compile(r'[\\"]')  # what an encoded text loses
@@ -277,9 +285,12 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     joined += "".join(
         each for choice in meant for each in (choice.text, choice.reasoning)
     )
+    joined = _LINE_END.sub("\n", joined)
     last = ""
     # No client reads on after the end.
-    found: list[Json] = conformance.values(data.partition(b"[DONE]")[0])
+    blocks = conformance.events(data.partition(b"[DONE]")[0])
+    read = b"".join(each for each in blocks if not _is_twice_broken(each))
+    found: list[Json] = conformance.values(read)
     values = [value for value in found if chunk.is_chunk(value)]
     choices = [each for value in values for each in chunk.choices(value)]
     said = any(each.get("delta") or each.get("text") for each in choices)
@@ -288,7 +299,8 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     if not said and not any(map(chunk.is_flat, values)):
         part = "message"  # else it may repeat what was said before
     for value in values:
-        for key, text in _texts(value, part):
+        for key, given in _texts(value, part):
+            text = _LINE_END.sub("\n", given)  # those in a string are read as one kind
             # A text that repeats itself loses the repetition, as far as that is read: no
             # other has a character that was no UTF-8.
             new = text.removeprefix(last)
@@ -308,6 +320,19 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
                 continue
             if text.encode(errors="backslashreplace") not in out:
                 say(f"text of {key} nowhere", f"{text!r}\n{difference(data, out)}")
+
+
+_LINE_END = re.compile(r"\r\n?")
+_CONTROL = re.compile(rb"[\x00-\x09\x0b\x0c\x0e-\x1f]")
+
+
+def _is_twice_broken(block: bytes) -> bool:
+    """Tell whether *block* has raw control characters, and bytes that are no UTF-8.
+
+    Clients that forgive one of them do not forgive both.
+    """
+    is_text = "\ufffd" not in block.decode(errors="replace")
+    return not is_text and bool(_CONTROL.search(block))
 
 
 def _quoted(text: str) -> set[str]:

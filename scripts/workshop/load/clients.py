@@ -1,81 +1,87 @@
 """The clients of the load: each asks for one stream, and checks it as it comes."""
 
 import asyncio
-import socket
-import ssl
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 from llm_normalize.report.histogram import Histogram
 from workshop.load.paced import PATH, Check, Phase, Spoken
 from workshop.mitmdump import Place
-from workshop.traffic import http2
-from workshop.traffic.http1 import FramingError, ResponseReader
-from workshop.traffic.process import HOST
+from workshop.traffic import client as traffic
+from workshop.traffic.client import connect
+from workshop.traffic.http1 import FramingError
 
 AT_ONCE = 60
 """Connections that are made at the same time: a listener's queue is short."""
 PATIENCE = 60.0
 """Seconds that a stream may take longer than its text."""
+SLOW_RATE = 1024
+"""Bytes a second that a slow client reads."""
+_SIP = 256
 
 
-class Client(asyncio.Protocol):
+class Client:
     """One connection with one request.
 
     Args:
         spoken: What to ask for.
-        check: Takes the answer.
+        repaired: Whether it comes repaired.
+        late: Where times are counted, one for each phase.
+        slow: Whether it reads so slowly that its stream backs up.
+        unread: Whether it takes over HTTP/2 what its first window holds, and no more.
+        options: How to connect, beside the place.
+
+    Attributes:
+        begun: Set when it has got what precedes its first gate, or has ended.
     """
 
-    def __init__(self, spoken: Spoken, check: Check) -> None:
-        loop = asyncio.get_running_loop()
-        self.begun: asyncio.Future[None] = loop.create_future()
-        self.ended: asyncio.Future[None] = loop.create_future()
+    def __init__(
+        self,
+        spoken: Spoken,
+        *,
+        repaired: bool,
+        late: Sequence[Histogram] = (),
+        slow: bool = False,
+        unread: bool = False,
+        **options: Any,
+    ) -> None:
+        self.begun = asyncio.Event()
         self.bytes = 0
-        self.check = check
+        self.check = Check(spoken, repaired=repaired, late=late)
         self.spoken = spoken
-        self._reader = ResponseReader()
+        self._slow = slow
+        self._unread = unread
+        self._options = {"little": slow, **options}
         # Events that come before its first gate.
         self._before = 0 if spoken.first else spoken.events
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        body = self.spoken.body()
-        transport.write(
-            f"POST {PATH} HTTP/1.1\r\nhost: {HOST}\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(body)}\r\n\r\n".encode()
-            + body
-        )
-
-    def data_received(self, data: bytes) -> None:
-        """Take some of the answer."""
-        now = time.monotonic_ns()
-        self.bytes += len(data)
+    async def run(self, place: Place) -> None:
+        """Ask, and check what arrives."""
         try:
-            body = self._reader.feed(data)
+            async with await connect(place, **self._options) as client:
+                try:
+                    await self._ask(client)
+                finally:
+                    self.bytes = client.taken
         except FramingError as error:
             self.check.faults.append(f"no HTTP: {error}")
-            self.transport.abort()
-            return
-        if self._reader.status not in (0, 200):
-            self.check.faults.append(f"the status is {self._reader.status}")
-        if body:
-            self.check.feed(body, now)
-            if not self.begun.done() and self.check.heard > self._before:
-                self.begun.set_result(None)
-        if self._reader.done:
-            self.transport.close()
+        finally:
+            self.begun.set()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Take the connection's end."""
-        self.check.end(clean=self._reader.end())
-        for each in (self.begun, self.ended):
-            if not each.done():
-                each.set_result(None)
+    async def _ask(self, client: traffic.Client) -> None:
+        if client.http2:
+            client.http2.acknowledges = not self._unread
+        answer = await client.ask(PATH, self.spoken.body())
+        while data := await (answer.read(_SIP) if self._slow else answer.read()):
+            self.check.feed(data, client.at)
+            if self.check.heard > self._before:
+                self.begun.set()
+            if self._slow:
+                await asyncio.sleep(_SIP / SLOW_RATE)
+        if answer.status != 200:  # noqa: PLR2004
+            self.check.faults.append(f"the status is {answer.status}")
+        self.check.end(clean=answer.done)
 
 
 @dataclass
@@ -94,7 +100,7 @@ class Result:
     bytes: int = 0
     faults: dict[int, list[str]] = field(default_factory=dict)
 
-    def add(self, client: "Client | Slow | Unread") -> None:
+    def add(self, client: Client) -> None:
         """Count a stream that is over."""
         self.streams += 1
         self.events += client.check.events
@@ -137,7 +143,7 @@ class Group:
             Spoken(seed, phases, first, every * at / len(seeds), last)
             for at, seed in enumerate(seeds)
         ]
-        self._clients: list[Client] = []
+        self._running: list[tuple[Client, asyncio.Task[None]]] = []
 
     async def begin(self) -> None:
         """Begin the streams, and wait until each has sent what precedes its gate."""
@@ -145,109 +151,23 @@ class Group:
 
         async def one(spoken: Spoken) -> None:
             async with gate:
-                client = await connect(
-                    self._place, spoken, repaired=self._repaired, late=self.late
-                )
-                self._clients.append(client)
-                await client.begun
+                client = Client(spoken, repaired=self._repaired, late=self.late)
+                task = asyncio.create_task(client.run(self._place))
+                self._running.append((client, task))
+                await client.begun.wait()
 
         await asyncio.gather(*map(one, self._spoken))
 
     async def end(self, patience: float = PATIENCE) -> Result:
         """Wait for the end of all, and return their results."""
         seconds = sum(each.seconds for each in self._spoken[0].phases) + patience
-        await asyncio.wait([each.ended for each in self._clients], timeout=seconds)
+        await asyncio.wait([task for _, task in self._running], timeout=seconds)
         result = Result()
-        for client in self._clients:
-            if not client.ended.done():
+        for client, task in self._running:
+            if not task.done():
                 client.check.faults.append("it never ended")
-                client.transport.abort()
+                task.cancel()
+            elif error := task.exception():
+                raise error
             result.add(client)
         return result
-
-
-async def connect(
-    place: Place, spoken: Spoken, *, repaired: bool, late: Sequence[Histogram] = ()
-) -> Client:
-    """Begin one stream."""
-    check = Check(spoken, repaired=repaired, late=late)
-    loop = asyncio.get_running_loop()
-    _, client = await loop.create_connection(lambda: Client(spoken, check), *place)
-    return client
-
-
-# -- clients that hardly read -------------------------------------------------------
-
-SLOW_RATE = 1024
-"""Bytes a second that a slow client reads."""
-_SIP = 256
-_WINDOW = 64 * 1024 - 1
-
-
-class Unread:
-    """A client that takes over HTTP/2 what its first window holds, and no more.
-
-    Args:
-        spoken: What it asks for.
-        repaired: Whether it comes repaired.
-        trusted: The certificate that it trusts: HTTP/2 needs TLS.
-    """
-
-    def __init__(self, spoken: Spoken, trusted: Path, *, repaired: bool) -> None:
-        self.check = Check(spoken, repaired=repaired)
-        self.bytes = 0
-        self.spoken = spoken
-        self._trusted = trusted
-
-    async def run(self, place: Place) -> None:
-        """Ask, and acknowledge nothing of what comes; it is checked."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.load_verify_locations(self._trusted)
-        context.set_alpn_protocols(["h2"])
-        streams = await asyncio.open_connection(
-            *place, ssl=context, server_hostname="localhost"
-        )
-        client = http2.Client(*streams, _WINDOW)
-        try:
-            head = [(":method", "POST"), (":scheme", "https")]
-            head += [(":authority", "localhost"), (":path", PATH)]
-            body = self.spoken.body()
-            _, reply = client.ask([*head, ("content-length", str(len(body)))], body)
-            while (news := await reply.news.get()) is not None:
-                self.bytes += len(news[0])
-                self.check.feed(news[0], time.monotonic_ns())
-            self.check.end(clean=reply.done)
-        finally:
-            await client.close()
-
-
-class Slow:
-    """A client that reads so slowly that its stream backs up.
-
-    Args:
-        spoken: What it asks for.
-        repaired: Whether it comes repaired.
-    """
-
-    def __init__(self, spoken: Spoken, *, repaired: bool) -> None:
-        self.check = Check(spoken, repaired=repaired)
-        self.bytes = 0
-        self.spoken = spoken
-
-    async def run(self, place: Place) -> None:
-        """Ask, and read until cancelled; check what arrives."""
-        loop = asyncio.get_running_loop()
-        with socket.socket() as raw:
-            raw.setblocking(False)
-            # The kernel is not to read in its place.
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            await loop.sock_connect(raw, place)
-            body = self.spoken.body()
-            head = f"POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n"
-            await loop.sock_sendall(raw, head.encode() + b"\r\n" + body)
-            reader = ResponseReader()
-            while data := await loop.sock_recv(raw, _SIP):
-                self.bytes += len(data)
-                self.check.feed(reader.feed(data), time.monotonic_ns())
-                await asyncio.sleep(_SIP / SLOW_RATE)
-            self.check.end(clean=reader.end())

@@ -1,5 +1,6 @@
 """The load, measured: streams at once, streams held open, clients that hardly read."""
 
+import asyncio
 import itertools
 import os
 import tempfile
@@ -13,7 +14,6 @@ from workshop.load.figures import Figures, Memory, Part, machine
 from workshop.load.paced import Phase, seconds_at
 from workshop.load.side import ALONE, STORED, WITH, Asked, Place, Side
 from workshop.load.watch import Say, Watch
-from workshop.traffic import process
 from workshop.traffic.memory import weigh
 from workshop.traffic.process import ProviderProcess, allow_files
 
@@ -39,7 +39,7 @@ async def crowd(side: Side) -> None:
     async with Watch(side.proxy.pid, ours, phases, side.say) as watch:
         await side.open("active")
         result = await active.end()
-    peak = max(watch.peak, weigh(side.proxy.pid).rss)
+    peak = weigh(side.proxy.pid).peak
     figures.add(result)
     phase = await side.open("idle")
     figures.parts += parts(side, active, phases, watch, phase["late"]["p99"])
@@ -100,7 +100,7 @@ async def measure(asked: Asked, say: Say) -> Figures:
     figures = Figures(machine(), {**asked._asdict(), "script": str(asked.script)})
     with tempfile.TemporaryDirectory(prefix="llm_normalize-load-") as name:
         folder = Path(name)
-        async with ProviderProcess("workshop.load.provider", folder) as provider:
+        with ProviderProcess("workshop.load.provider", folder) as provider:
             numbers = itertools.count()
             place = Place(asked, folder, provider, figures, say, numbers)
             try:
@@ -115,6 +115,10 @@ async def measure(asked: Asked, say: Say) -> Figures:
     return figures
 
 
-def run(asked: Asked) -> Figures | None:
-    """Measure, printing the progress; None if it could not be done: why is printed."""
-    return process.run(measure(asked, lambda text: print(text, flush=True)))
+def run(asked: Asked) -> Figures:
+    """Measure, printing the progress.
+
+    Raises:
+        ChildError: It could not be done.
+    """
+    return asyncio.run(measure(asked, lambda text: print(text, flush=True)))

@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-import sys
 import time
-import traceback
 from collections import defaultdict
 
 from llm_normalize.report.histogram import Histogram
 from workshop.load.paced import PATH, Spoken, Words, seconds_at
-from workshop.traffic.server import Exchange, GoneError, listen
+from workshop.traffic.server import Exchange, serve, ticks
 
 
 class Provider:
@@ -22,17 +20,10 @@ class Provider:
 
     async def answer(self, exchange: Exchange) -> None:
         """Answer one request."""
-        request = exchange.request
-        try:
-            if request.path == PATH:
-                await self._speak(Spoken.read(request.body), exchange)
-            else:
-                self._control(json.loads(request.body), exchange)
-        except GoneError:
-            raise
-        except Exception:  # noqa: BLE001 - whoever started this reads it
-            traceback.print_exc()
-            exchange.reset()
+        if exchange.request.path == PATH:
+            await self._speak(Spoken.read(exchange.request.body), exchange)
+        else:
+            self._control(json.loads(exchange.request.body), exchange)
 
     def _control(self, gates: list[str], exchange: Exchange) -> None:
         for gate in gates:
@@ -65,30 +56,14 @@ class Provider:
         exchange.end()
 
     async def _pace(self, spoken: Spoken, words: Words, exchange: Exchange) -> None:
-        clock = time.monotonic
-        due = clock() + spoken.delay
+        gaps = (1 / phase.rate for phase in spoken.phases for _ in range(phase.events))
         n = 0
-        for phase in spoken.phases:
-            for _ in range(phase.events):
-                wait = due - clock()
-                if wait > 0:
-                    await asyncio.sleep(wait)
-                now = time.monotonic_ns()
-                self._late.add(max(now / 1e6 - due * 1000, 0))
-                exchange.send(words.text(n, now))
-                n += 1
-                due += 1 / phase.rate
-
-
-async def main() -> None:
-    """Serve until the process is ended."""
-    server, port = await listen(Provider().answer)
-    print("@" + json.dumps({"port": port}), flush=True)
-    await server.serve_forever()
+        async for due in ticks(time.monotonic() + spoken.delay, gaps):
+            now = time.monotonic_ns()
+            self._late.add(max(now / 1e6 - due * 1000, 0))
+            exchange.send(words.text(n, now))
+            n += 1
 
 
 if __name__ == "__main__":
-    try:
-        asyncio.run(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    serve(Provider().answer, port=None)

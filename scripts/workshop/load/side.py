@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from workshop import NORMALIZE
+from workshop import NORMALIZE, SCRIPTS
 from workshop.load.clients import Group
 from workshop.load.figures import Figures
 from workshop.load.paced import Phase
 from workshop.load.watch import Say
 from workshop.traffic.memory import Weight, weigh
-from workshop.traffic.process import HOST, STREAMING, Mitmdump, ProviderProcess, ask
+from workshop.traffic.process import HOST, Mitmdump, ProviderProcess, ask
 
 WITH, ALONE = "with the addon", "mitmproxy alone"
 STORED = "with the addon, and `-w`"
 """Whoever stores flows has the addon store what mitmweb could show of them."""
+FLOOR = SCRIPTS / "workshop" / "bench" / "floor.py"
+"""mitmproxy alone, as it streams best."""
 WARM_UP = 20
 """Streams before anything is measured: modules load, caches fill."""
 SETTLING = 1.0
@@ -84,8 +86,7 @@ class Side:
         self.repaired = name != ALONE
         script = NORMALIZE
         if not self.repaired:
-            script = place.folder / "streaming.py"
-            script.write_text(STREAMING)
+            script = FLOOR
         more = [place.asked.script.resolve()] if place.asked.script else []
         # Numbers of streams are given once, so this names a folder, and gates.
         self._number = next(place.numbers)
@@ -97,14 +98,14 @@ class Side:
         )
 
     async def __aenter__(self) -> Self:
-        await self.proxy.__aenter__()
+        self.proxy.__enter__()
         group = self.group(WARM_UP, Phase(40, 0.5))
         await group.begin()
         self.place.figures.add(await group.end())
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        await self.proxy.__aexit__(*exc)
+        self.proxy.stop()
         self.place.figures.alarms += self.proxy.alarms
 
     def say(self, text: str) -> None:

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from workshop.load.clients import Result, Slow, Unread
+from workshop.certificates import client_context
+from workshop.load.clients import Client, Result
 from workshop.load.figures import Felt, Hoard
 from workshop.load.paced import Phase, Spoken, seconds_at
 from workshop.load.side import Place, Side
@@ -15,6 +16,7 @@ FLOOD = Phase(200_000, 1)
 """What a slow client is offered: some 60 MB."""
 UNREAD = 2
 """Clients that read nothing over HTTP/2: what they cost is memory."""
+_WINDOW = 64 * 1024 - 1
 WHEN = {"without": 1, "while buffers fill": 3, "with": 1}
 """What others feel, and how many steps each takes."""
 
@@ -24,19 +26,29 @@ def seconds_of(side: Side) -> float:
     return min(max(side.place.asked.seconds / 6, 1), 15)
 
 
-def slow_clients(side: Side) -> list[Slow]:
+def slow_clients(side: Side) -> list[Client]:
     """Return clients that read some bytes now and then."""
     return [
-        Slow(Spoken(seed, [FLOOD], flood=True), repaired=side.repaired)
+        Client(
+            Spoken(seed, [FLOOD], flood=True),
+            repaired=side.repaired,
+            slow=True,
+        )
         for seed in side.seeds(side.place.asked.slow)
     ]
 
 
-def unread_clients(side: Side) -> list[Unread]:
+def unread_clients(side: Side) -> list[Client]:
     """Return clients that take their first window over HTTP/2, and no more."""
-    trusted = side.proxy.confdir / "mitmproxy-ca-cert.pem"
+    context = client_context(side.proxy.confdir / "mitmproxy-ca-cert.pem", ["h2"])
     return [
-        Unread(Spoken(seed, [FLOOD], flood=True), trusted, repaired=side.repaired)
+        Client(
+            Spoken(seed, [FLOOD], flood=True),
+            repaired=side.repaired,
+            unread=True,
+            context=context,
+            window=_WINDOW,
+        )
         for seed in side.seeds(UNREAD)
     ]
 
@@ -63,7 +75,7 @@ class _Crowd:
         clients: They.
     """
 
-    def __init__(self, side: Side, clients: Sequence[Slow | Unread]) -> None:
+    def __init__(self, side: Side, clients: Sequence[Client]) -> None:
         self._side = side
         self._clients = clients
         place = side.proxy.places[0]
@@ -92,7 +104,7 @@ class _Crowd:
         self._side.place.figures.add(result)
 
 
-async def _cost(side: Side, how: str, clients: Sequence[Slow | Unread]) -> None:
+async def _cost(side: Side, how: str, clients: Sequence[Client]) -> None:
     """Measure what *clients* cost while nobody else is there."""
     seconds = seconds_of(side)
     await side.settled()

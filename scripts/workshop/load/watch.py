@@ -1,4 +1,4 @@
-"""Processor and memory, watched while the parts of a load pass."""
+"""The processor, watched while the parts of a load pass."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple, Self
 
 from workshop.load.paced import Phase
-from workshop.traffic.memory import Sampler, machine_busy, weigh
+from workshop.traffic.memory import machine_busy, weigh
 
 type Say = Callable[[str], None]
 """Takes a line of progress."""
@@ -38,11 +38,9 @@ class Watch:
         self._ours = ours
         self._phases = phases
         self._say = say
-        self._sampler = Sampler(pid, 0.5)
         self._marks: list[Mark] = []
 
     async def __aenter__(self) -> Self:
-        await self._sampler.__aenter__()
         self._task = asyncio.create_task(self._run())
         return self
 
@@ -51,12 +49,6 @@ class Watch:
         await asyncio.gather(self._task, return_exceptions=True)
         if len(self._marks) <= len(self._phases):  # the last part has just ended
             self._marks.append(self._mark())
-        await self._sampler.__aexit__(*exc)
-
-    @property
-    def peak(self) -> int:
-        """The most memory that was seen, in bytes."""
-        return self._sampler.peak
 
     @property
     def shares(self) -> list[tuple[float, float]]:

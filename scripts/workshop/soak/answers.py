@@ -9,23 +9,17 @@ from itertools import pairwise
 from random import Random
 
 from judge.quirks import (
-    DONE,
     MODEL,
-    TOOLS,
     WORDS,
     Answer,
     Called,
+    Chunk,
+    Request,
     Say,
-    log_of,
-    message_of,
-    traits,
+    as_body,
+    interleaved,
+    streamed,
 )
-from llm_normalize import conformance
-from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked
-from llm_normalize.repair.fix import chunk
-from llm_normalize.wire.json_text import Json
 
 CREATED = 1_760_000_000
 
@@ -96,22 +90,12 @@ def every_choice(n: int, dice: Random) -> list[Say]:
 
 def request_for(
     says: list[Say], dice: Random, *, counted: bool, stream: bool
-) -> tuple[Asked, conformance.Request]:
-    """Return the request, as the addon and as the oracle know it."""
-    calls = any(each.calls or each.legacy for each in says)
-    tools = calls or chance(dice, 30)
+) -> Request:
+    """Return the request for that."""
+    tools = any(each.calls or each.legacy for each in says) or chance(dice, 30)
     forced = any(each.calls and each.finish == "stop" for each in says)
-    asked = Asked(
-        stream,
-        counted,
-        tools,
-        forced,
-        MODEL,
-        len(says),
-        declared=Tools(TOOLS if tools else frozenset()),
-        legacy=any(each.legacy for each in says),
-    )
-    return asked, conformance.Request(stream, counted, tools, forced, len(says))
+    legacy = any(each.legacy for each in says)
+    return Request(stream, counted, tools, forced, len(says), legacy)
 
 
 def envelope(n: int) -> Chunk:
@@ -136,45 +120,15 @@ def stream(n: int, dice: Random) -> Answer:
     counted = chance(dice, 50)
     figures = usage(n, dice) if counted or chance(dice, 30) else {}
     top = _top(n, dice)
-    if counted:
-        top["usage"] = None
-    logged = chance(dice, 10)
-    values: list[Json] = []
-    for at, delta, finish in _interleaved(says, dice):
-        more: Chunk = {"logprobs": None} if logged else {}
-        if logged and (delta.get("content") or delta.get("refusal")):
-            more = {"logprobs": log_of(delta)}
-        values.append(chunk(delta, finish=finish, index=at, **more, **top))
-    if counted:
-        values.append(chunk(None, **{**top, "usage": figures}))
-    elif figures:
-        values[-1]["usage"] = figures
-    asked, request = request_for(says, dice, counted=counted, stream=True)
-    has = traits(says)
-    if figures:
-        has |= {"usage", "usage asked" if counted else "usage unasked"}
-    if logged:
-        has = has - {"plain"} | {"logprobs"}
-    return Answer(asked, request, [*values, DONE], has)
-
-
-def _interleaved(says: list[Say], dice: Random) -> list[tuple[int, Chunk, str | None]]:
-    tails = [each.deltas(dice.randrange(3)) for each in says]
-    order = [at for at, deltas in enumerate(tails) for _ in deltas]
-    if len(says) > 1:
-        dice.shuffle(order)
-    return [(at, *each) for at in order for each in tails[at].pop(0)]
+    logprobs = "full" if chance(dice, 10) else ""
+    order = interleaved(says, [dice.randrange(3) for _ in says], dice)
+    request = request_for(says, dice, counted=counted, stream=True)
+    return streamed(says, order, top, figures, logprobs, request)
 
 
 def body(n: int, dice: Random) -> Answer:
     """Return the answer *n* as one body."""
     says = every_choice(n, dice)
-    choices = [
-        {"index": at, "message": message_of(each), "finish_reason": each.finish}
-        for at, each in enumerate(says)
-    ]
-    top = _top(n, dice)
-    kind = {"id": top.pop("id"), "object": "chat.completion", **top}
-    value = {**kind, "choices": choices, "usage": usage(n, dice)}
-    asked, request = request_for(says, dice, counted=False, stream=False)
-    return Answer(asked, request, [value], traits(says) | {"usage"})
+    top, figures = _top(n, dice), usage(n, dice)
+    request = request_for(says, dice, counted=False, stream=False)
+    return as_body(says, top, figures, request)

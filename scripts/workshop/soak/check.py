@@ -9,8 +9,8 @@ import json
 import re
 from dataclasses import dataclass, replace
 
-from judge.strict import meaning_of, taken
 from llm_normalize import conformance
+from workshop.judged import meaning_of, taken
 
 _MARK = re.compile(rb"<(\d+)>")
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")

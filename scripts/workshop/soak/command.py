@@ -21,7 +21,6 @@ from workshop.soak.history import LOADING, History
 from workshop.soak.judge import Seen, judge
 from workshop.soak.plan import IN_A_SESSION, KEY, Plan, session
 from workshop.soak.records import Records
-from workshop.traffic import process
 from workshop.traffic.memory import MIB, Sample, weigh
 from workshop.traffic.memory import judge as judge_memory
 from workshop.traffic.process import (
@@ -103,7 +102,7 @@ class Soak:
         addon = folder / "addon"  # a copy: it is touched
         shutil.copytree(ADDON, addon, ignore=shutil.ignore_patterns("__pycache__"))
         seed = ("--seed", str(self._asked.seed), "--ca", str(upstream))
-        async with ProviderProcess("workshop.soak.provider", folder, *seed) as provider:
+        with ProviderProcess("workshop.soak.provider", folder, *seed) as provider:
             ports = provider.ports
             options = {
                 "normalize_hosts": [f"localhost:{ports[at]}" for at in ("tls", "h2")],
@@ -114,7 +113,7 @@ class Soak:
             more = [self._asked.script.resolve()] if self._asked.script else []
             scripts = [addon / "normalize.py", *more]
             proxy = Mitmdump(folder / "mitmdump", modes, scripts, options)
-            async with proxy:
+            with proxy:
                 records = Records(proxy.confdir / "normalize", KEY)
                 await self._soak(proxy, provider, addon / "normalize.py", records)
             records.poll(last=True)
@@ -304,19 +303,20 @@ class Soak:
         self._history.addon.begin("loading", time.monotonic())
         proxy.loaded.clear()
         os.utime(script)
-        if not await process.within(PATIENCE, proxy.loaded.is_set):
+        if not await asyncio.to_thread(proxy.loaded.wait, PATIENCE):
             raise TimeoutError
         self._history.addon.begin("loaded", time.monotonic())
         await asyncio.sleep(LOADING)
         self._history.addon.settle(time.monotonic())
 
 
-def run(asked: Asked) -> Figures | None:
-    """Run a soak, printing the progress; None if it could not be done: why is printed."""
-    return process.run(_run(Soak(asked, lambda text: print(text, flush=True))))
+def run(asked: Asked) -> Figures:
+    """Run a soak, printing the progress.
 
-
-async def _run(soak: Soak) -> Figures:
+    Raises:
+        ChildError: It could not be done.
+    """
+    soak = Soak(asked, lambda text: print(text, flush=True))
     with tempfile.TemporaryDirectory(prefix="llm_normalize-soak-") as name:
-        await soak.run(Path(name))
+        asyncio.run(soak.run(Path(name)))
     return soak.figures

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from judge import quirks
 from llm_normalize import conformance
 from llm_normalize.wire.json_text import dumps
+from workshop import judged
 from workshop.soak import answers
 from workshop.soak.faults import (
     RESETS,
@@ -207,24 +208,26 @@ def draw(n: int, dice: Random) -> Draft:
         return _other(n, dice)
     streams = kind in ("stream", "stream for body")
     answer = (answers.stream if streams else answers.body)(n, dice)
-    asked = answer.request
+    asked = judged.request_of(answer)
     asked = replace(asked, stream=kind in ("stream", "body for stream"))
     if kind == "stream for body":
         asked = replace(asked, include_usage=False)
     elif kind == "body for stream":
         asked = replace(asked, include_usage=answers.chance(dice, 50))
     seed = dice.randrange(1000)
-    sent = _request(asked, legacy=answer.asked.legacy)
+    sent = _request(asked, legacy=answer.request.legacy)
     if streams:
         drawn = _chosen(quirks.QUIRKS, answer, dice)
         # A busy machine pauses for longer than anything waits.
         chosen = [each for each in drawn if each.base not in quirks.LATE]
         stream = quirks.damaged(answer, chosen, seed)
-        draft = Draft(kind, sent, stream.encode(), stream.meaning, asked)
+        draft = Draft(
+            kind, sent, stream.encode(), judged.as_read(stream.meaning), asked
+        )
     else:
         chosen = _body_quirks(kind, answer, dice)
         body = quirks.damaged_body(answer, chosen, seed)
-        draft = Draft(kind, sent, body.encode(), body.meaning, asked)
+        draft = Draft(kind, sent, body.encode(), judged.as_read(body.meaning), asked)
         draft.content_type = "application/json"
         if kind == "body for stream":
             draft.wire = dice.choice(FRAMES)(body.value)

@@ -2,40 +2,20 @@
 
 import argparse
 import asyncio
-import json
-import sys
-import traceback
+import functools
 from pathlib import Path
 
 from workshop.certificates import server_context
 from workshop.soak.plan import KEY, Plan, plan
 from workshop.traffic.http1 import Request
-from workshop.traffic.server import Exchange, GoneError, listen
+from workshop.traffic.server import Exchange, serve
 
 
-class Provider:
-    """Answers as its plans say.
-
-    Args:
-        seed: Of the plans.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-
-    async def answer(self, exchange: Exchange) -> None:
-        """Answer one request."""
-        try:
-            number = int(exchange.request.path.split("/")[1])
-            due = plan(self._seed, number)
-            check(exchange.request, due)
-            await play(due, exchange)
-        except GoneError:
-            raise
-        except Exception:  # noqa: BLE001 - whoever started this reads it
-            traceback.print_exc()
-            sys.stderr.flush()
-            exchange.reset()
+async def answer(seed: int, exchange: Exchange) -> None:
+    """Answer one request as the plan of its number says."""
+    due = plan(seed, int(exchange.request.path.split("/")[1]))
+    check(exchange.request, due)
+    await play(due, exchange)
 
 
 def check(request: Request, due: Plan) -> None:
@@ -69,23 +49,15 @@ async def play(due: Plan, exchange: Exchange) -> None:
         await exchange.cut()
 
 
-async def main() -> None:
+def main() -> None:
     """Serve until the process is ended."""
     parser = argparse.ArgumentParser(description="The provider of a soak.")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--ca", type=Path, required=True)
     flags = parser.parse_args()
-    provider = Provider(flags.seed)
-    plain = await listen(provider.answer)
-    tls = await listen(provider.answer, server_context(flags.ca, "up", ["http/1.1"]))
-    h2 = await listen(provider.answer, server_context(flags.ca, "up", ["h2"]))
-    ports = {"plain": plain.port, "tls": tls.port, "h2": h2.port}
-    print("@" + json.dumps(ports), flush=True)
-    await plain.server.serve_forever()
+    tls, h2 = (server_context(flags.ca, "up", [each]) for each in ("http/1.1", "h2"))
+    serve(functools.partial(answer, flags.seed), plain=None, tls=tls, h2=h2)
 
 
 if __name__ == "__main__":
-    try:
-        asyncio.run(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    main()

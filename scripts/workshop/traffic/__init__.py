@@ -1,1 +1,1 @@
-"""The provider and the clients of tests, load and soak; processes that are measured."""
+"""One server and one client for all that sends streams; processes that are measured."""

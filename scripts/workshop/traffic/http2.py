@@ -1,4 +1,4 @@
-"""HTTP/2 of a client, by h2: several requests at once on one connection."""
+"""HTTP/2 of a client, by h2, without a connection: several requests at once."""
 
 import asyncio
 import contextlib
@@ -16,17 +16,52 @@ type Field = tuple[str, str]
 class Reply:
     """An answer over HTTP/2, as it comes.
 
+    Args:
+        requests: Those of its connection.
+        stream: Its stream.
+
     Attributes:
         status: 0 until the head is there.
         done: Whether it has come to its own end.
         news: What has arrived of the body, and its weight in the window; None is the end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, requests: "Requests", stream: int) -> None:
+        self.stream = stream
         self.status = 0
         self.headers: dict[str, str] = {}
         self.done = False
         self.news: asyncio.Queue[tuple[bytes, int] | None] = asyncio.Queue()
+        self._requests = requests
+        self._weight = 0
+        self._is_over = False
+
+    async def read(self, _: int = 0) -> bytes:
+        """Return what comes next of the body; nothing at its end, or where it breaks off.
+
+        What it returned before is acknowledged now: the window is what makes a peer wait.
+        """
+        while True:
+            self._acknowledge()
+            news = await self.news.get()
+            if news is None:
+                self.news.put_nowait(None)  # it remains at its end
+                self._is_over = True
+                return b""
+            data, self._weight = news
+            if data:
+                return data
+
+    def leave(self) -> None:
+        """Read no more of it: others need the window."""
+        if not (self.done or self._is_over):
+            self._requests.cancel(self.stream)
+        self._acknowledge()
+        self._requests.forget(self.stream)
+
+    def _acknowledge(self) -> None:
+        self._requests.acknowledge(self.stream, self._weight)
+        self._weight = 0
 
 
 class Requests:
@@ -36,6 +71,9 @@ class Requests:
         send: Takes the bytes for the peer.
         window: Bytes that it takes before it has read them; 0 is HTTP/2's own default.
     """
+
+    acknowledges = True
+    """Whether the peer learns what was read, and may send more."""
 
     def __init__(self, send: Callable[[bytes], object], window: int = 0) -> None:
         self.h2 = h2.connection.H2Connection(
@@ -58,15 +96,15 @@ class Requests:
         if data := self.h2.data_to_send():
             self._send(data)
 
-    def ask(self, headers: Iterable[Field], body: bytes) -> tuple[int, Reply]:
-        """Send a request, and return its stream and where its answer comes."""
+    def ask(self, headers: Iterable[Field], body: bytes) -> Reply:
+        """Send a request, and return where its answer comes."""
         stream = self.h2.get_next_available_stream_id()
-        reply = self.replies[stream] = Reply()
+        reply = self.replies[stream] = Reply(self, stream)
         self.h2.send_headers(stream, headers, end_stream=not body)
         if body:
             self.h2.send_data(stream, body, end_stream=True)
         self.flush()
-        return stream, reply
+        return reply
 
     def feed(self, data: bytes) -> None:
         """Take what the peer has sent."""
@@ -80,7 +118,9 @@ class Requests:
             reply.news.put_nowait(None)
 
     def acknowledge(self, stream: int, weight: int) -> None:
-        """Say that so many bytes of an answer were read."""
+        """Say that so many bytes of an answer were read, unless nothing is to be said."""
+        if not self.acknowledges:
+            return
         with contextlib.suppress(h2.exceptions.ProtocolError):  # it has ended
             self.h2.acknowledge_received_data(weight, stream)
         self.flush()
@@ -113,40 +153,3 @@ class Requests:
         elif isinstance(event, h2.events.StreamEnded | h2.events.StreamReset):
             reply.done = isinstance(event, h2.events.StreamEnded)
             reply.news.put_nowait(None)
-
-
-class Client(Requests):
-    """A connection in an event loop.
-
-    Args:
-        reader: From the proxy.
-        writer: To the proxy.
-        window: Bytes that it takes before it has read them.
-    """
-
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, window: int
-    ) -> None:
-        self._reader = reader
-        self._writer = writer
-        super().__init__(self._write, window)
-        self._task = asyncio.create_task(self._run())
-
-    async def close(self) -> None:
-        """Close the connection."""
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-        self._writer.close()
-
-    def _write(self, data: bytes) -> None:
-        if not self._writer.is_closing():
-            self._writer.write(data)
-
-    async def _run(self) -> None:
-        try:
-            while data := await self._reader.read(65536):
-                self.feed(data)
-        except (OSError, h2.exceptions.ProtocolError):
-            pass
-        finally:
-            self.end()

@@ -5,16 +5,14 @@ Linux tells the CPU time of a whole process in nanoseconds (POSIX's
 a short round.
 """
 
-import asyncio
 import ctypes
 import os
 import re
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import linear_regression, mean
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 MIB = 1024 * 1024
 
@@ -74,42 +72,6 @@ def parse_status(text: str) -> tuple[int, int]:
     if len(found) != 2:  # noqa: PLR2004 - the two names above
         raise ProcessLookupError("no memory in /proc/PID/status")
     return int(found["RSS"]) * 1024, int(found["HWM"]) * 1024
-
-
-class Sampler:
-    """Weighs a process repeatedly, as long as it is entered.
-
-    Args:
-        pid: The process.
-        every: Seconds between two samples.
-    """
-
-    def __init__(self, pid: int, every: float) -> None:
-        self.samples: list[Weight] = [weigh(pid)]
-        self._pid = pid
-        self._every = every
-
-    async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._run())
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-        try:
-            self.samples.append(weigh(self._pid))
-        except OSError:
-            print(f"process {self._pid} has ended", file=sys.stderr)
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(self._every)
-            self.samples.append(weigh(self._pid))
-
-    @property
-    def peak(self) -> int:
-        """The largest of the samples, in bytes."""
-        return max(each.rss for each in self.samples)
 
 
 class Verdict(NamedTuple):

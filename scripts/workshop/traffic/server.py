@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Coroutine, Mapping
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from http.client import responses
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import h2.config
 import h2.connection
@@ -28,6 +31,7 @@ from workshop.traffic.http1 import (
 
 HOST = LOOPBACK
 BACKLOG = 4096
+_TURNS = 4  # of the loop, until a connection that was accepted is known
 
 type Act = Callable[[h2.connection.H2Connection, int], bytes | None]
 """What else an HTTP/2 provider does on a stream; may return bytes to be sent."""
@@ -329,22 +333,130 @@ class Connection(asyncio.Protocol):
         except GoneError:
             if self.protocol != "h2":
                 self.transport.abort()
-        except Exception:  # of whoever wrote the answer; the loop reports it
+        except Exception as error:  # noqa: BLE001 - of whoever wrote the answer
             self.transport.abort()
-            raise
+            context = {"message": "no answer", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
 
 
-class Place(NamedTuple):
-    """Where a server listens."""
-
-    server: asyncio.Server
-    port: int
-
-
-async def listen(answer: Answer, context: ssl.SSLContext | None = None) -> Place:
+async def listen(
+    answer: Answer, context: ssl.SSLContext | None = None
+) -> asyncio.Server:
     """Serve on a free port of loopback."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
+    return await loop.create_server(
         lambda: Connection(answer), HOST, 0, ssl=context, backlog=BACKLOG
     )
-    return Place(server, server.sockets[0].getsockname()[1])
+
+
+def port_of(server: asyncio.Server) -> int:
+    """Return where *server* listens."""
+    port: int = server.sockets[0].getsockname()[1]
+    return port
+
+
+def serve(answer: Answer, **contexts: ssl.SSLContext | None) -> None:
+    """Serve until this process is ended, on a port for each of *contexts*.
+
+    Whoever started it reads their numbers, by name, and the traceback of an answer that
+    could not be given: `workshop.traffic.process.ProviderProcess`.
+    """
+
+    async def run() -> None:
+        servers = {name: await listen(answer, each) for name, each in contexts.items()}
+        ports = {name: port_of(server) for name, server in servers.items()}
+        print("@" + json.dumps(ports), flush=True)
+        await asyncio.Event().wait()
+
+    asyncio.run(run())
+
+
+class ServerThread:
+    """A server in a thread of this process, until it is closed.
+
+    Args:
+        answer: Answers one request.
+        context: TLS settings; None for plain TCP.
+        port: Where to listen; any free one if 0.
+
+    Attributes:
+        connections: Those that are open.
+        protocols: The protocol of each connection, in order.
+    """
+
+    def __init__(
+        self, answer: Answer, context: ssl.SSLContext | None = None, port: int = 0
+    ) -> None:
+        self.connections: set[Connection] = set()
+        self.protocols: list[str] = []
+        self._play = answer
+        self._context = context
+        self._listener = socket.create_server((HOST, port))
+        self.port = self._listener.getsockname()[1]
+        self._loop = asyncio.new_event_loop()
+        self._closing = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Close every socket."""
+        with contextlib.suppress(RuntimeError):  # it has been closed
+            self._loop.call_soon_threadsafe(self._closing.set)
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        server = await self._loop.create_server(
+            lambda: _Known(self, self._play),
+            sock=self._listener,
+            ssl=self._context,
+            backlog=BACKLOG,
+        )
+        await self._closing.wait()
+        # asyncio forgets, unclosed, what it has just accepted for a server that is closed.
+        self._loop.remove_reader(self._listener)
+        turns = 0
+        while self.connections or turns < _TURNS:
+            for each in self.connections:
+                each.transport.abort()
+            turns += 1
+            await asyncio.sleep(0)
+        server.close()
+
+
+class _Known(Connection):
+    """A connection that its server knows of."""
+
+    def __init__(self, server: ServerThread, answer: Answer) -> None:
+        super().__init__(answer)
+        self._server = server
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._server.protocols.append(self.protocol)
+        self._server.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._server.connections.discard(self)
+
+
+async def ticks(due: float, gaps: Iterable[float]) -> AsyncIterator[float]:
+    """Yield the times that are due as they come: *due*, and after each of *gaps*.
+
+    What is late does not delay what follows.
+    """
+    for gap in gaps:
+        if (wait := due - time.monotonic()) > 0:
+            await asyncio.sleep(wait)
+        yield due
+        due += gap

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.state.sent_call import Call, brief
+from llm_normalize.chat.state.sent_call import SentCall, brief
 from llm_normalize.chat.state.stream_state import Asked, ChoiceSeen, Seen
 from llm_normalize.repair.fix import chunk
 from llm_normalize.wire.json_text import Json, dumps
@@ -139,7 +139,7 @@ def test_the_first_id_and_name_of_a_call_count() -> None:
     seen.note(chunk({"tool_calls": [more, {"id": "c0"}]}))
     first_call, other = seen.choice(0).calls[1], seen.choice(0).calls[0]
     assert (first_call.id, first_call.name) == ("c1", "f")
-    assert other == Call("c0", name=None)
+    assert other == SentCall("c0", name=None)
     assert first_call.has_arguments("{}")
     assert not first_call.has_arguments("{} ")
 
@@ -149,7 +149,7 @@ def test_a_call_s_id_and_name_may_come_apart() -> None:
     seen.note(chunk({"tool_calls": [{"index": 0, "id": "c1"}]}))
     assert not seen.choice(0).called
     seen.note(chunk({"tool_calls": [{"index": 0, "function": {"name": "f"}}]}))
-    assert seen.choice(0).calls == {0: Call("c1", name="f")}
+    assert seen.choice(0).calls == {0: SentCall("c1", name="f")}
     assert seen.choice(0).called
 
 
@@ -173,7 +173,7 @@ def test_a_fragment_without_id_and_name_opens_a_call_that_calls_nothing() -> Non
 def test_another_id_with_a_name_opens_another_call(
     fragment: dict[str, Any], expected: bool
 ) -> None:
-    assert Call("c1", name="f").is_another(fragment) is expected
+    assert SentCall("c1", name="f").is_another(fragment) is expected
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_another_id_with_a_name_opens_another_call(
 def test_a_call_is_whole_when_its_object_is_closed(
     arguments: list[str], whole: bool
 ) -> None:
-    call = Call("c1", "f")
+    call = SentCall("c1", "f")
     for each in arguments:
         call.add(each)
     assert call.is_complete is whole
@@ -212,7 +212,7 @@ def test_a_call_is_whole_when_its_object_is_closed(
 def test_after_a_whole_call_a_name_or_all_arguments_open_another(
     fragment: dict[str, Any], expected: bool
 ) -> None:
-    call = Call("c1", "f")
+    call = SentCall("c1", "f")
     call.add('{"a":1}')
     assert call.is_another(fragment) is expected
 
@@ -235,7 +235,7 @@ def test_what_is_kept_of_a_stream_is_bounded() -> None:
 
 
 def test_long_ids_are_distinguished() -> None:
-    call = Call("i" * 5000, name="f")
+    call = SentCall("i" * 5000, name="f")
     same = {"id": "i" * 5000, "function": {"name": "f"}}
     assert not call.is_another(same)
     assert call.is_another({**same, "id": "j" * 5000})
@@ -288,7 +288,7 @@ def test_last_usage_that_counted_is_remembered() -> None:
 
 
 def test_many_short_arguments_are_what_they_say_together() -> None:
-    call = Call("call_1", "f", room=1000)
+    call = SentCall("call_1", "f", room=1000)
     for digit in "0123456789" * 60:
         call.add(digit)
     assert call.arguments == "0123456789" * 60

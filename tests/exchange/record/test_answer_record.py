@@ -238,7 +238,7 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
         "left_out": 0,
         "left_out_at": 3,
         "is_cut": False,
-        "came": None,
+        "received": None,
     }
 
 
@@ -248,9 +248,9 @@ def test_the_metadata_holds_what_was_received() -> None:
     snapshot.add_received(b"before")
     snapshot.add_sent(b"after")
     closed = each.close(200, "complete", 1, 6, 5)
-    assert unpacked(each.metadata(closed, snapshot)["came"]) == b"before"
+    assert unpacked(each.metadata(closed, snapshot)["received"]) == b"before"
     running = each.flow_record(200, "running", 1, 6, 5)
-    assert each.metadata(running, snapshot)["came"] is None  # not before the end
+    assert each.metadata(running, snapshot)["received"] is None  # not before the end
 
 
 @pytest.mark.usefixtures("clock")

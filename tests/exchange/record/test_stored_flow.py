@@ -52,7 +52,7 @@ def test_stream_that_was_right_came_as_it_left(proxy: Proxy) -> None:
     made = chat_flow()
     proxy.stream(made, GOOD)
     assert stored(made).received == GOOD
-    assert made.metadata[KEY]["came"] == []
+    assert made.metadata[KEY]["received"] == []
 
 
 def test_observed_stream_left_as_it_came(proxy: Proxy) -> None:
@@ -153,6 +153,6 @@ def test_what_cannot_be_looked_at_says_why(proxy: Proxy) -> None:
             proxy.feed(made, BAD)
         if "damaged" in why:
             proxy.stream(made, BAD)
-            made.metadata[KEY]["came"] = [b"no zlib"]
+            made.metadata[KEY]["received"] = [b"no zlib"]
         with pytest.raises(ValueError, match=why):
             stored(made)

@@ -12,6 +12,9 @@ from exchange.source.second_answers import SecondAnswers
 from llm_normalize.exchange.delivery.answer_path import is_pending
 from llm_normalize.exchange.source import pending_result, polling
 from llm_normalize.exchange.source.pending_result import fetch
+from llm_normalize.exchange.state.running_answer import RunningAnswer
+from llm_normalize.exchange.state.settings import Settings
+from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
@@ -62,7 +65,9 @@ def accepted(host: str = HOST, name: str = NAME, **more: Any) -> http.HTTPFlow:
 
 
 def fetched(proxy: Proxy, made: http.HTTPFlow) -> bool:
-    return proxy.context.master.event_loop.run_until_complete(fetch(made))
+    settings = Settings(FIXES, observe=False, strict=False, log=None)
+    fetching = fetch(made, RunningAnswer.of(made, settings))
+    return proxy.context.master.event_loop.run_until_complete(fetching)
 
 
 def one(status: Status) -> http.Request:

@@ -3,7 +3,7 @@ import itertools
 
 import pytest
 
-from llm_normalize.exchange.stream.shared_timer import Call, SharedTimer
+from llm_normalize.exchange.stream.shared_timer import ScheduledCall, SharedTimer
 from proxies import fail, messages
 from support import PATIENCE
 
@@ -52,7 +52,7 @@ def test_call_made_meanwhile_has_its_own_time() -> None:
 
 
 def test_cancelled_call_holds_nothing() -> None:
-    call = Call(0.0, fail)
+    call = ScheduledCall(0.0, fail)
     call.cancel()
     assert call.act is None
 

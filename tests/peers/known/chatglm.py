@@ -13,10 +13,9 @@ from peers.cases import (
     Peer,
     called,
 )
-from workshop.peer_table import PEERS
 
 PEER = Peer(
-    row=PEERS["chatglm"],
+    name="chatglm.cpp",
     server="chatglm_cpp",
     cases=(
         Case(

@@ -12,13 +12,12 @@ from peers.cases import (
     called,
 )
 from peers.scripted import capture
-from workshop.peer_table import PEERS
 
 FUNCTION = "ChatCompletionMessageFunctionToolCall.function"
 OBJECT = {"seed": "beet", "rows": 3}
 
 PEER = Peer(
-    row=PEERS["llama_cpp"],
+    name="llama.cpp's server",
     cases=(
         Case(
             "call",

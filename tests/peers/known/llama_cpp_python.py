@@ -2,10 +2,9 @@
 
 from peers.asking import ask
 from peers.cases import CAREFUL, HELPER, ONE_API, TEXT, USAGE, Case, Peer, called
-from workshop.peer_table import PEERS
 
 PEER = Peer(
-    row=PEERS["llama_cpp_python"],
+    name="llama-cpp-python",
     server="llama_cpp_python",
     cases=(
         Case("text", ask("tiny"), TEXT | USAGE),

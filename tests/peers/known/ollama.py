@@ -3,10 +3,9 @@
 from peers.asking import ask
 from peers.cases import Case, Peer, called
 from peers.scripted import capture
-from workshop.peer_table import PEERS
 
 PEER = Peer(
-    row=PEERS["ollama"],
+    name="Ollama",
     cases=(
         Case(
             "call",

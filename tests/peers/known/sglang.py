@@ -2,10 +2,9 @@
 
 from peers.asking import ask
 from peers.cases import REPORT_ERRORS, TEXT, USAGE, Case, Peer, called
-from workshop.peer_table import PEERS
 
 PEER = Peer(
-    row=PEERS["sglang"],
+    name="SGLang",
     server="sglang",
     cases=(
         Case(

@@ -3,10 +3,9 @@
 from peers.asking import ask
 from peers.cases import CAREFUL, ONE_API, STRICT, Case, Peer
 from peers.scripted import capture
-from workshop.peer_table import PEERS
 
 PEER = Peer(
-    row=PEERS["vllm"],
+    name="vLLM",
     cases=(
         Case(
             "text",

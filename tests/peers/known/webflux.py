@@ -3,13 +3,12 @@
 from peers.asking import ask
 from peers.cases import CAREFUL, HELPER, ONE_API, STRICT, TEXT, Case, Peer, called
 from peers.scripted import webflux
-from workshop.peer_table import PEERS
 
 # After an `id` the SDK takes a comment alone for an event, and its data for JSON.
 EMPTY = "Expecting value: line 1 column 1 (char 0)"
 
 PEER = Peer(
-    row=PEERS["webflux"],
+    name="Spring WebFlux",
     cases=(
         Case(
             "text-stream",

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import (
+    ChatRequest,
     JsonObject,
-    Translation,
     UntranslatableError,
 )
 from llm_normalize.wire.json_text import Number, dumps, loads
@@ -20,7 +20,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required":
 USER = {"role": "user", "content": "Hi"}
 
 
-def translated(**request: Any) -> Translation:
+def translated(**request: Any) -> ChatRequest:
     return MESSAGES.translate(
         {"model": "m", "max_tokens": 9, "messages": [USER]} | request, {}
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.protocols.protocol import Translation, UntranslatableError
+from llm_normalize.protocols.protocol import ChatRequest, UntranslatableError
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.protocols.responses.reasoning_text import packed
 from llm_normalize.wire.json_text import Number
@@ -30,7 +30,7 @@ PIXEL = "data:image/png;base64,AAAA"
 IMAGE = {"type": "input_image", "image_url": PIXEL}
 
 
-def translated(*items: Any, **fields: Any) -> Translation:
+def translated(*items: Any, **fields: Any) -> ChatRequest:
     return RESPONSES.translate({"model": "m", "input": [*items], **fields}, {})
 
 

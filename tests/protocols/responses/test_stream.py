@@ -16,7 +16,7 @@ from judge.responses import (
 from llm_normalize.protocols.protocol import AnswerTranslator, ServerEvent
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.protocols.responses.reasoning_text import packed, reasoning_of
-from llm_normalize.wire.json_text import Number
+from llm_normalize.wire.json_text import Number, dumps
 
 REQUEST: Any = {
     "model": "asked",
@@ -79,7 +79,7 @@ def events_of(chunks: Iterable[Any], **fields: Any) -> list[Event]:
 
 
 def checked(events: Sequence[ServerEvent]) -> list[Event]:
-    assert check_events(events) == []
+    assert check_events(json.loads(dumps([[*each] for each in events]))) == []
     return [*events]
 
 

@@ -50,14 +50,9 @@ def may_be_chunk(data: bytes) -> bool:
     except (ValueError, RecursionError):
         return bool(_JSON_MARK.search(text)) and not _is_text(text.strip("[]"))
     if isinstance(value, dict):
-        return "choices" in value and not (is_chunk(value) and is_readable(value))
+        has_choices = value.get("choices") is not None
+        return has_choices and not (is_chunk(value) and is_readable(value))
     return not isinstance(value, str)
-
-
-def broken_error(data: bytes) -> str | None:
-    """Return *data* as text if it is an object with an error that is not whole, else None."""
-    text = data.decode(errors="replace").strip()
-    return text if _is_broken_error(text) else None
 
 
 def _shown(text: str) -> str:

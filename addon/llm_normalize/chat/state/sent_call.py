@@ -27,7 +27,7 @@ def brief(identity: Json) -> str:
 
 
 @dataclass(slots=True)
-class Call:
+class SentCall:
     """A tool call that a choice has opened.
 
     Attributes:
@@ -118,7 +118,7 @@ class Call:
         if not self.is_complete:
             return False
         arguments = function(fragment).get("arguments")
-        other = Call(None, name)
+        other = SentCall(None, name)
         other.add(arguments)
         is_repeated = bool(identity) and self.has_sent(arguments or "")
         is_renamed = bool(self.name) and name not in (self.name, self.full_name)
@@ -135,7 +135,7 @@ class Call:
         if self.custom or (self.length and not self._is_whole):
             self.is_hit = True
 
-    def copied(self) -> "Call":
+    def copied(self) -> "SentCall":
         """Return the same call, to which more can be added."""
         made = copy.copy(self)
         made._parts = [*self._parts]  # noqa: SLF001
@@ -164,14 +164,14 @@ class Call:
         """Tell whether *arguments*, no repeat of what was sent, begin another object.
 
         An empty one may have been sent before the arguments were known, and of a long one
-        nobody can tell.
+        nobody can tell. What is no JSON, though its brackets are closed, is not complete.
         """
         if not (self.name and self.is_complete) or self.custom:
             return False
         if self._is_whole:  # an event was lost since, which may have opened that call
             return False
         own = self.arguments
-        known = own is not None and not is_blank(own)  # else it may be a repeat
+        known = own is not None and may_go_on(own) and not is_blank(own)
         return known and begins_object(arguments) and may_go_on(arguments)
 
     def add(self, arguments: Json) -> None:
@@ -230,7 +230,7 @@ class Call:
         return len(data) == self.length and zlib.crc32(data) == self.check
 
 
-class SentCalls(dict[int, Call]):
+class SentCalls(dict[int, SentCall]):
     """The calls of a choice, by the index under which they were sent."""
 
     def __init__(self) -> None:
@@ -261,7 +261,7 @@ class SentCalls(dict[int, Call]):
         if opened is None:
             if not room or not (identity or name or function(fragment)):
                 return False
-            opened = self[at] = Call(None, name, room=room)
+            opened = self[at] = SentCall(None, name, room=room)
             self.last = max(self.last, at)
         elif self._own is not None and at not in self._own:
             self._own.add(at)

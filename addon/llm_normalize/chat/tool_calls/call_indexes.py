@@ -6,7 +6,7 @@ one index is a call, or several in turn: see `CallRecord`.
 
 from ..chunks.chunk import Chunk, function, given_index, name_of, put_first
 from ..state.declared_tools import Tools
-from ..state.sent_call import Call, SentCalls, brief
+from ..state.sent_call import SentCall, SentCalls, brief
 from ..state.stream_state import MAX_TRACKED
 from .call_records import CallRecord, CallRecords, Place
 
@@ -139,7 +139,7 @@ class CallIndexes:
             return at if free and at < following else following
         return same[0] if same else (at if free else following)
 
-    def _opens_anew(self, taken: Call, call: Chunk) -> bool:
+    def _opens_anew(self, taken: SentCall, call: Chunk) -> bool:
         """Tell whether *call*, with the id under which *taken* opened, is not that again."""
         if taken.is_renamed(call, self._tools):
             return True

@@ -13,7 +13,7 @@ from ..state.repeated_arguments import (
     next_fragment,
     several_objects,
 )
-from ..state.sent_call import Call, SentCalls, brief
+from ..state.sent_call import SentCall, SentCalls, brief
 from .call_records import CallRecords, Place
 
 _BARE = {"index", "function", "arguments"}
@@ -66,7 +66,7 @@ class SentArguments:
         if (index, at) not in self._records:
             return [call]  # one of too many
         room, name = len(waits + given), function(call).get("name")
-        opened = opened or Call(call.get("id"), name, room=room)
+        opened = opened or SentCall(call.get("id"), name, room=room)
         first, *rest = opened.cut(waits + given)
         if rest:
             opened = opened.copied()
@@ -76,7 +76,7 @@ class SentArguments:
             if opened.begins_another(due) and self._records.has_room:
                 at = max(sent.last, at) + 1
                 self._records.change(place, n).goes_on = at
-                opened = Call(None, opened.full_name, room=room)
+                opened = SentCall(None, opened.full_name, room=room)
                 fragment = {k: v for k, v in fragment.items() if k != "id"}
                 fragment = {"index": at, "type": "function"} | fragment | {"index": at}
                 named = {"name": opened.name}
@@ -89,13 +89,13 @@ class SentArguments:
             fragment = {"index": at}
         return found
 
-    def _is_another(self, opened: Call, call: Chunk) -> bool:
+    def _is_another(self, opened: SentCall, call: Chunk) -> bool:
         """Tell whether *call* opens another call than *opened* under its index."""
         identity = brief(call.get("id"))
         is_other = bool(identity and name_of(call)) and identity != opened.id
         return is_other or opened.is_renamed(call, self._tools)
 
-    def take(self, place: Place, call: Call | None, arguments: str, n: int) -> str:
+    def take(self, place: Place, call: SentCall | None, arguments: str, n: int) -> str:
         """The part to send of *arguments* received for the *call* at *place*.
 
         *n* is the number of the current event.

@@ -9,9 +9,7 @@ from ..state.stream_state import MAX_TRACKED
 from .call_records import CallRecord, CallRecords, Place
 
 _LIMIT = 64 * 1024  # bytes that wait for a name
-
-
-_SAID = ("name", "arguments")
+_ONCE = frozenset(("index", "id", "type", "name", "arguments"))
 
 
 class Unnamed:
@@ -73,15 +71,12 @@ class Unnamed:
                 call = join_fragments(held, call) | {"index": index_of(call)} | given
             self._know(index, call)
             return call
-        waits = held or call.get("id") or any(map(function(call).get, _SAID))
-        if waits:
+        if held or not is_hollow(call):
             joined = join_fragments(held or {"index": place[1]}, call)
             self._hold(place, joined, n).since = n
             if call.get("id"):
                 self._note((index, brief(joined["id"])), place)
-        # What says something in another shape passes as it is.
-        passes = not waits and "function" not in call and not is_hollow(call)
-        return call if passes else None
+        return None
 
     def _is_named(self, call: Chunk) -> bool:
         name = name_of(call)
@@ -195,12 +190,28 @@ def _size(fragment: Chunk | None) -> int:
 
 
 def join_fragments(first: Chunk, more: Chunk) -> Chunk:
-    """Return a tool call's fragment with the arguments of both, and the rest once."""
+    """Return a tool call's fragment with the arguments of both, and the rest once.
+
+    Foreign fields are added up as clients do that.
+    """
     texts = [_text_of(function(each).get("arguments")) for each in (first, more)]
-    inner = {**_filled(function(more)), **_filled(function(first))}
+    inner = _sum(_filled(function(first)), _filled(function(more)))
     inner |= {"name": name} if (name := function(more).get("name")) else {}
     inner["arguments"] = "".join(texts)
-    return {**_filled(more), **_filled(first), "function": inner}
+    return {**_sum(_filled(first), _filled(more)), "function": inner}
+
+
+def _sum(first: Json, more: Json) -> Json:
+    """Return a field of two fragments: what is no text, list or object is there once."""
+    if isinstance(first, dict) and isinstance(more, dict):
+        both = {
+            key: value if key in _ONCE else _sum(value, more[key])
+            for key, value in first.items()
+            if key in more
+        }
+        return {**more, **first, **both}
+    is_sum = type(first) is type(more) and isinstance(first, str | list)
+    return first + more if is_sum and first != more else first
 
 
 def _text_of(arguments: Json) -> str:

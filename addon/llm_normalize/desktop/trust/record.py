@@ -58,7 +58,7 @@ class Entry:
         return self.store, self.place, self.certificate.sha256
 
 
-class Record:
+class TrustRecord:
     """The entries in `CONFDIR/normalize/trust.json`."""
 
     def __init__(self, confdir: Path) -> None:

@@ -13,7 +13,7 @@ from ..machine import Machine
 from .authority import KEYS, AuthorityError, confdir_of, loose
 from .certificate import Certificate
 from .lock import locked
-from .record import Record
+from .record import TrustRecord
 
 WIDTH = 14
 
@@ -40,7 +40,7 @@ class Session:
         self.machine = machine
         confdir = flags.confdir or confdir_of(machine)
         self.confdir = Path(confdir).expanduser().absolute()
-        self.record = Record(self.confdir)
+        self.record = TrustRecord(self.confdir)
         self.failed = False
 
     def command(self, act: str) -> str:

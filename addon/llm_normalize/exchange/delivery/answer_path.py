@@ -29,7 +29,7 @@ RESULT_ID = "nvcf-reqid"
 """The header with the id of a result that is fetched."""
 
 
-class Path(Enum):
+class AnswerPath(Enum):
     """What becomes of the body of an answer."""
 
     STREAMED = auto()
@@ -45,7 +45,7 @@ class Path(Enum):
     """It is sent as it arrives, and never read."""
 
 
-def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
+def path_of(exchange: Exchange, running: RunningAnswer) -> AnswerPath:
     """Return the path of an answer whose headers have arrived.
 
     Args:
@@ -55,16 +55,16 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
     flow = exchange.flow
     response = flow.response
     assert response is not None
-    if is_pending(response) and running.settings.applies(PENDING):
-        return Path.FETCHED
+    if is_fetched(response, running):
+        return AnswerPath.FETCHED
     if not running.asked.stream or not is_good(response):
-        return Path.BUFFERED
+        return AnswerPath.BUFFERED
     if exchange.is_native and not answers_events(response):
-        return Path.BUFFERED  # it may have to be requested as one body
+        return AnswerPath.BUFFERED  # it may have to be requested as one body
     if callable(response.stream):
         host = brief(running.record.host)
         logger.warning("normalize: another addon streams %s; it stays as it is", host)
-        return Path.PASSED
+        return AnswerPath.PASSED
     encoding = header_in(response.headers.fields, b"content-encoding")
     if encoding and decoder_for(encoding) is None:
         logger.warning(
@@ -72,9 +72,9 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
             brief(running.record.host),
             quoted(flow, encoding),
         )
-        return Path.PASSED
+        return AnswerPath.PASSED
     waits = may_wait(response, observe=running.settings.observe)
-    return Path.BUFFERED if waits else Path.STREAMED
+    return AnswerPath.BUFFERED if waits else AnswerPath.STREAMED
 
 
 def is_pending(response: http.Response) -> bool:
@@ -82,6 +82,11 @@ def is_pending(response: http.Response) -> bool:
     return response.status_code == HTTPStatus.ACCEPTED and bool(
         response.headers.get(RESULT_ID)
     )
+
+
+def is_fetched(response: http.Response, running: RunningAnswer) -> bool:
+    """Tell whether the result that *response* promises is fetched in its place."""
+    return is_pending(response) and running.settings.applies(PENDING)
 
 
 def is_good(response: http.Response) -> bool:

@@ -9,7 +9,7 @@ from ...protocols.protocol import JsonObject
 from ...repair.engine.translated_output import TRANSLATED
 from ...repair.outcome import EventRecord
 from ...wire.json_text import dumps
-from ..request.translated_request import Translated
+from ..request.translated_request import TranslatedRequest
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ _FAILED = "The proxy failed at translating the answer."
 
 
 def translate_body(
-    record: EventRecord, status: int, translated: Translated, label: str
+    record: EventRecord, status: int, translated: TranslatedRequest, label: str
 ) -> None:
     """Put the translation of a body in its place. Never raises.
 

@@ -274,7 +274,7 @@ class AnswerRecord:
             **rows,
             "is_cut": snapshot.is_cut,
             # What is sent of a translated one is in no view's form.
-            "came": snapshot.received if self.protocol or not is_running else None,
+            "received": snapshot.received if self.protocol or not is_running else None,
             **({"protocol": self.protocol} if self.protocol else {}),
         }
 

@@ -67,7 +67,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     sent = content_of(response)
     if metadata.get("end") == "running":
         raise ValueError("it is still running")
-    packed = metadata.get("came")
+    packed = metadata.get("received")
     if metadata.get("fixes") and packed is None:
         raise ValueError("the original answer is not stored")
     received = unpacked(packed) if packed else sent
@@ -76,7 +76,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     asked = asked_of(flow, strict=strict, body=body, mapped_model=model)
     # The request may have asked for it before it was changed.
     asked = replace(asked, usage=asked.usage or metadata.get("usage") is True)
-    status = metadata.get("came_status") or response.status_code
+    status = metadata.get("received_status") or response.status_code
     is_stream = asked.stream and status in _GOOD
     is_complete = (
         not metadata.get("is_cut") and metadata.get("end", "complete") == "complete"

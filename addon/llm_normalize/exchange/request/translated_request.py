@@ -9,8 +9,8 @@ from ...chat.request_body import read_request
 from ...protocols import Endpoint, endpoint_at
 from ...protocols.protocol import (
     AnswerTranslator,
+    ChatRequest,
     ClientProtocol,
-    Translation,
     UntranslatableError,
 )
 from ...routing.keys import HEADER, OTHER_HEADER
@@ -19,7 +19,7 @@ from ..message.message_body import content_of, put_content
 
 
 @dataclass(eq=False, slots=True)
-class Translated:
+class TranslatedRequest:
     """A request that is sent as chat.
 
     Attributes:
@@ -126,7 +126,7 @@ def chat_body(request: http.Request) -> bytes:
 
 def _translation(
     request: http.Request, endpoint: Endpoint, content: bytes, exchange: str = ""
-) -> Translation:
+) -> ChatRequest:
     headers = {name.lower(): value for name, value in request.headers.items()}
     try:
         body = read_request(content)

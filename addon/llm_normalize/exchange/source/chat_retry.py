@@ -34,7 +34,7 @@ from .second_answer import (
     parts_of,
     receive_instead,
 )
-from .translation import Translations, means_missing, refusal, translate
+from .translation import TranslationMemory, means_missing, refusal, translate
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class ChatRetry:
         endpoint: Endpoint,
         client: ClientStream,
         streams: AnswerStreams,
-        translations: Translations,
+        translations: TranslationMemory,
     ) -> None:
         self.client = client
         self._exchange = exchange
@@ -66,7 +66,7 @@ class ChatRetry:
 
     @classmethod
     def of(
-        cls, exchange: Exchange, streams: AnswerStreams, translations: Translations
+        cls, exchange: Exchange, streams: AnswerStreams, translations: TranslationMemory
     ) -> Self | None:
         """The retry of a request as chat; None if its answer stays."""
         endpoint = endpoint_at(exchange.flow.request.path)
@@ -171,7 +171,7 @@ class AskedRetry:
         exchange: Exchange,
         client: ClientStream,
         streams: AnswerStreams,
-        translations: Translations,
+        translations: TranslationMemory,
     ) -> None:
         self._exchange = exchange
         self._client = client
@@ -180,7 +180,7 @@ class AskedRetry:
 
     @classmethod
     def of(
-        cls, exchange: Exchange, streams: AnswerStreams, translations: Translations
+        cls, exchange: Exchange, streams: AnswerStreams, translations: TranslationMemory
     ) -> Self | None:
         """The retry of a request untranslated; None if its answer stays."""
         if not translations.is_doubtful(exchange):

@@ -5,8 +5,9 @@ from urllib.parse import quote
 from mitmproxy import http
 
 from ...mitm.second_request import is_gone, replace_response, request_with, send
+from ...repair.outcome import EventRecord
 from ...routing.key_headers import name_server
-from ..delivery.answer_path import RESULT_ID
+from ..delivery.answer_path import PENDING, RESULT_ID
 from ..state.running_answer import RunningAnswer
 from .polling import Ask, result_of
 
@@ -20,21 +21,21 @@ _SENT = (b"host", b"authorization", b"proxy-authorization", b"accept-encoding")
 """Headers of the request that the request for its result has, too."""
 
 
-async def fetch(flow: http.HTTPFlow, running: RunningAnswer | None = None) -> bool:
+async def fetch(flow: http.HTTPFlow, running: RunningAnswer) -> bool:
     """Put the result in the place of the answer of *flow*; False if the client left.
 
     Args:
         flow: The flow.
-        running: Its answer, which may be sent as it arrives.
+        running: Its answer, which may be sent as it arrives, and records the change.
     """
     response = flow.response
     assert response is not None
-    name = response.headers[RESULT_ID]
+    name, before = response.headers[RESULT_ID], response.raw_content or b""
     reply = await result_of(
         _asks(
             flow,
             quote(name, safe="", errors="surrogateescape"),
-            live=running is not None and running.is_live,
+            live=running.is_live,
         ),
         lambda: is_gone(flow),
         name,
@@ -42,8 +43,12 @@ async def fetch(flow: http.HTTPFlow, running: RunningAnswer | None = None) -> bo
     if reply is None:
         return False
     replace_response(response, reply)
-    if running is not None:
-        running.live_body = reply.live_body
+    running.live_body = reply.live_body
+    if not running.is_over:  # else it has its record
+        after = [response.raw_content] if response.raw_content else []
+        record = EventRecord(0, before, after, [PENDING])
+        record.moved = True  # although both bodies may be empty
+        running.record.add_event(record)
     return True
 
 

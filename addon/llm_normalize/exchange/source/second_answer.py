@@ -7,7 +7,6 @@ the complete answer.
 """
 
 import asyncio
-import functools
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from http import HTTPStatus
@@ -19,16 +18,14 @@ from ...mitm.client_stream import ClientStream
 from ...mitm.helpers import create_task
 from ...mitm.second_request import ArrivingBody
 from ...records.statistics import Stats
-from ...repair.outcome import EventRecord
 from ...wire.content_encoding import decoder_for
-from ..delivery.answer_path import PENDING, Path, path_of
+from ..delivery.answer_path import AnswerPath, path_of
 from ..delivery.answer_streams import AnswerStreams
 from ..delivery.buffered_answer import repair
 from ..message.response_headers import frame
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from . import busy_provider
-from .pending_result import fetch
 from .retry import STATUSES, Retry
 
 logger = logging.getLogger(__name__)
@@ -94,8 +91,7 @@ class SecondAnswer:
         """Replace the first answer, if necessary. Never raises.
 
         Args:
-            find_retry: Called when the first answer is complete, unless that promises a
-                result, which is fetched.
+            find_retry: Called when the first answer is complete.
         """
         running, response = self._running, self._flow.response
         assert response is not None
@@ -104,14 +100,9 @@ class SecondAnswer:
             return  # mitmproxy collects it
         response.data.content = first
         running.is_last = running.is_live = True
-        is_fetched, running.pending = running.pending, True
-        has_arrived = False
+        running.pending, has_arrived = True, False
         try:
-            retry = (
-                functools.partial(fetch, running=running)
-                if is_fetched
-                else find_retry(self._exchange, running)
-            )
+            retry = find_retry(self._exchange, running)
             if retry is not None:
                 arrival = asyncio.ensure_future(retry(self._flow))
                 if await self._takes_long(response, arrival):
@@ -127,8 +118,6 @@ class SecondAnswer:
         if not has_arrived:
             response.data.content = None  # mitmproxy has it
         elif not running.is_over:
-            if is_fetched:
-                _add_fetched(running, first, response)
             self._begin()
 
     async def _takes_long(
@@ -161,14 +150,14 @@ class SecondAnswer:
         assert response is not None
         is_reloaded = exchange.running is not running  # no hook is called for it
         path = path_of(exchange, running)
-        if path is Path.STREAMED:
+        if path is AnswerPath.STREAMED:
             self._streams.begin(running)
             if is_reloaded:
                 running.end_without_hooks(self._stats)
-        elif path is Path.PASSED:
+        elif path is AnswerPath.PASSED:
             frame(self._flow.request, response)
             response.stream = response.stream or True
-        if is_reloaded and path is not Path.STREAMED:
+        if is_reloaded and path is not AnswerPath.STREAMED:
             figures = repair(exchange, running)
             running.complete(self._stats, response.status_code, figures)
             running.on_end()
@@ -184,8 +173,6 @@ class SecondAnswer:
         first, running = self._flow.response, self._running
         is_reloaded = self._exchange.running is not running
         assert first is not None
-        is_fetched = first.status_code == HTTPStatus.ACCEPTED
-        before = first.raw_content or b""
         begun = self._flow.response = first.copy()
         begun.data.content = None
         begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
@@ -196,8 +183,6 @@ class SecondAnswer:
         async def parts() -> AsyncIterator[bytes]:
             if not await arrival:
                 return
-            if is_fetched:
-                _add_fetched(running, before, first)
             running.received_status = first.status_code
             decoder = decoder_for(first.headers.get("content-encoding", ""))
             if decoder is None:
@@ -254,16 +239,6 @@ def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> 
     if response is None or response.raw_content is not None:
         return False  # an addon made it: the body is complete
     return running.pending or response.status_code in _REPLACED
-
-
-def _add_fetched(
-    running: RunningAnswer, before: bytes, response: http.Response
-) -> None:
-    """Record that *response* replaces an answer that promised it."""
-    after = [response.raw_content] if response.raw_content else []
-    record = EventRecord(0, before, after, [PENDING])
-    record.moved = True  # although both bodies may be empty
-    running.record.add_event(record)
 
 
 async def parts_of(body: bytes) -> AsyncIterator[bytes]:

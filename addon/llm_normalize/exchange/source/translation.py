@@ -31,7 +31,7 @@ from ..message.message_body import content_of, put_content, request_body
 from ..message.request_facts import named_host, place_of
 from ..request.adapted_request import Adapted, address_mark
 from ..request.input_at_chat import chat_of
-from ..request.translated_request import Translated
+from ..request.translated_request import TranslatedRequest
 from ..state.exchange import Exchange
 
 logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ type _Missing = tuple[str, int, str, str]
 
 
 @dataclass(slots=True)
-class Translations:
+class TranslationMemory:
     """What is known of who serves which protocols.
 
     Attributes:
@@ -303,7 +303,7 @@ def translate(exchange: Exchange, endpoint: Endpoint) -> None:
     content = _content(request)
     model = model_in(content) if exchange.mapped_model is not None else None
     asked = content if adapted is None else adapted.original  # by its client's names
-    made = Translated.send(request, endpoint, asked, flow.id, model)
+    made = TranslatedRequest.send(request, endpoint, asked, flow.id, model)
     exchange.translated = made
     # What was asked is what the chat request asks: so much can be answered.
     edits = [*(() if adapted is None else adapted.edits)]

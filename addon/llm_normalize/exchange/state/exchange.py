@@ -17,7 +17,7 @@ from ...routing.gate import is_asked
 from ...routing.key_on_request import GuardedKey
 from ...routing.routes import Routed
 from ..request.adapted_request import Adapted, client_of
-from ..request.translated_request import Translated
+from ..request.translated_request import TranslatedRequest
 from .running_answer import RunningAnswer
 from .settings import Settings
 
@@ -45,8 +45,8 @@ class Exchange:
         instead: What its client gets in the place of the provider's answer.
         adapted: What was changed in its request.
         is_expected: Whether it has a record even if no answer comes.
-        settings: The addon's table of settings when they were looked up, and what counts
-            for its answer; stale once the addon has another table.
+        settings: The version of the options when they were looked up, and what counts
+            for its answer; stale once they have another one.
         running: Its answer, from its headers until its record is written.
         is_open: Whether it has not been closed yet.
     """
@@ -60,12 +60,12 @@ class Exchange:
     key: GuardedKey | None = None
     mapped_model: str | None = None
     endpoint: Endpoint | None = None
-    translated: Translated | None = None
+    translated: TranslatedRequest | None = None
     recalls: bool = False
     instead: http.Response | None = None
     adapted: Adapted | None = None
     is_expected: bool = False
-    settings: tuple[object, Settings] | None = None
+    settings: tuple[int, Settings] | None = None
     running: RunningAnswer | None = None
     is_open: bool = True
     _client: bytes | None = None
@@ -142,5 +142,5 @@ class Exchange:
             flow,
             route=route and Routed.of_state(route),
             mapped_model=model,
-            translated=translated and Translated.of_state(flow, translated),
+            translated=translated and TranslatedRequest.of_state(flow, translated),
         )

@@ -31,7 +31,7 @@ from ..message.request_facts import asked_of, place_of, secrets_of
 from ..message.response_headers import prepare_headers
 from ..record.answer_record import AnswerRecord
 from ..request.adapted_request import Adapted
-from ..request.translated_request import Translated
+from ..request.translated_request import TranslatedRequest
 from ..stream.keepalive_clock import StreamClock
 from ..stream.stream_rewriter import Rewriter, Turn
 from .settings import Settings
@@ -94,7 +94,7 @@ class RunningAnswer:
     why: str = ""
     before_repair: "RunningAnswer | None" = None
     clock: StreamClock | None = None
-    translated: Translated | None = None
+    translated: TranslatedRequest | None = None
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -113,7 +113,7 @@ class RunningAnswer:
         *,
         mapped_model: str | None = None,
         path: str | None = None,
-        translated: Translated | None = None,
+        translated: TranslatedRequest | None = None,
     ) -> "RunningAnswer":
         """Return the answer of *flow*, whose headers may have arrived.
 
@@ -411,7 +411,7 @@ class RunningAnswer:
         recorded = self.record.metadata(line, self.snapshot)
         asked = self.asked
         more = {
-            "came_status": self.received_status,
+            "received_status": self.received_status,
             "usage": asked.usage,
             "mapped_model": asked.model if asked.is_mapped else None,
             "why": self.why,

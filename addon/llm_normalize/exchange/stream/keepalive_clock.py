@@ -17,7 +17,7 @@ from mitmproxy.flow import Error
 
 from ...mitm.client_stream import ClientStream
 from ...mitm.helpers import create_task
-from .shared_timer import Call, timer_for
+from .shared_timer import ScheduledCall, timer_for
 from .stream_rewriter import Rewriter
 
 WAIT = 0.1
@@ -51,8 +51,8 @@ class StreamClock:
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._since = 0.0  # when holding began
-        self._waking: Call | asyncio.TimerHandle | None = None
-        self._check: Call | None = None
+        self._waking: ScheduledCall | asyncio.TimerHandle | None = None
+        self._check: ScheduledCall | None = None
         self._sent = 0  # bytes, at the last check
         self._quiet = 0  # checks since then
         self._events = 0  # that were received, at the last check

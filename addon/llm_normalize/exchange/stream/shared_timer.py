@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, slots=True)
-class Call:
+class ScheduledCall:
     """A scheduled call.
 
     Attributes:
@@ -40,16 +40,16 @@ class SharedTimer:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._calls: deque[Call] = deque()
+        self._calls: deque[ScheduledCall] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def after(self, act: Callable[[], None]) -> Call:
+    def after(self, act: Callable[[], None]) -> ScheduledCall:
         """Call *act* after the delay."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # the previous loop has ended
             self._loop = loop
             self._calls.clear()
-        call = Call(loop.time() + self._seconds, act)
+        call = ScheduledCall(loop.time() + self._seconds, act)
         self._calls.append(call)
         if len(self._calls) == 1:
             loop.call_at(call.due, self._ring, loop)
@@ -69,7 +69,7 @@ class SharedTimer:
                 loop.call_at(calls[0].due, self._ring, loop)
 
 
-def _make(call: Call) -> None:
+def _make(call: ScheduledCall) -> None:
     """Make a call, once."""
     act, call.act = call.act, None
     try:

@@ -6,7 +6,7 @@ from itertools import islice
 
 from ...chat.chunks.chunk import is_chunk, is_readable
 from ...chat.errors.chunk_errors import is_error
-from ...chat.errors.failed_event import broken_error, may_be_chunk
+from ...chat.errors.failed_event import has_failed, may_be_chunk
 from ...repair.fix import DONE, Example, Fix, chunk, wire
 from ...wire.event_boundary import DONE as DONE_DATA
 from ...wire.event_boundary import MARKS, ValueScan, values_in
@@ -71,15 +71,17 @@ class DataGlued(Fix):
             if stop < end:
                 found.append(Event(encode(data[stop:end]), event.n))
             at = end
-        # Of words others know what they say.
-        is_parted = len(found) > len(cuts) > 0
-        return found if is_parted and all(map(may_be_chunk, cuts)) else None
+        wholes = len(found) - len(cuts)
+        # Of words beside a single event others know what they say.
+        is_parted = wholes > 1 or (wholes and all(map(may_be_chunk, cuts)))
+        return found if cuts and is_parted else None
 
 
 def _wholes(data: bytes) -> Iterator[tuple[int, int, int]]:
     """Yield where the glue before each whole event begins and stops, and where that ends.
 
-    Behind it the line ends, or another event begins: what a text quotes is none.
+    Where something is cut before it, the line ends behind it, or another event begins:
+    what a text quotes is none.
     """
     at = marks = 0
     for mark in islice(_MARK.finditer(data), _MOST):
@@ -91,8 +93,10 @@ def _wholes(data: bytes) -> Iterator[tuple[int, int, int]]:
         marks += scan.marks
         if marks > MARKS:
             return
-        is_last = end >= 0 and (not data[end:].strip() or _MARK.match(data, end))
-        if is_last and _is_whole(data[stop:end]):
+        is_apart = (
+            mark.start() == at or not data[end:].strip() or _MARK.match(data, end)
+        )
+        if end >= 0 and is_apart and _is_whole(data[stop:end]):
             yield mark.start(), stop, end
             at = end
 
@@ -110,7 +114,9 @@ def _is_whole(data: bytes) -> bool:
 
 def _of_cut(data: bytes, n: int) -> Event:
     """The replacement of *data*, an incomplete event."""
-    error = broken_error(data)
-    if error is not None:
-        return Event(encode(dumps({"error": error})), n)
-    return Event(b"\n", n, is_hole=True)
+    error = has_failed(data.decode(errors="replace").strip())
+    if error is None:
+        return Event(b"\n", n, is_hole=may_be_chunk(data))
+    # Words need not be about a failure if the answer goes on.
+    is_words = not error.startswith("{")
+    return Event(encode(dumps({"error": error})), n, may_be_noise=is_words)

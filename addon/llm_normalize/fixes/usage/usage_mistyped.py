@@ -13,9 +13,15 @@ _HI = {"role": "assistant", "content": "Hi"}
 _KINDS = ("prompt", "completion", "total", "input", "output")
 _COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
 _DETAILS = {
-    "prompt_tokens_details": ("cached_tokens", "audio_tokens"),
-    "completion_tokens_details": ("reasoning_tokens", "audio_tokens"),
-}
+    "prompt_tokens_details": (
+        "audio_tokens", "cache_write_tokens", "cached_tokens", "image_tokens",
+        "text_tokens",
+    ),
+    "completion_tokens_details": (
+        "accepted_prediction_tokens", "audio_tokens", "reasoning_tokens",
+        "rejected_prediction_tokens", "text_tokens",
+    ),
+}  # fmt: skip
 
 
 class UsageMistyped(Fix):

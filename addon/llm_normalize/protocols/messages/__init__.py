@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import override
 
 from ..call_ids import CallIds
-from ..protocol import ClientProtocol, JsonObject, Translation, make_id
+from ..protocol import ChatRequest, ClientProtocol, JsonObject, make_id
 from .errors import LAST_RESORT, error_body
 from .model_list import model_list
 from .request import chat_request
@@ -25,14 +25,14 @@ class Messages(ClientProtocol):
     @override
     def translate(
         self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
-    ) -> Translation:
+    ) -> ChatRequest:
         request = chat_request(body)
         answer = MessagesAnswer(
             f"msg_{make_id(exchange)}",
             request.body.get("model"),
             CallIds(request.body["messages"]),
         )
-        return Translation(request.body, answer, request.dropped)
+        return ChatRequest(request.body, answer, request.dropped)
 
     @override
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:

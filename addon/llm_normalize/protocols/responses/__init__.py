@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ..call_ids import CallIds
 from ..json_values import as_string
-from ..protocol import ClientProtocol, JsonObject, Translation, make_id
+from ..protocol import ChatRequest, ClientProtocol, JsonObject, make_id
 from .request import RequestTranslation
 from .response_object import LAST_RESORT, frame_of
 from .stream import ResponsesAnswer
@@ -20,7 +20,7 @@ class Responses(ClientProtocol):
 
     def translate(
         self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
-    ) -> Translation:
+    ) -> ChatRequest:
         """Return a request as chat."""
         made = RequestTranslation(body)
         model = body.get("model")
@@ -32,7 +32,7 @@ class Responses(ClientProtocol):
             made.tools,
             CallIds(made.body["messages"]),
         )
-        return Translation(made.body, answer, tuple(made.dropped))
+        return ChatRequest(made.body, answer, tuple(made.dropped))
 
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:
         # It is chat's own.

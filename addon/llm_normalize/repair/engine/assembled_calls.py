@@ -41,7 +41,7 @@ from ...chat.chunks.chunk import (
     put_calls,
 )
 from ...chat.chunks.chunk_split import part_calls
-from ...chat.state.sent_call import Call, SentCalls, brief
+from ...chat.state.sent_call import SentCall, SentCalls, brief
 from ...chat.state.stream_state import Asked, Seen
 from ...chat.tool_calls.blank_arguments import are_real, has_arguments_alone
 from ...chat.tool_calls.call_indexes import CallIndexes
@@ -231,7 +231,7 @@ class AssembledCalls(HoldingFix):
             call["id"] = own
         return is_taken and identity != own
 
-    def _adds(self, call: Chunk, opened: Call) -> bool:
+    def _adds(self, call: Chunk, opened: SentCall) -> bool:
         """Leave what *call* adds to the call that was *opened*; tell whether it adds any."""
         if not isinstance(call.get("index"), int) or opened.is_another(
             call, self._tools
@@ -316,7 +316,7 @@ def _alone(frame: Chunk, index: int, fragments: list[Chunk]) -> list[Chunk]:
     return part_calls(chunk) or [chunk]
 
 
-def _is_repeated(opened: Call | None, call: Chunk) -> bool:
+def _is_repeated(opened: SentCall | None, call: Chunk) -> bool:
     if opened is None or not call.get("id") or brief(call["id"]) != opened.id:
         return False
     arguments = function(call).get("arguments")

@@ -33,7 +33,7 @@ def waits(state: State, outgoing: Outgoing) -> bool:
     """
     on, is_last = state.on, state.all_finished
     if EARLY in on:
-        may_follow = state.asked.usage or not state.usage_sent
+        may_follow = state.asked.usage or not usage_of(outgoing.chunk)
         if is_last and (may_follow or state.is_one_of_many(outgoing)):
             return True
         if state.lacks_arguments(outgoing):

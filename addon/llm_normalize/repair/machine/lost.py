@@ -2,7 +2,7 @@
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, index_of
 from ...chat.chunks.finish_words import finishes
-from ...chat.state.sent_call import Call
+from ...chat.state.sent_call import SentCall
 from ...chat.state.stream_state import Asked, ChoiceSeen, Seen
 
 _CUT_SHORT = ("length", "content_filter")
@@ -40,7 +40,7 @@ def _is_whole(asked: Asked, sent: ChoiceSeen, reason: object) -> bool:
     )
 
 
-def _is_cut(asked: Asked, call: Call) -> bool:
+def _is_cut(asked: Asked, call: SentCall) -> bool:
     """Tell whether *call* may lack a part of its arguments, or of its name."""
     names = asked.declared.names
     is_whole = not names or call.custom or call.full_name in names

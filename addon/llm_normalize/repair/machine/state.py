@@ -17,7 +17,7 @@ from ...chat.chunks.chunk_content import has_answer
 from ...chat.chunks.finish_words import finished_of
 from ...chat.chunks.growing_text import GOES_ON
 from ...chat.conversion import counts
-from ...chat.state.sent_call import Call
+from ...chat.state.sent_call import SentCall
 from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ...wire.json_text import Json
 from ..outcome import ChunkSender, EventRecord, Outgoing
@@ -164,7 +164,7 @@ class State:
             return "tool_calls"
         return "function_call" if seen.legacy_call else "stop"
 
-    def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, Call]]:
+    def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, SentCall]]:
         """Yield (choice, index, call) of calls without arguments that *chunk* ends."""
         for choice in sorted(finished_of(chunk)):
             for at, call in self.seen.choice(choice).calls.items():

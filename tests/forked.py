@@ -3,7 +3,7 @@
 Nine tenths of what a start costs is importing mitmproxy and the addon. Here that is done
 once, in a process that does nothing else (multiprocessing's forkserver); what is forked of
 it then runs mitmdump's own main, with arguments, environment, folder and output of its own.
-For tests, of which hundreds start one; not for what measures a process, or its start.
+Hundreds of tests start one; what measures a process, or its start, does it otherwise.
 """
 
 import atexit
@@ -37,6 +37,7 @@ IMPORTED = (
     "llm_normalize.addon",
 )
 PACKAGE = "llm_normalize"
+TESTS = ROOT / "tests"
 
 
 def available() -> bool:
@@ -50,7 +51,7 @@ def _context() -> ForkServerContext:
     context.set_forkserver_preload([__name__, *IMPORTED])
     # Older Pythons do not tell it where we find modules (python/cpython gh-117378).
     before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (SCRIPTS, ADDON)))
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (SCRIPTS, ADDON, TESTS)))
     try:
         forkserver.ensure_running()
     finally:
@@ -89,11 +90,11 @@ def _main(
     certs.load_pem_private_key = functools.partial(_key, certs.load_pem_private_key)
     # A new process does this at its end, a child of multiprocessing does not: the log would
     # lose what its thread has not written by then.
-    atexit._clear()  # noqa: SLF001 - what was registered before the fork
+    atexit._clear()
     try:
         getattr(main, program)()
     finally:
-        atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way
+        atexit._run_exitfuncs()
 
 
 def _key(proven: Callable[..., Any], data: bytes, password: bytes | None) -> Any:
@@ -108,7 +109,7 @@ def _key(proven: Callable[..., Any], data: bytes, password: bytes | None) -> Any
     )
 
 
-_OURS = {str(each) for each in (ROOT, SCRIPTS, ADDON, ROOT / "tests")}
+_OURS = {str(each) for each in (ROOT, SCRIPTS, ADDON, TESTS)}
 
 
 class _Imported(importlib.abc.MetaPathFinder, importlib.abc.Loader):

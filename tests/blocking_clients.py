@@ -242,7 +242,7 @@ class Http2Client(Requests, _Client):
             (":authority", self._host),
             (":path", path),
         ]
-        return self.ask([*head, *fields.items()], data)[0]
+        return self.ask([*head, *fields.items()], data).stream
 
     def read(self) -> None:
         """Take the next bytes, of whatever answers."""

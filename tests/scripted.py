@@ -8,17 +8,16 @@ import asyncio
 import contextlib
 import enum
 import itertools
-import socket
 import ssl
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
+from blocking_clients import PATIENCE
 from workshop import LOOPBACK
-from workshop.traffic.clients import PATIENCE
 from workshop.traffic.http1 import Request
-from workshop.traffic.server import Act, Connection, Exchange
+from workshop.traffic.server import Act, Exchange, ServerThread
 
 
 class Break(enum.Enum):
@@ -132,17 +131,19 @@ async def _opened(gate: threading.Event) -> bool:
 
 
 _UNKNOWN = Script("", [b"there is no script for this path"], status=500)
-_TURNS = 4  # of the loop, until a connection that was accepted is known
 _NUMBERS = itertools.count(1)
 
 
-class Provider:
+class Provider(ServerThread):
     """A scripted upstream: HTTP/1.1 or HTTP/2 (by ALPN), plain or TLS.
 
     Args:
         context: TLS settings; None for plain TCP.
         port: Where to listen; any free one if 0.
         answer: What a request is answered, if not what the script of its path says.
+
+    Attributes:
+        requests: Every request, in order.
     """
 
     def __init__(
@@ -151,22 +152,11 @@ class Provider:
         port: int = 0,
         answer: Callable[[Request], Script] | None = None,
     ) -> None:
-        self._context = context
         self._scripts: dict[str, Script] = {}
         self._answer = answer or self._by_path
-        self._listener = socket.create_server((LOOPBACK, port))
-        self.port: int = self._listener.getsockname()[1]
-        self.url = f"http{'s' if context else ''}://{LOOPBACK}:{self.port}"
-        self.connections: set[Connection] = set()
-        """Those that are open."""
         self.requests: list[Request] = []
-        """Every request, in order."""
-        self.protocols: list[str] = []
-        """The protocol of each connection, in order."""
-        self._loop = asyncio.new_event_loop()
-        self._closing = asyncio.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        super().__init__(self.play, context, port)
+        self.url = f"http{'s' if context else ''}://{LOOPBACK}:{self.port}"
 
     def script(
         self, *parts: Part, path: str = "/v1/chat/completions", **more: Any
@@ -180,39 +170,6 @@ class Provider:
         """Answer with *script* on *path*, too."""
         self._scripts[path] = script
 
-    def close(self) -> None:
-        """Close every socket."""
-        with contextlib.suppress(RuntimeError):  # it has been closed
-            self._loop.call_soon_threadsafe(self._closing.set)
-        self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._serve())
-
-    async def _serve(self) -> None:
-        server = await self._loop.create_server(
-            lambda: _Connection(self),
-            sock=self._listener,
-            ssl=self._context,
-        )
-        await self._closing.wait()
-        # asyncio forgets, unclosed, what it has just accepted for a server that is closed.
-        self._loop.remove_reader(self._listener)
-        turns = 0
-        while self.connections or turns < _TURNS:
-            for each in self.connections:
-                each.transport.abort()
-            turns += 1
-            await asyncio.sleep(0)
-        server.close()
-
     def _by_path(self, request: Request) -> Script:
         return self._scripts.get(request.path, _UNKNOWN)
 
@@ -223,20 +180,3 @@ class Provider:
         script.requests.append(exchange.request)
         script.asked.set()
         await script.turn().play(exchange)
-
-
-class _Connection(Connection):
-    """A connection that its provider knows of."""
-
-    def __init__(self, provider: Provider) -> None:
-        super().__init__(provider.play)
-        self._provider = provider
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._provider.protocols.append(self.protocol)
-        self._provider.connections.add(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._provider.connections.discard(self)
