@@ -637,7 +637,9 @@ def test_javas_keystore_is_read_by_keytool_where_there_is_one(
     says(Result(1, "Warning: x\nkeytool error: password was incorrect"))
     said = act(hooked, "status", capsys)
     assert said.startswith("in part")
-    assert "cannot be read (keytool error: password was incorrect): see what" in said
+    assert (
+        "cannot be read (keytool error: password was incorrect): see the output" in said
+    )
     assert "password was incorrect" in act(hooked, "remove", capsys)
     says(Result(0))
     assert act(hooked, "remove", capsys).startswith("ok: ")

@@ -285,7 +285,7 @@ def test_proxy_that_is_none_is_not_quoted(
     monkeypatch.setenv("https_proxy", value)
     with pytest.raises(ConnectError) as refused:
         asyncio.run(post(f"https://{NAME}/v1"))
-    assert str(refused.value).startswith("the variable https_proxy is to be http://")
+    assert str(refused.value).startswith("invalid variable https_proxy: expected")
     assert "word" not in str(refused.value)
 
 

@@ -95,7 +95,7 @@ def test_value_of_the_wrong_type_ends_the_start_with_a_sentence(
     said = started(tmp_path, mitm_ca, program, *given)
     assert "invalid normalize_strict 'True': expected true or false" in said
     assert "invalid normalize_retry 'sixty': expected a whole number" in said
-    assert "no option normalize_hsots: did you mean normalize_hosts?" in said
+    assert "unknown option normalize_hsots: did you mean normalize_hosts?" in said
     assert "invalid normalize_mode 'watch': expected repair or observe" in said
 
 
@@ -112,7 +112,7 @@ def test_config_file_ends_the_start_likewise_and_no_key_is_quoted(
     said = started(tmp_path, mitm_ca, "mitmdump")
     assert "normalize_gate: expected env:NAME or file:PATH" in said
     assert "invalid normalize_keys: expected a list" in said
-    assert "no option normalise_only: did you mean normalize_only?" in said
+    assert "unknown option normalise_only: did you mean normalize_only?" in said
     assert "invalid normalize_only 'maybe'" in said
     assert TOKEN not in said
 

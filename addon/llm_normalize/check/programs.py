@@ -149,7 +149,9 @@ def _system(machine: Machine, probe: Probe) -> _Found:
     name, why = next(iter(refused.items()))
     has_stores = any(machine.environ.get(each) for each in STORES)
     if "curl" in refused and has_stores and not _curl(machine, probe):
-        saw = "the system's store has it not; curl trusts it by this shell's variables"
+        saw = (
+            "the system's store lacks the CA; curl trusts it by this shell's variables"
+        )
         return _Found(Mark.WARN, saw, repair)
     return _Found(Mark.FAIL, f"{name} refuses it: {why}", repair)
 

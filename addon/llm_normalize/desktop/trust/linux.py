@@ -203,7 +203,7 @@ class Anchors(_Bundled):
             copy = next(self.copies(), None)
             if copy is not None:
                 return f"{path} removed; it is trusted still, by {copy}"
-            failed.append(f"{path} is removed, but {self.bundle} has it still")
+            failed.append(f"{path} is removed, but {self.bundle} still has the CA")
         failed += self.faults(wanted=False)
         if failed:
             raise StoreError("; ".join(failed))
