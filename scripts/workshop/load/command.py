@@ -13,7 +13,7 @@ from workshop.load.clients import Group
 from workshop.load.figures import Figures, Memory, Part, machine
 from workshop.load.paced import Phase, seconds_at
 from workshop.load.side import ALONE, STORED, WITH, Asked, Place, Side
-from workshop.load.watch import Say, Watch
+from workshop.load.watch import Say, watch
 from workshop.traffic.memory import weigh
 from workshop.traffic.process import ProviderProcess, allow_files
 
@@ -35,14 +35,15 @@ async def crowd(side: Side) -> None:
     side.say(f"{asked.streams} streams begin")
     await active.begin()
     begun = await side.settled()
-    ours = [side.proxy.pid, side.place.provider.pid, os.getpid()]
-    async with Watch(side.proxy.pid, ours, phases, side.say) as watch:
-        await side.open("active")
-        result = await active.end()
+    others = [side.place.provider.pid, os.getpid()]
+    watching = asyncio.create_task(watch(side.proxy.pid, others, phases, side.say))
+    await side.open("active")
+    result = await active.end()
+    shares = await watching
     peak = weigh(side.proxy.pid).peak
     figures.add(result)
     phase = await side.open("idle")
-    figures.parts += parts(side, active, phases, watch, phase["late"]["p99"])
+    figures.parts += parts(side, active, phases, shares, phase["late"]["p99"])
     if idle is not None:
         figures.add(await idle.end())
     after = await side.settled()
@@ -65,7 +66,7 @@ def parts(
     side: Side,
     group: Group,
     phases: Sequence[Phase],
-    watch: Watch,
+    shares: Sequence[tuple[float, float]],
     sent_late: float,
 ) -> list[Part]:
     """Return the figures of each part of a run."""
@@ -83,7 +84,7 @@ def parts(
             seconds_at(late, 0.99),
             late.most / 1000,
             sent_late,
-            *watch.shares[at],
+            *shares[at],
         )
         for at, (phase, late) in enumerate(zip(phases, group.late, strict=True))
     ]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from workshop.certificates import client_context
 from workshop.load.clients import Client, Result
@@ -28,28 +29,19 @@ def seconds_of(side: Side) -> float:
 
 def slow_clients(side: Side) -> list[Client]:
     """Return clients that read some bytes now and then."""
-    return [
-        Client(
-            Spoken(seed, [FLOOD], flood=True),
-            repaired=side.repaired,
-            slow=True,
-        )
-        for seed in side.seeds(side.place.asked.slow)
-    ]
+    return _clients(side, side.place.asked.slow, slow=True)
 
 
 def unread_clients(side: Side) -> list[Client]:
     """Return clients that take their first window over HTTP/2, and no more."""
     context = client_context(side.proxy.confdir / "mitmproxy-ca-cert.pem", ["h2"])
+    return _clients(side, UNREAD, unread=True, context=context, window=_WINDOW)
+
+
+def _clients(side: Side, count: int, **how: Any) -> list[Client]:
     return [
-        Client(
-            Spoken(seed, [FLOOD], flood=True),
-            repaired=side.repaired,
-            unread=True,
-            context=context,
-            window=_WINDOW,
-        )
-        for seed in side.seeds(UNREAD)
+        Client(Spoken(seed, [FLOOD], flood=True), repaired=side.repaired, **how)
+        for seed in side.seeds(count)
     ]
 
 
