@@ -253,7 +253,8 @@ def allow_repetition(before: conformance.Meaning, after: conformance.Meaning) ->
                 was.arguments = sent.arguments
 
 
-_ESCAPES = re.compile(r'[\\"]')  # what an encoded text loses
+# What an encoded text loses, and blanks: a repetition may have others.
+_ESCAPES = re.compile(r'[\\"\s]')
 
 
 def _repeats(arguments: str, sent: str) -> bool:
