@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from workshop.certificates import client_context, make_ca, server_context
 from workshop.child import Child, ChildError
 from workshop.soak.faults import decode, encode, timed_parts
 from workshop.soak.history import Facet, History
 from workshop.soak.records import Flow, Records
 from workshop.traffic import memory
+from workshop.traffic.client import connect, rest
 from workshop.traffic.http1 import (
     LAST_CHUNK,
     FramingError,
@@ -28,7 +30,7 @@ from workshop.traffic.http1 import (
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
 from workshop.traffic.process import HOST, Mitmdump, ProviderProcess, ask
-from workshop.traffic.server import Connection, Exchange, listen, port_of
+from workshop.traffic.server import Connection, Exchange, ServerThread, listen, port_of
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
 
@@ -183,6 +185,62 @@ def test_small_writes_are_sent_at_once_whoever_made_the_listener() -> None:
 
     asyncio.run(talk())
     assert found == [1]
+
+
+# -- the client ------------------------------------------------------------------------
+
+PARTS = [b"data: %d\n\n" % at for at in range(300)]
+
+
+async def in_parts(exchange: Exchange) -> None:
+    status = 405 if exchange.request.method == "CONNECT" else 200
+    exchange.head(status)
+    for part in PARTS:
+        exchange.send(part)
+        await exchange.drained()
+    if exchange.request.path != "/cut":
+        exchange.end()
+    elif exchange.shared:
+        exchange.reset()
+    else:
+        await exchange.cut()
+
+
+@pytest.mark.parametrize("protocol", ["plain", "http/1.1", "h2"])
+@pytest.mark.parametrize(("path", "done"), [("/whole", True), ("/cut", False)])
+def test_client_tells_a_whole_answer_from_one_that_breaks_off(
+    tmp_path: Path, protocol: str, path: str, done: bool
+) -> None:
+    theirs = ours = None
+    if protocol != "plain":
+        ours = client_context(make_ca(tmp_path, "up"), [protocol])
+        theirs = server_context(tmp_path, "up", [protocol])
+
+    async def talk(port: int) -> tuple[bytes, int, bool]:
+        async with await connect((HOST, port), context=ours) as client:
+            answer = await client.ask(path, b"{}", pause=0.001)
+            body = await rest(answer)
+            assert await answer.read() == b""
+            assert client.taken >= len(body)
+            answer.leave()
+            return body, answer.status, answer.done
+
+    with ServerThread(in_parts, theirs) as server:
+        body, status, is_done = asyncio.run(talk(server.port))
+        assert server.protocols == [protocol.replace("plain", "http/1.1")]
+    assert (status, is_done) == (200, done)
+    whole = b"".join(PARTS)
+    # A reset may overtake what was sent before it.
+    assert body == whole if done or protocol != "h2" else whole.startswith(body)
+
+
+def test_connect_that_is_refused_is_an_error() -> None:
+    async def talk(port: int) -> None:
+        with pytest.raises(ConnectionError, match=r"refused: .* 405 "):
+            await connect((HOST, port), "localhost:1")
+
+    with ServerThread(in_parts) as server:
+        asyncio.run(talk(server.port))
 
 
 # -- processes ---------------------------------------------------------------------------

@@ -85,10 +85,10 @@ class Stream:
             self._client = await connect(place, *self._way, name=LOOPBACK)
         return self._client
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Close the connection."""
         if self._client is not None:
-            self._client.close()
+            await self._client.close()
 
     async def run(self) -> None:
         """Ask for it, and take what arrives."""
@@ -181,8 +181,7 @@ async def _run(
         await asyncio.gather(*running)
         return before, settle(pids)
     finally:
-        for stream in streams:
-            stream.close()
+        await asyncio.gather(*(stream.close() for stream in streams))
 
 
 def verify(party: Party, streams: Sequence[Stream]) -> None:

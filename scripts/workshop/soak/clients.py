@@ -60,7 +60,7 @@ async def run_session(
             client = await _connect(session, places)
         keeps = await _ask(client, due, report) and due is not plans[-1]
         if not keeps:
-            client.close()
+            await client.close()
 
 
 async def _connect(session: Session, places: Places) -> Client:

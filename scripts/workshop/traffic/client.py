@@ -21,6 +21,8 @@ from workshop.traffic.http2 import Reply, Requests
 NAME = "localhost"
 LITTLE = 4096
 """Bytes that the kernel takes for a client that hardly reads."""
+GOODBYE = 1.0
+"""Seconds that the end of a connection may take."""
 _MOST = 64 * 1024
 _PIECE = 200
 """Bytes of a request that is sent in pieces."""
@@ -101,13 +103,18 @@ class Client:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.close()
+        await self.close()
 
-    def close(self) -> None:
-        """Close the connection."""
+    async def close(self) -> None:
+        """Close the connection, by force where the peer does not say goodbye in TLS."""
         if self.http2:
             self._task.cancel()
         self._writer.close()
+        try:
+            async with asyncio.timeout(GOODBYE):
+                await self._writer.wait_closed()
+        except OSError:  # a timeout is one
+            self._writer.transport.abort()
 
     @property
     def at(self) -> int:
