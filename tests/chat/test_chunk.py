@@ -10,6 +10,7 @@ from llm_normalize.chat.chunks.chunk import (
     deltas,
     drop_other_usage,
     envelope_of,
+    enveloped_in,
     function,
     in_deltas,
     in_messages,
@@ -371,3 +372,11 @@ def test_news_is_what_was_added(old: Any, new: Any, rest: Any) -> None:
 def test_a_chunk_that_is_split_off_has_the_begin_of_a_long_envelope() -> None:
     long = {"id": "i" * 300, "created": 1, "choices": [], "usage": {}}
     assert envelope_of(long) == {"id": "i" * 256, "created": 1, "choices": []}
+
+
+def test_usage_alone_is_a_chunk_in_an_envelope() -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    for object_ in ({}, {"object": ""}):
+        inner = {"choices": [], **object_}
+        assert enveloped_in({"data": {**inner, "usage": usage}}) == "data"
+        assert enveloped_in({"data": {**inner, "usage": {"pages": 1}}}) is None

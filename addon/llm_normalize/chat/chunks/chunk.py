@@ -142,11 +142,13 @@ def enveloped_in(value: Chunk, deep: int = _DEEP) -> str | None:
 
 
 def _is_whole(value: Chunk) -> bool:
-    """Tell whether *value* is a chunk or a body by its choices."""
+    """Tell whether *value* is a chunk or a body: by its choices, or its usage alone."""
     if not _are_choices(value.get("choices")):
         return False
     if str(value.get("object")).startswith("chat.completion"):
         return True
+    if not value["choices"]:
+        return has_figures(value.get("usage"))
     return any(key in each for each in choices(value) for key in _PARTS)
 
 
