@@ -168,3 +168,29 @@ def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:
             exceptions.OptionsError, match="expected think-as-text or tool-call-as"
         ):
             proxy.set(normalize_also=["role-null"])
+
+
+def test_gate_stays_shut_if_another_value_cannot_be_put_back(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OWN_KEY", "brook")
+    monkeypatch.setenv("OWN_TOKEN", "token-0815")
+    proxy.set(
+        normalize_keys=["a.test=env:OWN_KEY"],
+        normalize_gate="env:OWN_TOKEN",
+    )
+    monkeypatch.delenv("OWN_KEY")
+    with pytest.raises(exceptions.OptionsError):
+        proxy.set(normalize_keys=[], normalize_gate="", normalize_cors=["nonsense"])
+    assert proxy.context.options.normalize_gate == "env:OWN_TOKEN"
+    assert proxy.addon.options.gate is not None
+    assert proxy.addon._routing.gate is proxy.addon.options.gate
+
+
+def test_options_of_before_count_for_an_addon_that_a_program_adds(proxy: Proxy) -> None:
+    for name, value in (("retry", 7), ("strict", True), ("pairs", "")):
+        proxy.context.options._options[f"normalize_{name}"].value = value
+    proxy.context.options.add_option("proxyauth", str, "", "as mitmdump has it")
+    proxy.addon.running()
+    values = proxy.addon.options
+    assert (values.retry, values.strict, values.pairs) == (7, True, "")

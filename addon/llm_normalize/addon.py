@@ -67,6 +67,7 @@ class Normalize:
 
     def __init__(self) -> None:
         self.options = Values()
+        self._is_configured = False
         self.selection = FixSelection(self.options)
         self.stats = Stats()
         self.logs = PairsLogs()
@@ -99,6 +100,7 @@ class Normalize:
             OptionsError: A value is bad; mitmproxy keeps the old one.
         """
         if updated >= ctx.options.keys():  # at the start
+            self._is_configured = True
             take_each(self._take)
         else:
             self._take(updated)
@@ -108,6 +110,8 @@ class Normalize:
             self.options.take(updated)
         finally:  # behind a bad gate nobody is let in
             self._apply(updated)
+        if updated & {"normalize_routes", "mode"}:
+            connect_late(self.options.routes)
 
     def _apply(self, updated: set[str]) -> None:
         """Hand the values of the options to whoever works by them."""
@@ -119,8 +123,6 @@ class Normalize:
             each.hosts = values.hosts
         self._home.routes = values.routes
         routing.guard_log()
-        if updated & {"normalize_routes", "mode"}:
-            connect_late(values.routes)
         if self.logs.current is not None:
             self.logs.current.size = values.pairs_size
         if "normalize_pairs" in updated:
@@ -129,8 +131,8 @@ class Normalize:
     def running(self) -> None:
         """Warn if other users may use the proxy or its keys."""
         self._pauses.begin(is_reloaded=self._is_reloaded)
-        # Deferred options are set before mitmproxy knows whom to tell.
-        self.options.take({"normalize_mode"})
+        if not self._is_configured:  # of an addon that another program has added
+            take_each(self._take)
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
         guarded = bool(self._routing.gate or ctx.options.proxyauth)
         has_keys = bool(self._routing.keys.keys)

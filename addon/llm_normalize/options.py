@@ -323,6 +323,8 @@ class Values:
                 else. mitmproxy keeps the old one.
         """
         self.version += 1
+        wrong = list[str]()
+        # All of them, whatever one is: mitmproxy puts old values back in the same way.
         for option in OPTIONS:
             if option.full_name not in updated:
                 continue
@@ -330,13 +332,13 @@ class Values:
             try:
                 setattr(self, option.name, option.parse(given))
             except _InvalidError as error:
-                message = f"invalid {option.full_name} {error}"
-                raise exceptions.OptionsError(message) from None
+                wrong.append(f"invalid {option.full_name} {error}")
             except ValueError as error:
                 if option.name == "gate":
                     self.gate = Secret(given)  # nobody is let in until one is good
-                message = f"{option.full_name}: {error}"
-                raise exceptions.OptionsError(message) from None
+                wrong.append(f"{option.full_name}: {error}")
+        if wrong:
+            raise exceptions.OptionsError(wrong[0])
 
 
 def declare(loader: addonmanager.Loader) -> None:

@@ -138,3 +138,9 @@ def test_what_is_remembered_of_calls_is_bounded(
     unnamed = waiting()
     assert unnamed.take(0, fragment(0, "a", id="x"), 1) is None
     assert unnamed.release(None, 2) == [(0, fragment(0, "a", id="x"))]
+
+
+def test_a_call_of_a_custom_tool_gets_no_function() -> None:
+    held = {"index": 0, "extra_content": {"s": "x"}}
+    call = {"index": 0, "id": "c1", "custom": {"name": "f", "input": ""}}
+    assert join_fragments(held, call) == {**call, "extra_content": {"s": "x"}}

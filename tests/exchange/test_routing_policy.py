@@ -12,6 +12,7 @@ from mitmproxy import exceptions, http, tls
 from mitmproxy.addons.proxyauth import ProxyAuth
 from mitmproxy.connection import ConnectionState, Server
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
@@ -547,6 +548,18 @@ def test_name_that_may_have_been_made_to_lead_here_gets_no_key(
     proxy.set(normalize_gate="env:A_TOKEN")
     made = asking("token-0815")
     assert made.request.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_host_that_mitmproxy_does_not_show_gets_no_key(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    monkeypatch.setattr(HttpStream, "state_wait_for_request_headers", None)
+    made = chat_flow(method="GET", path="/v1/models")
+    made.response = None
+    made.client_conn.proxy_mode = REVERSE
+    send(proxy, made)
+    assert response_of(made).status_code == 403
 
 
 def test_log_is_searched_for_keys_only_where_there_are_any(proxy: Proxy) -> None:

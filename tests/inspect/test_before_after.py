@@ -102,19 +102,27 @@ def test_the_summary_says_whose_answer_it_is_and_what_was_repaired() -> None:
 @pytest.mark.parametrize(
     ("more", "first", "answer"),
     [
-        ({"came_status": 429}, "error, repaired", "status 429, body"),
-        ({"came_status": 200, "status": 502}, "error, repaired", "status 200 -> 502, "),
+        ({"received_status": 429}, "error, repaired", "status 429, body"),
         (
-            {"came_status": 429, "fixes": []},
+            {"received_status": 200, "status": 502},
+            "error, repaired",
+            "status 200 -> 502, ",
+        ),
+        (
+            {"received_status": 429, "fixes": []},
             "error, as it was received",
             "status 429, body, complete",
         ),
         (
-            {"came_status": None, "observe": True},
+            {"received_status": None, "observe": True},
             "error, would be repaired (observe)",
             "status 429, body",
         ),
-        ({"status": 200, "came_status": 201}, "1 of 3 events", "status 201 -> 200, "),
+        (
+            {"status": 200, "received_status": 201},
+            "1 of 3 events",
+            "status 201 -> 200, ",
+        ),
     ],
 )
 def test_an_error_is_no_answer_that_was_repaired(

@@ -152,7 +152,11 @@ def test_mitmproxy_has_it(place: str, name: str) -> None:
 
 def imported(path: Path) -> list[tuple[str, str]]:
     """Return (module, name) of what a module imports from mitmproxy."""
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    whole = [
+        x.name for node in nodes if isinstance(node, ast.Import) for x in node.names
+    ]
+    assert not [each for each in whole if each.startswith("mitmproxy")], path
     found = [node for node in nodes if isinstance(node, ast.ImportFrom)]
     return [
         (str(node.module), each.name)
@@ -172,6 +176,12 @@ def test_only_one_room_goes_beyond_the_documented_interface() -> None:
         or (module in ("mitmproxy", "mitmproxy.proxy") and name not in NAMES)
     }
     assert beyond == set()
+
+
+def test_only_that_room_asks_for_other_addons() -> None:
+    for path in MODULES:
+        asks = "addons.get(" in path.read_text(encoding="utf-8")
+        assert path.parent == ROOM or not asks, path
 
 
 def test_whatever_that_room_imports_is_listed() -> None:

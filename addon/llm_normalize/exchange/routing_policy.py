@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from mitmproxy import connection, ctx, http, tls
 
 from ..mitm import certificate_proof
-from ..mitm.asked_host import asked_host, forget_hosts
+from ..mitm.asked_host import asked_host, forget_hosts, knows_hosts
 from ..mitm.saved_flows import unguard_flows
 from ..routing import cors
 from ..routing.gate import (
@@ -381,11 +381,12 @@ class Routing:
 
     def _is_known(self, flow: http.HTTPFlow) -> bool:
         """Tell whether the `Host` of a reverse proxy's request leads here by right."""
+        if not is_reverse(flow.client_conn.proxy_mode):
+            return True
+        if not knows_hosts():
+            return False
         host = asked_host(flow.request)
-        is_sure = (
-            not host or is_here(host) or is_address(host)
-        )  # no page has made it up
-        if not is_reverse(flow.client_conn.proxy_mode) or is_sure:
+        if not host or is_here(host) or is_address(host):  # no page has made it up
             return True
         client = flow.client_conn
         listens = client.proxy_mode.listen_host(ctx.options.listen_host or None)

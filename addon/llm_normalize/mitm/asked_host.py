@@ -9,7 +9,7 @@ from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 from ..wire.header import host_in
-from .extended_methods import extend, restore
+from .extended_methods import extend, is_extended, restore
 from .helpers import parse_authority
 
 logger = logging.getLogger(__name__)
@@ -41,13 +41,19 @@ def remember_hosts() -> None:
     else:
         logger.warning(
             "normalize: this mitmproxy does not show the Host that a client of a reverse "
-            "proxy asked for: rules for web pages use the provider's"
+            "proxy asked for: requests that need a key are refused there, since a web "
+            "page may have pointed a name of its own at the proxy"
         )
 
 
 def forget_hosts() -> None:
     """Let mitmproxy's streams be as they were."""
     restore(HttpStream, _WAIT)
+
+
+def knows_hosts() -> bool:
+    """Tell whether requests hold the `Host` that their client sent."""
+    return is_extended(HttpStream, _WAIT)
 
 
 def asked_host(request: http.Request) -> str:

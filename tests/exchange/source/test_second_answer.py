@@ -404,7 +404,7 @@ def test_large_body_passes_a_stream_that_has_begun(
     assert client.received == body
     impatient.feed(made, b"")
     impatient.addon.response(made)
-    assert made.metadata[KEY]["came_status"] == 200
+    assert made.metadata[KEY]["received_status"] == 200
 
 
 def test_stream_that_begins_after_a_reload_has_its_record(

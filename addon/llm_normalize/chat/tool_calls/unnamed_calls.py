@@ -192,17 +192,19 @@ def _size(fragment: Chunk | None) -> int:
 def join_fragments(first: Chunk, more: Chunk) -> Chunk:
     """Return a tool call's fragment with the arguments of both, and the rest once.
 
-    Foreign fields are added up as clients do that.
+    Foreign texts and lists that differ are joined.
     """
     texts = [_text_of(function(each).get("arguments")) for each in (first, more)]
     inner = _sum(_filled(function(first)), _filled(function(more)))
     inner |= {"name": name} if (name := function(more).get("name")) else {}
     inner["arguments"] = "".join(texts)
-    return {**_sum(_filled(first), _filled(more)), "function": inner}
+    joined = _sum(_filled(first), _filled(more))
+    is_custom = "custom" in joined and "function" not in joined
+    return joined if is_custom else {**joined, "function": inner}
 
 
 def _sum(first: Json, more: Json) -> Json:
-    """Return a field of two fragments: what is no text, list or object is there once."""
+    """Return a field of two fragments, joined; what is equal, or a number, is there once."""
     if isinstance(first, dict) and isinstance(more, dict):
         both = {
             key: value if key in _ONCE else _sum(value, more[key])

@@ -57,6 +57,10 @@ class Replacements:
         """Wait for a busy provider, which may refuse the request for what is in it then."""
         if not await busy(flow):
             return False
+        response = flow.response
+        assert response is not None
+        if is_fetched(response, running):
+            return await fetch(flow, running)
         changed = self._find_changed(exchange, running)
         return changed is None or await changed(flow)
 

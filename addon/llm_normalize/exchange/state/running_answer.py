@@ -389,7 +389,8 @@ class RunningAnswer:
         if record.fixes:
             verb = "would be repaired" if record.observe else "repaired"
             fixes = ", ".join(f"{name} {count}" for name, count in record.by_count())
-            what = f"{record.changed} of {events} events"
+            # A result that was fetched counts beside what is repaired of it.
+            what = f"{min(record.changed, events)} of {events} events"
             if is_error(status):
                 what = f"error, status {status_change(self.received_status, status)},"
             parts.append(f"{what} {verb} ({fixes})")
