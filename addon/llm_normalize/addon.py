@@ -114,7 +114,7 @@ class Normalize:
             connect_late(self.options.routes)
 
     def _apply(self, updated: set[str]) -> None:
-        """Hand the values of the options to whoever works by them."""
+        """Hand the values of the options to the parts that use them."""
         values, routing = self.options, self._routing
         routing.routes, routing.models = values.routes, values.models
         routing.keys, routing.gate = values.keys, values.gate

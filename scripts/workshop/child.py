@@ -302,9 +302,9 @@ def guarded(work: Callable[[], int], *known: type[Exception]) -> int:
 
     Args:
         work: What is to be done.
-        known: What else than a `ChildError` is told as a sentence.
+        known: What else than a `ChildError` ends it with a sentence.
     """
-    told: tuple[type[Exception], ...] = (ChildError, *known)
+    expected: tuple[type[Exception], ...] = (ChildError, *known)
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _end)
@@ -312,7 +312,7 @@ def guarded(work: Callable[[], int], *known: type[Exception]) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return work()
-    except told as error:
+    except expected as error:
         for line in getattr(error, "lines", ()):
             _bootstrap.say("    " + line)
         _bootstrap.say(f"llm_normalize: {error}")

@@ -44,7 +44,7 @@ class Used(NamedTuple):
 
     Attributes:
         us: Microseconds of CPU time per event.
-        kept_up: Whether it forwarded nine streams of ten as fast as they came.
+        kept_up: Whether it forwarded nine streams of ten as fast as they arrived.
     """
 
     us: float

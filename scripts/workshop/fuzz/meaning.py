@@ -246,8 +246,8 @@ def allow_repetition(before: conformance.Meaning, after: conformance.Meaning) ->
             continue
         pairs = [*zip(choice.calls, now.calls, strict=False)]
         for call in legacy:  # a tool call may say it now
-            told = [each for each in (now.function_call, *now.calls) if each]
-            pairs += [(call, each) for each in told if each.name == call.name][:1]
+            found = [each for each in (now.function_call, *now.calls) if each]
+            pairs += [(call, each) for each in found if each.name == call.name][:1]
         for was, sent in pairs:
             if _repeats(was.arguments, sent.arguments):
                 was.arguments = sent.arguments

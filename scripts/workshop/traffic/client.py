@@ -1,6 +1,6 @@
 """The client in an event loop: HTTP/1 and HTTP/2, plain or in TLS, directly or by CONNECT.
 
-An answer is read when its reader asks for more, so that whoever reads slowly makes the
+An answer is read when its reader asks for more, so that a slow reader makes the
 proxy wait. Where it breaks off, nothing is raised: `done` tells whether it is complete.
 """
 
@@ -118,12 +118,12 @@ class Client:
 
     @property
     def at(self) -> int:
-        """When its last bytes came, in nanoseconds of the monotonic clock."""
+        """When its last bytes arrived, in nanoseconds of the monotonic clock."""
         return self._reader.at
 
     @property
     def taken(self) -> int:
-        """How many bytes came, without what TLS adds."""
+        """How many bytes arrived, without what TLS adds."""
         return self._reader.taken
 
     async def ask(

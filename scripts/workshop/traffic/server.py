@@ -333,7 +333,7 @@ class Connection(asyncio.Protocol):
         except GoneError:
             if self.protocol != "h2":
                 self.transport.abort()
-        except Exception as error:  # noqa: BLE001 - of whoever wrote the answer
+        except Exception as error:  # noqa: BLE001 - of the answer's author
             self.transport.abort()
             context = {"message": "no answer", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)

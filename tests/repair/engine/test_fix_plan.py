@@ -11,12 +11,20 @@ from fixes.test_fixes import attributes_of
 from llm_normalize.chat.chunks.chunk import Chunk, is_chunk, is_readable
 from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.fixes import EVERY_FIX
-from llm_normalize.repair.engine.fix_plan import FixPlan, bits_of, plan_of
+from llm_normalize.repair.engine.fix_plan import FixPlan, plan_of
 from llm_normalize.repair.engine.payload import decode
 from llm_normalize.repair.fix import Fix, HoldingFix, calling, chunk, head, rest
 from llm_normalize.repair.look import Finding, is_text_alone, look
 from llm_normalize.repair.outcome import Outcome
 from llm_normalize.wire.json_text import Json, Number, dumps, loads
+
+
+def bits_of(number: int) -> Iterator[int]:
+    while number:
+        bit = number & -number
+        number ^= bit
+        yield bit
+
 
 CAPTURES = sorted(Path(__file__).parents[2].glob("captures/*/*/response.sse"))
 assert CAPTURES

@@ -1,7 +1,7 @@
 """Which fixes do what, by their classes alone: found once for all streams."""
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..fix import Fix, HoldingFix
 from ..look import Finding
@@ -52,14 +52,6 @@ def _with_assembler(fixes: Sequence[type[Fix]]) -> _Kinds:
     found = [at for at, each in enumerate(fixes) if each.name in QUIRKS][:1]
     at = found[0] if found else len(fixes)
     return [*fixes[:at], *([AssembledCalls] if found else []), *fixes[at:]]
-
-
-def bits_of(number: int) -> Iterator[int]:
-    """Yield the bits of *number*, the lowest first."""
-    while number:
-        bit = number & -number
-        number ^= bit
-        yield bit
 
 
 def plan_of(fixes: Sequence[type[Fix]] | FixPlan) -> FixPlan:
