@@ -235,3 +235,12 @@ def test_what_waited_leaves_in_a_chunk_of_its_stream() -> None:
     choice = {"index": 0, "delta": {"content": "-"}, "finish_reason": None}
     (released,) = texts.release(None)
     assert released == chunk(None, id="chatcmpl-7", choices=[choice])
+
+
+def test_nothing_waits_of_an_event_that_is_undone() -> None:
+    texts = GrowingTexts(Growth(proof(), "here"), "content")
+    texts.cut(chunk({"content": "-"}), ["content"], 0)
+    texts.cut(chunk({"content": "--"}), ["content"], 1)
+    assert texts.waiting
+    texts.undo(1)
+    assert texts.waiting is None
