@@ -38,6 +38,8 @@ Whoever went on writing without an end would show in what is left over.
 _AFTER_AN_ALARM = 25
 """Lines that are stored after such a one: what was raised comes last."""
 _ALARMS_KEPT = 200
+_TURNS = 3
+"""Requests, one after the other, of which the last is answered by a proxy that stays."""
 
 CONTROL = '''\
 """Changes options, runs commands and counts objects while mitmdump runs."""
@@ -188,6 +190,7 @@ class Mitmdump(Child):
             ChildError: It ended, or took too long.
         """
         self.until(lambda: len(self.places) >= self.modes or None, START, "a port")
-        if not answers(self.port):
+        # Its last look for errors comes a few turns of its event loop after it listens.
+        if not all(answers(self.port) for _ in range(_TURNS)):
             self.stop()
             raise ChildError(f"{self.name} ended as it started", self.lines)
