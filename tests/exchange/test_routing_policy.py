@@ -971,7 +971,9 @@ def test_native_page_stays_what_it_is(proxy: Proxy, stream: bool) -> None:
 def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, reported: Any
 ) -> None:
-    async def send_retry(flow: http.HTTPFlow, _: bytes, *, live: bool) -> Reply:
+    async def send_retry(
+        flow: http.HTTPFlow, _: bytes, *, live: bool, **_more: object
+    ) -> Reply:
         assert not live
         assert flow.request.path.endswith("/ai/run/@cf/acme/brook")
         return Reply(200, "OK", [("content-type", "application/json")], dumps(reported))

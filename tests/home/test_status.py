@@ -20,6 +20,7 @@ FACTS = Facts(
     probe="check.invalid/token",
     rows=[Row("api.test", "m", 3, 2, {"role-null": 5})],
     more=1,
+    waiting=[("api.test", 2, 3.456)],
     refused={"api.test": 2},
 )
 
@@ -47,6 +48,7 @@ def test_json_has_what_programs_look_for() -> None:
             }
         ],
         "counters_left_out": 1,
+        "waiting": [{"host": "api.test", "requests": 2, "longest_seconds": 3.5}],
         "refused": {"api.test": 2},
     }
 

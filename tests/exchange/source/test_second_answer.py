@@ -75,7 +75,7 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
 def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     made: list[Any] = []
 
-    async def send_retry(*_: object, live: bool) -> Any:
+    async def send_retry(*_: object, live: bool, **_more: object) -> Any:
         assert live
         await asyncio.sleep(0)
         reply = made.pop(0)

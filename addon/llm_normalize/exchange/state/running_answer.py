@@ -22,6 +22,7 @@ from ...records.statistics import Stats, is_error
 from ...repair.engine.non_sse_stream import NonSseStream
 from ...repair.engine.output import Output
 from ...repair.engine.translated_output import TRANSLATED, TranslatedOutput
+from ...routing.pace import Slot
 from ...text.echo import MASK, Echo
 from ...text.printable import brief, brief_name
 from ...wire.content_encoding import Decoder
@@ -75,6 +76,7 @@ class RunningAnswer:
             alone may be read until the thread is done.
         clock: Sends what nothing that is received would have sent.
         translated: What its client asked in another protocol, if it did.
+        slot: Its request's place, if those of its host are paced.
     """
 
     flow: http.HTTPFlow
@@ -95,6 +97,7 @@ class RunningAnswer:
     before_repair: "RunningAnswer | None" = None
     clock: StreamClock | None = None
     translated: TranslatedRequest | None = None
+    slot: Slot | None = None
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
