@@ -25,6 +25,7 @@ from llm_normalize.routing.key_echo import LogFilter
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     GOOD,
+    GOOD_BODY,
     HOST,
     Listening,
     Proxy,
@@ -1199,3 +1200,48 @@ def test_a_body_that_is_renamed_is_sent_as_it_is(proxy: Proxy) -> None:
     assert made.response is None
     assert made.request.raw_content == b'{"model":"meta/llama"}'
     assert "content-encoding" not in made.request.headers
+
+
+NOT_FOUND = {"status": 404, "title": "Not Found", "detail": "Function 'f': Not found"}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "is_gone"),
+    [
+        (410, {"error": {"message": "It has reached its end of life"}}, True),
+        (404, NOT_FOUND, True),
+        (404, {"error": {"message": "The model `acme-1` does not exist"}}, True),
+        (404, {"detail": "Not Found"}, False),
+        (400, {"error": {"message": "The model `acme-1` does not exist"}}, False),
+    ],
+)
+def test_model_that_is_not_there_is_listed_no_more(
+    proxy: Proxy, status: int, error: Any, is_gone: bool
+) -> None:
+    def play(key: str, body: Any, status: int = 200, **asked: Any) -> http.HTTPFlow:
+        made = chat_flow(
+            **asked, status=status, headers={"content-type": "application/json"}
+        )
+        response, made.response = made.response, None
+        made.request.headers["authorization"] = f"Bearer {key}"
+        send(proxy, made)
+        made.response = response
+        proxy.addon.responseheaders(made)
+        response_of(made).content = dumps(body)
+        proxy.respond(made)
+        return made
+
+    def listed(key: str) -> list[str]:
+        models = {"object": "list", "data": [{"id": "acme-1"}, {"id": "n"}]}
+        made = play(key, models, path="/v1/models", method="GET")
+        return [each["id"] for each in loads(response_of(made).content or b"")["data"]]
+
+    asked: dict[str, Any] = {
+        "path": "/v1/chat/completions",
+        "request": {"model": "acme-1", "messages": []},
+    }
+    play("a", error, status, **asked)
+    assert listed("a") == (["n"] if is_gone else ["acme-1", "n"])
+    assert listed("b") == ["acme-1", "n"]
+    play("a", GOOD_BODY, **asked)
+    assert listed("a") == ["acme-1", "n"]

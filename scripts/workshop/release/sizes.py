@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 39_050, "scripts": 8_660, "tests": 68_350}
+BUDGETS = {"addon": 39_150, "scripts": 8_660, "tests": 68_420}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 499
+MODULES = 500
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
