@@ -214,6 +214,11 @@ def test_two_calls_at_once_do_not_mix() -> None:
     assert re.findall(r"true|null", out.partition("arguments")[2]).count("true") == 1
 
 
+def test_tags_stay() -> None:
+    out = filled(event(content="<think>Hm</think>So")).decode()
+    assert re.search(r'"<think>[A-Z][a-z]</think>[A-Z][a-z]"', out)
+
+
 @pytest.mark.parametrize(
     "data",
     [

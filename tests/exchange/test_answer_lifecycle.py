@@ -212,24 +212,6 @@ def test_secrets_of_the_request_are_in_no_log(
     assert "SECRET" not in caplog.text
 
 
-def test_a_placeholder_for_a_key_leaves_the_log_readable(proxy: Proxy) -> None:
-    # Clients of local servers have to send some key, and send "x" or "none".
-    made = chat_flow()
-    made.request.headers["authorization"] = "Bearer x"
-    proxy.stream(made, wire([chunk({"content": "x"})]).replace(b"data: ", b"data:"))
-    assert '"content":"x"' in proxy.records("pair")[0]["before"]
-
-
-def test_an_answer_that_another_addon_made_is_repaired_too(proxy: Proxy) -> None:
-    # Nor does a server replay pass the rewriter.
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    response_of(made).data.content = BAD
-    proxy.addon.response(made)
-    assert response_of(made).raw_content == GOOD
-    assert proxy.end() == "complete"
-
-
 # -- what passes -------------------------------------------------------------------
 
 
@@ -336,6 +318,16 @@ def test_a_body_is_repaired_whole(proxy: Proxy) -> None:
     }
     assert {key: record[key] for key in expected} == expected
     assert made.metadata[KEY]["changed"] == 1
+
+
+def test_a_body_with_only_an_error_gets_its_status(proxy: Proxy) -> None:
+    made = chat_flow(request={"model": "m"}, headers={"content-type": "text/json"})
+    proxy.body(made, b'{"error":{"message":"Busy","code":503}}')
+    response = response_of(made)
+    assert (response.status_code, response.reason) == (503, "Service Unavailable")
+    assert b'"code":"503"' in (response.content or b"")
+    *_, record = proxy.records()
+    assert record["status"] == 503
 
 
 @pytest.mark.parametrize(
@@ -712,76 +704,6 @@ def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
     kinds = [each["type"] for each in proxy.records()]
     assert kinds.count("flow") == 2 * pairs
     assert kinds.index("pair") < kinds.index("flow") if pairs else not kinds
-
-
-def test_large_body_whose_client_leaves_meanwhile_is_not_complete(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = chat_flow(request={"model": "m"})
-
-    def repair(*given: Any) -> Any:
-        broken(made, "Client disconnected.", connected=False)
-        return repair_body(*given)
-
-    monkeypatch.setattr(buffered_answer, "repair_body", repair)
-    body = dumps({**BAD_BODY, "padding": "x" * 7_000_000})
-    proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, body))
-    *_, record = proxy.records()
-    assert (record["end"], record["status"]) == ("client-left", None)
-    assert (record["bytes_in"], record["bytes_out"]) == (len(body), 0)
-
-
-def test_large_native_answer_becomes_a_stream_in_a_thread(proxy: Proxy) -> None:
-    proxy.set(normalize_routes=["api.openai.com=workers-ai:https://cf.test/base"])
-    made = chat_flow(
-        host="api.openai.com",
-        request={
-            "model": "m",
-            "messages": [{"role": "user", "content": "?"}],
-            "stream": True,
-        },
-        headers={"content-type": "application/json"},
-    )
-    response, made.response = made.response, None
-    proxy.addon.requestheaders(made)
-    proxy.addon.request(made)
-    made.response = response
-    text = "word " * 600_000
-    data = dumps({"result": {"response": text}, "success": True})
-    proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, data))
-    out = response_of(made).content or b""
-    assert out.startswith(b"data: ")
-    assert out.endswith(b"data: [DONE]\n\n")
-    chunks = [json.loads(each[6:]) for each in out.split(b"\n\n")[:-2]]
-    said = [each["choices"][0]["delta"].get("content", "") for each in chunks]
-    assert "".join(said) == text
-
-
-@pytest.mark.unmeasured
-def test_reads_of_one_turn_share_what_may_be_looked_at(proxy: Proxy) -> None:
-    made = chat_flow()
-    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(2000)]
-    reads = [wire([each]).replace(b"data: ", b"data:") for each in odd]
-
-    async def one_turn() -> bytes:
-        return b"".join(proxy.feed(made, each) for each in reads)
-
-    async def many_turns() -> bytes:
-        out = b""
-        for each in reads:
-            out += proxy.feed(made, each)
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-        return out
-
-    run = proxy.context.master.event_loop.run_until_complete
-    proxy.addon.responseheaders(made)
-    out = run(one_turn())
-    assert 300 < out.count(b"data: ") < 700
-    assert out.count(b"data:") == 2000
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    assert run(many_turns()).count(b"data: ") == 2000
 
 
 def other_made(made: http.HTTPFlow) -> None:

@@ -1136,7 +1136,7 @@ def test_server_is_read_no_faster_than_its_stream_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(second_request, "_QUEUED", 2)
-    size, count = 64 * 1024, 1024
+    size, count = 64 * 1024, 400
     written = 0
 
     async def play(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
