@@ -298,57 +298,6 @@ def test_name_that_is_not_listed_is_not_opened_whatever_the_tunnel_is_to(
 # -- what a key is for -----------------------------------------------------------------
 
 
-def test_key_serves_chats_and_the_list_of_models_alone(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    got = {}
-    for method, path in (
-        ("GET", "/v1/models"),
-        ("POST", "/v1/models"),
-        ("HEAD", "/v1/models"),
-        ("GET", "/v1/files"),
-        ("POST", "/v1/embeddings"),
-        ("GET", "/v1/chat/completions"),
-        ("DELETE", "/v1/chat/completions"),
-    ):
-        script = provider.script(b"{}", framing="length", path=f"/x{path}")
-        answer_to(
-            connect(reverse.port),
-            f"{method} {script.path} HTTP/1.1\r\nhost: localhost\r\n"
-            "content-length: 0\r\nconnection: close\r\n\r\n",
-        )
-        assert len(sent(script)) == 1
-        got[method, path] = bool(keys_in(script))
-    assert [each for each, is_there in got.items() if is_there] == [
-        ("GET", "/v1/models")
-    ]
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        "sec-fetch-site: cross-site",
-        "sec-fetch-site: same-site",
-        "sec-fetch-site: same-origin\r\nsec-fetch-site: cross-site",
-        "origin: https://evil.test",
-        "origin: null",
-    ],
-)
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_page_of_another_site_uses_no_key(
-    reverse: Mitmdump, provider: Provider, fields: str, method: str
-) -> None:
-    path = "/v1/models" if method == "GET" else CHAT
-    script = provider.script(b"{}", framing="length", path=path)
-    answer = answer_to(
-        connect(reverse.port),
-        f"{method} {script.path} HTTP/1.1\r\nhost: localhost\r\n{fields}\r\n"
-        "content-length: 2\r\nconnection: close\r\n\r\n{}",
-    )
-    assert answer.split()[1] == b"403"
-    assert sent(script) == []
-
-
 @pytest.mark.parametrize(
     ("target", "host", "status"),
     [
@@ -483,13 +432,13 @@ def test_reverse_proxy_of_itself_stops_at_once(start: Start) -> None:
     mode = f"reverse:http://[::ffff:127.0.0.1]:{port}"
     more = ("--listen-port", str(port))
     mitmdump = start("--mode", mode, *more, connection_strategy="lazy")
+    before = mitmdump.printed().count("client connect")
     answer_to(
         connect(mitmdump.port),
         f"GET / HTTP/1.1\r\nhost: localhost:{port}\r\nconnection: close\r\n\r\n",
     )
     mitmdump.stop()
-    # This one's, and that of whoever looked whether the port is open.
-    assert mitmdump.log.count("client connect") <= 2
+    assert mitmdump.log.count("client connect") == before + 1
     assert "server connect " not in mitmdump.log
 
 

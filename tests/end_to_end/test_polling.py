@@ -3,13 +3,12 @@
 import contextlib
 import itertools
 import json
-import socket
 import ssl
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -41,8 +40,6 @@ AUTH = {"authorization": f"Bearer {KEY}"}
 STATUS = "/v2/nvcf/pexec/status/"
 _NUMBERS = itertools.count(1)
 
-
-LATER = body_script(b"", 202)
 GOOD = completion({"role": "assistant", "content": "Hi"})
 READY = body_script(dumps(GOOD))
 
@@ -96,71 +93,6 @@ class Functions(Provider):
         return body_script(pending, 202, nvcf_reqid=place.split("/")[1])
 
 
-class FakeProxy:
-    """Another proxy: all plain requests lead to one port, all tunnels to another."""
-
-    def __init__(
-        self, plain: int, tunnels: int, context: ssl.SSLContext | None = None
-    ) -> None:
-        self._plain = plain
-        self._tunnels = tunnels
-        self._context = context
-        self.scheme = "http" if context is None else "https"
-        self.heads: list[str] = []
-        """What each connection asked first."""
-        self._listener = socket.create_server((LOOPBACK, 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(
-                    target=self._serve, args=(client,), daemon=True
-                ).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with contextlib.ExitStack() as opened:
-            if self._context is not None:
-                client = self._context.wrap_socket(client, server_side=True)
-            opened.enter_context(client)
-            head = b""
-            while b"\r\n\r\n" not in head:
-                data = client.recv(65536)
-                if not data:
-                    return
-                head += data
-            self.heads.append(head.partition(b"\r\n\r\n")[0].decode())
-            is_tunnel = head.startswith(b"CONNECT ")
-            place = LOOPBACK, self._tunnels if is_tunnel else self._plain
-            server = opened.enter_context(socket.create_connection(place))
-            if is_tunnel:
-                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            else:
-                server.sendall(head)
-            back = threading.Thread(target=_relay, args=(server, client), daemon=True)
-            back.start()
-            _relay(client, server)
-            back.join(PATIENCE)
-
-
-def _relay(source: socket.socket, sink: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(65536):
-            sink.sendall(data)
-    with contextlib.suppress(OSError):
-        sink.shutdown(socket.SHUT_WR)
-
-
 # -- fixtures ----------------------------------------------------------------------
 
 
@@ -187,12 +119,10 @@ def reverse(
 
 
 def ask(
-    mitmdump: Mitmdump, job: Job, body: Json = WHOLE, port: int = 0
+    mitmdump: Mitmdump, job: Job, body: Json = WHOLE
 ) -> tuple[int, dict[str, str], bytes]:
-    """Ask a reverse proxy, or with *port* a proxy, and return the answer."""
-    base = f"http://localhost:{port}" if port else ""
-    with Http1Client(connect(mitmdump.port), f"localhost:{port}") as client:
-        reply = client.post(base + job.path, body, AUTH)
+    with Http1Client(connect(mitmdump.port)) as client:
+        reply = client.post(job.path, body, AUTH)
         return reply.status, reply.headers, reply.rest()
 
 
@@ -267,14 +197,6 @@ def test_stream_is_fetched_and_repaired(
     assert made["fixes"]["data-space-missing"] == 4
 
 
-def test_stream_for_a_body_becomes_a_body(
-    reverse: Mitmdump, functions: Functions
-) -> None:
-    status, headers, body = ask(reverse, functions.job(SSE))
-    assert (status, headers["content-type"]) == (200, "application/json")
-    assert json.loads(body)["choices"][0]["message"]["content"] == "Hi"
-
-
 @pytest.mark.parametrize(
     ("asked", "answer", "words"),
     [(WHOLE, FAILED, "no such model"), (STREAM, LOST, "no such request")],
@@ -287,25 +209,6 @@ def test_error_is_an_answer_too(
     assert (status, headers["content-type"]) == (answer.status, "application/json")
     assert is_error(body, words)
     assert record(reverse, job)["status"] == answer.status
-
-
-def test_result_that_is_too_large_is_not_taken(
-    reverse: Mitmdump, functions: Functions
-) -> None:
-    job = functions.job(body_script(b" " * 3000 + READY.bytes))
-    with reverse.options(body_size_limit="2k"):
-        status, _, body = ask(reverse, job)
-    assert status == 502
-    assert is_error(body, "too large")
-    assert KEY not in body.decode()
-
-
-def test_connection_stays_usable(reverse: Mitmdump, functions: Functions) -> None:
-    with Http1Client(connect(reverse.port)) as client:
-        for body, expected in ((STREAM, EVENTS), (WHOLE, READY.bytes)):
-            answer = READY if body is WHOLE else SSE
-            reply = client.post(functions.job(answer).path, body, AUTH)
-            assert reply.rest() == expected
 
 
 def test_client_that_leaves_while_a_result_is_held_back_ends_the_requests(
@@ -345,15 +248,6 @@ def test_answers_do_not_wait_for_each_other(
 # -- a proxy -----------------------------------------------------------------------
 
 
-def test_plain_result_is_fetched_by_a_proxy(
-    explicit: Mitmdump, functions: Functions
-) -> None:
-    job = functions.job(SSE)
-    status, _, body = ask(explicit, job, STREAM, functions.port)
-    assert (status, body) == (200, EVENTS)
-    assert [each["host"] for each in job.asked] == [f"localhost:{functions.port}"]
-
-
 def test_secure_result_is_fetched_securely(
     explicit: Mitmdump, secure: Functions
 ) -> None:
@@ -389,63 +283,3 @@ def test_result_reaches_a_client_of_http2(
 
 
 # -- a proxy behind another --------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def gateway(
-    functions: Functions, secure: Functions, provider_ca: Path
-) -> Iterator[FakeProxy]:
-    context = server_context(provider_ca.parent, "provider", ["http/1.1"])
-    with FakeProxy(functions.port, secure.port, context) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def behind(
-    tmp_path_factory: pytest.TempPathFactory,
-    gateway: FakeProxy,
-    mitm_ca: Path,
-    provider_ca: Path,
-) -> Iterator[Mitmdump]:
-    options = {
-        "normalize_hosts": ["localhost"],
-        "ssl_verify_upstream_trusted_ca": str(provider_ca),
-        "upstream_auth": "user:canary-word",
-    }
-    folder = tmp_path_factory.mktemp("behind")
-    mode = f"upstream:{gateway.scheme}://{LOOPBACK}:{gateway.port}"
-    with Mitmdump(folder, mitm_ca, "--mode", mode, options=options) as mitmdump:
-        yield mitmdump
-    assert "canary-word" not in mitmdump.log
-
-
-AUTHORIZED = "proxy-authorization: basic dxnlcjpjyw5hcnktd29yza=="
-
-
-def test_plain_result_is_fetched_through_the_other_proxy(
-    behind: Mitmdump, functions: Functions, gateway: FakeProxy
-) -> None:
-    job = functions.job(READY)
-    begun = len(gateway.heads)
-    assert ask(behind, job, port=81)[2] == READY.bytes
-    first, head = gateway.heads[begun:]
-    assert first.startswith(f"POST http://localhost:81{job.path} HTTP/1.1\r\n")
-    assert head.startswith(f"GET http://localhost:81{STATUS}{job.name} HTTP/1.1\r\n")
-    assert AUTHORIZED in head.lower()
-    assert record(behind, job)["end"] == "complete"
-
-
-def test_secure_result_is_fetched_through_a_tunnel(
-    behind: Mitmdump, secure: Functions, gateway: FakeProxy
-) -> None:
-    job = secure.job(READY)
-    begun = len(gateway.heads)
-    assert ask_securely(behind, job, 444) == (200, READY.bytes)
-    heads = gateway.heads[begun:]
-    assert len(heads) == 2
-    for head in heads:
-        assert head.startswith("CONNECT localhost:444 HTTP/1.1\r\n")
-        assert AUTHORIZED in head.lower()
-        assert KEY not in head
-    assert [each["host"] for each in job.asked] == ["localhost:444"]
-    assert "proxy-authorization" not in job.asked[0]

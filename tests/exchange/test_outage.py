@@ -247,14 +247,6 @@ def test_client_of_http_2_may_ask_again_by_http_1() -> None:
     assert error_for(made) is None
 
 
-def test_flow_without_an_error_is_reported_as_a_failure() -> None:
-    made = failed("")
-    made.error = None
-    found = error_for(made)
-    assert found is not None
-    assert found[1]["message"] == f"No answer from {HOST}: the connection failed."
-
-
 def test_way_back_to_the_proxy_is_a_loop() -> None:
     made = failed("Connection killed: Request destination unknown. Unable to figure")
     made.request.port = 8080
@@ -380,20 +372,6 @@ def test_what_waits_in_an_answer_that_breaks_off_is_sent_first(
     assert proxy.end() == "complete"
 
 
-def test_break_after_the_end_waits_for_the_client(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream = ClientStream(begun=True)
-    monkeypatch.setattr(
-        outage, "ClientStream", SimpleNamespace(of=lambda _: client_stream)
-    )
-    made = chat_flow()
-    broken(made, "Connection killed.")
-    waits: Any = proxy.addon.response(made)
-    proxy.context.master.event_loop.run_until_complete(waits)
-    assert client_stream.drained
-
-
 def test_observed_failure_stays_mitmproxys(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,16 +396,6 @@ def test_client_stream_that_cannot_be_found_costs_a_line(
     assert wait(made) is None
     assert closed == [None]
     assert messages(caplog, "ERROR") == ["normalize: cannot send beside mitmproxy"] * 2
-
-
-def test_client_stream_that_cannot_send_costs_a_line(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    client_stream = SimpleNamespace(has_begun=False, answer=fail)
-    made = failed("server closed connection")
-    assert ended(proxy, monkeypatch, made, client_stream) == ("error", 502)
-    (line,) = messages(caplog, "ERROR")
-    assert line == "normalize: mitmproxy answers in its own form"
 
 
 class Start:
@@ -465,11 +433,6 @@ def test_client_may_ask_although_the_provider_is_down(
 
 def test_client_of_another_protocol_is_hung_up_on(proxy: Proxy) -> None:
     assert Start(proxy, "reverse:tcp://there.test:5").play("refused")
-
-
-def test_observed_client_is_hung_up_on(proxy: Proxy) -> None:
-    mode = "reverse:https://there.test"
-    assert Start(proxy, mode, normalize_mode="observe").play("refused")
 
 
 def test_mitmproxy_hangs_up_again_without_the_addon(proxy: Proxy) -> None:
@@ -622,44 +585,4 @@ def test_clients_with_tls_of_a_reverse_proxy_get_it_too(
                 error_in(client.post(PATH, ASKED), held)
 
 
-def test_provider_without_a_trusted_certificate_is_an_error_in_openais_form(
-    tmp_path: Path, mitm_ca: Path, secure: dict[str, Provider]
-) -> None:
-    mode = f"reverse:https://localhost:{secure['h2'].port}"
-    with (
-        Mitmdump(tmp_path, mitm_ca, "--mode", mode) as mitmdump,
-        Http1Client(connect(mitmdump.port)) as client,
-    ):
-        for _ in range(2):
-            reply = client.post(PATH, ASKED)
-            assert reply.status == 502
-            message = json.loads(reply.rest())["error"]["message"]
-            assert ": its certificate is from an unknown CA (" in message
-
-
 # -- an upstream proxy that is down ------------------------------------------------
-
-
-@pytest.mark.parametrize("over_tls", [False, True])
-def test_upstream_proxy_that_is_down_is_not_taken_for_the_provider(
-    tmp_path: Path, mitm_ca: Path, *, over_tls: bool
-) -> None:
-    place = "localhost:1"  # nobody is asked there
-    options = {"normalize_hosts": "localhost"}
-    with socket.socket() as held:
-        held.bind((LOOPBACK, 0))
-        mode = f"upstream:http://{LOOPBACK}:{held.getsockname()[1]}"
-        with Mitmdump(tmp_path, mitm_ca, "--mode", mode, options=options) as mitmdump:
-            if over_tls:
-                raw = connect(mitmdump.port, tunnel=place, ca=mitmdump.ca)
-            else:
-                raw = connect(mitmdump.port)
-            url = PATH if over_tls else f"http://{place}{PATH}"
-            with Http1Client(raw) as client:
-                for _ in range(2):
-                    reply = client.post(url, ASKED)
-                    assert reply.status == 502
-                    assert json.loads(reply.rest())["error"]["message"] == (
-                        f"No answer from the upstream proxy (for {place}): it refused "
-                        "the connection."
-                    )

@@ -130,15 +130,6 @@ def test_model_says_where_its_request_goes(proxy: Proxy) -> None:
     assert made.request.url == "https://other.test/v1/embeddings"
 
 
-def test_model_by_its_other_name_says_it_too(proxy: Proxy) -> None:
-    names = ["gpt-4o=deepseek-chat", "deepseek-x=y"]
-    proxy.set(normalize_routes=BY_MODEL, normalize_models=names)
-    for asked, sent in (("gpt-4o", "deepseek-chat"), ("deepseek-x", "y")):
-        made = ask(proxy, **model(asked))
-        assert made.request.host == "other.test"
-        assert loads(made.request.content or b"")["model"] == sent
-
-
 def test_request_of_no_routed_model_stays_as_it_is(proxy: Proxy) -> None:
     proxy.set(normalize_routes=BY_MODEL[:1], normalize_models=["gpt-4o=x"])
     made = chat_flow(**model("gpt-4o"))
@@ -252,12 +243,6 @@ def test_websocket_of_responses_is_answered_where_the_proxy_answers(
     assert response_of(made).status_code == 426
 
 
-def test_other_requests_go_where_they_went(proxy: Proxy) -> None:
-    proxy.set(normalize_routes=[ROUTE])
-    for host in (HOST, "other.test"):
-        assert ask(proxy, host=host).request.host == host
-
-
 def test_replayed_flow_is_routed_as_it_is_today(proxy: Proxy) -> None:
     proxy.set(normalize_routes=[ROUTE])
     made = ask(proxy, host=OPENAI)
@@ -279,18 +264,6 @@ def test_model_is_sent_by_its_other_name_and_answered_by_the_one_asked(
     noted = made.metadata[NOTED]
     assert noted["model"] == noted["mapped_model"] == "gpt-4o-mini"
     assert noted["request"] == [["model-mapped", "changed", "model"]]
-
-
-def test_model_that_is_mapped_and_what_else_is_changed_are_reported(
-    proxy: Proxy,
-) -> None:
-    proxy.set(normalize_models=["gpt-4o=meta/llama"])
-    request = {"model": "gpt-4o", "stream": True, "prompt_cache_key": "x"}
-    made = ask(proxy, request=request)
-    answer(proxy, made)
-    reported = made.metadata[NOTED]["request"]
-    assert [each[2] for each in reported] == ["model", "prompt_cache_key"]
-    assert made.metadata[NOTED]["model"] == "gpt-4o"
 
 
 def test_list_of_models_has_the_mapped_names(proxy: Proxy) -> None:
@@ -341,15 +314,6 @@ def test_host_that_has_a_route_is_opened_without_being_asked(
     assert context.server.tls is is_open
 
 
-def test_host_that_has_none_is_not(proxy: Proxy) -> None:
-    proxy.set(normalize_routes=[ROUTE])
-    context = Context(tflow.tclient_conn(), proxy.context.options)
-    context.server.address = ("other.test", 443)
-    client_hello = cast(tls.ClientHello, SimpleNamespace(sni="other.test"))
-    data = tls.ClientHelloData(context, client_hello)
-    assert not proxy.addon._routing.client_hello(data)
-
-
 # -- keys ------------------------------------------------------------------------------
 
 
@@ -393,8 +357,8 @@ def test_key_is_for_pages_that_are_known_alone(
         assert conformance.check_error_body(response_of(made).content or b"") == []
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_page_of_another_site_uses_the_key_for_nothing(proxy: Proxy, site: str) -> None:
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "none, cross-site"])
+def test_page_of_another_site_uses_no_key(proxy: Proxy, site: str) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
     made = chat_flow(method="GET", path="/v1/models")
     made.response = None
@@ -439,31 +403,6 @@ def test_key_serves_chats_and_the_list_of_models_alone(
     said = [each for each in caplog.messages if "without the key" in each]
     assert len(said) == (0 if served else 1)
     assert all(f"{HOST}{path} passes" in each for each in said)
-
-
-BASES = {
-    HOST: ["", "/v1", "/openai/v1", "/api/paas/v4", "/inference", "/team/x/v1beta"],
-    OPENAI: ["/v1"],
-    "x.openai.azure.com": ["/openai/deployments/NAME", "/openai/v1"],
-    "api.deepinfra.com": ["/v1/openai"],
-    "generativelanguage.googleapis.com": ["/v1beta/openai"],
-    "aiplatform.googleapis.com": ["/v1beta1/projects/P/locations/L/endpoints/openapi"],
-    "api.cloudflare.com": ["/client/v4/accounts/ID/ai/v1"],
-    "gateway.ai.cloudflare.com": [
-        *(f"/v1/ID/NAME{end}" for end in ("/compat", "/groq", "/anthropic/v1")),
-        "/v1/ID/NAME/azure-openai/RESOURCE/DEPLOYMENT",
-    ],
-}
-
-
-@pytest.mark.parametrize("host", BASES)
-def test_key_serves_behind_the_base_paths_of_apis(proxy: Proxy, host: str) -> None:
-    proxy.set(normalize_hosts=[host], normalize_keys=[f"{host}=env:A_KEY"])
-    for base in BASES[host]:
-        made = ask(proxy, host=host, path=f"{base}/chat/completions")
-        assert KEY in made.request.headers["authorization"], base
-        made = ask(proxy, host=host, path=f"{base}/models/", method="GET")
-        assert KEY in made.request.headers["authorization"], base
 
 
 @pytest.mark.parametrize("end", ["responses", "messages", "messages/count_tokens"])
@@ -601,17 +540,6 @@ def test_server_whose_name_nobody_looked_at_gets_no_key(proxy: Proxy) -> None:
     assert "ssl_insecure" in str(response_of(made).text)
 
 
-def test_name_that_is_proved_is_the_one_that_the_key_is_for(proxy: Proxy) -> None:
-    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
-    for host, demanded in ((HOST, HOST), ("other.test", "evil.test")):
-        server = Server(address=(host, 443))
-        server.sni = "evil.test"
-        context = Context(tflow.tclient_conn(), proxy.context.options)
-        proxy.addon.tls_start_server(tls.TlsData(server, context))
-        proxy.addon.tls_established_server(tls.TlsData(server, context))
-        assert server.sni == demanded
-
-
 def test_token_does_not_go_on_though_the_gate_is_opened_meanwhile(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -672,25 +600,6 @@ def test_proxy_is_not_connected_to_itself(proxy: Proxy) -> None:
             ServerConnectionHookData(server=made, client=tflow.tclient_conn())
         )
         assert (made.error or "None").startswith(str(error))
-
-
-def test_own_keys_of_a_routed_client_are_not_saved(proxy: Proxy) -> None:
-    proxy.set(normalize_routes=[ROUTE], normalize_keys=[f"{HOST}=env:A_KEY"])
-    made = ask(proxy, host=OPENAI)
-    answer(proxy, made)
-    assert made.request.url == f"https://{OPENAI}/v1/chat/completions"
-    assert "SECRET" not in str(made.get_state())
-
-
-def test_key_that_is_gone_is_reported_and_nothing_is_sent(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
-    monkeypatch.setenv("A_KEY", "")
-    made = ask(proxy)
-    assert response_of(made).status_code == 500
-    assert "no key for this provider" in str(response_of(made).text)
-    assert f"{HOST}: the variable A_KEY is empty" in messages(caplog)[0]
 
 
 ECHO = b'{"detail":"bad key nvapi-canary-4711 given"}'
@@ -871,15 +780,6 @@ def test_nobody_comes_through_a_gate_that_fails(
     assert conformance.check_error_body(response_of(made).content or b"") == []
 
 
-def test_gate_without_its_token_lets_nobody_in(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    proxy.set(normalize_gate="env:A_TOKEN")
-    monkeypatch.setenv("A_TOKEN", "")
-    assert response_of(gated(proxy, "Bearer ")).status_code == 401
-    assert "all are refused" in messages(caplog)[0]
-
-
 def test_reverse_proxy_that_stands_open_is_warned_of(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -946,12 +846,6 @@ def test_answer_in_one_piece_becomes_the_stream_that_was_asked_for(
     assert conformance.check_stream(out, conformance.Request()) == []
     assert b'"model":"gpt-4o"' in out
     assert conformance.meaning_of_stream(out).choices[0].text == "Hi"
-
-
-def test_native_stream_becomes_one_of_openais(proxy: Proxy) -> None:
-    events = b'data: {"response":"Hi","p":"ab"}\n\ndata: [DONE]\n\n'
-    out = answered(proxy, native(proxy, stream=True), events)
-    assert conformance.check_stream(out, conformance.Request()) == []
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -1045,22 +939,6 @@ def test_page_of_a_known_origin_may_call_and_read(proxy: Proxy) -> None:
     for made in (asked, refused):
         granted = response_of(made).headers["access-control-allow-origin"]
         assert granted == "https://chat.test"
-
-
-def test_other_pages_may_not(proxy: Proxy) -> None:
-    proxy.set(normalize_cors=["https://chat.test"])
-    asked = page(proxy, "https://evil.test", method="OPTIONS")
-    assert asked.response is None
-    made = page(proxy, "https://evil.test")
-    answer(proxy, made)
-    assert "access-control-allow-origin" not in response_of(made).headers
-
-
-def test_stream_for_a_page_is_not_cached(proxy: Proxy) -> None:
-    proxy.set(normalize_cors=["https://chat.test"])
-    made = page(proxy, "https://chat.test")
-    answer(proxy, made)
-    assert response_of(made).headers["cache-control"] == "no-cache"
 
 
 # -- options ---------------------------------------------------------------------------

@@ -140,12 +140,6 @@ def test_other_streams_go_on(*, tunnelled: bool) -> None:
     assert kept.server_state == kept.state_stream_response_body
 
 
-def test_nothing_is_kept_of_a_stream_that_was_reset() -> None:
-    made = Connections(tunnelled=True)
-    made.reset(made.flows[1])
-    assert made.top.command_sources == made.http.command_sources == {}
-
-
 def test_stream_that_has_ended_meanwhile_is_left_alone() -> None:
     made = Connections()
 
@@ -161,12 +155,6 @@ def test_stream_that_has_ended_meanwhile_is_left_alone() -> None:
 @pytest.mark.parametrize("tunnelled", [False, True])
 def test_stream_that_cannot_be_found_is_not_reset(*, tunnelled: bool) -> None:
     made = Connections(tunnelled=tunnelled)
-    assert made.reset(chat_flow()) == (False, [])
-
-
-def test_stream_that_has_no_request_yet_is_passed_over() -> None:
-    made = Connections()
-    made.http.streams[5] = HttpStream(made.http.context.fork(), 5)
     assert made.reset(chat_flow()) == (False, [])
 
 

@@ -83,16 +83,6 @@ def test_host_on_this_machine_is_another_one_behind_another_proxy(
     assert (reported is not None) is refused
 
 
-def test_gate_without_its_token_lets_nobody_in(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.delenv("A_TOKEN")
-    reported = refused(asking(""), TOKEN)
-    assert reported is not None
-    assert reported.status_code == 401
-    assert "the variable A_TOKEN is empty; all are refused" in messages(caplog)[0]
-
-
 def test_errors_are_openais() -> None:
     assert b'"type":"server_error"' in (refusal(500, "No", None).content or b"")
     reported = not_found(asking("", "GET", "/a\x1b"))

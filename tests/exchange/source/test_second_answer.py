@@ -214,18 +214,6 @@ def test_result_of_a_202_is_sent_as_it_arrives(
     assert client_stream.received == STREAM
 
 
-def test_answer_in_an_unknown_encoding_passes(
-    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream = first(monkeypatch)
-    headers = [*EVENTS, ("content-encoding", "x-brook")]
-    replies.append(Reply(200, "OK", headers, live_body=Rest(b"?")))
-    response = play(proxy, refused())
-    assert response.stream is True
-    assert response.headers["transfer-encoding"] == "chunked"
-    assert client_stream.received == b"?"
-
-
 def test_answer_in_an_unknown_encoding_after_a_reload_is_recorded(
     proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,36 +348,6 @@ def test_stream_begins_while_a_result_is_pending(
     impatient.addon.response(made)
     (record,) = impatient.records("flow")
     assert record["fixes"] == {"answer-pending": 1}
-
-
-def test_provider_that_refuses_once_it_is_free_gets_a_changed_request(
-    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proxy.set(normalize_retry=20)
-    client = first(monkeypatch, b"")
-    replies += [
-        Reply(400, "No", JSON, SEED),
-        Reply(200, "OK", EVENTS, live_body=Rest(STREAM)),
-    ]
-    made = refused(503)
-    response_of(made).headers["retry-after-ms"] = "20"
-    assert play(proxy, made).status_code == 200
-    assert client.received == STREAM
-    assert loads(made.request.content or b"") == {"model": "m", "stream": True}
-
-
-def test_compressed_refusal_of_a_busy_provider_is_an_event(
-    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    busy = b'{"error":{"message":"40 a minute"}}'
-    client = first(monkeypatch, gzip.compress(busy))
-    replies.append("it broke off")
-    made = refused(429)
-    response_of(made).headers.update(
-        {"retry-after-ms": "20", "content-encoding": "gzip"}
-    )
-    assert "content-encoding" not in play(impatient, made).headers
-    assert client.received == busy
 
 
 def test_large_body_passes_a_stream_that_has_begun(
