@@ -51,8 +51,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture
-def confdir(made: list[Path], tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made[0], tmp_path / "home" / ".mitmproxy"))
+def linux(made: list[Path], tmp_path: Path) -> Simulated:
+    """A Debian whose user is root, and has a CA."""
+    machine = debian(tmp_path)
+    at_home(machine, made)
+    return machine
+
+
+@pytest.fixture
+def confdir(linux: Simulated) -> Path:
+    return linux.home / ".mitmproxy"
 
 
 @pytest.fixture
@@ -370,20 +378,18 @@ def test_without_root_and_sudo_the_commands_are_reported(
 
 
 def test_root_removes_no_file_that_the_record_makes_up(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+    linux: Simulated, confdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
-    start(machine, "install", "--yes").install()
+    start(linux, "install", "--yes").install()
     record = confdir / "normalize" / "trust.json"
     given = json.loads(record.read_text())
     given["installed"][0]["place"] = "/etc/passwd"
     record.write_text(json.dumps(given))
-    machine.ran.clear()
-    actions = start(machine, "remove", "--yes")
+    linux.ran.clear()
+    actions = start(linux, "remove", "--yes")
     actions.remove()
     assert actions.failed
-    assert machine.ran == []
+    assert linux.ran == []
     assert "keeps no certificate at /etc/passwd" in capsys.readouterr().out
 
 
@@ -596,27 +602,25 @@ def test_without_keytool_no_java_is_missed_but_one_that_has_it_is_seen(
 
 
 def test_a_bundle_that_has_it_still_is_a_failure_unless_somebody_else_put_it_there(
+    linux: Simulated,
     tmp_path: Path,
-    made: list[Path],
     mine: Certificate,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
-    start(machine, "install", "--yes").install()
-    copy = machine.places["folder"] / "theirs.crt"
+    start(linux, "install", "--yes").install()
+    copy = linux.places["folder"] / "theirs.crt"
     copy.write_text(mine.pem)
-    assert act(machine, "remove", capsys).endswith(f"trusted still, by {copy}")
+    assert act(linux, "remove", capsys).endswith(f"trusted still, by {copy}")
     copy.unlink()
-    machine.update([])
-    start(machine, "install", "--yes").install()
-    bundle = machine.places["bundle"]
-    machine.places["bundle"] = tmp_path / "elsewhere"  # so the update changes nothing
-    said = act(machine, "remove", capsys)
+    linux.update([])
+    start(linux, "install", "--yes").install()
+    bundle = linux.places["bundle"]
+    linux.places["bundle"] = tmp_path / "elsewhere"  # so the update changes nothing
+    said = act(linux, "remove", capsys)
     assert said.startswith("not removed: ")
     assert f"{bundle} still has the CA" in said
-    machine.places["bundle"] = bundle
-    assert act(machine, "remove", capsys).startswith("ok: ")
+    linux.places["bundle"] = bundle
+    assert act(linux, "remove", capsys).startswith("ok: ")
 
 
 @pytest.mark.parametrize(
@@ -726,25 +730,23 @@ def test_chromes_database_is_made_only_where_there_is_a_chrome(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["nss", "firefox"])
 def test_a_browser_that_was_asked_for_and_is_not_there_is_said_not_to_be(
-    name: str, tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+    linux: Simulated, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
-    actions = start(machine, "install", "--store", name)
+    actions = start(linux, "install", "--store", name)
     actions.install()
     assert actions.failed
     assert re.search(
         rf"^{name} +not installed: .*once", capsys.readouterr().out, re.MULTILINE
     )
-    start(machine, "status", "--store", name).status()
+    start(linux, "status", "--store", name).status()
     assert re.search(
         rf"^{name} +not here .*once", capsys.readouterr().out, re.MULTILINE
     )
-    actions = start(machine, "install", "--yes")
+    actions = start(linux, "install", "--yes")
     actions.install()
     assert not actions.failed
     assert "not installed" not in capsys.readouterr().out
-    installed = replace(machine, programs=(*machine.programs, "firefox"))
+    installed = replace(linux, programs=(*linux.programs, "firefox"))
     start(installed, "install", "--yes").install()
     assert "nothing to do yet: Firefox has no profile" in capsys.readouterr().out
 
@@ -846,21 +848,19 @@ def loosen(confdir: Path) -> None:
 
 
 def test_what_others_can_get_at_is_reported_and_repaired(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+    linux: Simulated, confdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     loosen(confdir)
-    reported = start(machine, "status").status_data()["loose"]
+    reported = start(linux, "status").status_data()["loose"]
     assert [each.rpartition("(")[2] for each in reported] == [
         f"chmod 755 {confdir})",
         f"chmod 600 {confdir}/mitmproxy-ca.pem)",
         f"chmod 600 {confdir}/mitmproxy-ca.p12)",
     ]
-    assert authority.loose(replace(machine, system="windows"), confdir) == []
-    start(machine, "install", "--yes").install()
+    assert authority.loose(replace(linux, system="windows"), confdir) == []
+    start(linux, "install", "--yes").install()
     assert "WARNING: " in capsys.readouterr().out
-    assert authority.loose(machine, confdir) == []
+    assert authority.loose(linux, confdir) == []
     assert stat.S_IMODE(confdir.stat().st_mode) == 0o755
     assert stat.S_IMODE((confdir / "mitmproxy-ca.pem").stat().st_mode) == 0o600
 
@@ -873,36 +873,32 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_without_a_terminal_nothing_is_done(tmp_path: Path, made: list[Path]) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
+def test_without_a_terminal_nothing_is_done(linux: Simulated) -> None:
     with pytest.raises(Refused, match="--yes"):
-        start(machine, "install").install()
-    start(machine, "install", "--yes").install()
+        start(linux, "install").install()
+    start(linux, "install", "--yes").install()
     with pytest.raises(Refused, match="--yes"):
-        start(machine, "remove").remove()
-    assert state(machine, machine.home / ".mitmproxy") == "trusted"
+        start(linux, "remove").remove()
+    assert state(linux, linux.home / ".mitmproxy") == "trusted"
 
 
 @pytest.mark.parametrize(
     ("said", "trusted"), [("y\n", True), ("yes\n", True), ("n\n", False), ("", False)]
 )
 def test_only_a_yes_is_one(
+    linux: Simulated,
+    confdir: Path,
     said: str,
     trusted: bool,
-    tmp_path: Path,
-    made: list[Path],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     monkeypatch.setattr(sys, "stdin", Terminal(said))
     try:
-        start(machine, "install").install()
+        start(linux, "install").install()
     except Refused:
-        assert machine.ran == []
-    assert (state(machine, confdir) == "trusted") is trusted
+        assert linux.ran == []
+    assert (state(linux, confdir) == "trusted") is trusted
     shown = capsys.readouterr().out
     # What is agreed to stands above the question.
     fingerprint = certificates(confdir / "mitmproxy-ca-cert.pem")[0].fingerprint
@@ -912,15 +908,13 @@ def test_only_a_yes_is_one(
 
 
 def test_rights_that_one_does_not_want_mended_stay(
-    tmp_path: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
+    linux: Simulated, confdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     loosen(confdir)
     monkeypatch.setattr(sys, "stdin", Terminal("n\ny\n"))
-    start(machine, "install").install()
-    assert len(authority.loose(machine, confdir)) == 3
-    assert state(machine, confdir) == "trusted"
+    start(linux, "install").install()
+    assert len(authority.loose(linux, confdir)) == 3
+    assert state(linux, confdir) == "trusted"
 
 
 # Root by sudo, and two at once
@@ -962,10 +956,8 @@ def test_who_names_the_folder_may_be_root_by_sudo_and_is_warned(
 YES = {"install": ["--yes"], "status": [], "remove": ["--yes"]}
 
 
-def test_one_start_at_a_time(tmp_path: Path, made: list[Path]) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
-    first, second = (start(machine, "install") for _ in range(2))
+def test_one_start_at_a_time(linux: Simulated) -> None:
+    first, second = (start(linux, "install") for _ in range(2))
     busy = pytest.raises(BusyError, match=r"another `trust` is at work")
     with first.alone(), busy, second.alone():
         pytest.fail("both are at work")
@@ -986,8 +978,8 @@ def test_the_system_s_folder_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_locked_is_named(
-    tmp_path: Path,
-    made: list[Path],
+    linux: Simulated,
+    confdir: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -995,9 +987,7 @@ def test_a_folder_that_cannot_be_locked_is_named(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr("llm_normalize.desktop.trust.lock.lock", refuse)
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
-    with start(machine, "install").alone():
+    with start(linux, "install").alone():
         said = capsys.readouterr().out
     assert f"WARNING: {confdir} cannot be locked (No locks available): " in said
 
@@ -1033,16 +1023,11 @@ def test_status_without_a_ca_says_so(
 
 
 def test_status_as_text_and_as_json(
-    tmp_path: Path,
-    made: list[Path],
-    mine: Certificate,
-    capsys: pytest.CaptureFixture[str],
+    linux: Simulated, mine: Certificate, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
-    start(machine, "install", "--yes").install()
+    start(linux, "install", "--yes").install()
     capsys.readouterr()
-    actions = start(machine, "status")
+    actions = start(linux, "status")
     actions.status()
     assert not actions.failed
     text = capsys.readouterr().out
@@ -1051,35 +1036,31 @@ def test_status_as_text_and_as_json(
         r"^system +trusted .*installed by llm_normalize on 2", text, re.MULTILINE
     )
     assert "for you alone" in text
-    start(machine, "status", "--json").status()
+    start(linux, "status", "--json").status()
     reported = json.loads(capsys.readouterr().out)
     assert reported["ca"]["sha256"] == mine.fingerprint
     assert [each["state"] for each in reported["stores"]] == ["trusted"]
-    start(machine, "status", "--json", "--store", "nss").status()
+    start(linux, "status", "--json", "--store", "nss").status()
     assert json.loads(capsys.readouterr().out)["stores"] == []
 
 
 def test_a_damaged_record_stops_what_would_need_it(
-    tmp_path: Path, made: list[Path]
+    linux: Simulated, confdir: Path
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     for text in ("{", '{"installed": [{}]}', '{"installed": [{"store": 1}]}', "[]"):
         (confdir / "normalize").mkdir(exist_ok=True)
         (confdir / "normalize" / "trust.json").write_text(text)
         for act in ("install", "remove"):
-            actions = start(machine, act, "--yes")
+            actions = start(linux, act, "--yes")
             with pytest.raises(RecordError, match="damaged"):
                 getattr(actions, act)()
-    assert changes(machine) == []
+    assert changes(linux) == []
 
 
 def test_what_cannot_be_written_down_is_not_done(
-    tmp_path: Path, made: list[Path]
+    linux: Simulated, confdir: Path
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     (confdir / "normalize").write_text("a file")
     with pytest.raises(RecordError):
-        start(machine, "install", "--yes").install()
-    assert changes(machine) == []
+        start(linux, "install", "--yes").install()
+    assert changes(linux) == []

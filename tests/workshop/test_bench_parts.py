@@ -1,7 +1,6 @@
 """The benchmark's parts: its streams, what repairs them, and what is made of figures."""
 
 import argparse
-import ast
 import contextlib
 import json
 from pathlib import Path
@@ -68,12 +67,6 @@ def test_only_nim_s_stream_needs_repair(kind: str) -> None:
     for form in ("sent", "repaired"):
         (wanted,) = traffic.expected(plan(kind), form)
         assert wanted.count(b'"usage":{') == 1
-
-
-def test_header_carries_the_plan() -> None:
-    of_header = load("workshop.bench.traffic").Plan.of_header
-    for each in (plan("nim", 200, 97), plan("Groq")):
-        assert of_header(each.header()) == each
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000, 10**6])
@@ -193,12 +186,3 @@ def test_table_of_a_side_that_fell_behind_is_in_no_document(
 
 
 # The command line
-
-
-def test_script_is_written_for_python_3_8() -> None:
-    source = (SCRIPTS / "bench.py").read_text(encoding="utf-8")
-    ast.parse(source, feature_version=(3, 8))
-
-
-def test_lines_are_those_that_are_known() -> None:
-    assert tuple(load("workshop.bench.sides").LINES) == load("bench").LINES

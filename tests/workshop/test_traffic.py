@@ -3,16 +3,13 @@
 import asyncio
 import json
 import random
-import re
 import socket
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from workshop.certificates import client_context, make_ca, server_context
-from workshop.child import Child, ChildError
 from workshop.soak.faults import decode, encode, timed_parts
 from workshop.soak.history import History
 from workshop.soak.records import Flow, Records
@@ -27,7 +24,7 @@ from workshop.traffic.http1 import (
     chunked,
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
-from workshop.traffic.process import HOST, Mitmdump, ProviderProcess, ask
+from workshop.traffic.process import HOST, Mitmdump, ProviderProcess
 from workshop.traffic.server import Exchange, ServerThread, listen, port_of
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
@@ -110,24 +107,6 @@ def test_requests_are_read_in_any_cut_one_after_the_other() -> None:
         assert [each for read in reads for each in reader.feed(read)] == due
 
 
-def test_server_answers_and_a_broken_answer_is_an_error() -> None:
-    async def answer(exchange: Exchange) -> None:
-        exchange.head(framing="length", headers={"content-length": "2"})
-        exchange.send(exchange.request.body[:2])
-        if exchange.request.path == "/cut":
-            await exchange.cut()
-
-    async def talk() -> None:
-        server = await listen(answer)
-        port = port_of(server)
-        async with server:
-            assert await ask((HOST, port), "/", "hi") == b'"h'
-            with pytest.raises(ChildError, match="answers /cut"):
-                await ask((HOST, port), "/cut", 1)
-
-    asyncio.run(talk())
-
-
 def test_words_before_a_cut_are_read_though_the_client_goes_on_to_send() -> None:
     async def answer(exchange: Exchange) -> None:
         exchange.head(framing="close")
@@ -200,36 +179,6 @@ def test_client_tells_a_whole_answer_from_one_that_breaks_off(
 
 
 # -- processes ---------------------------------------------------------------------------
-
-
-class _Talker(Child):
-    def ready(self) -> None:
-        self.find(re.compile("ready"))
-
-
-@linux
-def test_process_is_ended_though_it_ignores_the_first_request() -> None:
-    stubborn = (
-        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-        "print('ready'); time.sleep(60)"
-    )
-    with _Talker("it", [sys.executable, "-c", stubborn]) as child:
-        child.patience = 0.1
-        child.check()
-    with pytest.raises(OSError, match=r"No such|has ended"):
-        memory.weigh(child.pid)
-
-
-@linux
-def test_provider_that_cannot_answer_says_why(tmp_path: Path) -> None:
-    async def talk() -> list[str]:
-        with ProviderProcess("workshop.load.provider", tmp_path) as provider:
-            place = (HOST, provider.ports["port"])
-            with pytest.raises((ChildError, OSError)):
-                await ask(place, "/v1/chat/completions", ["no request"])
-        return provider.alarms  # it has ended: all that it said has come
-
-    assert any("Traceback" in line for line in asyncio.run(talk()))
 
 
 async def write_to_one_that_has_gone() -> None:
