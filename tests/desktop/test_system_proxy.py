@@ -395,26 +395,6 @@ def test_kde_keeps_what_was_written_meanwhile(kde: Session) -> None:
     assert "127.0.0.1" not in text
 
 
-def test_kde_programs_are_notified(kde: Session) -> None:
-    match = "type='signal',interface='org.kde.KIO.Scheduler'"
-    with subprocess.Popen(
-        ["dbus-monitor", "--session", match],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=kde.environ,
-    ) as monitor:
-        started, _ = on(kde)
-        started.end(signal.SIGTERM)
-        monitor.terminate()
-        assert monitor.stdout is not None
-        heard = monitor.stdout.read().decode()
-    signals = [
-        line for line in heard.splitlines() if "reparseSlaveConfiguration" in line
-    ]
-    assert len(signals) == 2
-    assert all("path=/KIO/Scheduler" in line for line in signals)
-
-
 # Without a desktop
 
 

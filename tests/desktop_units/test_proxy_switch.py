@@ -13,17 +13,15 @@ from desktop_units.proxied import Mac, Registry, Service
 from llm_normalize.desktop.machine import Machine, Result
 from llm_normalize.desktop.processes import Started
 from llm_normalize.desktop.proxy import state as proxy_state
-from llm_normalize.desktop.proxy.gnome import LOGIN, MODE, SCHEMA, Gnome
+from llm_normalize.desktop.proxy.gnome import LOGIN, Gnome
 from llm_normalize.desktop.proxy.gnome import NAMES as GNOME_NAMES
 from llm_normalize.desktop.proxy.kde import NAMES as KDE_NAMES
 from llm_normalize.desktop.proxy.kde import Kde
 from llm_normalize.desktop.proxy.macos import MacOs
 from llm_normalize.desktop.proxy.settings import (
-    InForce,
     ProxyError,
     Settings,
     Target,
-    Values,
 )
 from llm_normalize.desktop.proxy.state import started
 from llm_normalize.desktop.proxy.switch import restore, switch
@@ -44,10 +42,6 @@ def off(machine: Machine, folder: Path) -> list[str]:
     state = proxy_state.read(folder)
     assert state is not None
     return restore(machine, folder, state)
-
-
-def shown(found: InForce) -> tuple[str, str]:
-    return found.proxy, "WPAD" if found.is_searched else found.pac
 
 
 # macOS
@@ -183,62 +177,29 @@ def test_letters_that_reg_cannot_print_are_not_lost(tmp_path: Path) -> None:
     assert windows.values == odd
 
 
-@pytest.mark.parametrize(
-    ("before", "proxy", "pac"),
-    [
-        ("fresh", "", ""),
-        ("office", "b.example:81", ""),
-        ("script", "", "http://wpad/%NAME%.pac"),
-    ],
-)
-def test_what_windows_has_in_force(before: str, proxy: str, pac: str) -> None:
-    settings = Windows(Registry(system="windows", values=REGISTRIES[before]))
-    assert settings.current() == InForce(proxy, pac)
-
-
 # KDE's newer tools, which are not here
 
-KDE6 = ["--file", "kioslaverc", "--group", "Proxy Settings", "--key"]
 
-
-def test_kde_6_gets_exactly_these_commands() -> None:
+def test_kde_6_has_tools_of_its_own() -> None:
     unset = Result(0, "(this entry is not there)\n")
+    tools = ("kreadconfig6", "kwriteconfig6", "gdbus")
     machine = Recorded(
         "linux",
         {"KDE_SESSION_VERSION": "6"},
-        programs=("kreadconfig6", "kwriteconfig6", "kwriteconfig5", "gdbus"),
-        answers={
-            ("kreadconfig6",): unset,
-            ("kwriteconfig6",): Result(0),
-            ("gdbus",): Result(0),
-        },
+        programs=(*tools, "kwriteconfig5"),
+        answers={(each,): unset for each in tools},
     )
     kde = Kde(machine)
-    values = kde.wanted(PLAIN, kde.read())
-    assert values.pop("NoProxyFor") == "localhost,127.0.0.0/8,::1"
-    machine.ran.clear()
-    kde.write({**values, "NoProxyFor": None})
-    proxy = "http://127.0.0.1 8080"
-    assert machine.ran == [
-        ["kwriteconfig6", *KDE6, "httpProxy", "--", proxy],
-        ["kwriteconfig6", *KDE6, "httpsProxy", "--", proxy],
-        ["kwriteconfig6", *KDE6, "ProxyType", "--", "1"],
-        ["kwriteconfig6", *KDE6, "NoProxyFor", "--delete"],
-        [
-            "gdbus",
-            "emit",
-            "--session",
-            "--object-path",
-            "/KIO/Scheduler",
-            "--signal",
-            "org.kde.KIO.Scheduler.reparseSlaveConfiguration",
-            "''",
-        ],
+    kde.write({**kde.wanted(PLAIN, kde.read()), "NoProxyFor": None})
+    written = [each for each in machine.ran if each[0] == "kwriteconfig6"]
+    assert [each[6:] for each in written] == [
+        ["httpProxy", "--", "http://127.0.0.1 8080"],
+        ["httpsProxy", "--", "http://127.0.0.1 8080"],
+        ["NoProxyFor", "--delete"],
+        ["ProxyType", "--", "1"],
     ]
-    assert kde.wanted(PAC, kde.read()) == {
-        "Proxy Config Script": PAC.url,
-        "ProxyType": "2",
-    }
+    assert machine.ran[-1][0] == "gdbus"  # programs that run are told
+    assert "org.kde.KIO.Scheduler.reparseSlaveConfiguration" in machine.ran[-1]
 
 
 def test_exceptions_that_kde_takes_the_other_way_round_are_put_aside() -> None:
@@ -251,45 +212,12 @@ def test_exceptions_that_kde_takes_the_other_way_round_are_put_aside() -> None:
     assert values["NoProxyFor"] == "localhost,127.0.0.0/8,::1"
 
 
-@pytest.mark.parametrize(
-    ("values", "proxy", "pac"),
-    [
-        ({"ProxyType": "0", "httpsProxy": "http://a 1"}, "", ""),
-        ({"ProxyType": "1", "httpsProxy": "http://me:word@a 1"}, "a:1", ""),
-        ({"ProxyType": "1", "httpProxy": "http://b:2"}, "b:2", ""),
-        ({"ProxyType": "2", "Proxy Config Script": "http://p"}, "", "http://p"),
-        ({"ProxyType": "3"}, "", "WPAD"),
-    ],
-)
-def test_what_kde_has_in_force(values: Values, proxy: str, pac: str) -> None:
-    read = dict.fromkeys(KDE_NAMES) | values
-    assert shown(Kde(Recorded("linux", {})).in_force(read)) == (proxy, pac)
-
-
 # GNOME, what its real tools do not show
 
 
 def test_login_of_another_proxy_is_not_sent_to_this_one() -> None:
     before = dict.fromkeys(GNOME_NAMES) | {LOGIN: "true"}
     assert Gnome(Recorded("linux", {})).wanted(PLAIN, before)[LOGIN] == "false"
-
-
-@pytest.mark.parametrize(
-    ("mode", "values", "proxy", "pac"),
-    [
-        (None, {"https host": "'a'", "https port": "1"}, "", ""),
-        ("'manual'", {"https host": "'a'", "https port": "1"}, "a:1", ""),
-        ("'manual'", {"http host": "'b'"}, "b:8080", ""),
-        ("'manual'", {"https host": "'a'"}, "", ""),
-        ("'auto'", {}, "", "WPAD"),
-    ],
-)
-def test_what_gnome_has_in_force(
-    mode: str | None, values: Values, proxy: str, pac: str
-) -> None:
-    read = dict.fromkeys(GNOME_NAMES) | {MODE: mode}
-    read |= {f"{SCHEMA}.{name}": value for name, value in values.items()}
-    assert shown(Gnome(Recorded("linux", {})).in_force(read)) == (proxy, pac)
 
 
 # All of them

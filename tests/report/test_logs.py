@@ -128,20 +128,6 @@ def test_line_ends_that_only_text_knows_part_no_line(tmp_path: Path) -> None:
     assert notes.unreadable == 0
 
 
-def test_log_that_may_not_be_read_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "p.jsonl"
-    path.touch()
-
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(reader.LogError, match="Permission denied"):
-        summed(path)
-
-
 # -- adding them up --------------------------------------------------------------------
 
 

@@ -1,22 +1,18 @@
 """The report: what before/after logs say, as a page, as JSON, as Markdown and in short."""
 
-import contextlib
 import errno
 import gzip
-import io
 import itertools
 import json
 import math
 import os
 import random
 import re
-import signal
 import stat
 import subprocess
 import sys
 import time
 import tracemalloc
-import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
@@ -30,8 +26,8 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.records.statistics import PAIRS
 from llm_normalize.repair.fix import wire
+from llm_normalize.report import collected as collecting
 from llm_normalize.report import (
-    charts,
     command,
     examples,
     histogram,
@@ -39,11 +35,9 @@ from llm_normalize.report import (
     sentences,
     timeline,
 )
-from llm_normalize.report import collected as collecting
 from llm_normalize.report import figures as text
 from llm_normalize.report import log_reader as reader
 from llm_normalize.report import page as report_page
-from llm_normalize.report import progress as report_progress
 from llm_normalize.report.as_json import as_json
 from llm_normalize.report.as_markdown import as_markdown
 from llm_normalize.report.as_text import as_text
@@ -433,47 +427,6 @@ NASTY = (
 )
 
 
-@pytest.mark.parametrize("kind", [charts.dots, charts.stacked, charts.bars])
-def test_chart_is_shapes_and_texts_alone(kind: Any) -> None:
-    label = visible(NASTY)
-    drawn = kind(
-        label, [label, "b"], [(label, [3.0, 4.0]), ("d", [0.5, 2e9])], "{:g} x".format
-    )
-    seen = Parsed(str(drawn))
-    assert set(seen.tags) <= {"svg", "g", "path", "rect", "circle", "text", "title"}
-    assert seen.attributes <= {
-        "xmlns", "viewbox", "class", "transform", "role", "aria-label", "x", "y", "width",
-        "height", "rx", "d", "cx", "cy", "r",
-    }  # fmt: skip
-    assert "script" in seen.text  # as words
-    titles = {f"{label}, {label}: 3 x", f"{label}, b: 4 x"}
-    assert {*seen.titles} == titles | {f"d, {label}: 0.5 x", "d, b: 2e+09 x"}
-
-
-@pytest.mark.parametrize("kind", [charts.dots, charts.stacked, charts.bars])
-@pytest.mark.parametrize("count", [1, 3, 16, 48])
-def test_chart_stays_inside_its_bounds(kind: Any, count: int) -> None:
-    labels = [f"{at} {'long' * 8}" for at in range(count)]
-    series = [(f"s{at}", [1.0 + at * each for each in range(count)]) for at in range(5)]
-    drawn = ET.fromstring(str(kind("c", labels, series, "{:g} ms".format)))
-    wide, high = map(float, drawn.attrib["viewBox"].split()[2:])
-    assert wide == 960
-    found = dict.fromkeys(("rect", "circle", "text"), 0)
-    for each in drawn.iter():
-        name = each.tag.rpartition("}")[2]
-        place = {key: float(each.get(key, "0")) for key in ("x", "y", "cx", "cy", "r")}
-        at_x, at_y = place["x"] + place["cx"], place["y"] + place["cy"]
-        across, down = float(each.get("width", "0")), float(each.get("height", "0"))
-        if name in found:
-            found[name] += 1
-            assert at_x - place["r"] >= 0
-            assert at_y - place["r"] >= 0
-            assert at_x + across + place["r"] <= wide
-            assert at_y + down + place["r"] <= high
-    assert found["text"] > 2
-    assert found["rect"] + found["circle"] >= count
-
-
 # -- the page --------------------------------------------------------------------------
 
 
@@ -689,28 +642,6 @@ def test_line_that_is_too_long_costs_no_memory_and_no_other(
     assert notes.size == path.stat().st_size
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_reported_on_a_terminal_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = iter(range(1000))
-    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
-    notes = reader.Notes()
-    notes.files, notes.size = [Path("a")], 2_500_000
-    quiet, seen = io.StringIO(), Terminal()
-    for out in (quiet, seen):
-        assert (
-            len(list(report_progress.followed([flow()] * 1200, 3, notes, out))) == 1200
-        )
-    assert quiet.getvalue() == ""
-    assert "file 1 of 3, 2.5 MB, 1,000 records" in seen.getvalue()
-    assert seen.getvalue().endswith("\r\x1b[K")
-
-
 # -- writing ---------------------------------------------------------------------------
 
 
@@ -856,12 +787,9 @@ def test_report_never_takes_the_place_of_a_log(logs: Path, start: Run) -> None:
     assert log.read_bytes() == before
 
 
-@pytest.mark.parametrize("form", command.FORMATS)
-def test_command_whose_reader_has_gone_ends_without_a_word(
-    logs: Path, form: str
-) -> None:
+def test_command_whose_reader_has_gone_ends_without_a_word(logs: Path) -> None:
     with subprocess.Popen(
-        [*CHILD, str(logs), "--format", form],
+        [*CHILD, str(logs)],
         env=ENVIRON,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -872,38 +800,6 @@ def test_command_whose_reader_has_gone_ends_without_a_word(
         assert running.stderr is not None
         assert running.stderr.read() == ""
     assert running.returncode == 1
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs a pipe with a name")
-def test_ctrl_c_ends_it_and_leaves_no_file(tmp_path: Path) -> None:
-    fifo = tmp_path / "p.jsonl"
-    os.mkfifo(fifo)
-    output = tmp_path / "r.html"
-    started = [*CHILD, str(fifo), "-o", str(output)]
-    with subprocess.Popen(
-        started, env=ENVIRON, stderr=subprocess.PIPE, text=True
-    ) as running:
-        end = time.monotonic() + 30
-        while True:  # until it reads
-            try:
-                write = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-                break
-            except OSError:
-                assert time.monotonic() < end
-                time.sleep(0.05)
-        said = None
-        try:
-            # One that comes just before a read begins waits for its end.
-            for _ in range(6):
-                running.send_signal(signal.SIGINT)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    _, said = running.communicate(timeout=5)
-                    break
-        finally:
-            running.kill()
-            os.close(write)
-    assert (running.returncode, said) == (130, "")
-    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
 
 
 # -- in a browser ----------------------------------------------------------------------
