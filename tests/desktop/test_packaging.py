@@ -67,15 +67,6 @@ def test_everything_is_built_and_a_second_time_alike(
     assert digests(tmp_path / "again") == digests(built)
 
 
-def test_times_are_those_that_are_asked_for(built: Path, tmp_path: Path) -> None:
-    build(tmp_path, SOURCE_DATE_EPOCH="1700000000")
-    assert all(digests(tmp_path)[name] != digests(built)[name] for name in NAMES)
-    for name in (NAMES[0], NAMES[2]):
-        with zipfile.ZipFile(tmp_path / name) as file:
-            times = {entry.date_time for entry in file.infolist()}
-        assert times == {(2023, 11, 14, 22, 13, 20)}
-
-
 def test_wheel_has_the_package_and_its_script_alone(built: Path) -> None:
     with zipfile.ZipFile(built / NAMES[0]) as file:
         names = set(file.namelist())

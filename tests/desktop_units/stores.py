@@ -1,9 +1,14 @@
 """Stores of systems that are not here: what their commands would change, changes."""
 
+import datetime as dt
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from desktop_units.machines import Recorded
 from llm_normalize.desktop.machine import Result, System
@@ -206,3 +211,24 @@ def digest(folder: Path) -> str:
             f"{path} {path.lstat().st_mode} {hashlib.sha256(held).hexdigest()}"
         )
     return "\n".join(lines)
+
+
+def write_ca(folder: Path, begins: int, ends: int) -> None:
+    """Write a CA that is valid between these days from now."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mitmproxy")])
+    now = dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + dt.timedelta(days=begins))
+        .not_valid_after(now + dt.timedelta(days=ends))
+        .sign(key, hashes.SHA256())
+    )
+    for each in ("ca", "ca-cert"):
+        path = folder / f"mitmproxy-{each}.pem"
+        path.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+        path.chmod(0o600)

@@ -66,11 +66,6 @@ def test_every_test_of_a_fault_is_about_one_row(
     assert {test: names for test, names in collected.items() if len(names) != 1} == {}
 
 
-def test_names_are_unique() -> None:
-    names = [name for _, name in rows()]
-    assert sorted(names) == sorted(set(names))
-
-
 def test_every_row_has_a_test_in_its_module_and_every_test_a_row(
     collected: dict[str, list[str]],
 ) -> None:

@@ -8,7 +8,7 @@ from mitmproxy import http
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons, tflow
 
-from llm_normalize.home.own_host import is_foreign, is_local, is_own_port, names_proxy
+from llm_normalize.home.own_host import is_foreign, is_local, names_proxy
 from llm_normalize.mitm.proxy_server import is_from_proxy
 
 BASE = "http://127.0.0.1:8080"
@@ -28,11 +28,6 @@ def flow(
     for name, value in (headers or {}).items():
         made.request.headers[name] = value
     return made
-
-
-def test_port_is_the_one_that_the_client_is_connected_to() -> None:
-    assert is_own_port(flow())
-    assert not is_own_port(flow(port=80))
 
 
 @pytest.mark.parametrize(
@@ -155,12 +150,3 @@ def test_proxy_knows_its_own_connections(server: Proxyserver) -> None:
     assert is_from_proxy(client)
     client.peername = ("127.0.0.1", 50001)
     assert not is_from_proxy(client)
-
-
-def test_ipv4_within_ipv6_is_the_same_end_of_a_connection(server: Proxyserver) -> None:
-    outgoing: Any = tflow.tserver_conn()
-    outgoing.sockname = ("::ffff:127.0.0.1", 50000, 0, 0)
-    outgoing.peername = ("::ffff:127.0.0.1", 8080, 0, 0)
-    handler: Any = SimpleNamespace(transports={outgoing: None})
-    server.connections["x"] = handler
-    assert is_from_proxy(flow(there=("127.0.0.1", 50000)).client_conn)

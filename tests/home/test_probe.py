@@ -35,14 +35,6 @@ def test_token_is_answered(mode: str) -> None:
         assert not [each for each in headers_of(made) if "access-control" in each]
 
 
-def test_over_tls_the_answer_says_that_the_ca_is_trusted() -> None:
-    probe = Probe()
-    made = asked(f"/{probe.token}.svg", over_tls=True)
-    assert probe.answers(made)
-    assert "trusts its CA" in (response_of(made).text or "")
-    assert made.request.scheme == "https"
-
-
 @pytest.mark.parametrize("path", ["/", "/x.svg", "/{}.svg/", "/{}", "/x{}.svg"])
 def test_who_does_not_know_the_token_learns_nothing(path: str) -> None:
     probe = Probe()
@@ -51,14 +43,6 @@ def test_who_does_not_know_the_token_learns_nothing(path: str) -> None:
     assert made.response is None
     assert made.error is not None
     assert made.error.msg == made.error.KILLED_MESSAGE
-
-
-def test_tokens_are_new_and_long() -> None:
-    tokens = {Probe().token for _ in range(50)}
-    assert len(tokens) == 50
-    assert min(map(len, tokens)) >= 32
-    probe = Probe()
-    assert probe.place == f"{HOST}/{probe.token}"
 
 
 @pytest.mark.parametrize("mode", OTHER_MODES)
@@ -81,24 +65,6 @@ def test_other_hosts_are_left_alone(host: str) -> None:
     assert hello(probe, (host, 443)) == (False, True)
 
 
-def test_flow_from_a_file_is_left_alone() -> None:
-    probe = Probe()
-    made = asked(f"/{probe.token}.svg")
-    made.live = False
-    assert not probe.answers(made)
-
-
-def test_tunnel_is_opened_without_asking_anybody() -> None:
-    probe = Probe()
-    made = asked("/")
-    probe.connect(made)
-    assert response_of(made).status_code == 200
-    assert not response_of(made).headers
-    made.response = refused = http.Response.make(407)
-    probe.connect(made)
-    assert made.response is refused
-
-
 def hello(
     probe: Probe, address: tuple[str, int] | None, mode: str = "regular"
 ) -> tuple[bool, bool]:
@@ -113,6 +79,18 @@ def hello(
     return reported, context.server.tls
 
 
-def test_tls_is_answered_without_asking_anybody() -> None:
-    assert hello(Probe(), (HOST, 443)) == (True, False)
-    assert hello(Probe(), None) == (False, True)
+def test_probe_is_answered_without_asking_anybody() -> None:
+    probe = Probe()
+    assert probe.place == f"{HOST}/{probe.token}"
+    assert len({Probe().token, probe.token, Probe().token}) == 3
+    assert len(probe.token) >= 32
+    assert hello(probe, (HOST, 443)) == (True, False)
+    assert hello(probe, None) == (False, True)
+    made = asked(f"/{probe.token}.svg", over_tls=True)
+    probe.connect(made)
+    assert response_of(made).status_code == 200
+    made.response = refused = http.Response.make(407)
+    probe.connect(made)
+    assert made.response is refused
+    assert probe.answers(made)
+    assert "trusts its CA" in (response_of(made).text or "")

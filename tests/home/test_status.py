@@ -1,10 +1,9 @@
-import hashlib
 import json
 from dataclasses import replace
 
 import pytest
 
-from llm_normalize.home.status import ROWS, Facts, Row, fingerprint, grouped
+from llm_normalize.home.status import ROWS, Facts, Row, grouped
 from llm_normalize.records.statistics import Stats
 
 FACTS = Facts(
@@ -94,14 +93,3 @@ def test_rows_are_bounded() -> None:
         stats.add("a.test", f"{number:04}", {})
     rows, more = grouped(stats.rows())
     assert (len(rows), more) == (ROWS, 3)
-
-
-def test_without_answers_there_are_no_rows() -> None:
-    assert grouped(Stats().rows()) == ([], 0)
-
-
-def test_fingerprint_is_as_systems_show_it() -> None:
-    shown = fingerprint(b"certificate")
-    assert shown.replace(":", "").lower() == hashlib.sha256(b"certificate").hexdigest()
-    assert len(shown.split(":")) == 32
-    assert shown == shown.upper()

@@ -108,15 +108,6 @@ def test_what_is_beyond_repair_fails_and_says_where_to_look(
 
 
 @pytest.mark.usefixtures("flows")
-def test_nothing_to_make_a_folder_of_is_reported(
-    added: Callable[..., tuple[int, str, str]],
-) -> None:
-    code, _, err = added("flows", "--only", "nowhere.test")
-    assert code == 3
-    assert "there is no answer to a chat completion" in err
-
-
-@pytest.mark.usefixtures("flows")
 def test_what_cannot_be_read_is_reported_in_one_sentence(
     tmp_path: Path, added: Callable[..., tuple[int, str, str]]
 ) -> None:

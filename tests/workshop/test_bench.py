@@ -56,10 +56,6 @@ def responseheaders(flow: http.HTTPFlow):
     events = flow.request.headers["x-bench"].split()[1]
     flow.response.stream = Faulty(FAULTS.get(events, "none"))
 
-def request(flow):
-    if " 27 " in flow.request.headers["x-bench"]:
-        flow.response = http.Response.make(503, b"not now")
-
 def load(loader):
     loader.add_option("normalize_pairs", str, "", "as the addon has it")
 """
@@ -122,12 +118,7 @@ def test_run_has_all_figures_and_leaves_nothing(tmp_path: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + signal.SIGTERM)]
-)
-def test_interrupted_run_leaves_nothing(
-    tmp_path: Path, number: signal.Signals, code: int
-) -> None:
+def test_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
     with subprocess.Popen(
         command("bench", "--only", "nim"),
         stdout=subprocess.PIPE,
@@ -138,9 +129,9 @@ def test_interrupted_run_leaves_nothing(
     ) as process:
         assert process.stderr is not None
         assert any("round 1" in line for line in process.stderr)
-        os.killpg(process.pid, number)  # as a terminal does
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         out, err = process.communicate(timeout=60)
-        assert process.returncode == code
+        assert process.returncode == 130
     assert out == ""
     assert "Traceback" not in err
     assert is_empty(process.pid)
@@ -170,23 +161,16 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         run.proxy.alarms.clear()  # type: ignore[attr-defined]
 
 
-def test_right_proxy_passes(ask: Any) -> None:
-    assert ask(21).us > 1
-
-
-@pytest.mark.parametrize("form", ["sent", "text"])
-@pytest.mark.parametrize("events", [22, 23, 24, 25])
+@pytest.mark.parametrize(
+    ("events", "form"),
+    [(22, "sent"), (23, "sent"), (24, "sent"), (25, "sent"), (23, "text")],
+)
 def test_wrong_proxy_fails_loudly(ask: Any, events: int, form: str) -> None:
     with pytest.raises(ChildError) as caught:
         ask(events, form)
     assert "it: 2 of 2 streams are at fault" in str(caught.value)
     assert "than it must have" in str(caught.value)
     assert caught.value.lines  # what the proxy said last
-
-
-def test_refusal_is_told(ask: Any) -> None:
-    with pytest.raises(ChildError, match="was refused: 503 b'not now'"):
-        ask(27)
 
 
 def test_same_bytes_are_not_what_must_arrive_when_repair_is_expected(ask: Any) -> None:
