@@ -15,11 +15,11 @@ from support import (
     LOOPBACK,
     PATIENCE,
     Http1Client,
-    Http2Client,
     Mitmdump,
     Provider,
     Script,
     connect,
+    tunnelled,
 )
 
 type Json = Any
@@ -211,8 +211,7 @@ def test_behind_tls_the_same_server_is_asked_in_the_same_protocol(
     script = upstream.script(*EVENTS, turns=[seed()])
     place = f"localhost:{upstream.port}"
     begun = len(upstream.protocols)
-    raw = connect(explicit.port, tunnel=place, ca=explicit.ca, alpn=["h2"])
-    with Http2Client(raw, place) as client:
+    with tunnelled(explicit, place, "h2") as client:
         reply = client.post(script.path, asked(protocol), HEADERS)
         assert (reply.status, reply.rest()) == (200, GOOD)
     assert upstream.protocols[begun:] == [protocol] * 2

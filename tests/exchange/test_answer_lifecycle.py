@@ -1,26 +1,21 @@
 import asyncio
 import gc
 import gzip
-import io
 import json
 import threading
-import weakref
 import zlib
 from collections.abc import Awaitable, Iterator
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from mitmproxy import contentviews, flow, http
+from mitmproxy import flow, http
 from mitmproxy.flow import Error
-from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.delivery import answer_streams, buffered_answer
 from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.exchange.source import pending_result
-from llm_normalize.exchange.state import running_answer
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.records.snapshot import KEY
@@ -56,13 +51,6 @@ from proxies import (
     messages,
     response_of,
 )
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
-
 
 # -- what the fixes declare of whole answers ---------------------------------------
 
@@ -154,38 +142,6 @@ def test_a_stream_is_repaired_as_it_passes(proxy: Proxy) -> None:
     }
     assert {key: record[key] for key in expected} == expected
     assert "mode" not in record
-
-
-def test_what_was_sent_and_changed_is_kept_with_the_flow(proxy: Proxy) -> None:
-    made = chat_flow()
-    proxy.stream(made, BAD)
-    assert response_of(made).raw_content == GOOD
-    assert made.metadata[KEY]["changed"] == 4
-    assert made.metadata[KEY]["end"] == "complete"
-    file = io.BytesIO()
-    FlowWriter(file).add(made)
-    file.seek(0)
-    (read,) = FlowReader(file).stream()
-    assert read.metadata[KEY] == made.metadata[KEY]
-
-
-def test_a_view_shows_all_that_was_sent_so_far(proxy: Proxy) -> None:
-    made, body = chat_flow(), chat_flow(request={"model": "m"})
-    proxy.addon.responseheaders(made)
-    proxy.addon.responseheaders(body)
-
-    def look(at: http.HTTPFlow) -> None:
-        data = contentviews.Metadata(flow=at, http_message=at.response)
-        contentviews.registry["before/after"].render_priority(b"", data)
-
-    for at in range(0, len(BAD), 9):
-        proxy.feed(made, BAD[at : at + 9])
-    look(made)
-    assert response_of(made).raw_content == GOOD
-    assert made.metadata[KEY]["changed"] == 4
-    look(body)  # nothing of it has left
-    look(chat_flow())
-    assert KEY not in body.metadata
 
 
 def test_secrets_of_the_request_are_in_no_log(
@@ -430,29 +386,6 @@ def test_nothing_is_stored_of_an_answer_that_nobody_can_look_at(
     assert [each["changed"] for each in proxy.records("flow")] == [4, 4]
 
 
-def test_nothing_of_a_stream_that_is_over_waits_for_the_collector(proxy: Proxy) -> None:
-    for word in ("a", "bb", "ccc"):
-        made = chat_flow()
-        proxy.addon.responseheaders(made)
-        running = proxy.addon._exchanges.of(made).running
-        assert running is not None
-        assert running.rewriter is not None
-        pipeline = weakref.ref(running.rewriter.pipeline)
-        del running
-        gc.collect()
-        gc.disable()
-        try:
-            texts = [chunk({"content": f"{n} {word}"}) for n in range(8)]
-            events: Wire = [HEAD, *texts, FINISH, DONE]
-            for each in events:
-                proxy.feed(made, wire([each]))
-            proxy.feed(made, b"")
-            proxy.addon.response(made)
-            assert pipeline() is None
-        finally:
-            gc.enable()
-
-
 def test_a_lost_finish_reason_is_reported(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -466,6 +399,17 @@ def test_a_lost_finish_reason_is_reported(
     assert messages(caplog) == [
         f"normalize: {HOST} broke off while a finish reason or usage waited"
     ]
+
+
+def test_nothing_is_said_when_nothing_waited(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, wire([HEAD, TEXT]))
+    broken(made, "Server disconnected.")
+    proxy.addon.error(made)
+    assert messages(caplog) == []
 
 
 @pytest.mark.parametrize(
@@ -766,26 +710,6 @@ def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
     assert messages(caplog, "ERROR") == [
         f"normalize: {HOST}: an answer has no record",
     ]
-
-
-@pytest.mark.unmeasured
-def test_large_answer_of_another_addon_slows_no_provider_down(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    threads = set[threading.Thread]()
-
-    def slow_down(*_: object) -> None:
-        threads.add(threading.current_thread())
-
-    monkeypatch.setattr(answer_streams, "slow_down", slow_down)
-    monkeypatch.setattr(running_answer, "show_anew", slow_down)
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    other_made(made)
-    proxy.respond(made)
-    assert (response_of(made).raw_content or b"").count(b"data: ") == 2000
-    assert threads == {threading.main_thread()}
-    assert messages(caplog, "ERROR") == []
 
 
 def test_bug_in_what_slows_a_provider_down_costs_no_stream(

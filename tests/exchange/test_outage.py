@@ -132,12 +132,6 @@ def test_certificate_of_an_unknown_ca_is_not_called_invalid(said: str) -> None:
     )
 
 
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
-
-
 def failed(message: str, **more: Any) -> http.HTTPFlow:
     made = chat_flow(**more)
     made.response = None

@@ -234,14 +234,6 @@ def test_rows_of_other_fixes_or_fields_are_shown_apart() -> None:
     ]
 
 
-def test_pairs_that_were_left_out_are_counted_where_they_were() -> None:
-    first, last = row(*null("Hi")), row(b"data: a\n\n", b"data: b\n\n", n=9)
-    lines = events(first, last, left_out=1500, left_out_at=1)
-    gap = lines.index("… 1,500 events more, see the before/after log …")
-    assert lines.index(HEAD) < gap < lines.index(HEAD.replace("7", "9"))
-    assert "1 event more" in text(left_out=1)
-
-
 @pytest.mark.parametrize(
     ("block", "expected"),
     [

@@ -1,6 +1,4 @@
 import io
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from mitmproxy import http
@@ -10,12 +8,6 @@ from llm_normalize.exchange.record.stored_flow import stored
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.wire.json_text import dumps
 from proxies import BAD, BAD_BODY, GOOD, HOST, Proxy, broken, chat_flow, response_of
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def loaded(made: http.HTTPFlow) -> http.HTTPFlow:

@@ -2,9 +2,8 @@
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from mitmproxy import http
 
 from llm_normalize.exchange.delivery import answer_streams
 from llm_normalize.exchange.message.message_body import CONTAINERS
-from llm_normalize.exchange.source import busy_provider, pending_result, polling, retry
+from llm_normalize.exchange.source import busy_provider, pending_result, retry
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, chunk, wire
@@ -63,12 +62,6 @@ class FirstAnswer:
     async def receive(self, parts: AsyncIterable[bytes]) -> None:
         async for part in parts:
             self.received += part
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture
@@ -158,16 +151,6 @@ def test_another_refusal_stays_as_it_is(
     response.raw_content = client_stream.received
     proxy.addon.response(made)
     assert loads(response.content or b"")["error"]["message"] == "who?"
-
-
-def test_answer_that_an_addon_has_made_is_not_waited_for(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream = first(monkeypatch)
-    made = refused()
-    response_of(made).raw_content = SEED
-    assert proxy.addon.responseheaders(made) is None
-    assert not client_stream.is_forgotten
 
 
 @pytest.mark.parametrize("body", [None, b'{"detail":"no"}'])
@@ -363,27 +346,6 @@ def test_large_body_passes_a_stream_that_has_begun(
     impatient.feed(made, b"")
     impatient.addon.response(made)
     assert made.metadata[KEY]["received_status"] == 200
-
-
-def test_stream_that_begins_after_a_reload_has_its_record(
-    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wait = polling.unless_gone
-
-    async def reload_and_wait(*given: Any) -> Any:
-        impatient.addon.done()
-        return await wait(*given)
-
-    first(monkeypatch, b"")
-    monkeypatch.setattr(busy_provider, "unless_gone", reload_and_wait)
-    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
-    made = refused(503)
-    response_of(made).headers["retry-after-ms"] = "20"
-    play(impatient, made)
-    assert impatient.feed(made, STREAM) == STREAM
-    impatient.feed(made, b"")
-    (record,) = impatient.records("flow")
-    assert (record["status"], record["end"]) == (200, "complete")
 
 
 def test_stream_begins_while_the_provider_stays_busy(
