@@ -14,7 +14,6 @@ from mitmproxy.flow import Error
 
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.delivery import answer_streams, buffered_answer
-from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.exchange.source import pending_result
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply
@@ -30,7 +29,6 @@ from llm_normalize.repair.fix import (
     head,
     wire,
 )
-from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
 from proxies import (
     BAD,
@@ -412,6 +410,15 @@ def test_nothing_is_said_when_nothing_waited(
     assert messages(caplog) == []
 
 
+def test_a_body_that_broke_off_has_a_record(proxy: Proxy) -> None:
+    made = chat_flow(request={"model": "m"})
+    proxy.addon.responseheaders(made)
+    broken(made, "Server disconnected.")
+    proxy.addon.error(made)
+    (record,) = proxy.records()
+    assert (record["end"], record["stream"]) == ("upstream-broke", False)
+
+
 @pytest.mark.parametrize(
     ("message", "status", "words"),
     [
@@ -502,46 +509,11 @@ def pending_flow(stream: Any = None) -> Any:
     return made
 
 
-def test_a_result_is_streamed_in_one_piece_to_whom_asked_for_a_stream(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def ready(*_: object) -> Reply:
-        return Reply(200, "", [("content-type", "application/json")], dumps(GOOD_BODY))
-
-    monkeypatch.setattr(pending_result, "result_of", ready)
-    made = pending_flow(stream=True)
-    proxy.addon.responseheaders(made)
-    proxy.respond(made)
-    content = response_of(made).raw_content or b""
-    assert content.startswith(b"data: {")
-    assert content.endswith(DONE)
-    assert headers_of(made)["content-type"] == SSE
-    *pairs, record = proxy.records()
-    assert pairs[0]["fixes"] == ["answer-pending"]
-    assert (record["status"], record["end"]) == (200, "complete")
-
-
 def test_an_answer_that_has_left_already_is_not_fetched(proxy: Proxy) -> None:
     made = pending_flow()
     proxy.addon.responseheaders(made)
     response_of(made).stream = True
     assert proxy.addon.response(made) is None
-    assert proxy.end() == "complete"
-
-
-def test_the_logs_stay_open_for_an_answer_that_is_fetched_during_a_reload(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def ready(*_: object) -> Reply:
-        return Reply(200, "", [("content-type", "application/json")], dumps(GOOD_BODY))
-
-    monkeypatch.setattr(pending_result, "result_of", ready)
-    made = pending_flow()
-    proxy.addon.responseheaders(made)
-    waits = proxy.addon.response(made)
-    assert waits is not None
-    proxy.addon.done()
-    proxy.context.master.event_loop.run_until_complete(waits)
     assert proxy.end() == "complete"
 
 
@@ -554,19 +526,6 @@ def test_trailers_are_for_clients_that_can_be_sent_them(
     response_of(made).trailers = http.Headers(x="y")
     proxy.stream(made, GOOD)
     assert (response_of(made).trailers is None) is (version == "HTTP/1.1")
-
-
-def test_a_stream_that_breaks_off_after_a_reload_has_its_record(proxy: Proxy) -> None:
-    made = chat_flow(status=201)
-    proxy.addon.responseheaders(made)
-    proxy.feed(made, BAD.removesuffix(b"data:[DONE]\n\n"))
-    proxy.addon.done()
-    broken(made, "Client disconnected.")
-    # Another addon has taken over meanwhile, and knows nothing of it.
-    proxy.addon.error(made)
-    (record,) = proxy.records("flow")
-    assert (record["end"], record["status"]) == ("client-left", 201)
-    assert record["events"] == 3
 
 
 @pytest.mark.parametrize(
@@ -648,51 +607,6 @@ def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
     kinds = [each["type"] for each in proxy.records()]
     assert kinds.count("flow") == 2 * pairs
     assert kinds.index("pair") < kinds.index("flow") if pairs else not kinds
-
-
-def other_made(made: http.HTTPFlow) -> None:
-    """Let another addon have put a large stream in the place of the answer."""
-    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(2000)]
-    response_of(made).stream = False
-    response_of(made).raw_content = wire(odd).replace(b"data: ", b"data:")
-
-
-def test_large_stream_under_repair_when_mitmproxy_ends_has_one_record(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-    step = AnswerRecord.add_event
-
-    def slow(self: AnswerRecord, taken: EventRecord) -> None:
-        step(self, taken)
-        if threading.current_thread() is not threading.main_thread():
-            begun.set()
-            assert go_on.wait(10)
-
-    monkeypatch.setattr(AnswerRecord, "add_event", slow)
-    made, other = chat_flow(), chat_flow()
-
-    async def play() -> list[Any]:
-        proxy.addon.responseheaders(made)
-        other_made(made)
-        waits = proxy.addon.response(made)
-        assert waits is not None
-        task = asyncio.ensure_future(waits)
-        await asyncio.to_thread(begun.wait)
-        proxy.addon.responseheaders(other)
-        records = proxy.records()
-        log = proxy.addon.logs.current
-        assert log is not None
-        monkeypatch.setattr(log, "write", fail)
-        go_on.set()
-        await task
-        return records
-
-    records = proxy.context.master.event_loop.run_until_complete(play())
-    assert [each["flow"] for each in records] == [made.id, other.id]
-    assert records[0]["end"] == "upstream-broke"
-    assert (records[0]["changed"], records[0]["fixes"]) == (0, {})
-    assert messages(caplog, "ERROR") == []
 
 
 def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(

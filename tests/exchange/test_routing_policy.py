@@ -1,4 +1,3 @@
-import asyncio
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 import zstandard
 from mitmproxy import exceptions, http, tls
 from mitmproxy.addons.proxyauth import ProxyAuth
-from mitmproxy.connection import ConnectionState
+from mitmproxy.connection import ConnectionState, Server
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.mode_specs import ProxyMode
@@ -18,7 +17,6 @@ from mitmproxy.test import tflow
 
 from llm_normalize import conformance
 from llm_normalize.exchange.routing_policy import Routing
-from llm_normalize.mitm.second_request import Reply
 from llm_normalize.records.snapshot import KEY as NOTED
 from llm_normalize.routing.key_echo import LogFilter
 from llm_normalize.wire.json_text import dumps, loads
@@ -265,6 +263,18 @@ def test_model_is_sent_by_its_other_name_and_answered_by_the_one_asked(
     assert noted["request"] == [["model-mapped", "changed", "model"]]
 
 
+def test_model_that_is_mapped_and_what_else_is_changed_are_reported(
+    proxy: Proxy,
+) -> None:
+    proxy.set(normalize_models=["gpt-4o=meta/llama"])
+    request = {"model": "gpt-4o", "stream": True, "prompt_cache_key": "x"}
+    made = ask(proxy, request=request)
+    answer(proxy, made)
+    reported = made.metadata[NOTED]["request"]
+    assert [each[2] for each in reported] == ["model", "prompt_cache_key"]
+    assert made.metadata[NOTED]["model"] == "gpt-4o"
+
+
 # -- early connections -----------------------------------------------------------------
 
 
@@ -495,6 +505,38 @@ def test_log_is_searched_for_keys_only_where_there_are_any(proxy: Proxy) -> None
         assert is_searched()
         proxy.set(normalize_keys=[], normalize_gate="")
         assert not is_searched()
+
+
+def test_server_whose_name_nobody_looked_at_gets_no_key(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    for verify, status in ((False, 502), (True, None)):
+        made = chat_flow()
+        made.response = None
+        connected(made, verify=verify)
+        send(proxy, made)
+        found: http.Response | None = made.response
+        assert (found and found.status_code) == status
+    made = chat_flow()
+    made.response = None
+    connected(made, verify=False)
+    made.server_conn.state = ConnectionState.CLOSED  # of a flow that is replayed
+    send(proxy, made)
+    assert made.response is None
+    proxy.set(ssl_insecure=True)
+    send(proxy, made)
+    assert response_of(made).status_code == 500
+    assert "ssl_insecure" in str(response_of(made).text)
+
+
+def test_name_that_is_proved_is_the_one_that_the_key_is_for(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    for host, demanded in ((HOST, HOST), ("other.test", "evil.test")):
+        server = Server(address=(host, 443))
+        server.sni = "evil.test"
+        context = Context(tflow.tclient_conn(), proxy.context.options)
+        proxy.addon.tls_start_server(tls.TlsData(server, context))
+        proxy.addon.tls_established_server(tls.TlsData(server, context))
+        assert server.sni == demanded
 
 
 def test_token_does_not_go_on_though_the_gate_is_opened_meanwhile(
@@ -778,45 +820,6 @@ def test_native_refusal_is_an_error_with_its_status(proxy: Proxy, stream: bool) 
     body = answered(proxy, made, FAILED)
     assert conformance.check_error_body(body) == []
     assert response_of(made).status_code >= 400
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_native_page_stays_what_it_is(proxy: Proxy, stream: bool) -> None:
-    made = native(proxy, stream=stream)
-    assert b"Bad gateway" in answered(proxy, made, b"<h1>Bad gateway</h1>", 502)
-
-
-@pytest.mark.parametrize("reported", [TOLD, FAILED])
-def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, reported: Any
-) -> None:
-    async def send_retry(flow: http.HTTPFlow, _: bytes, *, live: bool) -> Reply:
-        assert not live
-        assert flow.request.path.endswith("/ai/run/@cf/acme/brook")
-        return Reply(200, "OK", [("content-type", "application/json")], dumps(reported))
-
-    monkeypatch.setattr(
-        "llm_normalize.exchange.source.native_provider.send_retry", send_retry
-    )
-    made = native(proxy, stream=True)
-    made.server_conn.timestamp_start = 1.0
-    empty = dumps({"result": {}, "success": True})
-    kind = {"content-type": "application/json"}
-    made.response = http.Response.make(200, empty, kind)
-    proxy.addon.responseheaders(made)
-    awaitable = proxy.addon.response(made)
-    assert awaitable is not None
-
-    async def run() -> None:
-        await awaitable
-
-    asyncio.run(run())
-    body = response_of(made).content or b""
-    if reported is TOLD:
-        assert conformance.check_stream(body, conformance.Request()) == []
-    else:
-        assert conformance.check_error_body(body) == []
-    assert made.request.host == OPENAI
 
 
 def test_request_that_cannot_be_translated_is_refused(proxy: Proxy) -> None:

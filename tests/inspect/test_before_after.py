@@ -195,6 +195,11 @@ def test_a_dropped_a_split_and_an_added_event_are_shown() -> None:
     ]
 
 
+def test_event_that_only_left_later_is_said_to_be_the_same() -> None:
+    block = b"data: a\n\n"
+    assert events(row(block, block)) == [HEAD, "    the event itself is as it was"]
+
+
 def null(word: str) -> tuple[bytes, bytes]:
     return delta(f'"role":null,"content":"{word}"'), delta(f'"content":"{word}"')
 
@@ -232,6 +237,14 @@ def test_rows_of_other_fixes_or_fields_are_shown_apart() -> None:
         "event 8",
         "event 9",
     ]
+
+
+def test_pairs_that_were_left_out_are_counted_where_they_were() -> None:
+    first, last = row(*null("Hi")), row(b"data: a\n\n", b"data: b\n\n", n=9)
+    lines = events(first, last, left_out=1500, left_out_at=1)
+    gap = lines.index("… 1,500 events more, see the before/after log …")
+    assert lines.index(HEAD) < gap < lines.index(HEAD.replace("7", "9"))
+    assert "1 event more" in text(left_out=1)
 
 
 @pytest.mark.parametrize(

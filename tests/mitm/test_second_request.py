@@ -519,6 +519,13 @@ def test_body_has_a_limit(proxy: Proxy, framing: str) -> None:
     assert refused(framings(1001)[framing]) == "its answer is too large"
 
 
+def test_header_that_could_smuggle_is_refused_as_mitmproxy_does(proxy: Proxy) -> None:
+    answer = OK + b"a b: c\r\ncontent-length: 2\r\n\r\nhi"
+    assert refused(answer) == "it answered with invalid HTTP"
+    proxy.set(validate_inbound_headers=False)
+    assert fetched(answer)[0].body == b"hi"
+
+
 def test_connection_refused_is_an_error() -> None:
     with socket.create_server((LOOPBACK, 0)) as listener:
         port = listener.getsockname()[1]

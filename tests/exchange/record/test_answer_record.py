@@ -68,27 +68,6 @@ def answer(records: list[Record] | None = None, **more: Any) -> AnswerRecord:
     return made
 
 
-def test_a_changed_event_is_a_pair(clock: Clock) -> None:
-    records: list[Record] = []
-    each = answer(records)
-    clock.tick(0.0126)
-    each.add_event(EventRecord(3, b"before", [b"a", b"b"], ["x", "y"]))
-    assert records == [
-        {
-            "type": "pair",
-            "v": 1,
-            "flow": "f1",
-            "n": 3,
-            "ms": 12.6,
-            "fixes": ["x", "y"],
-            "before": b"before",
-            "after": [b"a", b"b"],
-        }
-    ]
-    assert each.changed == 1
-    assert each.fixes == {"x": 1, "y": 1}
-
-
 def test_the_flow_record_says_it_all(clock: Clock) -> None:
     records: list[Record] = []
     each = answer(records)

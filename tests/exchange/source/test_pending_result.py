@@ -275,19 +275,6 @@ def test_result_is_repaired_decoded_and_logged(proxy: Proxy, status: Status) -> 
     assert "nvapi-key" not in proxy.log.read_text()
 
 
-def test_result_that_never_comes_is_an_error_in_openais_form(
-    proxy: Proxy, status: Status
-) -> None:
-    status.replies = [UpstreamError("https://there: broke off")] * 3
-    made = accepted()
-    error = json.loads(responded(proxy, made))["error"]
-    assert error["message"] == f"https://there: broke off (request {NAME})"
-    assert (response_of(made).status_code, response_of(made).reason) == (
-        502,
-        "Bad Gateway",
-    )
-
-
 @pytest.mark.parametrize(
     "options", [{"normalize_mode": "observe"}, {"normalize_skip": ["answer-pending"]}]
 )
