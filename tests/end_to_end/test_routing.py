@@ -92,36 +92,6 @@ def test_key_is_in_no_file_when_mitmdump_ends_in_mid_request(
     assert KEY not in mitmdump.log
 
 
-def test_gate_lets_in_who_has_the_token_and_nobody_else(
-    start: Start, provider: Provider, tmp_path: Path
-) -> None:
-    script = provider.script(*STREAM)
-    flows = tmp_path / "flows"
-    mitmdump = start(
-        *("--mode", f"reverse:http://{LOOPBACK}:{provider.port}", "-w", str(flows)),
-        normalize_gate="env:A_TOKEN",
-        normalize_keys=f"{LOOPBACK}=env:A_KEY",
-    )
-    answers = []
-    for token, path in (
-        (TOKEN, script.path),
-        ("other", script.path),
-        ("", script.path),
-        (TOKEN, "/v1/files"),
-    ):
-        with Http1Client(connect(mitmdump.port)) as client:
-            headers = {"authorization": f"Bearer {token}"} if token else {}
-            reply = client.post(path, ASKED, headers)
-            answers.append((reply.status, reply.rest()))
-    assert [status for status, _ in answers] == [200, 401, 401, 404]
-    assert answers[0][1].endswith(b"data: [DONE]\n\n")
-    assert json.loads(answers[1][1])["error"]["code"] == "invalid_api_key"
-    (got,) = script.requests
-    assert got.headers["authorization"] == f"Bearer {KEY}"
-    mitmdump.terminate()
-    nowhere_in(tmp_path, KEY, TOKEN)
-
-
 def test_provider_with_a_protocol_of_its_own_streams_by_way_of_one_piece(
     start: Start, provider: Provider
 ) -> None:
