@@ -6,35 +6,29 @@ import os
 import re
 import ssl
 import stat
-import subprocess
 import threading
 import tomllib
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mitmproxy import http
-from mitmproxy import io as flow_io
 
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
 from support import (
-    ADDON,
     LOOPBACK,
     Break,
     Http1Client,
-    Http2Client,
     Mitmdump,
     Provider,
     Script,
     connect,
-    starting,
     to,
+    tunnelled,
 )
 from test_public_names import NAMES
-from workshop.mitmdump import command
 
 type Json = Any
 type Start = Callable[..., Mitmdump]
@@ -79,16 +73,6 @@ def zipped(events: Sequence[bytes]) -> list[bytes]:
     packer = zlib.compressobj(wbits=31)
     parts = [packer.compress(each) + packer.flush(zlib.Z_SYNC_FLUSH) for each in events]
     return [*parts, packer.flush()]
-
-
-# -- fixtures ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def start(tmp_path: Path, mitm_ca: Path) -> Iterator[Start]:
-    """Start a mitmdump of the test's own; it ends with the test."""
-    with starting(tmp_path, mitm_ca) as begin:
-        yield begin
 
 
 def post(
@@ -143,7 +127,7 @@ def test_first_event_does_not_wait_through_connect_and_tls(
     provider = secure[upstream]
     gate = threading.Event()
     script = provider.script(NIM[0], gate, *NIM[1:])
-    with client_of(explicit, f"localhost:{provider.port}", mine) as client:
+    with tunnelled(explicit, f"localhost:{provider.port}", mine) as client:
         reply = client.post(script.path, ASKED)
         assert reply.until(b"\n\n") == OPENAI[0]
         gate.set()
@@ -152,16 +136,6 @@ def test_first_event_does_not_wait_through_connect_and_tls(
     *_, flow = explicit.records(script)
     assert flow["end"] == "complete"
     assert flow["host"] == f"localhost:{provider.port}"
-
-
-def client_of(
-    mitmdump: Mitmdump, target: str, protocol: str
-) -> Http1Client | Http2Client:
-    tunnel = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca, alpn=[protocol])
-    assert isinstance(tunnel, ssl.SSLSocket)
-    assert tunnel.selected_alpn_protocol() == protocol
-    kind = Http2Client if protocol == "h2" else Http1Client
-    return kind(tunnel, target)
 
 
 def test_two_streams_side_by_side_do_not_mix(
@@ -513,7 +487,7 @@ def test_empty_http2_frame_neither_ends_a_stream_nor_doubles_done(
 ) -> None:
     provider = secure["h2"]
     script = provider.script(*NIM[:2], b"", *NIM[2:4], b"", NIM[4])
-    with client_of(explicit, f"localhost:{provider.port}", "http/1.1") as client:
+    with tunnelled(explicit, f"localhost:{provider.port}", "http/1.1") as client:
         assert client.post(script.path, ASKED).rest() == body_of(OPENAI)
 
 
@@ -750,30 +724,3 @@ def test_touching_the_script_reloads_it(
     printed = mitmdump.printed()
     assert "rror" not in printed
     assert "another instance" not in printed
-
-
-def test_flow_that_is_loaded_from_a_file_stays_what_it_was(
-    start: Start, provider: Provider, tmp_path: Path
-) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    mitmdump = start(*to(provider), "-w", str(first))
-    post(mitmdump, provider.script(*NIM))
-    mitmdump.stop()
-    copies = ("-n", "-r", str(first), "-w", str(second))
-    options = {"confdir": str(tmp_path)}
-    again = subprocess.run(
-        command([ADDON / "normalize.py"], options, *copies, listen=None),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=True,
-    )
-    assert "repaired" not in again.stdout
-    states = []
-    for path in (first, second):
-        with path.open("rb") as file:
-            (flow,) = flow_io.FlowReader(file).stream()
-        assert isinstance(flow, http.HTTPFlow)
-        states.append((flow.metadata, flow.response and flow.response.raw_content))
-    assert states[0] == states[1]
-    assert not list(tmp_path.glob("normalize/*.jsonl"))

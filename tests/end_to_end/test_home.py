@@ -96,19 +96,6 @@ def test_origin_form_and_absolute_form_get_the_same_page(regular: Mitmdump) -> N
         assert "listed.test" in body
 
 
-def test_status_says_which_process_it_is(regular: Mitmdump) -> None:
-    reported = status(regular)
-    assert reported["name"] == "llm_normalize"
-    assert reported["pid"] == regular.pid
-    assert reported["confdir"] == str(regular.confdir)
-    pem = x509.load_pem_x509_certificate(regular.ca.read_bytes())
-    der = pem.public_bytes(serialization.Encoding.DER)
-    assert (
-        reported["ca_sha256"].replace(":", "").lower()
-        == hashlib.sha256(der).hexdigest()
-    )
-
-
 @pytest.mark.parametrize(
     "name", ["evil.test", "127.1", "0.0.0.0", "127.0.0.1.evil.test"]
 )
@@ -152,13 +139,6 @@ def over_tls(proxy: Mitmdump, place: str) -> bool:
         raw.sendall(request.encode())
         answer = b"".join(iter(lambda: raw.recv(65536), b""))
         return b"trusts its CA" in answer
-
-
-def test_probe_without_its_token_breaks_off(regular: Mitmdump) -> None:
-    with connect(regular.port) as raw:
-        line = f"GET http://{PROBE}/guess.svg HTTP/1.1\r\nhost: {PROBE}\r\n\r\n"
-        raw.sendall(line.encode())
-        assert raw.recv(65536) == b""
 
 
 def test_in_reverse_mode_all_is_the_providers(start: Start, provider: Provider) -> None:

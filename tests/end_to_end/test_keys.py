@@ -22,6 +22,7 @@ from support import (
     connect,
     server_context,
     starting,
+    tunnelled,
 )
 
 KEY = "nvapi-canary-4711"
@@ -106,8 +107,7 @@ def test_server_of_the_name_that_a_client_says_gets_no_key(
 ) -> None:
     script = impostor.script(*STREAM)
     target = f"localhost:{impostor.port}"
-    raw = connect(regular.port, tunnel=target, ca=regular.ca, sni=EVIL)
-    with Http1Client(raw, target) as client:
+    with tunnelled(regular, target, sni=EVIL) as client:
         assert client.post(script.path, ASKED).status == 502
     assert sent(script) == []
 
@@ -120,9 +120,7 @@ def test_server_that_proves_its_name_gets_the_key_and_no_other_name(
     provider = secure[alpn]
     script = provider.script(*STREAM)
     target = f"localhost:{provider.port}"
-    raw = connect(regular.port, tunnel=target, ca=regular.ca, alpn=[alpn], sni=sni)
-    client: Http1Client | Http2Client
-    client = Http2Client(raw, EVIL) if alpn == "h2" else Http1Client(raw, EVIL)
+    client = tunnelled(regular, target, alpn, host=EVIL, sni=sni)
     more = {
         "authorization": "Bearer sk-own",
         "x-forwarded-host": EVIL,
@@ -179,8 +177,7 @@ def test_key_goes_to_nobody_whose_certificate_is_not_verified(
     for provider in (impostor, secure["http/1.1"]):
         script = provider.script(*STREAM)
         target = f"localhost:{provider.port}"
-        raw = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca)
-        with Http1Client(raw, target) as client:
+        with tunnelled(mitmdump, target) as client:
             reply = client.post(script.path, ASKED)
             assert (reply.status, b"ssl_insecure" in reply.rest()) == (500, True)
             # Nor on a connection from before it was switched off.
@@ -197,8 +194,7 @@ def test_connection_that_is_older_than_the_key_gets_none(
     script = impostor.script(*STREAM)
     mitmdump = start(normalize_keys="other.test=env:A_KEY")
     target = f"localhost:{impostor.port}"
-    raw = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca, sni=EVIL)
-    with Http1Client(raw, target) as client:
+    with tunnelled(mitmdump, target, sni=EVIL) as client:
         assert client.post(script.path, ASKED).rest().endswith(b"[DONE]\n\n")
         mitmdump.set(normalize_keys=["localhost=env:A_KEY"])
         assert client.post(script.path, ASKED).status == 502
@@ -216,8 +212,7 @@ def test_key_does_not_go_along_where_another_addon_sends_a_request(
         stickyauth="~all",
     )
     target = f"localhost:{asked.port}"
-    raw = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca)
-    with Http1Client(raw, target) as client:
+    with tunnelled(mitmdump, target) as client:
         for _ in range(2):
             client.post(script.path, ASKED).rest()
     assert len(sent(script)) == 2
@@ -233,8 +228,7 @@ def test_target_of_a_route_proves_its_own_name(
         mitmdump = start(
             normalize_routes=f"{EVIL}=https://localhost:{provider.port}{base}/v1"
         )
-        raw = connect(mitmdump.port, tunnel=f"{EVIL}:443", ca=mitmdump.ca)
-        with Http1Client(raw, EVIL) as client:
+        with tunnelled(mitmdump, f"{EVIL}:443", host=EVIL) as client:
             own = {"x-forwarded-host": EVIL}
             reply = client.post(f"{CHAT}?key=sk-own&a=b", ASKED, own)
             assert reply.status in (status, 500)
@@ -255,10 +249,7 @@ def test_key_goes_by_whatever_way_to_the_server_that_it_is_for(
     ):
         script = provider.script(*STREAM)
         mitmdump = start("--mode", mode, connection_strategy="lazy")
-        raw = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca, alpn=[alpn])
-        client: Http1Client | Http2Client
-        client = Http2Client(raw, EVIL) if alpn == "h2" else Http1Client(raw, EVIL)
-        with client:
+        with tunnelled(mitmdump, target, alpn, host=EVIL) as client:
             assert client.post(script.path, ASKED).status == 200
         (got,) = sent(script)
         assert got["authorization"] == f"Bearer {KEY}"
@@ -272,8 +263,7 @@ def test_request_that_is_sent_again_has_the_key_too(
     refusal = Script("", [b'{"detail":"Unsupported parameter: `seed`"}'], 400)
     script = secure[alpn].script(*STREAM, turns=[refusal])
     target = f"localhost:{secure[alpn].port}"
-    raw = connect(regular.port, tunnel=target, ca=regular.ca, alpn=["h2"])
-    with Http2Client(raw, target) as client:
+    with tunnelled(regular, target, "h2") as client:
         reply = client.post(script.path, {**ASKED, "seed": 7})
         assert (reply.status, reply.rest()[-14:]) == (200, b"data: [DONE]\n\n")
     assert [each["authorization"] for each in sent(script)] == [f"Bearer {KEY}"] * 2
@@ -380,8 +370,7 @@ def test_key_in_a_compressed_body_is_neither_sent_nor_saved(
         framing="length",
         headers={"content-type": "application/json", "content-encoding": "gzip"},
     )
-    raw = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca)
-    with Http1Client(raw, target) as client:
+    with tunnelled(mitmdump, target) as client:
         assert b"bad ***" in client.post(script.path, ASKED).rest()
     mitmdump.terminate()
     with flows.open("rb") as file:
@@ -490,16 +479,12 @@ def test_token_goes_no_further_wherever_else_it_stands(
         script = provider.script(*STREAM)
         for each in (query, "?a=b"):
             provider.alias(script, script.path + each)
-        raw = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca, alpn=[alpn])
-        client: Http1Client | Http2Client
-        client = Http2Client(raw, target) if alpn == "h2" else Http1Client(raw, target)
-        with client:
+        with tunnelled(mitmdump, target, alpn) as client:
             bearer = {"authorization": f"Bearer {TOKEN}"}
             assert client.post(script.path + query, ASKED, bearer | more).status == 200
         (got,) = sent(script)
         assert "canary" not in str(got)
-    raw = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca)
-    with Http1Client(raw, target) as http1:
+    with tunnelled(mitmdump, target) as http1:
         assert http1.post(f"/{TOKEN}{CHAT}", ASKED, bearer).status == 404
     mitmdump.terminate()
     assert b"canary" not in flows.read_bytes()

@@ -15,11 +15,11 @@ from support import (
     LOOPBACK,
     PATIENCE,
     Http1Client,
-    Http2Client,
     Mitmdump,
     Provider,
     Script,
     connect,
+    tunnelled,
 )
 
 type Json = Any
@@ -180,16 +180,6 @@ def post(mitmdump: Mitmdump, script: Script, body: Json, key: str) -> int:
         return reply.status
 
 
-def test_what_is_learned_is_of_one_client(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    script = provider.script(*EVENTS, turns=[seed()])
-    keys = ("wagtail-key-1", "wagtail-key-1", "wagtail-key-2")
-    assert {post(reverse, script, asked("clients"), key) for key in keys} == {200}
-    assert [("seed" in each) for each in bodies(script)] == [True, False, False, True]
-    assert "wagtail" not in reverse.printed()
-
-
 def test_behind_a_gate_only_fields_for_names_count(
     reverse: Mitmdump, provider: Provider, tmp_path: Path
 ) -> None:
@@ -211,8 +201,7 @@ def test_behind_tls_the_same_server_is_asked_in_the_same_protocol(
     script = upstream.script(*EVENTS, turns=[seed()])
     place = f"localhost:{upstream.port}"
     begun = len(upstream.protocols)
-    raw = connect(explicit.port, tunnel=place, ca=explicit.ca, alpn=["h2"])
-    with Http2Client(raw, place) as client:
+    with tunnelled(explicit, place, "h2") as client:
         reply = client.post(script.path, asked(protocol), HEADERS)
         assert (reply.status, reply.rest()) == (200, GOOD)
     assert upstream.protocols[begun:] == [protocol] * 2
@@ -257,28 +246,6 @@ def test_what_a_host_is_known_for_never_reaches_it(
         client.post(script.path, untouched, HEADERS).rest()
         assert script.requests[-1].body == untouched
         assert reported(mitmdump, script, 4)[0] == []
-
-
-def test_behind_another_proxy_it_is_asked_again_through_that(
-    tmp_path: Path, mitm_ca: Path, provider: Provider
-) -> None:
-    # The provider is the other proxy, too: it is asked for whole URLs.
-    script = provider.script(*EVENTS, turns=[seed()])
-    url = f"http://localhost:81{script.path}"
-    provider.alias(script, url)
-    mode = f"upstream:http://{LOOPBACK}:{provider.port}"
-    options = {"normalize_hosts": ["localhost"], "upstream_auth": "user:wagtail-word"}
-    with (
-        Mitmdump(tmp_path, mitm_ca, "--mode", mode, options=options) as mitmdump,
-        Http1Client(connect(mitmdump.port), "localhost:81") as client,
-    ):
-        reply = client.post(url, asked("proxied"), HEADERS)
-        assert (reply.status, reply.rest()) == (200, GOOD)
-        (record,), _ = reported(mitmdump, script)
-    assert (record["host"], record["dropped"]) == ("localhost:81", ["seed"])
-    words = [each.headers["proxy-authorization"] for each in script.requests]
-    assert words == ["Basic dXNlcjp3YWd0YWlsLXdvcmQ="] * 2
-    assert [each.headers["host"] for each in script.requests] == ["localhost:81"] * 2
 
 
 # -- refusals of another form --------------------------------------------------------

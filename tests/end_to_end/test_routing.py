@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from support import (
     Provider,
     Script,
     connect,
-    starting,
+    tunnelled,
 )
 
 OPENAI = "api.openai.com"
@@ -25,17 +25,6 @@ KEY = "nvapi-canary-4711"
 TOKEN = "token-canary-0815"
 
 type Start = Callable[..., Mitmdump]
-
-
-@pytest.fixture
-def start(
-    tmp_path: Path, mitm_ca: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Start]:
-    """Start a mitmdump of the test's own, with a key and a token in its environment."""
-    monkeypatch.setenv("A_KEY", KEY)
-    monkeypatch.setenv("A_TOKEN", TOKEN)
-    with starting(tmp_path, mitm_ca) as begin:
-        yield begin
 
 
 def routed(provider: Provider, script: Script, host: str = OPENAI) -> str:
@@ -65,10 +54,7 @@ def test_client_that_has_its_host_wired_in_gets_another_providers_stream(
         normalize_models="gpt-4o*=acme/brook-8b",
         normalize_keys=f"{LOOPBACK}=env:A_KEY",
     )
-    raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca, alpn=[alpn])
-    client: Http1Client | Http2Client
-    client = Http2Client(raw, OPENAI) if alpn == "h2" else Http1Client(raw, OPENAI)
-    with client:
+    with tunnelled(mitmdump, f"{OPENAI}:443", alpn, host=OPENAI) as client:
         own = {"authorization": "Bearer sk-the-clients-own"}
         asked = {**ASKED, "model": "gpt-4o-mini"}
         body = client.post("/v1/chat/completions", asked, own).rest()
@@ -104,36 +90,6 @@ def test_key_is_in_no_file_when_mitmdump_ends_in_mid_request(
     assert script.path.encode() in flows.read_bytes()
     nowhere_in(tmp_path, KEY)
     assert KEY not in mitmdump.log
-
-
-def test_gate_lets_in_who_has_the_token_and_nobody_else(
-    start: Start, provider: Provider, tmp_path: Path
-) -> None:
-    script = provider.script(*STREAM)
-    flows = tmp_path / "flows"
-    mitmdump = start(
-        *("--mode", f"reverse:http://{LOOPBACK}:{provider.port}", "-w", str(flows)),
-        normalize_gate="env:A_TOKEN",
-        normalize_keys=f"{LOOPBACK}=env:A_KEY",
-    )
-    answers = []
-    for token, path in (
-        (TOKEN, script.path),
-        ("other", script.path),
-        ("", script.path),
-        (TOKEN, "/v1/files"),
-    ):
-        with Http1Client(connect(mitmdump.port)) as client:
-            headers = {"authorization": f"Bearer {token}"} if token else {}
-            reply = client.post(path, ASKED, headers)
-            answers.append((reply.status, reply.rest()))
-    assert [status for status, _ in answers] == [200, 401, 401, 404]
-    assert answers[0][1].endswith(b"data: [DONE]\n\n")
-    assert json.loads(answers[1][1])["error"]["code"] == "invalid_api_key"
-    (got,) = script.requests
-    assert got.headers["authorization"] == f"Bearer {KEY}"
-    mitmdump.terminate()
-    nowhere_in(tmp_path, KEY, TOKEN)
 
 
 def test_provider_with_a_protocol_of_its_own_streams_by_way_of_one_piece(
@@ -219,10 +175,7 @@ def test_one_address_serves_two_providers_by_model(
             client = Http1Client(connect(mitmdump.port))
         else:
             alpn = "h2" if way == "h2" else "http/1.1"
-            tunnel = f"{host}:443"
-            raw = connect(mitmdump.port, tunnel=tunnel, ca=mitmdump.ca, alpn=[alpn])
-            is_http2 = alpn == "h2"
-            client = Http2Client(raw, host) if is_http2 else Http1Client(raw, host)
+            client = tunnelled(mitmdump, f"{host}:443", alpn, host=host)
         with client:
             body = client.post("/v1/chat/completions", asked).rest()
         assert body.endswith(b"data: [DONE]\n\n")

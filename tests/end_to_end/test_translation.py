@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +11,19 @@ import pytest
 
 from end_to_end.test_routing import KEY, OPENAI, TOKEN, Start
 from llm_normalize.repair.fix import DONE, chunk, wire
-from llm_normalize.wire.json_text import dumps
 from support import (
     LOOPBACK,
     Break,
     BrokenEndError,
     Http1Client,
-    Http2Client,
     Mitmdump,
     Part,
     Provider,
     Script,
     body_script,
     connect,
-    starting,
     to,
+    tunnelled,
 )
 from test_public_names import NAMES
 
@@ -55,17 +53,6 @@ EVENTS = (HEAD, TEXT, MORE, FINISH, DONE)
 LAST = {RESPONSES: "response.completed", MESSAGES: "message_stop"}
 DELTA = {RESPONSES: b"response.output_text.delta", MESSAGES: b"text_delta"}
 UNKNOWN = body_script(b"404 page not found\n", 404, "text/plain")
-
-
-@pytest.fixture
-def start(
-    tmp_path: Path, mitm_ca: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Start]:
-    """Start a mitmdump of the test's own, with a key and a token in its environment."""
-    monkeypatch.setenv("A_KEY", KEY)
-    monkeypatch.setenv("A_TOKEN", TOKEN)
-    with starting(tmp_path, mitm_ca) as begin:
-        yield begin
 
 
 def chat_only(
@@ -157,14 +144,6 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     assert "wagtail" not in json.dumps(records)
 
 
-# -- what is none of its business ----------------------------------------------------
-
-
-MISSING_MODEL = dumps(
-    {"error": {"message": "The model `m` does not exist.", "code": "model_not_found"}}
-)
-
-
 # -- errors, breaks, silence ---------------------------------------------------------
 
 
@@ -253,11 +232,8 @@ def test_client_with_a_host_wired_in_is_routed_and_translated(
         normalize_models="gpt-*=acme/brook-8b",
         normalize_keys=f"{LOOPBACK}=env:A_KEY",
     )
-    raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca, alpn=[alpn])
-    client: Http1Client | Http2Client
-    client = Http2Client(raw, OPENAI) if alpn == "h2" else Http1Client(raw, OPENAI)
     own = {"x-api-key": "sk-the-clients-own", "anthropic-version": "2023-06-01"}
-    with client:
+    with tunnelled(mitmdump, f"{OPENAI}:443", alpn, host=OPENAI) as client:
         for _ in range(2):
             asked = {**ASKED[end], "model": "gpt-7"}
             body = client.post(f"/v1{end}?beta=true", asked, own).rest()
@@ -275,64 +251,6 @@ def test_client_with_a_host_wired_in_is_routed_and_translated(
     for secret in (KEY, "sk-the-clients-own"):
         assert secret not in mitmdump.log
         assert secret.encode() not in stored
-
-
-@BOTH
-@pytest.mark.parametrize("now", [200, 404])
-def test_request_that_is_sent_as_it_came_has_the_models_name_and_a_hidden_key(
-    start: Start, provider: Provider, tmp_path: Path, end: str, now: int
-) -> None:
-    script, others = chat_only(provider, *EVENTS, turns=[Script("", EVENTS)])
-    script.parts, script.status = [MISSING_MODEL], 404
-    path, refused = others[end]
-    refused.turns = [Script("", refused.parts, 404)]
-    refused.status = now
-    flows = tmp_path / "flows"
-    mitmdump = start(
-        *("-w", str(flows)),
-        *to(provider),
-        normalize_models="gpt-*=acme/brook-8b",
-        normalize_keys=f"{LOOPBACK}=env:A_KEY",
-    )
-    own = {"x_api_key": "sk-the-clients-own"}
-    body = {**ASKED[end], "model": "gpt-7"}
-    assert text_in(end, ask(mitmdump, path, body, **own)[2]) == "Hi there"
-    assert ask(mitmdump, path, body, **own)[0] == now
-    asked = [*refused.requests, *script.requests]
-    assert len(asked) == 4
-    for got in asked:
-        assert got.headers["authorization"] == f"Bearer {KEY}"
-        assert "x-api-key" not in got.headers
-        assert json.loads(got.body)["model"] == "acme/brook-8b"
-    assert json.loads(refused.requests[-1].body) == {**body, "model": "acme/brook-8b"}
-    mitmdump.terminate()
-    stored = flows.read_bytes()
-    assert stored.count(path.encode()) == 2
-    for secret in (KEY, "sk-the-clients-own"):
-        assert secret.encode() not in stored
-        assert secret not in mitmdump.log
-
-
-@BOTH
-@pytest.mark.parametrize("alpn", ["http/1.1", "h2"])
-def test_selected_host_is_translated_directly(
-    explicit: Mitmdump, secure: dict[str, Provider], end: str, alpn: str
-) -> None:
-    provider = secure[alpn]
-    script, others = chat_only(provider, *EVENTS)
-    place = f"localhost:{provider.port}"
-    raw = connect(explicit.port, tunnel=place, ca=explicit.ca, alpn=[alpn])
-    client: Http1Client | Http2Client
-    client = Http2Client(raw, place) if alpn == "h2" else Http1Client(raw, place)
-    path, refused = others[end]
-    with client:
-        for _ in range(2):
-            body = client.post(path, ASKED[end], {"x-api-key": "sk-own"}).rest()
-            assert text_in(end, body) == "Hi there"
-    assert len(refused.requests) == 1
-    assert [each.headers["authorization"] for each in script.requests] == [
-        "Bearer sk-own"
-    ] * 2
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,20 @@
 import asyncio
 import gc
 import gzip
-import io
 import json
 import threading
-import weakref
 import zlib
 from collections.abc import Awaitable, Iterator
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from mitmproxy import contentviews, flow, http
+from mitmproxy import flow, http
 from mitmproxy.flow import Error
-from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.delivery import answer_streams, buffered_answer
-from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.exchange.source import pending_result
-from llm_normalize.exchange.state import running_answer
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.records.snapshot import KEY
@@ -35,7 +29,6 @@ from llm_normalize.repair.fix import (
     head,
     wire,
 )
-from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
 from proxies import (
     BAD,
@@ -56,13 +49,6 @@ from proxies import (
     messages,
     response_of,
 )
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
-
 
 # -- what the fixes declare of whole answers ---------------------------------------
 
@@ -154,38 +140,6 @@ def test_a_stream_is_repaired_as_it_passes(proxy: Proxy) -> None:
     }
     assert {key: record[key] for key in expected} == expected
     assert "mode" not in record
-
-
-def test_what_was_sent_and_changed_is_kept_with_the_flow(proxy: Proxy) -> None:
-    made = chat_flow()
-    proxy.stream(made, BAD)
-    assert response_of(made).raw_content == GOOD
-    assert made.metadata[KEY]["changed"] == 4
-    assert made.metadata[KEY]["end"] == "complete"
-    file = io.BytesIO()
-    FlowWriter(file).add(made)
-    file.seek(0)
-    (read,) = FlowReader(file).stream()
-    assert read.metadata[KEY] == made.metadata[KEY]
-
-
-def test_a_view_shows_all_that_was_sent_so_far(proxy: Proxy) -> None:
-    made, body = chat_flow(), chat_flow(request={"model": "m"})
-    proxy.addon.responseheaders(made)
-    proxy.addon.responseheaders(body)
-
-    def look(at: http.HTTPFlow) -> None:
-        data = contentviews.Metadata(flow=at, http_message=at.response)
-        contentviews.registry["before/after"].render_priority(b"", data)
-
-    for at in range(0, len(BAD), 9):
-        proxy.feed(made, BAD[at : at + 9])
-    look(made)
-    assert response_of(made).raw_content == GOOD
-    assert made.metadata[KEY]["changed"] == 4
-    look(body)  # nothing of it has left
-    look(chat_flow())
-    assert KEY not in body.metadata
 
 
 def test_secrets_of_the_request_are_in_no_log(
@@ -430,29 +384,6 @@ def test_nothing_is_stored_of_an_answer_that_nobody_can_look_at(
     assert [each["changed"] for each in proxy.records("flow")] == [4, 4]
 
 
-def test_nothing_of_a_stream_that_is_over_waits_for_the_collector(proxy: Proxy) -> None:
-    for word in ("a", "bb", "ccc"):
-        made = chat_flow()
-        proxy.addon.responseheaders(made)
-        running = proxy.addon._exchanges.of(made).running
-        assert running is not None
-        assert running.rewriter is not None
-        pipeline = weakref.ref(running.rewriter.pipeline)
-        del running
-        gc.collect()
-        gc.disable()
-        try:
-            texts = [chunk({"content": f"{n} {word}"}) for n in range(8)]
-            events: Wire = [HEAD, *texts, FINISH, DONE]
-            for each in events:
-                proxy.feed(made, wire([each]))
-            proxy.feed(made, b"")
-            proxy.addon.response(made)
-            assert pipeline() is None
-        finally:
-            gc.enable()
-
-
 def test_a_lost_finish_reason_is_reported(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -466,6 +397,26 @@ def test_a_lost_finish_reason_is_reported(
     assert messages(caplog) == [
         f"normalize: {HOST} broke off while a finish reason or usage waited"
     ]
+
+
+def test_nothing_is_said_when_nothing_waited(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, wire([HEAD, TEXT]))
+    broken(made, "Server disconnected.")
+    proxy.addon.error(made)
+    assert messages(caplog) == []
+
+
+def test_a_body_that_broke_off_has_a_record(proxy: Proxy) -> None:
+    made = chat_flow(request={"model": "m"})
+    proxy.addon.responseheaders(made)
+    broken(made, "Server disconnected.")
+    proxy.addon.error(made)
+    (record,) = proxy.records()
+    assert (record["end"], record["stream"]) == ("upstream-broke", False)
 
 
 @pytest.mark.parametrize(
@@ -558,46 +509,11 @@ def pending_flow(stream: Any = None) -> Any:
     return made
 
 
-def test_a_result_is_streamed_in_one_piece_to_whom_asked_for_a_stream(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def ready(*_: object) -> Reply:
-        return Reply(200, "", [("content-type", "application/json")], dumps(GOOD_BODY))
-
-    monkeypatch.setattr(pending_result, "result_of", ready)
-    made = pending_flow(stream=True)
-    proxy.addon.responseheaders(made)
-    proxy.respond(made)
-    content = response_of(made).raw_content or b""
-    assert content.startswith(b"data: {")
-    assert content.endswith(DONE)
-    assert headers_of(made)["content-type"] == SSE
-    *pairs, record = proxy.records()
-    assert pairs[0]["fixes"] == ["answer-pending"]
-    assert (record["status"], record["end"]) == (200, "complete")
-
-
 def test_an_answer_that_has_left_already_is_not_fetched(proxy: Proxy) -> None:
     made = pending_flow()
     proxy.addon.responseheaders(made)
     response_of(made).stream = True
     assert proxy.addon.response(made) is None
-    assert proxy.end() == "complete"
-
-
-def test_the_logs_stay_open_for_an_answer_that_is_fetched_during_a_reload(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def ready(*_: object) -> Reply:
-        return Reply(200, "", [("content-type", "application/json")], dumps(GOOD_BODY))
-
-    monkeypatch.setattr(pending_result, "result_of", ready)
-    made = pending_flow()
-    proxy.addon.responseheaders(made)
-    waits = proxy.addon.response(made)
-    assert waits is not None
-    proxy.addon.done()
-    proxy.context.master.event_loop.run_until_complete(waits)
     assert proxy.end() == "complete"
 
 
@@ -610,19 +526,6 @@ def test_trailers_are_for_clients_that_can_be_sent_them(
     response_of(made).trailers = http.Headers(x="y")
     proxy.stream(made, GOOD)
     assert (response_of(made).trailers is None) is (version == "HTTP/1.1")
-
-
-def test_a_stream_that_breaks_off_after_a_reload_has_its_record(proxy: Proxy) -> None:
-    made = chat_flow(status=201)
-    proxy.addon.responseheaders(made)
-    proxy.feed(made, BAD.removesuffix(b"data:[DONE]\n\n"))
-    proxy.addon.done()
-    broken(made, "Client disconnected.")
-    # Another addon has taken over meanwhile, and knows nothing of it.
-    proxy.addon.error(made)
-    (record,) = proxy.records("flow")
-    assert (record["end"], record["status"]) == ("client-left", 201)
-    assert record["events"] == 3
 
 
 @pytest.mark.parametrize(
@@ -706,51 +609,6 @@ def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
     assert kinds.index("pair") < kinds.index("flow") if pairs else not kinds
 
 
-def other_made(made: http.HTTPFlow) -> None:
-    """Let another addon have put a large stream in the place of the answer."""
-    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(2000)]
-    response_of(made).stream = False
-    response_of(made).raw_content = wire(odd).replace(b"data: ", b"data:")
-
-
-def test_large_stream_under_repair_when_mitmproxy_ends_has_one_record(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-    step = AnswerRecord.add_event
-
-    def slow(self: AnswerRecord, taken: EventRecord) -> None:
-        step(self, taken)
-        if threading.current_thread() is not threading.main_thread():
-            begun.set()
-            assert go_on.wait(10)
-
-    monkeypatch.setattr(AnswerRecord, "add_event", slow)
-    made, other = chat_flow(), chat_flow()
-
-    async def play() -> list[Any]:
-        proxy.addon.responseheaders(made)
-        other_made(made)
-        waits = proxy.addon.response(made)
-        assert waits is not None
-        task = asyncio.ensure_future(waits)
-        await asyncio.to_thread(begun.wait)
-        proxy.addon.responseheaders(other)
-        records = proxy.records()
-        log = proxy.addon.logs.current
-        assert log is not None
-        monkeypatch.setattr(log, "write", fail)
-        go_on.set()
-        await task
-        return records
-
-    records = proxy.context.master.event_loop.run_until_complete(play())
-    assert [each["flow"] for each in records] == [made.id, other.id]
-    assert records[0]["end"] == "upstream-broke"
-    assert (records[0]["changed"], records[0]["fixes"]) == (0, {})
-    assert messages(caplog, "ERROR") == []
-
-
 def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -766,26 +624,6 @@ def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
     assert messages(caplog, "ERROR") == [
         f"normalize: {HOST}: an answer has no record",
     ]
-
-
-@pytest.mark.unmeasured
-def test_large_answer_of_another_addon_slows_no_provider_down(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    threads = set[threading.Thread]()
-
-    def slow_down(*_: object) -> None:
-        threads.add(threading.current_thread())
-
-    monkeypatch.setattr(answer_streams, "slow_down", slow_down)
-    monkeypatch.setattr(running_answer, "show_anew", slow_down)
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    other_made(made)
-    proxy.respond(made)
-    assert (response_of(made).raw_content or b"").count(b"data: ") == 2000
-    assert threads == {threading.main_thread()}
-    assert messages(caplog, "ERROR") == []
 
 
 def test_bug_in_what_slows_a_provider_down_costs_no_stream(

@@ -195,6 +195,11 @@ def test_a_dropped_a_split_and_an_added_event_are_shown() -> None:
     ]
 
 
+def test_event_that_only_left_later_is_said_to_be_the_same() -> None:
+    block = b"data: a\n\n"
+    assert events(row(block, block)) == [HEAD, "    the event itself is as it was"]
+
+
 def null(word: str) -> tuple[bytes, bytes]:
     return delta(f'"role":null,"content":"{word}"'), delta(f'"content":"{word}"')
 

@@ -71,6 +71,11 @@ def test_what_is_echoed_in_json_within_a_string_is_masked(key: str, depth: int) 
     assert "Upstream" in masked
 
 
+def test_what_is_echoed_in_an_error_beside_choices_is_masked() -> None:
+    value = {"choices": [], "error": {"message": "no", "input": "SECRET"}}
+    assert "SECRET" not in mask(json.dumps(value))
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -7,7 +7,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from llm_normalize.records.record_line import (
     Entry,
     TextPair,
     TextPairs,
-    line,
 )
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
@@ -314,27 +312,6 @@ def test_a_write_that_takes_a_part_only_is_continued(logs: Logs, disk: Disk) -> 
     assert numbers(logs.path) == [1, 2]
 
 
-def test_a_disk_that_fills_up_between_files_costs_the_rest_only(
-    logs: Logs, disk: Disk
-) -> None:
-    size = len(line(pair(0)))
-    log = logs.make(size=size)
-    disk.gate.clear()
-    log.write(pair(0))
-    assert disk.waiting.wait(20)
-    for n in range(1, 5):  # one batch, a file each
-        log.write(pair(n))
-    disk.room = 3 * size
-    disk.gate.set()
-    until(written(log))
-    assert log.lost == 2
-    disk.room = None
-    log.size = 1_000_000
-    log.write(pair(9))
-    log.close()
-    assert [each.get("count", each.get("n")) for each in lines(logs.path)] == [2, 9]
-
-
 def test_a_loss_at_the_very_end_is_reported_on_closing(logs: Logs, disk: Disk) -> None:
     log = logs.make()
     disk.full = True
@@ -469,19 +446,6 @@ def test_a_log_that_shares_its_name_lets_go_of_it_at_once(logs: Logs) -> None:
     assert new.path == old.path
     old.close()
     new.close()
-
-
-def test_a_little_time_lets_a_batch_gather(
-    logs: Logs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr(pairs_log, "_BATCH_SECONDS", 0.2)
-    monkeypatch.setattr(pairs_log, "time", SimpleNamespace(sleep=waits.append))
-    log = logs.make()
-    log.write(pair(0))
-    until(written(log))
-    log.close()
-    assert waits == [0.2]
 
 
 def test_a_pair_that_was_not_parsed_is_written_and_weighed(

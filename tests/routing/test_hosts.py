@@ -102,31 +102,18 @@ def test_every_built_in_host_is_a_pattern_that_means_itself() -> None:
     assert not hosts.include("api.openai.com", 443)
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "api.kimi.com",
-        "api.xiaomimimo.com",
-        "token-plan-sgp.xiaomimimo.com",
-        "inference.baseten.co",
-        "model-abcd1234.api.baseten.co",
-        "dashscope-us.aliyuncs.com",
-        "cn-hongkong.dashscope.aliyuncs.com",
-        "ws-1.ap-southeast-1.maas.aliyuncs.com",
-        "hyper.charm.land",
-        "us-south.ml.cloud.ibm.com",
-        "ap-south-1.aws.wxai.ibm.com",
-        "ark.cn-beijing.volces.com",
-        "ark.ap-southeast.bytepluses.com",
-        "api.hunyuan.cloud.tencent.com",
-        "qianfan.baidubce.com",
-        "api.stepfun.com",
-        "api.stepfun.ai",
-        "aiplatform.googleapis.com",
-        "us-central1-aiplatform.googleapis.com",
-        "aiplatform.eu.rep.googleapis.com",
-    ],
-)
+DOCUMENTED = """
+api.kimi.com api.xiaomimimo.com token-plan-sgp.xiaomimimo.com inference.baseten.co
+model-abcd1234.api.baseten.co dashscope-us.aliyuncs.com api.stepfun.com api.stepfun.ai
+cn-hongkong.dashscope.aliyuncs.com ws-1.ap-southeast-1.maas.aliyuncs.com
+hyper.charm.land us-south.ml.cloud.ibm.com ap-south-1.aws.wxai.ibm.com
+ark.cn-beijing.volces.com ark.ap-southeast.bytepluses.com qianfan.baidubce.com
+api.hunyuan.cloud.tencent.com aiplatform.googleapis.com
+us-central1-aiplatform.googleapis.com aiplatform.eu.rep.googleapis.com
+"""
+
+
+@pytest.mark.parametrize("host", DOCUMENTED.split())
 def test_what_documents_of_a_provider_name_is_built_in(host: str) -> None:
     assert Hosts.parse(PROVIDERS).include(host, 443)
 

@@ -62,6 +62,14 @@ def test_key_in_the_place_of_a_variable_is_not_quoted() -> None:
     assert KEY not in str(caught.value)
 
 
+def test_key_that_no_header_may_have_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("A_KEY", "two words")
+    with pytest.raises(ValueError, match="a header may not have"):
+        Secret.parse("env:A_KEY")
+
+
 def test_host_has_its_key_and_no_other() -> None:
     keys = Keys.parse(["a.test=env:A_KEY"])
     found = keys.secret("a.test", 443)

@@ -13,7 +13,7 @@ from llm_normalize.records.record_line import (
     TextPair,
     TextPairs,
 )
-from llm_normalize.records.snapshot import VERSION, Snapshot, unpacked
+from llm_normalize.records.snapshot import VERSION, Snapshot
 from llm_normalize.repair.engine.text_memory import Around
 from llm_normalize.repair.outcome import EventRecord
 
@@ -68,27 +68,6 @@ def answer(records: list[Record] | None = None, **more: Any) -> AnswerRecord:
     return made
 
 
-def test_a_changed_event_is_a_pair(clock: Clock) -> None:
-    records: list[Record] = []
-    each = answer(records)
-    clock.tick(0.0126)
-    each.add_event(EventRecord(3, b"before", [b"a", b"b"], ["x", "y"]))
-    assert records == [
-        {
-            "type": "pair",
-            "v": 1,
-            "flow": "f1",
-            "n": 3,
-            "ms": 12.6,
-            "fixes": ["x", "y"],
-            "before": b"before",
-            "after": [b"a", b"b"],
-        }
-    ]
-    assert each.changed == 1
-    assert each.fixes == {"x": 1, "y": 1}
-
-
 def test_the_flow_record_says_it_all(clock: Clock) -> None:
     records: list[Record] = []
     each = answer(records)
@@ -124,18 +103,6 @@ def test_the_flow_record_says_it_all(clock: Clock) -> None:
 def test_a_clock_that_was_set_back_gives_no_negative_time(clock: Clock) -> None:
     clock.now -= 3600
     assert answer().close(200, "complete", 0, 0, 0)["total_ms"] == 0
-
-
-@pytest.mark.usefixtures("clock")
-def test_observe_marks_every_record() -> None:
-    records: list[Record] = []
-    each = answer(records, observe=True)
-    each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
-    each.close(200, "complete", 1, 1, 1)
-    assert [(it["type"], it["mode"]) for it in records] == [
-        ("pair", "observe"),
-        ("flow", "observe"),
-    ]
 
 
 def test_what_was_changed_in_the_request_is_reported_before_the_end() -> None:
@@ -201,17 +168,6 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
 
 
 @pytest.mark.usefixtures("clock")
-def test_the_metadata_holds_what_was_received() -> None:
-    each, snapshot = answer(), Snapshot(both=True)
-    snapshot.add_received(b"before")
-    snapshot.add_sent(b"after")
-    closed = each.close(200, "complete", 1, 6, 5)
-    assert unpacked(each.metadata(closed, snapshot)["received"]) == b"before"
-    running = each.flow_record(200, "running", 1, 6, 5)
-    assert each.metadata(running, snapshot)["received"] is None  # not before the end
-
-
-@pytest.mark.usefixtures("clock")
 def test_pairs_that_nobody_can_look_at_are_left_out() -> None:
     each = answer(shown=False)
     each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
@@ -249,15 +205,6 @@ def test_what_is_changed_otherwise_begins_a_row_and_so_does_what_follows() -> No
     each.count(4, b"<a>", b"[a]", SIMPLE)
     assert [(row[0], row[5]) for row in rows(each)] == [(0, 1), (3, 0), (4, 0)]
     assert dict(each.fixes) == {"x": 3, "y": 3, "z": 1}
-
-
-@pytest.mark.usefixtures("clock")
-def test_rows_can_be_read_while_events_come() -> None:
-    each = answer()
-    each.count(0, b"<a>", b"[a]", SIMPLE)
-    assert [row[5] for row in rows(each)] == [0]
-    each.count(1, b"<a>", b"[a]", SIMPLE)
-    assert [row[5] for row in rows(each)] == [1]
 
 
 def test_an_event_that_was_not_parsed_is_handed_over_in_brief(clock: Clock) -> None:

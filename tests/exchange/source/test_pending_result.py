@@ -1,7 +1,5 @@
 import gzip
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +17,6 @@ from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.wire.json_text import dumps
 from proxies import (
     BAD_BODY,
-    GOOD,
     HOST,
     Proxy,
     broken,
@@ -48,12 +45,6 @@ def status(monkeypatch: pytest.MonkeyPatch) -> Status:
     for name in ("_FIRST_WAIT", "_LONGEST_WAIT", "_LOOK"):
         monkeypatch.setattr(polling, name, 0.001)
     return made
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def accepted(host: str = HOST, name: str = NAME, **more: Any) -> http.HTTPFlow:
@@ -282,35 +273,6 @@ def test_result_is_repaired_decoded_and_logged(proxy: Proxy, status: Status) -> 
     assert record["fixes"]["answer-pending"] == 1
     assert (record["status"], record["end"]) == (200, "complete")
     assert "nvapi-key" not in proxy.log.read_text()
-
-
-@pytest.mark.parametrize("encoded", [False, True])
-def test_result_of_a_stream_is_repaired_as_one(
-    proxy: Proxy, status: Status, encoded: bool
-) -> None:
-    kinds = [("Content-Type", "text/event-stream")]
-    data = GOOD.replace(b"data: ", b"data:")
-    if encoded:
-        kinds.append(("Content-Encoding", "gzip"))
-        data = gzip.compress(data)
-    status.replies = [Reply(200, "OK", kinds, data)]
-    made = accepted()
-    assert responded(proxy, made) == GOOD
-    assert headers_of(made)["content-type"] == "text/event-stream"
-    assert "content-encoding" not in headers_of(made)
-
-
-def test_result_that_never_comes_is_an_error_in_openais_form(
-    proxy: Proxy, status: Status
-) -> None:
-    status.replies = [UpstreamError("https://there: broke off")] * 3
-    made = accepted()
-    error = json.loads(responded(proxy, made))["error"]
-    assert error["message"] == f"https://there: broke off (request {NAME})"
-    assert (response_of(made).status_code, response_of(made).reason) == (
-        502,
-        "Bad Gateway",
-    )
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_result_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 def test_asking_does_not_outlive_the_limit(
     monkeypatch: pytest.MonkeyPatch, first: list[EventRecord]
 ) -> None:
-    monkeypatch.setattr(polling, "LIMIT", 0.5)
+    monkeypatch.setattr(polling, "LIMIT", 0.1)
     endless, ask = Endless(), Asks(*first, READY)
 
     async def asked() -> Reply:

@@ -1,6 +1,4 @@
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,16 +19,10 @@ from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.content_encoding import Decoder, decoder_for
-from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
+from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
 
 NO_LOG: dict[str, Any] = {"observe": False, "strict": False, "log": None}
 ALL = Settings(FIXES, **NO_LOG)
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def test_equal_fixes_have_one_plan_and_others_another() -> None:
@@ -38,30 +30,6 @@ def test_equal_fixes_have_one_plan_and_others_another() -> None:
     assert one.plan is same.plan
     for other in (list(FIXES[1:]), list(FIXES[::-1])):
         assert Settings(other, **NO_LOG).plan != one.plan
-
-
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("stream", [False, True])
-def test_what_is_known_of_an_answer_comes_from_its_flow(
-    strict: bool, stream: bool
-) -> None:
-    made = chat_flow(request={"model": "m", "stream": stream})
-    response_of(made).timestamp_start = 1790000000.9
-    settings = Settings(FIXES, observe=True, strict=strict, log=None)
-    running = RunningAnswer.of(made, settings)
-    assert (running.settings, running.rewriter, running.pending) == (
-        settings,
-        None,
-        False,
-    )
-    asked, answer = running.asked, running.record
-    assert (asked.id, asked.model, asked.stream) == (made.id, "m", stream)
-    assert (asked.time, asked.strict) == (1790000000, strict)
-    assert (answer.host, answer.path, answer.observe) == (
-        HOST,
-        "/v1/chat/completions",
-        True,
-    )
 
 
 def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:

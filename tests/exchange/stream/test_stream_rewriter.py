@@ -19,7 +19,7 @@ from llm_normalize.repair.engine import payload
 from llm_normalize.repair.engine.event_repair import EventRepair
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.text_memory import Around, TextMemory
-from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
+from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.content_encoding import (
     MAX_INFLATED_PER_TURN,
@@ -338,67 +338,6 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
     assert len(out) > 0.95 * len(hostile)  # it passes as it is
 
 
-ORDINARY: dict[str, Callable[[int], Any]] = {
-    "texts": lambda n: chunk({"content": f"w{n}"}),
-    "keys": lambda n: chunk({"content": f"w{n}"}, **{f"k{n}": 1}),
-    "ids": lambda n: chunk({"content": f"w{n}"}, id=f"c{n}"),
-    "calls": lambda n: chunk({"tool_calls": [rest(0, f"a{n}")]}, **{f"k{n}": 1}),
-    "choices": lambda n: chunk(
-        None,
-        choices=[{"index": at, "delta": {"content": f"w{n}"}} for at in range(2)],
-        **{f"k{n}": 1},
-    ),
-}
-
-
-ODD_BURSTS = [(name, 400) for name in ("keys", "ids", "calls")] + [("choices", 250)]
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("encoding", ["identity", "gzip"])
-@pytest.mark.parametrize(("name", "count"), [("texts", 1000), *ODD_BURSTS])
-def test_ordinary_burst_is_repaired_wholly(
-    name: str, count: int, encoding: str
-) -> None:
-    client = Client(encoding)
-    client.rewriter.turn = Turn(lambda _: None)
-    opening = chunk(
-        {"tool_calls": [head()]} if name == "calls" else {"role": "assistant"}
-    )
-    data = wire([opening, *map(ORDINARY[name], range(count))]).replace(b": {", b":{")
-    client.read(ENCODERS[encoding](data))
-    assert client.pipeline.raw_events.total() == 0
-    assert len(client.steps) > count / 2
-
-
-@pytest.mark.unmeasured
-def test_streams_share_what_may_be_looked_at_in_one_turn() -> None:
-    later = list[Callable[[], None]]()
-    turn = Turn(later.append)
-    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(300)]
-    data = wire([HEAD, *odd]).replace(b": {", b":{")
-    few = wire([HEAD, *odd[:40]]).replace(b": {", b":{")
-
-    def raw(data: bytes) -> int:
-        client = Client()
-        client.rewriter.turn = turn
-        client.read(data)
-        return client.pipeline.raw_events.total()
-
-    found = [raw(data) for _ in range(9)]
-    assert found == sorted(found)
-    assert (found[0], found[-1]) == (0, 1)
-    assert raw(few) == 0  # each has some of its own
-    begun, go_on = turn.number, [later.pop()]
-    assert not later
-    for act in go_on:
-        act()
-    assert turn.number == begun
-    later.pop()()
-    assert turn.number == begun + 1
-    assert raw(data) == 0
-
-
 def test_provider_is_slowed_down_that_sends_much_in_one_turn() -> None:
     client = Client()
     turn = client.rewriter.turn = Turn(lambda _: None)
@@ -413,19 +352,6 @@ def test_provider_is_slowed_down_that_sends_much_in_one_turn() -> None:
     turn._end()
     client.read(wire([TEXT]))
     assert asked == [221]
-
-
-def test_few_events_wait_for_nobody() -> None:
-    later = list[Callable[[], None]]()
-    client = Client()
-    client.rewriter.turn = Turn(later.append)
-    odd = [wire([chunk({"content": "a"}, **{f"k{at}": 1})]) for at in range(20)]
-    for each in odd[:7]:
-        client.read(each)
-    assert later == []
-    for each in odd[7:]:
-        client.read(each)
-    assert len(later) == 1
 
 
 def test_what_is_not_looked_at_makes_up_no_end() -> None:
