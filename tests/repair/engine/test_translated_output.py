@@ -68,3 +68,14 @@ def test_blank_line_behind_an_event_is_no_sign_of_life(line: bytes) -> None:
     pipeline = Pipeline(Asked(stream=True), FIXES, make_output=output)
     out = [b"".join(pipeline.feed(each + line)) for each in (HEAD, TEXT, TEXT)]
     assert [each.count(b"event: ") for each in out] == [2, 2, 1]
+
+
+def test_event_of_which_nothing_remains_has_nothing_after() -> None:
+    records: list[EventRecord] = []
+    output = TranslatedOutput(
+        records.append, "", verbatim=True, translate=Translation(lambda _: b"")
+    )
+    record = EventRecord(0, TEXT)
+    output.emit(record, TEXT)
+    output.close(record)
+    assert (record.after, record.changed, output.drain()) == ([], True, [])
