@@ -1,7 +1,9 @@
 """Starts a script of the project as a process, in the environment at hand."""
 
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -38,3 +40,14 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=300,
         check=False,
     )
+
+
+def is_empty(group: int) -> bool:
+    """Tell whether no process of a process group is left, soon."""
+    for _ in range(100):  # each has had its signal; some take a moment to end
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False

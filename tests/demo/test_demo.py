@@ -20,6 +20,7 @@ import pytest
 from llm_normalize.demo import provider, readings
 from llm_normalize.demo.view import aligned
 from llm_normalize.desktop.mitmproxy_program import program as program_of_mitmproxy
+from script_runs import is_empty
 
 ADDON = Path(__file__).parents[2] / "addon"
 DEMO = ("-m", "llm_normalize", "demo")
@@ -125,17 +126,6 @@ def run_in_terminal(temporary: Path, columns: int, **more: str) -> Run:
         code = process.wait(10)
     out = read.decode().replace("\r\n", "\n")
     return Run(code, out, "", process.pid, temporary)
-
-
-def is_empty(group: int) -> bool:
-    """Tell whether no process of the group is left, soon."""
-    for _ in range(20):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def program(folder: Path, *lines: str) -> Path:

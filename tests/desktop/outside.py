@@ -7,22 +7,16 @@ listed. Both have certificates of their own, which no client trusts.
 
 import json
 import os
-import ssl
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Self
 
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from mitmproxy import certs
-
-from support import LOOPBACK, PATIENCE, Mitmdump, Provider, make_ca
+from support import LOOPBACK, PATIENCE, Mitmdump, Provider, make_ca, server_context
 
 NIM = "integrate.api.nvidia.com"
 UNLISTED = "example.org"
@@ -100,7 +94,11 @@ class Hosts:
         with ExitStack() as stack:
             self.ca = make_ca(self._folder / "provider", "provider")
             self.nim, self.unlisted = (
-                stack.enter_context(Provider(_context(self.ca, name)))
+                stack.enter_context(
+                    Provider(
+                        server_context(self.ca.parent, "provider", ["http/1.1"], name)
+                    )
+                )
                 for name in (NIM, UNLISTED)
             )
             self._stack = stack.pop_all()
@@ -281,24 +279,3 @@ def _is_chunk(line: str) -> bool:
 
 def _delta(line: str) -> Any:
     return json.loads(line.removeprefix("data: "))["choices"][0]["delta"]
-
-
-def _context(ca: Path, name: str) -> ssl.SSLContext:
-    """Return TLS settings of a server called *name*, whose CA is *ca*."""
-    store = certs.CertStore.from_store(ca.parent, "provider", 2048)
-    names: list[x509.GeneralName] = [
-        x509.DNSName(name),
-        x509.IPAddress(ip_address(LOOPBACK)),
-    ]
-    entry = store.get_cert(name, names)
-    key = entry.privatekey.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    pem = ca.parent / f"{name}.pem"
-    pem.write_bytes(key + entry.cert.to_pem())
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem)
-    context.set_alpn_protocols(["http/1.1"])
-    return context

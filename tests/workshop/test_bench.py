@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from launchers import load
-from script_runs import command
+from script_runs import command, is_empty
 from workshop.child import ChildError
 
 SMALL = ("--quick", "--rounds", "1")
@@ -65,17 +64,6 @@ def environment(folder: Path) -> dict[str, str]:
     # The short captures of the repository, whatever else is at hand.
     more = {"TMPDIR": str(folder), "TEMP": str(folder), "LLM_CAPTURES": str(folder)}
     return {**os.environ, **more}
-
-
-def is_empty(group: int) -> bool:
-    """Tell whether no process of a process group is left."""
-    for _ in range(100):  # each has had its signal; some take a moment to end
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_run_has_all_figures_and_leaves_nothing(tmp_path: Path) -> None:
