@@ -13,7 +13,6 @@ from peers.cases import (
 )
 from peers.scripted import capture
 
-
 PEER = Peer(
     name="llama.cpp's server",
     cases=(
