@@ -28,12 +28,12 @@ class Simulated(Recorded):
 
     Attributes:
         roots: What its keychain, or its Windows, holds; True is trust.
-        fails: Commands to fail, by the word that tells them.
+        instead: What commands say that then do nothing, by the word that tells them.
         places: Its folder of anchors, and the bundle that is made of them.
     """
 
     roots: dict[Certificate, bool] = field(default_factory=dict)
-    fails: set[str] = field(default_factory=set)
+    instead: dict[str, Result] = field(default_factory=dict)
     places: dict[str, Path] = field(default_factory=dict)
 
     def run(
@@ -43,8 +43,8 @@ class Simulated(Recorded):
         self.ran.append(given)
         if given[0] == "sudo":
             given = given[1:]
-        if self.fails & {*given}:
-            return FAILED
+        for word in self.instead.keys() & {*given}:
+            return self.instead[word]
         program = given[0].rpartition("\\")[2]
         acts = {
             "install": self.copy,

@@ -919,7 +919,7 @@ SHOWN = """
 HOLDS: dict[str, tuple[str, str, str]] = {
     "this": ("Trusted CA", "trusted", "1 NSS database trusts it"),
     "no trust": ("", "not trusted", "not trusted: it is there, without trust"),
-    "another": ("Trusted CA", "not trusted", "~/.pki/nssdb: not trusted"),
+    "another": ("Trusted CA", "not trusted", "nssdb: not trusted"),
     "broken": ("", "unknown", "unknown: certutil: some error"),
     "expired": ("Trusted CA", "not trusted", "is not valid now "),
 }
@@ -931,8 +931,11 @@ def test_a_database_is_reported_as_trust_reports_it(
     holds: str, confdir: Path, tmp_path: Path
 ) -> None:
     trust, state, saw = HOLDS[holds]
-    (tmp_path / ".pki/nssdb").mkdir(parents=True)
-    (tmp_path / ".pki/nssdb/cert9.db").touch()
+    home = tmp_path / "home"
+    place = (tmp_path if holds == "broken" else home / ".local/share") / "pki/nssdb"
+    place.mkdir(parents=True)
+    (place / "cert9.db").touch()
+    environ = {"XDG_DATA_HOME": str(place.parents[1])}
     write_ca(tmp_path, -400, -1 if holds == "expired" else 100)
     own = tmp_path if holds == "expired" else confdir
     authority = check_ca.read(own)
@@ -951,12 +954,14 @@ def test_a_database_is_reported_as_trust_reports_it(
         return Result(0, SHOWN.format(fingerprint=fingerprint, trust=trust))
 
     answers: Any = {("/usr/bin/certutil",): answer}
-    machine = Recorded("linux", {}, tmp_path, programs=("certutil",), answers=answers)
+    machine = Recorded("linux", environ, home, programs=("certutil",), answers=answers)
     (store,) = trust_status.browsers(machine, authority.certificate, own)
     assert store.state().state == state
     finding = check_nss.judge(machine, authority, must=True)
     assert finding.mark is (Mark.OK if holds == "this" else Mark.FAIL)
     assert saw in finding.saw
+    shown = place if holds == "broken" else "~/.local/share/pki/nssdb"
+    assert finding.saw.startswith(f"{shown}: ") == (holds != "this")
     without = check_nss.judge(replace(machine, programs=()), authority, must=True)
     assert without.mark is Mark.SKIP
     assert "apt-get install libnss3-tools" in without.repair

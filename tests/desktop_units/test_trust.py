@@ -17,6 +17,7 @@ from cryptography import x509
 
 from desktop_units.machines import Recorded
 from desktop_units.stores import (
+    FAILED,
     SYSTEMS,
     Simulated,
     certificates,
@@ -223,7 +224,8 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
 def test_a_command_that_fails_leaves_nothing_and_says_so(
     machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine.fails.update({"install", "add-trusted-cert", "-addstore", "--store"})
+    words = ("install", "add-trusted-cert", "-addstore", "--store")
+    machine.instead.update(dict.fromkeys(words, FAILED))
     actions = start(machine, "install", "--yes")
     actions.install()
     assert actions.failed
@@ -236,12 +238,13 @@ def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
     machine: Simulated, confdir_of: Path
 ) -> None:
     start(machine, "install", "--yes").install()
-    machine.fails.update({"rm", "delete-certificate", "-delstore", "--remove"})
+    words = ("rm", "delete-certificate", "-delstore", "--remove")
+    machine.instead.update(dict.fromkeys(words, FAILED))
     actions = start(machine, "remove", "--yes")
     actions.remove()
     assert actions.failed
     assert len(TrustRecord(confdir_of).entries()) == 1
-    machine.fails.clear()
+    machine.instead.clear()
     start(machine, "remove", "--yes").remove()
     assert state(machine, confdir_of) == "not trusted"
     assert TrustRecord(confdir_of).entries() == []
@@ -318,14 +321,9 @@ def at_home(machine: Simulated, made: list[Path]) -> Path:
 def test_a_keychain_that_has_it_still_is_a_failure(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Heedless(Simulated):
-        def security(self, given: list[str]) -> Result:
-            is_deleting = given[0] == "delete-certificate"
-            return Result(0) if is_deleting else super().security(given)
-
     machine = macos(tmp_path)
-    object.__setattr__(machine, "__class__", Heedless)
     at_home(machine, made)
+    machine.instead["delete-certificate"] = Result(0)
     assert act(machine, "install", capsys).startswith("ok: trusts it now")
     said = act(machine, "remove", capsys)
     assert said.startswith("not removed: it is still in ")
@@ -637,33 +635,24 @@ def test_a_file_that_cannot_be_written_is_reported_with_the_repair(
     made: list[Path],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    class Refusing(Simulated):
-        def copy(self, _: list[str]) -> Result:
-            return Result(1, err=f"sudo: {err}")
-
     machine = debian(tmp_path, "sudo", root=False)
-    object.__setattr__(machine, "__class__", Refusing)
+    machine.instead["install"] = Result(1, err=f"sudo: {err}")
     at_home(machine, made)
     assert said in act(machine, "install", capsys)
 
 
 def test_an_update_that_hangs_stays_written_down(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+    linux: Simulated, confdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Hanging(Simulated):
-        def update(self, _: list[str]) -> Result:
-            return Result(HUNG, err="update-ca-certificates did not end within 180 s")
-
-    machine = debian(tmp_path)
-    object.__setattr__(machine, "__class__", Hanging)
-    confdir = at_home(machine, made)
-    said = act(machine, "install", capsys)
-    assert said.startswith("not trusted: update-ca-certificates did not end within")
+    err = "update-ca-certificates did not end within 180 s"
+    linux.instead["update-ca-certificates"] = Result(HUNG, err=err)
+    said = act(linux, "install", capsys)
+    assert said.startswith(f"not trusted: {err}")
     assert said.endswith("start this again")
-    assert "did not end within 180 s" in act(machine, "remove", capsys)
+    assert "did not end within 180 s" in act(linux, "remove", capsys)
     assert len(TrustRecord(confdir).entries()) == 1
-    object.__setattr__(machine, "__class__", Simulated)
-    assert act(machine, "remove", capsys) == "ok: was gone already"
+    linux.instead.clear()
+    assert act(linux, "remove", capsys) == "ok: was gone already"
 
 
 # Browsers
