@@ -1,7 +1,6 @@
 """A real SDK that believes it talks to api.openai.com: proxy variables and a CA only."""
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from clients import servers
 from clients.lacking import give_up
 from clients.programs import RUNNERS
 from end_to_end.test_browser import STREAM
+from script_runs import ended
 from support import LOOPBACK, Mitmdump, Provider, Script, make_ca
 
 KEY = "nvapi-canary-4711"
@@ -82,13 +82,8 @@ def ask(python: Path, mitmdump: Mitmdump, *args: str, **more: Any) -> list[Any]:
     }
     environment["HTTPS_PROXY"] = f"http://{LOOPBACK}:{mitmdump.port}"
     environment["SSL_CERT_FILE"] = str(mitmdump.ca)
-    done = subprocess.run(
-        [str(python), "-c", PROGRAM, json.dumps(ASKED | more), *args],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    done = ended(
+        [str(python), "-c", PROGRAM, json.dumps(ASKED | more), *args], env=environment
     )
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))

@@ -24,6 +24,7 @@ import support
 from deploy.rig import BODY, HEAD, TAIL, broken
 from desktop.starting import assert_it_repairs, is_open, wait_for
 from ports import free_port
+from script_runs import ended
 from support import Http1Client
 from workshop import LOOPBACK
 from workshop.deploy.instances import SETTINGS
@@ -45,13 +46,10 @@ def hadolint() -> str:
 
 
 def linted(text: str) -> str:
-    done = subprocess.run(
+    done = ended(
         [hadolint(), "--no-color", "--failure-threshold", "style", "-"],
         input=text,
-        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
     )
     return done.stdout + (f"exit {done.returncode}" if done.returncode else "")
 

@@ -13,6 +13,7 @@ import pytest
 
 import support
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
+from script_runs import ended
 from support import Http1Client
 from workshop import LOOPBACK
 from workshop.deploy.instances import Instance
@@ -44,9 +45,7 @@ def started(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
 
 
 def children(process: "subprocess.Popen[str]") -> set[int]:
-    listing = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
-    )
+    listing = ended(["ps", "-A", "-o", "pid=,ppid="], check=True)
     pairs = [tuple(map(int, line.split())) for line in listing.stdout.splitlines()]
     found, size = {process.pid}, 0
     while size < len(found):
@@ -114,9 +113,7 @@ def test_users_setting_takes_the_place_of_the_shipped_one(tmp_path: Path) -> Non
 
 def test_measuring_tells_events_that_were_all_right() -> None:
     command = [sys.executable, SCRIPT, "--measure", "--instances", "1,2"]
-    done = subprocess.run(
-        [*command, "--seconds", "0.5"], capture_output=True, text=True, check=False
-    )
+    done = ended([*command, "--seconds", "0.5"])
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines()[2:4]]
     assert [row[0] for row in rows] == ["1", "2"]

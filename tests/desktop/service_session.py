@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / each) for each in ("tests", "scripts", "addon")]
 from desktop.starting import assert_it_repairs, is_open  # noqa: E402
 from llm_normalize.desktop.service import unit  # noqa: E402 - from the folders above
 from ports import free_port  # noqa: E402
+from script_runs import ended  # noqa: E402
 from support import Provider  # noqa: E402
 
 HOME = Path.home()
@@ -33,25 +34,15 @@ time.sleep(600)
 
 def service(*arguments: str, code: int = 0) -> str:
     script = str(ROOT / "scripts" / "run.py")
-    done = subprocess.run(
-        [sys.executable, script, "service", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+    done = ended(
+        [sys.executable, script, "service", *arguments], stderr=subprocess.STDOUT
     )
     assert done.returncode == code, done.stdout
     return done.stdout
 
 
 def systemctl(*arguments: str) -> str:
-    done = subprocess.run(
-        ["systemctl", "--user", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+    done = ended(["systemctl", "--user", *arguments])
     return (done.stdout + done.stderr).strip()
 
 

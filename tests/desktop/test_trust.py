@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from llm_normalize.desktop.trust import authority
+from script_runs import ended
 from support import Provider, body_script, server_context
 
 ROOT = Path(__file__).parents[2]
@@ -29,14 +30,10 @@ BROWSERS = ("--store", "nss", "--store", "firefox")
 def run(
     command: list[str], home: Path, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return ended(
         command,
         env={"PATH": os.environ["PATH"], "HOME": str(home), **more},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
 
 
@@ -114,9 +111,7 @@ def shim(folder: Path, program: str, word: str, *, before: bool) -> tuple[str, P
 
 
 def certutil(*given: str) -> str:
-    done = subprocess.run(
-        ["certutil", *given], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = ended(["certutil", *given], check=True)
     return done.stdout
 
 
