@@ -83,7 +83,7 @@ class Hosts:
     Attributes:
         nim: Stands for `NIM`.
         unlisted: Stands for `UNLISTED`.
-        ca: Their CA, which no client trusts.
+        provider_ca: Their CA, which no client trusts.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -92,12 +92,11 @@ class Hosts:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            self.ca = make_ca(self._folder / "provider", "provider")
+            self.provider_ca = make_ca(self._folder / "provider", "provider")
+            folder = self.provider_ca.parent
             self.nim, self.unlisted = (
                 stack.enter_context(
-                    Provider(
-                        server_context(self.ca.parent, "provider", ["http/1.1"], name)
-                    )
+                    Provider(server_context(folder, "provider", ["http/1.1"], name))
                 )
                 for name in (NIM, UNLISTED)
             )
@@ -110,7 +109,7 @@ class Hosts:
     @property
     def options(self) -> dict[str, str]:
         """The options of a mitmproxy that trusts them."""
-        return {"ssl_verify_upstream_trusted_ca": str(self.ca)}
+        return {"ssl_verify_upstream_trusted_ca": str(self.provider_ca)}
 
     @property
     def script(self) -> str:
@@ -119,44 +118,27 @@ class Hosts:
         return REDIRECT.replace("{}", repr(ports))
 
 
-class Outside:
+class Outside(Hosts):
     """These hosts, and mitmdump before them.
 
     Attributes:
-        nim: Stands for `NIM`.
-        unlisted: Stands for `UNLISTED`.
         mitmdump: Listens on loopback; its CA is new.
-        provider_ca: The CA of the two hosts, which only mitmdump trusts.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._stack = ExitStack()
-
     def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            folder = self._folder
-            hosts = stack.enter_context(Hosts(folder))
-            self.nim, self.unlisted, self.provider_ca = (
-                hosts.nim,
-                hosts.unlisted,
-                hosts.ca,
+        super().__enter__()
+        with self._stack.pop_all() as stack:
+            make_ca(self._folder / "ca", "mitmproxy")
+            (self._folder / "run").mkdir()
+            made = Mitmdump(
+                self._folder / "run",
+                self._folder / "ca",
+                options=self.options,
+                scripts=[self.script],
             )
-            make_ca(folder / "ca", "mitmproxy")
-            (folder / "run").mkdir()
-            self.mitmdump = stack.enter_context(
-                Mitmdump(
-                    folder / "run",
-                    folder / "ca",
-                    options=hosts.options,
-                    scripts=[hosts.script],
-                )
-            )
+            self.mitmdump = stack.enter_context(made)
             self._stack = stack.pop_all()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     @property
     def proxy(self) -> str:

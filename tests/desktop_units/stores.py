@@ -232,3 +232,15 @@ def write_ca(folder: Path, begins: int, ends: int) -> None:
         path = folder / f"mitmproxy-{each}.pem"
         path.write_bytes(made.public_bytes(serialization.Encoding.PEM))
         path.chmod(0o600)
+
+
+def profile(root: Path, *paths: tuple[str, str]) -> None:
+    root.mkdir(parents=True)
+    lines = [
+        f"[Profile{at}]\nName=n{at}\nIsRelative={relative}\nPath={path}\n"
+        for at, (path, relative) in enumerate(paths)
+    ]
+    (root / "profiles.ini").write_text("[General]\nVersion=2\n\n" + "\n".join(lines))
+    for path, _ in paths:
+        (root / path).mkdir(parents=True)
+        (root / path / "cert9.db").touch()

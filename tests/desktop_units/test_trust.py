@@ -25,6 +25,7 @@ from desktop_units.stores import (
     digest,
     fedora,
     macos,
+    profile,
     simulated,
 )
 from llm_normalize.desktop.machine import HUNG, Machine, Result, System
@@ -40,15 +41,6 @@ from llm_normalize.desktop.trust.session import Refused
 from llm_normalize.desktop.trust.status import stores
 
 WINDOWS_CERTUTIL = r"C:\Windows\System32\certutil.exe"
-
-
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two folders of mitmproxy with a CA each, made once."""
-    folders = [tmp_path_factory.mktemp("ca") / str(number) for number in range(2)]
-    for folder in folders:
-        authority.make(folder)
-    return folders
 
 
 @pytest.fixture
@@ -656,18 +648,6 @@ def test_an_update_that_hangs_stays_written_down(
 
 
 # Browsers
-
-
-def profile(root: Path, *paths: tuple[str, str]) -> None:
-    root.mkdir(parents=True)
-    lines = [
-        f"[Profile{at}]\nName=n{at}\nIsRelative={relative}\nPath={path}\n"
-        for at, (path, relative) in enumerate(paths)
-    ]
-    (root / "profiles.ini").write_text("[General]\nVersion=2\n\n" + "\n".join(lines))
-    for path, _ in paths:
-        (root / path).mkdir(parents=True)
-        (root / path / "cert9.db").touch()
 
 
 LINUX_PROFILES = (
