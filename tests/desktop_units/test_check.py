@@ -12,7 +12,6 @@ import pytest
 from mitmproxy.certs import CertStore
 
 from desktop_units.machines import Recorded
-from desktop_units.proxied import Mac, Service
 from desktop_units.stores import debian, write_ca
 from llm_normalize.check import browsers as check_nss
 from llm_normalize.check import ca as check_ca
@@ -32,7 +31,6 @@ from llm_normalize.desktop import local_server
 from llm_normalize.desktop.local_server import Answer, Status
 from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.processes import Listener
-from llm_normalize.desktop.proxy.macos import MacOs
 from llm_normalize.desktop.proxy.settings import InForce
 from llm_normalize.desktop.proxy.systems import choose
 from llm_normalize.desktop.trust import status as trust_status
@@ -513,17 +511,6 @@ def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> N
         trust_advice.setting({"HTTPS_PROXY": WAY.url}, system=machine.system),
     )
     assert found is None or f"{found.settings.name}'s proxy settings: " in finding.saw
-
-
-def test_a_service_that_is_not_in_use_leads_nowhere() -> None:
-    """What run names as set before is what the check says is set."""
-    corp = (True, "corp.example", "3128")
-    mac = Mac(system="macos", services={"Wi-Fi": Service(), "Office": Service(corp)})
-    assert MacOs(mac).current() == InForce()
-    assert desktop(mac).saw.startswith("macOS sets none, ")
-    mac.services["Wi-Fi"].secure = corp
-    assert MacOs(mac).current() == InForce("corp.example:3128")
-    assert desktop(mac).saw == "macOS: corp.example:3128 points to another proxy"
 
 
 def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> None:
