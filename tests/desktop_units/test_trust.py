@@ -1011,6 +1011,8 @@ def test_status_as_text_and_as_json(
     assert [each["state"] for each in reported["stores"]] == ["trusted"]
     start(linux, "status", "--json", "--store", "nss").status()
     assert json.loads(capsys.readouterr().out)["stores"] == []
+    with pytest.raises(SystemExit, match="2"):
+        trust.parse(["install", "--json"])
 
 
 def test_a_damaged_record_stops_what_would_need_it(
