@@ -1,16 +1,13 @@
 """The demo, run as a newcomer runs it: a real mitmdump, loopback only."""
 
 import http.client
-import importlib
 import json
 import os
 import re
-import select
 import signal
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from llm_normalize.demo import provider, readings
-from llm_normalize.demo.view import aligned
+from llm_normalize.demo.view import View, aligned
 from llm_normalize.desktop.mitmproxy_program import program as program_of_mitmproxy
+from script_runs import is_empty
 
 ADDON = Path(__file__).parents[2] / "addon"
 DEMO = ("-m", "llm_normalize", "demo")
@@ -92,52 +90,6 @@ def run(temporary: Path, *command: str, **more: str) -> Run:
     return Run(process.returncode, out, err, process.pid, temporary)
 
 
-def run_in_terminal(temporary: Path, columns: int, **more: str) -> Run:
-    """Run the demo in a terminal of that many columns."""
-    fcntl, pty, termios = map(importlib.import_module, ("fcntl", "pty", "termios"))
-    ours, theirs = pty.openpty()
-    size = [40, columns, 0, 0]
-    fcntl.ioctl(
-        theirs,
-        termios.TIOCSWINSZ,
-        b"".join(number.to_bytes(2, sys.byteorder) for number in size),
-    )
-    with subprocess.Popen(
-        [sys.executable, *DEMO],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment(temporary, **more),
-        start_new_session=True,
-    ) as process:
-        os.close(theirs)
-        read = b""
-        end = time.monotonic() + 60
-        while time.monotonic() < end and select.select([ours], [], [], 60)[0]:
-            try:
-                data = os.read(ours, 65536)
-            except OSError:  # Linux's way to say that the other side is closed
-                break
-            if not data:
-                break
-            read += data
-        os.close(ours)
-        code = process.wait(10)
-    out = read.decode().replace("\r\n", "\n")
-    return Run(code, out, "", process.pid, temporary)
-
-
-def is_empty(group: int) -> bool:
-    """Tell whether no process of the group is left, soon."""
-    for _ in range(20):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def program(folder: Path, *lines: str) -> Path:
     """Make a folder whose mitmdump is a shell script; return it."""
     path = folder / "mitmdump"
@@ -199,15 +151,6 @@ def test_nothing_but_the_pairs_log_stays(plain: Run) -> None:
     ]
     assert plain.log.parent.stat().st_mode & 0o777 == 0o700
     assert is_empty(plain.group)
-
-
-def test_terminal_gets_colours_within_its_width(tmp_path: Path) -> None:
-    done = run_in_terminal(tmp_path, 100)
-    assert done.code == 0
-    assert '\x1b[31m"role":null,\x1b[0m' in done.out
-    assert "\x1b[32m" in done.out
-    assert max(map(len, done.rows)) <= 100
-    assert is_empty(done.group)
 
 
 # What may go wrong
@@ -341,6 +284,22 @@ def test_each_event_stands_beside_what_became_of_it() -> None:
         (before[2], []),
         (before[3], [text, finish, added]),
     ]
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_terminal_gets_colours_within_its_width(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    text = {"content": "streams are fun when they parse, " * 5}
+    View().row(event({"role": None, **text}), [event(text)])
+    View().row(None, ["data: [DONE]"])
+    out = capsys.readouterr().out
+    assert '\x1b[31m"role":null,\x1b[0m' in out
+    assert "\x1b[32m" in out
+    assert max(map(len, ANSI.sub("", out).splitlines())) <= columns
 
 
 def test_providers_own_stream_is_found_faulty() -> None:

@@ -22,8 +22,9 @@ import environments
 import nobody
 import support
 from deploy.rig import BODY, HEAD, TAIL, broken
-from desktop.starting import assert_it_repairs, is_open, wait_for
+from desktop.starting import assert_it_repairs, is_open, running
 from ports import free_port
+from script_runs import ended
 from support import Http1Client
 from workshop import LOOPBACK
 from workshop.deploy.instances import SETTINGS
@@ -45,13 +46,10 @@ def hadolint() -> str:
 
 
 def linted(text: str) -> str:
-    done = subprocess.run(
+    done = ended(
         [hadolint(), "--no-color", "--failure-threshold", "style", "-"],
         input=text,
-        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
     )
     return done.stdout + (f"exit {done.returncode}" if done.returncode else "")
 
@@ -174,7 +172,7 @@ def container(
     folder: Path, upstream: str, *arguments: str, **more: str
 ) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
     """Do what the file says, in *folder*, and run it until it takes connections."""
-    code, conf, log = folder / "code", folder / "conf", folder / "log"
+    code, conf = folder / "code", folder / "conf"
     bare = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "addon", code, ignore=bare)
     (run,) = [rest for name, rest in instructions() if "compileall" in rest]
@@ -186,14 +184,8 @@ def container(
     port = free_port()
     command = [*entrypoint(port, code, conf), *arguments]
     variables = environment(upstream, **more) | {"HOME": str(conf)}
-    with log.open("wb") as file:
-        process = subprocess.Popen(command, env=variables, stdout=file, stderr=file)
-    try:
-        wait_for(port, process, log)
+    with running(command, port, folder, variables) as process:
         yield process, port
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_its_commands_serve_and_tell_that_they_do(tmp_path: Path) -> None:
@@ -241,10 +233,11 @@ def test_a_gate_that_is_set_and_empty_stops_the_start(tmp_path: Path) -> None:
 
 
 READ_ONLY = """
-import json, os, subprocess, sys, time
+import os, sys
+from pathlib import Path
 sys.path[:0] = {folders!r}
 import support
-from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
+from desktop.starting import assert_it_repairs, running
 
 for place in ({root!r}, "/usr", "/tmp", "/var/tmp"):
     try:
@@ -254,22 +247,11 @@ for place in ({root!r}, "/usr", "/tmp", "/var/tmp"):
     else:
         raise AssertionError(place)
 with support.Provider() as provider:
-    os.environ["NORMALIZE_UPSTREAM"] = f"http://127.0.0.1:{{provider.port}}"
-    process = subprocess.Popen({command!r})
-    end = time.monotonic() + support.PATIENCE
-    while True:
-        try:
-            support.connect({port}).close()
-            break
-        except OSError:
-            assert process.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.1)
-    script = provider.script(broken(HEAD), broken(TAIL))
-    with support.Http1Client(support.connect({port})) as client:
-        assert client.post(script.path, BODY).rest() == ANSWER
-    process.terminate()
-    assert process.wait(support.PATIENCE) == 0
+    variables = {{**os.environ, "NORMALIZE_UPSTREAM": provider.url}}
+    with running({command!r}, {port}, Path("/run/home"), variables) as process:
+        assert_it_repairs({port}, provider)
+        process.terminate()
+        assert process.wait(support.PATIENCE) == 0
 print("all is well", os.getuid(), *sorted(os.listdir("/run/home/conf/normalize")))
 """
 

@@ -11,6 +11,7 @@ import pytest
 import drain
 import support
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, Rig, broken, finish
+from script_runs import ended
 from support import Http1Client
 from workshop.deploy import haproxy, instances
 
@@ -19,7 +20,7 @@ TEXT = haproxy.CONFIGURATION.read_text(encoding="utf-8")
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:
     command = [haproxy.find(), "-c", "-f", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ended(command)
 
 
 def test_shipped_configuration_is_valid_as_it_stands() -> None:

@@ -22,6 +22,7 @@ import environments
 import support
 from desktop.starting import assert_it_repairs, running
 from ports import free_port
+from script_runs import ended
 from workshop import LOOPBACK
 from workshop.deploy.instances import SETTINGS
 
@@ -46,9 +47,7 @@ def python() -> str:
 
 @functools.cache
 def documents() -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [python(), "-c", READ], input=TEXT, capture_output=True, text=True, check=True
-    )
+    done = ended([python(), "-c", READ], input=TEXT, check=True)
     return list(json.loads(done.stdout))
 
 
@@ -67,13 +66,7 @@ def containers() -> list[dict[str, Any]]:
 
 def checked(path: Path, version: str) -> subprocess.CompletedProcess[str]:
     command = [python(), "-m", "kubernetes_validate", "--strict", "-k", version]
-    return subprocess.run(
-        [*command, str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    return ended([*command, str(path)], stderr=subprocess.STDOUT)
 
 
 # -- the schemas -----------------------------------------------------------------------

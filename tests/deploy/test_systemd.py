@@ -13,6 +13,7 @@ import drain
 import support
 from desktop.starting import assert_it_repairs, running
 from ports import free_port
+from script_runs import ended
 from workshop import LOOPBACK
 from workshop.deploy.instances import SETTINGS
 
@@ -26,13 +27,7 @@ EXPOSED = 15  # tenths, of 100: what `systemd-analyze security` may find at most
 def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
     program = shutil.which("systemd-analyze")
     assert program, "install systemd-analyze (Debian: apt-get install systemd)"
-    return subprocess.run(
-        [program, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    return ended([program, *arguments], stderr=subprocess.STDOUT)
 
 
 def verified(folder: Path, text: str) -> str:

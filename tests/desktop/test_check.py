@@ -23,6 +23,7 @@ import pytest
 
 import support
 from ports import free_port
+from script_runs import ended
 from support import LOOPBACK, Provider, body_script, make_ca
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,14 +140,7 @@ class Desk:
 
     def check(self, port: int, confdir: Path | None = None) -> Checked:
         before = state(self.home)
-        done = subprocess.run(
-            self.command(port, confdir),
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = ended(self.command(port, confdir), env=self.environ)
         sys.stdout.write(done.stdout + done.stderr)
         assert done.stderr == ""
         assert state(self.home) == before

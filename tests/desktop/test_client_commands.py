@@ -1,13 +1,13 @@
 """curl and Python, with the variables and options of their pages and nothing else."""
 
 import json
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 import environments
+from clients.lacking import give_up
 from desktop.outside import ASKED, Outside
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -25,10 +25,7 @@ def python() -> Path:
     try:
         environments.make_python(folder, lock)
     except environments.EnvironmentLackingError as error:
-        reason = f"no environment for the packages: {error}"
-        if os.environ.get("CI"):
-            pytest.fail(reason, pytrace=False)
-        pytest.skip(reason)
+        give_up("the packages", error)
     return Path(environments.python_in(folder))
 
 

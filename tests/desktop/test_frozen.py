@@ -17,6 +17,7 @@ import test_layout
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import LOCAL, running
 from ports import free_port
+from script_runs import ended
 from support import Http1Client, Provider
 from workshop.release import files as build
 
@@ -91,14 +92,10 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def said(folder: Path, mitmdump: Path, *arguments: str) -> str:
-    done = subprocess.run(
+    done = ended(
         [str(mitmdump), "-q", "-n", "--set", f"confdir={folder}", *arguments],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=support.PATIENCE,
         env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
     )
     return done.stdout

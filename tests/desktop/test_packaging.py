@@ -18,6 +18,7 @@ import environments
 from desktop.starting import LOCAL, assert_it_repairs, running
 from llm_normalize import __version__, cli
 from ports import free_port
+from script_runs import ended
 from support import Provider
 
 ROOT = Path(__file__).parents[2]
@@ -30,12 +31,8 @@ NAMES = [
 
 def build(folder: Path, **more: str) -> str:
     script = str(ROOT / "scripts" / "build.py")
-    done = subprocess.run(
-        [sys.executable, script, "-o", str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **more},
+    done = ended(
+        [sys.executable, script, "-o", str(folder)], env={**os.environ, **more}
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -128,9 +125,7 @@ def environ(home: Path) -> dict[str, str]:
 
 
 def run(variables: Mapping[str, str], *command: str) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=variables, check=False
-    )
+    done = ended(command, env=variables)
     assert done.returncode == 0, _uv.masked(done.stdout + done.stderr)
     return done.stdout.strip()
 

@@ -5,11 +5,9 @@ away, if it gives root no namespace.
 """
 
 import contextlib
-import ipaddress
 import os
 import shutil
 import signal
-import ssl
 import subprocess
 import sys
 import time
@@ -18,12 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from mitmproxy.certs import CertStore
 
 from llm_normalize.desktop.trust import authority
-from support import Provider, body_script
+from script_runs import ended
+from support import Provider, body_script, server_context
 
 ROOT = Path(__file__).parents[2]
 TRUST = [sys.executable, str(ROOT / "scripts" / "run.py"), "trust"]
@@ -34,14 +30,10 @@ BROWSERS = ("--store", "nss", "--store", "firefox")
 def run(
     command: list[str], home: Path, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return ended(
         command,
         env={"PATH": os.environ["PATH"], "HOME": str(home), **more},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
 
 
@@ -65,22 +57,9 @@ def confdir(home: Path) -> Path:
 
 
 @pytest.fixture
-def site(confdir: Path, tmp_path: Path) -> Iterator[str]:
+def site(confdir: Path) -> Iterator[str]:
     """The address of a TLS server whose certificate the CA has signed."""
-    store = CertStore.from_store(confdir, "mitmproxy", 2048)
-    names = [
-        x509.DNSName("localhost"),
-        x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
-    ]
-    entry = store.get_cert("localhost", names, "llm_normalize")
-    key = entry.privatekey.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        serialization.NoEncryption(),
-    )
-    (tmp_path / "site.pem").write_bytes(entry.cert.to_pem() + key)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "site.pem")
+    context = server_context(confdir, "mitmproxy", ["http/1.1"])
     hello = body_script(HELLO, content_type="text/html")
     with Provider(context, answer=lambda _: hello) as server:
         yield f"https://localhost:{server.port}/"
@@ -132,9 +111,7 @@ def shim(folder: Path, program: str, word: str, *, before: bool) -> tuple[str, P
 
 
 def certutil(*given: str) -> str:
-    done = subprocess.run(
-        ["certutil", *given], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = ended(["certutil", *given], check=True)
     return done.stdout
 
 

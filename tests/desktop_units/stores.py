@@ -28,12 +28,12 @@ class Simulated(Recorded):
 
     Attributes:
         roots: What its keychain, or its Windows, holds; True is trust.
-        fails: Commands to fail, by the word that tells them.
+        instead: What commands say that then do nothing, by the word that tells them.
         places: Its folder of anchors, and the bundle that is made of them.
     """
 
     roots: dict[Certificate, bool] = field(default_factory=dict)
-    fails: set[str] = field(default_factory=set)
+    instead: dict[str, Result] = field(default_factory=dict)
     places: dict[str, Path] = field(default_factory=dict)
 
     def run(
@@ -43,8 +43,8 @@ class Simulated(Recorded):
         self.ran.append(given)
         if given[0] == "sudo":
             given = given[1:]
-        if self.fails & {*given}:
-            return FAILED
+        for word in self.instead.keys() & {*given}:
+            return self.instead[word]
         program = given[0].rpartition("\\")[2]
         acts = {
             "install": self.copy,
@@ -232,3 +232,15 @@ def write_ca(folder: Path, begins: int, ends: int) -> None:
         path = folder / f"mitmproxy-{each}.pem"
         path.write_bytes(made.public_bytes(serialization.Encoding.PEM))
         path.chmod(0o600)
+
+
+def profile(root: Path, *paths: tuple[str, str]) -> None:
+    root.mkdir(parents=True)
+    lines = [
+        f"[Profile{at}]\nName=n{at}\nIsRelative={relative}\nPath={path}\n"
+        for at, (path, relative) in enumerate(paths)
+    ]
+    (root / "profiles.ini").write_text("[General]\nVersion=2\n\n" + "\n".join(lines))
+    for path, _ in paths:
+        (root / path).mkdir(parents=True)
+        (root / path / "cert9.db").touch()

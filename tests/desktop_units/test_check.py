@@ -12,7 +12,6 @@ import pytest
 from mitmproxy.certs import CertStore
 
 from desktop_units.machines import Recorded
-from desktop_units.proxied import Mac, Service
 from desktop_units.stores import debian, write_ca
 from llm_normalize.check import browsers as check_nss
 from llm_normalize.check import ca as check_ca
@@ -32,7 +31,6 @@ from llm_normalize.desktop import local_server
 from llm_normalize.desktop.local_server import Answer, Status
 from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.processes import Listener
-from llm_normalize.desktop.proxy.macos import MacOs
 from llm_normalize.desktop.proxy.settings import InForce
 from llm_normalize.desktop.proxy.systems import choose
 from llm_normalize.desktop.trust import status as trust_status
@@ -265,76 +263,52 @@ def test_no_variables_are_skipped() -> None:
     assert only(variables({"NO_PROXY": "x"})).mark is Mark.SKIP
 
 
-@pytest.mark.parametrize(
-    ("environ", "mark", "saw", "repair"),
-    [
-        (
-            {**GOOD, "https_proxy": "http://u:pw@127.0.0.1:8080"},
-            Mark.WARN,
-            "but https_proxy is http://***@127.0.0.1:8080",
-            "unset HTTPS_PROXY",
-        ),
-        (
-            {**GOOD, "HTTPS_PROXY": "http://me:pw@127.0.0.1:9999"},
-            Mark.FAIL,
-            "HTTPS_PROXY=http://***@127.0.0.1:9999: nothing listens there",
-            f"export HTTPS_PROXY={HERE}, or: unset HTTPS_PROXY",
-        ),
-        (
-            {"https_proxy": "localhost:8081"},
-            Mark.WARN,
-            "https_proxy=localhost:8081 points to another program",
-            f"export https_proxy={HERE}",
-        ),
-        (
-            {"ALL_PROXY": "http://me:pw@corp:3128"},
-            Mark.WARN,
-            "ALL_PROXY=http://***@corp:3128 points to another proxy",
-            "--upstream-proxy env:ALL_PROXY, and export ALL_PROXY",
-        ),
-        (
-            {"HTTPS_PROXY": "socks5://127.0.0.1:8080", "NO_PROXY": LOCAL},
-            Mark.FAIL,
-            "this proxy speaks http://, not socks5://",
-            f"export HTTPS_PROXY={HERE}",
-        ),
-        (
-            {"HTTPS_PROXY": "http://127.0.0.1:x"},
-            Mark.FAIL,
-            "is not a proxy's address",
-            f"export HTTPS_PROXY={HERE}",
-        ),
-        (
-            {"HTTP_PROXY": HERE},
-            Mark.WARN,
-            "HTTPS_PROXY is not set",
-            f"export HTTPS_PROXY={HERE}",
-        ),
-        (
-            {"HTTPS_PROXY": HERE, "NO_PROXY": f"{LOCAL},.nvidia.com,x.org"},
-            Mark.FAIL,
-            "NO_PROXY has .nvidia.com: integrate.api.nvidia.com goes past",
-            "export NO_PROXY=localhost,127.0.0.1,::1,x.org",
-        ),
-        (
-            {"HTTPS_PROXY": HERE, "NO_PROXY": "*"},
-            Mark.FAIL,
-            "NO_PROXY has *",
-            f"export NO_PROXY={LOCAL}",
-        ),
-        (
-            {"HTTPS_PROXY": HERE, "no_proxy": "localhost, x.org"},
-            Mark.WARN,
-            "NO_PROXY lacks 127.0.0.1",
-            "export no_proxy=localhost,x.org,127.0.0.1,::1",
-        ),
-    ],
-)
+SET = f"export HTTPS_PROXY={HERE}"
+WRONG: list[tuple[dict[str, str], Mark, str]] = [
+    (
+        {**GOOD, "https_proxy": "http://u:pw@127.0.0.1:8080"},
+        Mark.WARN,
+        "but https_proxy is http://***@127.0.0.1:8080 -> unset HTTPS_PROXY",
+    ),
+    (
+        {**GOOD, "HTTPS_PROXY": "http://me:pw@127.0.0.1:9999"},
+        Mark.FAIL,
+        f"http://***@127.0.0.1:9999: nothing listens there -> {SET}, or: unset",
+    ),
+    ({"https_proxy": "localhost:8081"}, Mark.WARN, "points to another program -> "),
+    (
+        {"ALL_PROXY": "http://me:pw@corp:3128"},
+        Mark.WARN,
+        "ALL_PROXY=http://***@corp:3128 points to another proxy -> ",
+    ),
+    (
+        {"HTTPS_PROXY": "socks5://127.0.0.1:8080", "NO_PROXY": LOCAL},
+        Mark.FAIL,
+        f"this proxy speaks http://, not socks5:// -> {SET}",
+    ),
+    ({"HTTPS_PROXY": "http://127.0.0.1:x"}, Mark.FAIL, f"'s address -> {SET}"),
+    ({"HTTP_PROXY": HERE}, Mark.WARN, f"HTTPS_PROXY is not set -> {SET}"),
+    (
+        {"HTTPS_PROXY": HERE, "NO_PROXY": f"{LOCAL},.nvidia.com,x.org"},
+        Mark.FAIL,
+        f"integrate.api.nvidia.com goes past -> export NO_PROXY={LOCAL},x.org",
+    ),
+    ({"HTTPS_PROXY": HERE, "NO_PROXY": "*"}, Mark.FAIL, f" -> export NO_PROXY={LOCAL}"),
+    (
+        {"HTTPS_PROXY": HERE, "no_proxy": "localhost, x.org"},
+        Mark.WARN,
+        "NO_PROXY lacks 127.0.0.1 -> export no_proxy=localhost,x.org,127.0.0.1,::1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("environ", "mark", "said"), WRONG)
 def test_what_is_wrong_with_variables_is_reported_with_its_repair(
-    environ: dict[str, str], mark: Mark, saw: str, repair: str
+    environ: dict[str, str], mark: Mark, said: str
 ) -> None:
     finding = only(variables(environ))
     assert finding.mark is mark
+    saw, _, repair = said.partition(" -> ")
     assert saw in finding.saw
     assert repair in finding.repair
     assert "pw" not in finding.saw + finding.repair
@@ -539,17 +513,6 @@ def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> N
     assert found is None or f"{found.settings.name}'s proxy settings: " in finding.saw
 
 
-def test_a_service_that_is_not_in_use_leads_nowhere() -> None:
-    """What run names as set before is what the check says is set."""
-    corp = (True, "corp.example", "3128")
-    mac = Mac(system="macos", services={"Wi-Fi": Service(), "Office": Service(corp)})
-    assert MacOs(mac).current() == InForce()
-    assert desktop(mac).saw.startswith("macOS sets none, ")
-    mac.services["Wi-Fi"].secure = corp
-    assert MacOs(mac).current() == InForce("corp.example:3128")
-    assert desktop(mac).saw == "macOS: corp.example:3128 points to another proxy"
-
-
 def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> None:
     """The user's database has the same value, which resetting it would not change."""
     machine = gnome(mode="'manual'", https_host="'corp'", https_port="3128")
@@ -572,64 +535,49 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
     assert "GNOME: corp:3128 points to another proxy" in desktop(machine).saw
 
 
-@pytest.mark.parametrize(
-    ("machine", "mark", "saw", "repair"),
-    [
-        (
-            gnome(mode="'auto'", url="'http://127.0.0.1:9999/proxy.pac'"),
-            Mark.FAIL,
-            "nothing listens there",
-            f"proxy mode none, or: python3 {ROOT}/scripts/run.py -p 9999",
-        ),
-        (
-            kde(ProxyType="1", httpsProxy="http://127.0.0.1 9999"),
-            Mark.FAIL,
-            "KDE: 127.0.0.1:9999: nothing listens there",
-            "kwriteconfig5 --file kioslaverc --group 'Proxy Settings' --key ProxyType 0",
-        ),
-        (
-            macos("HTTPSEnable : 1", "HTTPSPort : 9999", "HTTPSProxy : localhost"),
-            Mark.FAIL,
-            "nothing listens there",
-            "networksetup -setsecurewebproxystate Wi-Fi off",
-        ),
-        (
-            windows("AutoConfigURL    REG_SZ    http://127.0.0.1:9999/proxy.pac"),
-            Mark.FAIL,
-            "nothing listens there",
-            "reg delete",
-        ),
-        (
-            gnome(mode="'manual'", https_host="'corp'", https_port="3128"),
-            Mark.WARN,
-            "points to another proxy",
-            "--system-proxy --upstream-proxy http://corp:3128",
-        ),
-        (
-            gnome(mode="'auto'", url="'http://me:pw@corp/x.pac'"),
-            Mark.WARN,
-            "PAC file http://***@corp/x.pac points to another proxy",
-            f"python3 {ROOT}/scripts/run.py --pac",
-        ),
-        (
-            gnome(mode="'auto'", url="'http://127.0.0.1:8081/proxy.pac'"),
-            Mark.WARN,
-            "points to another proxy",
-            f"python3 {ROOT}/scripts/run.py --pac",
-        ),
-        (
-            kde(ProxyType="2", Proxy_Config_Script="http://["),
-            Mark.FAIL,
-            "is not an address",
-            "kwriteconfig5",
-        ),
-    ],
-)
+ELSEWHERE = [
+    (
+        gnome(mode="'auto'", url="'http://127.0.0.1:9999/proxy.pac'"),
+        f"nothing listens there -> none, or: python3 {ROOT}/scripts/run.py -p 9999",
+    ),
+    (
+        kde(ProxyType="1", httpsProxy="http://127.0.0.1 9999"),
+        "KDE: 127.0.0.1:9999: nothing listens there -> --key ProxyType 0",
+    ),
+    (
+        macos("HTTPSEnable : 1", "HTTPSPort : 9999", "HTTPSProxy : localhost"),
+        "nothing listens there -> networksetup -setsecurewebproxystate Wi-Fi off",
+    ),
+    (
+        windows("AutoConfigURL    REG_SZ    http://127.0.0.1:9999/proxy.pac"),
+        "nothing listens there -> reg delete",
+    ),
+    (
+        gnome(mode="'manual'", https_host="'corp'", https_port="3128"),
+        "another proxy -> --system-proxy --upstream-proxy http://corp:3128",
+    ),
+    (
+        gnome(mode="'auto'", url="'http://me:pw@corp/x.pac'"),
+        "http://***@corp/x.pac points to another proxy -> run.py --pac",
+    ),
+    (
+        gnome(mode="'auto'", url="'http://127.0.0.1:8081/proxy.pac'"),
+        "points to another proxy -> run.py --pac",
+    ),
+    (
+        kde(ProxyType="2", Proxy_Config_Script="http://["),
+        "is not an address -> kwriteconfig5",
+    ),
+]
+
+
+@pytest.mark.parametrize(("machine", "said"), ELSEWHERE)
 def test_a_desktop_that_leads_elsewhere_is_reported_with_the_repair(
-    machine: Recorded, mark: Mark, saw: str, repair: str
+    machine: Recorded, said: str
 ) -> None:
     finding = desktop(machine)
-    assert finding.mark is mark
+    assert finding.mark is (Mark.WARN if "another proxy" in said else Mark.FAIL)
+    saw, _, repair = said.partition(" -> ")
     assert saw in finding.saw
     assert repair in finding.repair
     assert "pw" not in finding.saw + finding.repair
@@ -958,7 +906,7 @@ SHOWN = """
 HOLDS: dict[str, tuple[str, str, str]] = {
     "this": ("Trusted CA", "trusted", "1 NSS database trusts it"),
     "no trust": ("", "not trusted", "not trusted: it is there, without trust"),
-    "another": ("Trusted CA", "not trusted", "~/.pki/nssdb: not trusted"),
+    "another": ("Trusted CA", "not trusted", "nssdb: not trusted"),
     "broken": ("", "unknown", "unknown: certutil: some error"),
     "expired": ("Trusted CA", "not trusted", "is not valid now "),
 }
@@ -970,8 +918,11 @@ def test_a_database_is_reported_as_trust_reports_it(
     holds: str, confdir: Path, tmp_path: Path
 ) -> None:
     trust, state, saw = HOLDS[holds]
-    (tmp_path / ".pki/nssdb").mkdir(parents=True)
-    (tmp_path / ".pki/nssdb/cert9.db").touch()
+    home = tmp_path / "home"
+    place = (tmp_path if holds == "broken" else home / ".local/share") / "pki/nssdb"
+    place.mkdir(parents=True)
+    (place / "cert9.db").touch()
+    environ = {"XDG_DATA_HOME": str(place.parents[1])}
     write_ca(tmp_path, -400, -1 if holds == "expired" else 100)
     own = tmp_path if holds == "expired" else confdir
     authority = check_ca.read(own)
@@ -990,12 +941,14 @@ def test_a_database_is_reported_as_trust_reports_it(
         return Result(0, SHOWN.format(fingerprint=fingerprint, trust=trust))
 
     answers: Any = {("/usr/bin/certutil",): answer}
-    machine = Recorded("linux", {}, tmp_path, programs=("certutil",), answers=answers)
+    machine = Recorded("linux", environ, home, programs=("certutil",), answers=answers)
     (store,) = trust_status.browsers(machine, authority.certificate, own)
     assert store.state().state == state
     finding = check_nss.judge(machine, authority, must=True)
     assert finding.mark is (Mark.OK if holds == "this" else Mark.FAIL)
     assert saw in finding.saw
+    shown = place if holds == "broken" else "~/.local/share/pki/nssdb"
+    assert finding.saw.startswith(f"{shown}: ") == (holds != "this")
     without = check_nss.judge(replace(machine, programs=()), authority, must=True)
     assert without.mark is Mark.SKIP
     assert "apt-get install libnss3-tools" in without.repair

@@ -17,6 +17,7 @@ from cryptography import x509
 
 from desktop_units.machines import Recorded
 from desktop_units.stores import (
+    FAILED,
     SYSTEMS,
     Simulated,
     certificates,
@@ -24,6 +25,7 @@ from desktop_units.stores import (
     digest,
     fedora,
     macos,
+    profile,
     simulated,
 )
 from llm_normalize.desktop.machine import HUNG, Machine, Result, System
@@ -39,15 +41,6 @@ from llm_normalize.desktop.trust.session import Refused
 from llm_normalize.desktop.trust.status import stores
 
 WINDOWS_CERTUTIL = r"C:\Windows\System32\certutil.exe"
-
-
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two folders of mitmproxy with a CA each, made once."""
-    folders = [tmp_path_factory.mktemp("ca") / str(number) for number in range(2)]
-    for folder in folders:
-        authority.make(folder)
-    return folders
 
 
 @pytest.fixture
@@ -223,7 +216,8 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
 def test_a_command_that_fails_leaves_nothing_and_says_so(
     machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine.fails.update({"install", "add-trusted-cert", "-addstore", "--store"})
+    words = ("install", "add-trusted-cert", "-addstore", "--store")
+    machine.instead.update(dict.fromkeys(words, FAILED))
     actions = start(machine, "install", "--yes")
     actions.install()
     assert actions.failed
@@ -236,12 +230,13 @@ def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
     machine: Simulated, confdir_of: Path
 ) -> None:
     start(machine, "install", "--yes").install()
-    machine.fails.update({"rm", "delete-certificate", "-delstore", "--remove"})
+    words = ("rm", "delete-certificate", "-delstore", "--remove")
+    machine.instead.update(dict.fromkeys(words, FAILED))
     actions = start(machine, "remove", "--yes")
     actions.remove()
     assert actions.failed
     assert len(TrustRecord(confdir_of).entries()) == 1
-    machine.fails.clear()
+    machine.instead.clear()
     start(machine, "remove", "--yes").remove()
     assert state(machine, confdir_of) == "not trusted"
     assert TrustRecord(confdir_of).entries() == []
@@ -318,14 +313,9 @@ def at_home(machine: Simulated, made: list[Path]) -> Path:
 def test_a_keychain_that_has_it_still_is_a_failure(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Heedless(Simulated):
-        def security(self, given: list[str]) -> Result:
-            is_deleting = given[0] == "delete-certificate"
-            return Result(0) if is_deleting else super().security(given)
-
     machine = macos(tmp_path)
-    object.__setattr__(machine, "__class__", Heedless)
     at_home(machine, made)
+    machine.instead["delete-certificate"] = Result(0)
     assert act(machine, "install", capsys).startswith("ok: trusts it now")
     said = act(machine, "remove", capsys)
     assert said.startswith("not removed: it is still in ")
@@ -637,48 +627,27 @@ def test_a_file_that_cannot_be_written_is_reported_with_the_repair(
     made: list[Path],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    class Refusing(Simulated):
-        def copy(self, _: list[str]) -> Result:
-            return Result(1, err=f"sudo: {err}")
-
     machine = debian(tmp_path, "sudo", root=False)
-    object.__setattr__(machine, "__class__", Refusing)
+    machine.instead["install"] = Result(1, err=f"sudo: {err}")
     at_home(machine, made)
     assert said in act(machine, "install", capsys)
 
 
 def test_an_update_that_hangs_stays_written_down(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+    linux: Simulated, confdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Hanging(Simulated):
-        def update(self, _: list[str]) -> Result:
-            return Result(HUNG, err="update-ca-certificates did not end within 180 s")
-
-    machine = debian(tmp_path)
-    object.__setattr__(machine, "__class__", Hanging)
-    confdir = at_home(machine, made)
-    said = act(machine, "install", capsys)
-    assert said.startswith("not trusted: update-ca-certificates did not end within")
+    err = "update-ca-certificates did not end within 180 s"
+    linux.instead["update-ca-certificates"] = Result(HUNG, err=err)
+    said = act(linux, "install", capsys)
+    assert said.startswith(f"not trusted: {err}")
     assert said.endswith("start this again")
-    assert "did not end within 180 s" in act(machine, "remove", capsys)
+    assert "did not end within 180 s" in act(linux, "remove", capsys)
     assert len(TrustRecord(confdir).entries()) == 1
-    object.__setattr__(machine, "__class__", Simulated)
-    assert act(machine, "remove", capsys) == "ok: was gone already"
+    linux.instead.clear()
+    assert act(linux, "remove", capsys) == "ok: was gone already"
 
 
 # Browsers
-
-
-def profile(root: Path, *paths: tuple[str, str]) -> None:
-    root.mkdir(parents=True)
-    lines = [
-        f"[Profile{at}]\nName=n{at}\nIsRelative={relative}\nPath={path}\n"
-        for at, (path, relative) in enumerate(paths)
-    ]
-    (root / "profiles.ini").write_text("[General]\nVersion=2\n\n" + "\n".join(lines))
-    for path, _ in paths:
-        (root / path).mkdir(parents=True)
-        (root / path / "cert9.db").touch()
 
 
 LINUX_PROFILES = (
@@ -1042,6 +1011,8 @@ def test_status_as_text_and_as_json(
     assert [each["state"] for each in reported["stores"]] == ["trusted"]
     start(linux, "status", "--json", "--store", "nss").status()
     assert json.loads(capsys.readouterr().out)["stores"] == []
+    with pytest.raises(SystemExit, match="2"):
+        trust.parse(["install", "--json"])
 
 
 def test_a_damaged_record_stops_what_would_need_it(

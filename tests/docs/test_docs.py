@@ -1,7 +1,6 @@
 """What the documents say is what the code does."""
 
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,6 +16,7 @@ from llm_normalize.addon import Normalize
 from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.home.client_pages import slug
 from llm_normalize.request.adaptations import ADAPTATIONS
+from script_runs import ended
 from workshop import markers
 
 ROOT = Path(__file__).parents[2]
@@ -98,13 +98,7 @@ def test_document_without_one_place_is_refused(tmp_path: Path, text: str) -> Non
 
 
 def test_generated_docs_are_fresh() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ended([sys.executable, "-c", FRESH], cwd=ROOT)
     assert (done.stdout, done.stderr) == ("", "")
 
 

@@ -12,14 +12,13 @@ import pytest
 from mitmproxy import certs, http, tls
 from mitmproxy.addons.tlsconfig import TlsConfig
 from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
+from home.asking import PLACE, asked
 from llm_normalize.home import rendering, trust_advice
 from llm_normalize.home.probe import HOST
 from proxies import Proxy, fail, headers_of, messages, response_of
 
-PLACE = "127.0.0.1:8080"
 HTML = {"accept": "text/html,*/*;q=0.8"}
 UP = "upstream:https://up.test:3128"
 
@@ -35,26 +34,6 @@ def give_ca(proxy: Proxy, mitm_ca: Path) -> str:
     config.certstore = certs.CertStore.from_store(mitm_ca, "mitmproxy", 2048)
     proxy.context.master.addons.add(config)
     return (mitm_ca / "mitmproxy-ca-cert.pem").read_text()
-
-
-def asked(
-    path: str = "/",
-    place: str = PLACE,
-    *,
-    method: str = "GET",
-    mode: str = "regular",
-    here: str = "127.0.0.1",
-    there: str = "127.0.0.1",
-    headers: dict[str, str] | None = None,
-) -> http.HTTPFlow:
-    made = tflow.tflow()
-    made.request = http.Request.make(method, f"http://{place}{path}")
-    for name, value in (headers or {}).items():
-        made.request.headers[name] = value
-    made.client_conn.proxy_mode = ProxyMode.parse(mode)
-    made.client_conn.sockname = (here, 8080)
-    made.client_conn.peername = (there, 50000)
-    return made
 
 
 def get(proxy: Proxy, path: str = "/", **more: Any) -> tuple[int, str]:
@@ -278,7 +257,9 @@ def test_pac_has_the_hosts_the_routes_and_the_probe(proxy: Proxy) -> None:
 def test_pac_has_the_address_that_it_was_fetched_from(
     proxy: Proxy, place: str, here: str
 ) -> None:
-    pac = get(proxy, "/proxy.pac", place=place, here=here, there="192.0.2.9")[1]
+    pac = get(proxy, "/proxy.pac", place=place, here=here, there=("192.0.2.9", 50000))[
+        1
+    ]
     assert f'"PROXY {place}; DIRECT"' in pac
 
 
@@ -296,7 +277,11 @@ def test_clients_of_other_machines_get_what_they_need_alone(
 ) -> None:
     give_ca(proxy, mitm_ca)
     proxy.addon.stats.add("api.test", "secret-model", {"role-null": 2})
-    lan = {"place": "192.0.2.1:8080", "here": "192.0.2.1", "there": "192.0.2.9"}
+    lan: Any = {
+        "place": "192.0.2.1:8080",
+        "here": "192.0.2.1",
+        "there": ("192.0.2.9", 50000),
+    }
     assert get(proxy, "/status.json", **lan)[0] == 404
     for headers in (HTML, {}):
         status, page = get(proxy, headers=headers, **lan)

@@ -4,30 +4,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mitmproxy import http
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons, tflow
 
+from home.asking import asked
 from llm_normalize.home.own_host import is_foreign, is_local, names_proxy
 from llm_normalize.mitm.proxy_server import is_from_proxy
 
 BASE = "http://127.0.0.1:8080"
-
-
-def flow(
-    host: str = "127.0.0.1",
-    port: int = 8080,
-    here: tuple[Any, ...] = ("127.0.0.1", 8080),
-    there: tuple[Any, ...] = ("127.0.0.1", 50000),
-    headers: dict[str, str] | None = None,
-) -> http.HTTPFlow:
-    made = tflow.tflow()
-    made.request.host, made.request.port = host, port
-    made.client_conn.sockname = here
-    made.client_conn.peername = there
-    for name, value in (headers or {}).items():
-        made.request.headers[name] = value
-    return made
 
 
 @pytest.mark.parametrize(
@@ -54,7 +38,9 @@ def flow(
     ],
 )
 def test_proxy_is_named_by_its_address_alone(host: str, here: str, named: bool) -> None:
-    assert names_proxy(flow(host, here=(here, 8080))) is named
+    made = asked(here=here)
+    made.request.host = host
+    assert names_proxy(made) is named
 
 
 @pytest.mark.parametrize(
@@ -79,7 +65,7 @@ def test_proxy_is_named_by_its_address_alone(host: str, here: str, named: bool) 
 def test_local_is_who_is_on_this_machine(
     there: tuple[Any, ...], headers: dict[str, str], local: bool
 ) -> None:
-    assert is_local(flow(there=there, headers=headers)) is local
+    assert is_local(asked(there=there, headers=headers)) is local
 
 
 @pytest.mark.parametrize(
@@ -127,7 +113,7 @@ def server() -> Iterator[Proxyserver]:
 
 
 def test_proxy_knows_its_own_connections(server: Proxyserver) -> None:
-    client = flow(there=("127.0.0.1", 50000)).client_conn
+    client = asked().client_conn
     assert not is_from_proxy(client)
     outgoing = tflow.tserver_conn()
     other = tflow.tserver_conn()

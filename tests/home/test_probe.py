@@ -8,27 +8,18 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
+from home.asking import asked
 from llm_normalize.home.probe import HOST, Probe
 from proxies import headers_of, response_of
 
 OTHER_MODES = ("reverse:http://up.test", "transparent", "socks5", "wireguard")
 
 
-def asked(
-    path: str, host: str = HOST, mode: str = "regular", *, over_tls: bool = False
-) -> http.HTTPFlow:
-    made = tflow.tflow()
-    made.request = http.Request.make("GET", f"http://{host}{path}")
-    made.client_conn.proxy_mode = ProxyMode.parse(mode)
-    made.client_conn.timestamp_tls_setup = 1.0 if over_tls else None
-    return made
-
-
 @pytest.mark.parametrize("mode", ["regular", "upstream:http://up.test:3128"])
 def test_token_is_answered(mode: str) -> None:
     probe = Probe()
     for host in (HOST, HOST.upper() + "."):
-        made = asked(f"/{probe.token}.svg?1", host, mode)
+        made = asked(f"/{probe.token}.svg?1", host, mode=mode)
         assert probe.answers(made)
         assert "goes through the proxy." in (response_of(made).text or "")
         assert headers_of(made)["content-type"] == "image/svg+xml"
@@ -38,7 +29,7 @@ def test_token_is_answered(mode: str) -> None:
 @pytest.mark.parametrize("path", ["/", "/x.svg", "/{}.svg/", "/{}", "/x{}.svg"])
 def test_who_does_not_know_the_token_learns_nothing(path: str) -> None:
     probe = Probe()
-    made = asked(path.format(probe.token))
+    made = asked(path.format(probe.token), HOST)
     assert probe.answers(made)
     assert made.response is None
     assert made.error is not None
@@ -48,7 +39,7 @@ def test_who_does_not_know_the_token_learns_nothing(path: str) -> None:
 @pytest.mark.parametrize("mode", OTHER_MODES)
 def test_other_modes_are_left_alone(mode: str) -> None:
     probe = Probe()
-    made = asked(f"/{probe.token}.svg", mode=mode)
+    made = asked(f"/{probe.token}.svg", HOST, mode=mode)
     assert not probe.answers(made)
     probe.connect(made)
     assert made.response is None
@@ -86,7 +77,8 @@ def test_probe_is_answered_without_asking_anybody() -> None:
     assert len(probe.token) >= 32
     assert hello(probe, (HOST, 443)) == (True, False)
     assert hello(probe, None) == (False, True)
-    made = asked(f"/{probe.token}.svg", over_tls=True)
+    made = asked(f"/{probe.token}.svg", HOST)
+    made.client_conn.timestamp_tls_setup = 1.0
     probe.connect(made)
     assert response_of(made).status_code == 200
     made.response = refused = http.Response.make(407)

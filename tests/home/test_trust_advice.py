@@ -1,7 +1,6 @@
 """What is said of trust, and that each place says it."""
 
 import shlex
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from llm_normalize.home import trust_advice
 from llm_normalize.text import command_line
+from script_runs import ended
 
 ROOT = Path(__file__).parents[2]
 TRUST = f"python3 {shlex.quote(str(ROOT / 'scripts' / 'run.py'))} trust install"
@@ -39,9 +39,7 @@ def test_what_is_to_be_set_is_what_a_shell_understands(home: Path) -> None:
     lines = [found.exports]
     lines += [f'cat "${name}"' for name in trust_advice.VARIABLES]
     lines += ['echo "$HTTPS_PROXY"', found.curl.replace("curl --cacert", "cat")]
-    done = subprocess.run(
-        ["sh", "-ec", "\n".join(lines)], capture_output=True, text=True, check=True
-    )
+    done = ended(["sh", "-ec", "\n".join(lines)], check=True)
     assert done.stdout.count("the certificate") == len(trust_advice.VARIABLES) + 1
     assert "http://127.0.0.1:9\n" in done.stdout
     assert found.sentence.startswith(found.install)

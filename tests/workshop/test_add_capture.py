@@ -14,18 +14,13 @@ from mitmproxy.test import tflow
 import _bootstrap
 from launchers import load
 from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
+from script_runs import ended
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "add_capture.py"
 
 
 def add(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), *args],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ended([sys.executable, str(SCRIPT), *args], cwd=folder)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from llm_normalize.chat.chunks.chunk import Chunk, deltas
 from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix
+from script_runs import ended
 from streams import ANY
 from workshop.fuzz import cases, sizes
 
@@ -77,13 +78,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", HERE, str(SCRIPTS), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return ended([sys.executable, "-c", HERE, str(SCRIPTS), *arguments])
 
 
 def kinds(target: Any, case: Any) -> set[str]:
@@ -278,13 +273,7 @@ def test_run_with_coverage_finds_the_bug(folder: Path) -> None:
     inner = load("_bootstrap").program(ROOT / ".venv-fuzz", "python")
     script = str(SCRIPTS / "fuzz.py")
     flags = ["--fixes", str(broken), "--job", str(folder), "--engine", "atheris"]
-    done = subprocess.run(
-        [inner, script, *flags, "--runs", "50", "--seed", "1"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = ended([inner, script, *flags, "--runs", "50", "--seed", "1"], check=True)
     assert '"kind": "logged ValueError in broken.py:edit"' in done.stdout
     assert "cov: " in done.stderr
 

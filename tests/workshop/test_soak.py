@@ -307,6 +307,16 @@ def test_success_forged_after_a_break_is_reported() -> None:
         assert (judge(due, replace(good, clean=True)) == []) is is_complete, due
 
 
+def test_words_lost_before_a_break_are_reported() -> None:
+    tried = 0
+    for due in broken():
+        good = seen(due)
+        if blocks(good.body)[1:] and b'"content":"<' in good.body:
+            body = lose(good.body, b"")
+            tried += judge(due, replace(good, body=body)) != []
+    assert tried > 3
+
+
 def test_answer_that_breaks_off_by_itself_is_reported() -> None:
     for due in whole():
         good = seen(due)
