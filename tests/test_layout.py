@@ -100,7 +100,7 @@ TOOLS = {
     "run": {"desktop"},
     "demo": {"desktop", "run"},
     "check": {"desktop", "run", "demo"},
-    "doctor": {"run", "report"},
+    "doctor": {"run"},
 }
 """The subpackages of the tools, and from which others of them each may import. They may use
 every subpackage of the addon, and mitmproxy never loads one."""

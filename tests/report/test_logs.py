@@ -12,7 +12,6 @@ from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.report import log_reader as reader
 from llm_normalize.report.as_json import as_json
-from llm_normalize.report.as_markdown import as_markdown
 from llm_normalize.report.as_text import as_text
 from llm_normalize.report.collected import Collected, collected
 from llm_normalize.report.group import Group
@@ -233,9 +232,8 @@ def test_changed_requests_are_counted_beside_the_answers(tmp_path: Path) -> None
     (tmp_path / "a.jsonl").write_bytes(lines(request, flow()))
     summary, _ = summed(tmp_path)
     assert (only(summary).requests, only(summary).flows) == (1, 1)
-    rows = [line for line in as_markdown(summary, reader.Notes()) if line[:1] == "|"]
-    assert [each.strip() for each in rows[0].split("|")][7] == "requests"
-    assert [each.strip() for each in rows[2].split("|")][7] == "1"
+    (group,) = json.loads(as_json(summary, reader.Notes()))["groups"]
+    assert group["requests"] == 1
 
 
 def test_values_that_are_not_what_they_should_be_count_as_none(tmp_path: Path) -> None:
@@ -254,43 +252,8 @@ NASTY = "\x1b[31m|m\nforged line\u202e\x9b`<b>"
 def test_no_name_of_a_model_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
     odd = flow(model=NASTY, host="\x07h", time="\x1b", fixes={NASTY: 1})
     (tmp_path / "a.jsonl").write_bytes(lines(odd))
-    for make in (as_text, as_markdown):
-        for line in make(*summed(tmp_path)):
-            assert line.isprintable()
-    shown = list(as_markdown(*summed(tmp_path)))
-    assert "<b>" not in "".join(shown).replace(r"\<", "")
-    rows = [line for line in shown if "forged" in line]
-    assert [row.replace(r"\|", "").count("|") for row in rows] == [10, 7]
-
-
-def test_markdown_has_every_model_and_fix(tmp_path: Path) -> None:
-    many = [flow(model=f"m{at}") for at in range(30)]
-    more = flow(model="m0", end="melted", first_ms=None, fixes={"id-missing": 3})
-    (tmp_path / "a.jsonl").write_bytes(lines(*many, more, {"type": "lost", "count": 1}))
-    head, _, *table = as_markdown(*summed(tmp_path))
-    time = "2026-11-21 10:00:00"
-    assert head == f"31 answers in 1 file; {time} to {time}; 1 lost line"
-    split = table.index("")
-    models, fixes = table[:split], table[split + 1 :]
-    assert models[:3] == [
-        "| host | model | mode | answers | events | changed | complete | ? | first ms p50 | p99 |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| api.x | m0 | repair | 2 | 10 | 4 | 1 | 1 | 10.0 | 10.0 |",
-    ]
-    assert len(models) == 32
-    assert fixes[2:4] == [
-        "| api.x | m0 | repair | id-missing | 3 | 1 |",
-        "| api.x | m0 | repair | content-null | 2 | 1 |",
-    ]
-    assert len(fixes) == 33
-
-
-def test_markdown_of_nothing_is_its_heading(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(b"")
-    assert list(as_markdown(*summed(tmp_path))) == ["0 answers in 1 file"]
-    clean = collected([flow(fixes={}, changed=0, model="")])
-    *_, last = as_markdown(clean, reader.Notes())
-    assert last.startswith(r"| api.x | - | repair | 1 | 5 | 0 |")
+    for line in as_text(*summed(tmp_path)):
+        assert line.isprintable()
 
 
 def test_text_lines_up_and_says_what_was_met(tmp_path: Path) -> None:
@@ -337,6 +300,3 @@ def test_tokens_are_summed_in_every_form(tmp_path: Path) -> None:
     text = list(as_text(*summed(tmp_path)))
     assert "3,000" in text[3]
     assert "40" in text[3].split()
-    table = list(as_markdown(*summed(tmp_path)))
-    assert "| prompt\\_tokens | completion\\_tokens |" in table[2]
-    assert "| 3000 | 40 |" in table[4]

@@ -1,4 +1,4 @@
-"""The report: what before/after logs say, as a page, as JSON, as Markdown and in short."""
+"""The report: what before/after logs say, as a page, as JSON and in short."""
 
 import contextlib
 import errno
@@ -45,7 +45,6 @@ from llm_normalize.report import log_reader as reader
 from llm_normalize.report import page as report_page
 from llm_normalize.report import progress as report_progress
 from llm_normalize.report.as_json import as_json
-from llm_normalize.report.as_markdown import as_markdown
 from llm_normalize.report.as_text import as_text
 from llm_normalize.text.printable import visible
 from streams import feed
@@ -547,7 +546,6 @@ def test_errors_by_status_stand_apart_from_answers_everywhere() -> None:
     assert "1 100 % 429 (2), 401 (1)" in printed
     assert "0 - 502 (1)" in printed
     assert "1 answer ended early: error 1" in printed
-    assert "| 429 (2), 401 (1) |" in "\n".join(as_markdown(found, notes))
     assert "<dt>Errors by status</dt><dd>4<small>429 (2), 401" in page(found)
     shown = " ".join(Parsed(page(found)).text.split())
     for words in (
@@ -1166,6 +1164,12 @@ def test_help_names_the_command_as_it_is_started(start: Run) -> None:
     assert "llm-normalize report -o report.html" in out
     for wrong in (["--jsn"], ["-o"], ["--format", "pdf"]):
         assert start(*wrong)[0] == 2
+
+
+def test_format_that_is_gone_names_the_others(start: Run) -> None:
+    code, _, err = start("--format", "markdown")
+    assert code == 2
+    assert re.search(r"choose from '?text'?, '?json'?", err)
 
 
 # -- in a browser ----------------------------------------------------------------------

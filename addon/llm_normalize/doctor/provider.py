@@ -179,7 +179,6 @@ class Provider:
             and bool(response.header(PENDING_HEADER)),
             encoding=encoding,
             wants_error=request.wants_error,
-            live=True,
         )
         if decoder is None:
             # What cannot be read is not looked at: the key may be in it, too.
