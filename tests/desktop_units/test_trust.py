@@ -26,24 +26,19 @@ from desktop_units.stores import (
     debian,
     digest,
     fedora,
-    macos,
     simulated,
     suse,
-    windows,
 )
-from llm_normalize.desktop.machine import HUNG, Machine, Result
+from llm_normalize.desktop.machine import HUNG, Machine, Result, System
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
 from llm_normalize.desktop.trust.browsers import databases, profiles
 from llm_normalize.desktop.trust.certificate import Certificate, read
 from llm_normalize.desktop.trust.lock import BusyError, locked
-from llm_normalize.desktop.trust.nss import certutil
 from llm_normalize.desktop.trust.record import RecordError, TrustRecord
 from llm_normalize.desktop.trust.session import Refused
 from llm_normalize.desktop.trust.status import stores
-
-WINDOWS_CERTUTIL = r"C:\Windows\System32\certutil.exe"
 
 
 @pytest.fixture(scope="session")
@@ -134,8 +129,7 @@ def test_what_is_trusted_already_is_neither_installed_nor_removed(
     assert "trusts it already" in capsys.readouterr().out
     actions.remove()
     assert state(machine, confdir_of) == "trusted"
-    changing = {"install", "rm", "-addstore", "-delstore", "--store", "--remove"}
-    changing |= {"add-trusted-cert", "delete-certificate", "remove-trusted-cert"}
+    changing = {"install", "rm", "--store", "--remove"}
     assert not changing & {word for command in machine.ran for word in command}
 
 
@@ -212,7 +206,6 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
         actions.remove()
         assert not actions.failed
         assert state(machine, confdir_of) == "not trusted"
-        assert machine.roots == {}
         assert TrustRecord(confdir_of).entries() == []
     assert (ends[0], ends[-1]) == ("killed", "whole")
 
@@ -220,7 +213,7 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
 def test_a_command_that_fails_leaves_nothing_and_says_so(
     machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine.fails.update({"install", "add-trusted-cert", "-addstore", "--store"})
+    machine.fails.update({"install", "--store"})
     actions = start(machine, "install", "--yes")
     actions.install()
     assert actions.failed
@@ -233,7 +226,7 @@ def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
     machine: Simulated, confdir_of: Path
 ) -> None:
     start(machine, "install", "--yes").install()
-    machine.fails.update({"rm", "delete-certificate", "-delstore", "--remove"})
+    machine.fails.update({"rm", "--remove"})
     actions = start(machine, "remove", "--yes")
     actions.remove()
     assert actions.failed
@@ -248,7 +241,7 @@ def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
 
 
 def changes(machine: Recorded) -> list[str]:
-    reading = {"-store", "verify-cert", "find-certificate", "-L", "-K"}
+    reading = {"-L", "-K"}
     return [" ".join(each) for each in machine.ran if not reading & {*each}]
 
 
@@ -318,56 +311,50 @@ def test_commands_of_opensuse(
     ]
 
 
-def test_commands_of_macos(tmp_path: Path, made: list[Path], mine: Certificate) -> None:
-    machine = macos(tmp_path)
+@pytest.mark.parametrize("act", ["install", "remove", "status"])
+@pytest.mark.parametrize("system", ["macos", "windows"])
+def test_other_systems_get_the_commands_and_stay_as_they_are(
+    system: System, act: str, tmp_path: Path, made: list[Path], mine: Certificate
+) -> None:
+    machine = simulated(system, tmp_path)
     file = f"{at_home(machine, made)}/mitmproxy-ca-cert.pem"
-    keychain = f"{machine.home}/Library/Keychains/login.keychain-db"
-    assert both(machine) == [
-        f"security add-trusted-cert -r trustRoot -p ssl -p basic -k {keychain} {file}",
-        f"security remove-trusted-cert {file}",
-        f"security delete-certificate -Z {mine.sha1} {keychain}",
-    ]
-    assert ["security", "verify-cert", "-c", file, "-p", "basic", "-l", "-L"] in (
-        machine.ran
-    )
+    before = digest(tmp_path)
+    with pytest.raises(
+        Refused, match=r"it changes nothing on .*has not been tried"
+    ) as e:
+        start(machine, act, "--yes").act()
+    keychain = "~/Library/Keychains/login.keychain-db"
+    commands = {
+        "macos": [
+            (
+                "install: security add-trusted-cert -r trustRoot -p ssl -p basic -k "
+                f"{keychain} {file}"
+            ),
+            f"status:  security verify-cert -c {file} -p basic -l -L",
+            (
+                f"remove:  security remove-trusted-cert {file}; "
+                f"security delete-certificate -Z {mine.sha1} {keychain}"
+            ),
+        ],
+        "windows": [
+            f"install: certutil -user -addstore Root {file}",
+            f"status:  certutil -user -store Root {mine.sha1}",
+            f"remove:  certutil -user -delstore Root {mine.sha1}",
+        ],
+    }
+    _, *lines = str(e.value).splitlines()
+    assert [line.strip() for line in lines] == commands[system]
+    assert machine.ran == []
+    assert digest(tmp_path) == before
 
 
-def test_commands_of_windows(
-    tmp_path: Path, made: list[Path], mine: Certificate
-) -> None:
-    machine = windows(tmp_path)
-    confdir = at_home(machine, made)
-    assert both(machine) == [
-        f"{WINDOWS_CERTUTIL} -user -addstore Root {confdir}/mitmproxy-ca-cert.pem",
-        f"{WINDOWS_CERTUTIL} -user -delstore Root {mine.sha1}",
-    ]
-    assert [WINDOWS_CERTUTIL, "-user", "-store", "Root", mine.sha1] in machine.ran
-
-
-def test_a_keychain_that_has_it_still_is_a_failure(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Heedless(Simulated):
-        def security(self, given: list[str]) -> Result:
-            is_deleting = given[0] == "delete-certificate"
-            return Result(0) if is_deleting else super().security(given)
-
-    machine = macos(tmp_path)
-    object.__setattr__(machine, "__class__", Heedless)
-    at_home(machine, made)
-    assert act(machine, "install", capsys).startswith("ok: trusts it now")
-    said = act(machine, "remove", capsys)
-    assert said.startswith("not removed: it is still in ")
-
-
-def test_a_certificate_that_lay_in_the_keychain_stays_there(
-    tmp_path: Path, made: list[Path], mine: Certificate
-) -> None:
-    machine = macos(tmp_path)
-    at_home(machine, made)
-    machine.roots[mine] = False
-    both(machine)
-    assert machine.roots == {mine: False}
+def test_other_systems_need_a_ca_first(tmp_path: Path) -> None:
+    machine = simulated("macos", tmp_path)
+    with pytest.raises(
+        Refused, match=r"has no CA yet: mitmproxy makes it at its first"
+    ):
+        start(machine, "install").act()
+    assert [*machine.home.iterdir()] == []
 
 
 # Linux, closer
@@ -773,18 +760,6 @@ def test_a_profile_without_a_database_and_a_broken_list_are_passed_over(
     assert profiles(machine) == []
 
 
-def test_profiles_on_macos_and_windows(tmp_path: Path) -> None:
-    apple = simulated("macos", tmp_path / "a")
-    root = apple.home / "Library/Application Support/Firefox"
-    profile(root, ("Profiles/x", "1"))
-    assert profiles(apple) == [root / "Profiles/x"]
-    assert databases(apple) == []
-    micro = simulated("windows", tmp_path / "b")
-    root = micro.home / "AppData/Roaming/Mozilla/Firefox"
-    profile(root, ("Profiles/x", "1"))
-    assert profiles(micro) == [root / "Profiles/x"]
-
-
 def test_chromes_database_is_made_only_where_there_is_a_chrome(tmp_path: Path) -> None:
     without = simulated("linux", tmp_path / "a")
     assert databases(without) == []
@@ -825,20 +800,7 @@ def test_a_browser_that_was_asked_for_and_is_not_there_is_said_not_to_be(
     assert "nothing to do yet: Firefox has no profile" in capsys.readouterr().out
 
 
-def test_certutil_of_windows_is_not_taken_for_that_of_nss() -> None:
-    class Found(Recorded):
-        def find(self, program: str) -> str | None:
-            return self.environ[program]
-
-    own = Found(
-        system="windows", environ={"certutil": r"C:\WINDOWS\system32\certutil.exe"}
-    )
-    assert certutil(own) is None
-    nss = Found(system="windows", environ={"certutil": r"C:\nss\bin\certutil.exe"})
-    assert certutil(nss) == r"C:\nss\bin\certutil.exe"
-
-
-def test_firefox_without_certutil_is_a_failure_on_linux_and_none_elsewhere(
+def test_firefox_without_certutil_is_a_failure(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     linux = debian(tmp_path / "l")
@@ -850,15 +812,6 @@ def test_firefox_without_certutil_is_a_failure_on_linux_and_none_elsewhere(
     out = capsys.readouterr().out
     assert "not installed: NSS's certutil is not installed (Debian" in out
     assert "system        trusts it now" in out
-    apple = macos(tmp_path / "m")
-    at_home(apple, made)
-    profile(apple.home / "Library/Application Support/Firefox", ("a", "1"))
-    actions = start(apple, "install", "--yes")
-    actions.install()
-    assert not actions.failed
-    assert "security.enterprise_roots.enabled" in capsys.readouterr().out
-    actions.status()
-    assert not actions.failed
 
 
 # The CA and its key
@@ -947,7 +900,7 @@ def test_what_others_can_get_at_is_reported_and_repaired(
 
 
 def test_rights_are_no_matter_on_windows(tmp_path: Path, made: list[Path]) -> None:
-    machine = windows(tmp_path)
+    machine = simulated("windows", tmp_path)
     confdir = at_home(machine, made)
     loosen(confdir)
     assert authority.loose(machine, confdir) == []

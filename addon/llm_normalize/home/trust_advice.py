@@ -145,7 +145,7 @@ def command(
     """
     confdir = confdir.absolute()
     if not is_at_hand():
-        return _by_system(str(confdir / CERTIFICATE), system)
+        return by_system(str(confdir / CERTIFICATE), system)
     words = [act]
     if confdir != Path(home or os.path.expanduser("~")) / ".mitmproxy":  # noqa: PTH111 - it never raises
         words += ["--confdir", str(confdir)]
@@ -161,7 +161,8 @@ def setting(values: Mapping[str, str], *, system: str = SYSTEM) -> str:
     return f"export {' '.join(words)}"
 
 
-def _by_system(file: str, system: str) -> str:
+def by_system(file: str, system: str) -> str:
+    """The system's own command by which its programs trust the CA in *file*."""
     shown = quoted(file, system=system)
     if system == "windows":
         return f"certutil {' '.join(WINDOWS)} {shown}"

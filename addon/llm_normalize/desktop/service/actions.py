@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from ...text.command_line import command_line
-from .. import local_server, private_file
+from .. import local_server, other_systems, private_file
 from ..machine import NOT_STARTED, Machine
-from . import other_systems, unit
+from . import unit
 from .plan import ServiceError, plan
 
 PATIENCE = 30.0

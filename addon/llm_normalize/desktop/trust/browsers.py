@@ -23,10 +23,8 @@ def databases(machine: Machine) -> list[Path]:
     """Return the folders of Chrome's databases; one may have to be made.
 
     Chromium takes `~/.pki/nssdb` if it is there, else the one below XDG_DATA_HOME
-    (seen with Chromium 156). Only Linux has them: elsewhere it asks the system.
+    (seen with Chromium 156).
     """
-    if machine.system != "linux":
-        return []
     home = machine.home
     own = home / ".pki" / "nssdb"
     data = Path(machine.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
@@ -45,21 +43,14 @@ def databases(machine: Machine) -> list[Path]:
 
 def _roots(machine: Machine) -> Iterator[Path]:
     home = machine.home
-    if machine.system == "macos":
-        yield home / "Library" / "Application Support" / "Firefox"
-    elif machine.system == "windows":
-        roaming = machine.environ.get("APPDATA")
-        base = Path(roaming) if roaming else home / "AppData" / "Roaming"
-        yield base / "Mozilla" / "Firefox"
-    else:
-        yield home / ".mozilla" / "firefox"
-        # Newer ones, where the older folder is not there (seen with Firefox 153).
-        config = machine.environ.get("XDG_CONFIG_HOME") or home / ".config"
-        yield Path(config) / "mozilla" / "firefox"
-        yield home / "snap" / "firefox" / "common" / ".mozilla" / "firefox"
-        flatpak = home / ".var" / "app" / "org.mozilla.firefox"
-        yield flatpak / ".mozilla" / "firefox"
-        yield flatpak / "config" / "mozilla" / "firefox"
+    yield home / ".mozilla" / "firefox"
+    # Newer ones, where the older folder is not there (seen with Firefox 153).
+    config = machine.environ.get("XDG_CONFIG_HOME") or home / ".config"
+    yield Path(config) / "mozilla" / "firefox"
+    yield home / "snap" / "firefox" / "common" / ".mozilla" / "firefox"
+    flatpak = home / ".var" / "app" / "org.mozilla.firefox"
+    yield flatpak / ".mozilla" / "firefox"
+    yield flatpak / "config" / "mozilla" / "firefox"
 
 
 def profiles(machine: Machine) -> list[Path]:

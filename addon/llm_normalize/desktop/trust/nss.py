@@ -19,7 +19,6 @@ from ..machine import Machine, Result
 from .certificate import Certificate, read
 from .record import Entry
 from .store import Status, Store, StoreError, stale
-from .windows import system_root
 
 FLAGS = "C,,"
 """A CA for TLS servers; not for mail, nor for code."""
@@ -38,24 +37,9 @@ _SHOWN = re.compile(
 )
 
 
-def certutil(machine: Machine) -> str | None:
-    """Return NSS's certutil, None where it is not installed."""
-    found = machine.find("certutil")
-    if machine.system == "windows" and found is not None:
-        own = system_root(machine).lower()
-        return None if found.lower().startswith(own) else found
-    return found
-
-
 @dataclass(frozen=True)
 class Database(Store):
     """A database in the folder `place`, which is made if it is not there."""
-
-    @property
-    @override
-    def optional(self) -> bool:
-        # Firefox takes the system's roots there by itself since version 120.
-        return self.machine.system != "linux" and certutil(self.machine) is None
 
     def command(self, *arguments: str) -> list[str]:
         """Return a command for NSS's certutil.
@@ -63,7 +47,7 @@ class Database(Store):
         Raises:
             StoreError: It is not installed.
         """
-        program = certutil(self.machine)
+        program = self.machine.find("certutil")
         if program is None:
             raise StoreError(f"NSS's certutil is not installed ({PACKAGES})")
         first, *rest = arguments
@@ -156,12 +140,6 @@ class Database(Store):
 
     @override
     def state(self) -> Status:
-        if self.optional:
-            return Status(
-                "unknown",
-                "Firefox takes the system's roots by itself (version 120 and newer; "
-                "in older ones set security.enterprise_roots.enabled in about:config)",
-            )
         try:
             if not self.exists:
                 return Status("not trusted", "there is no database yet")

@@ -19,7 +19,7 @@ WIDTH = 14
 
 
 class Refused(Exception):  # noqa: N818 - nothing went wrong
-    """The user did not agree."""
+    """The user did not agree, or has to do it."""
 
 
 class Session:

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..machine import Machine
-from . import linux as trust_linux
-from . import macos as trust_macos
-from . import windows as trust_windows
+from . import linux
 from .authority import load
 from .browsers import databases, profiles
 from .certificate import Certificate
@@ -19,8 +17,7 @@ from .record import Entry
 from .store import Status, Store, StoreError
 
 WHY = {
-    "nss": "no database of Chrome found (it has one on Linux only); start the browser "
-    "once, then this again",
+    "nss": "no database of Chrome found; start the browser once, then this again",
     "firefox": "Firefox has no profile yet; start it once, then this again",
 }
 """Why a kind of browser has no store."""
@@ -37,10 +34,6 @@ class Stands(Protocol):
     def place(self) -> str:
         """Where it is."""
 
-    @property
-    def optional(self) -> bool:
-        """Whether it does without the CA, and what it says is no failure."""
-
     def state(self) -> Status:
         """Tell how it stands. Never raises, never asks, changes nothing."""
 
@@ -51,7 +44,6 @@ class _Idle:
 
     name: str
     place: str
-    optional: bool = False
 
     def state(self) -> Status:
         return Status("not trusted", "mitmproxy has made no CA yet")
@@ -79,7 +71,7 @@ def of(
     confdir: Path,
 ) -> list[Store]:
     """Return the stores, for *certificate*; the system's comes first."""
-    own = system(machine, certificate, confdir)
+    own = linux.system(machine, certificate, confdir)
     return [own, *browsers(machine, certificate, confdir)]
 
 
@@ -100,6 +92,8 @@ def lacking(stores: Sequence[Store]) -> dict[str, str]:
 
 
 def _places(machine: Machine) -> list[tuple[str, str]]:
+    if machine.system != "linux":  # which `check` may run on: browsers ask it there
+        return []
     places = [("nss", str(place)) for place in databases(machine)]
     return places + [("firefox", str(place)) for place in profiles(machine)]
 
@@ -112,17 +106,8 @@ def of_entry(machine: Machine, entry: Entry, confdir: Path) -> Store:
             certificate, and not by what a file of the user says.
     """
     if entry.store == "system":
-        store = system(machine, entry.certificate, confdir)
+        store = linux.system(machine, entry.certificate, confdir)
         if store.place != entry.place:
             raise StoreError(f"this system keeps no certificate at {entry.place}")
         return store
     return database(entry.store, machine, entry.certificate, confdir, entry.place)
-
-
-def system(machine: Machine, certificate: Certificate, confdir: Path) -> Store:
-    """Return the system's store, for *certificate*."""
-    if machine.system == "macos":
-        return trust_macos.system(machine, certificate, confdir)
-    if machine.system == "windows":
-        return trust_windows.system(machine, certificate, confdir)
-    return trust_linux.system(machine, certificate, confdir)

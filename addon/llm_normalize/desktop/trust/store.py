@@ -63,11 +63,6 @@ class Store(ABC):
     confdir: Path
 
     @property
-    def optional(self) -> bool:
-        """Whether it does without: then it is no failure that it is not changed."""
-        return False
-
-    @property
     def roots_file(self) -> Path | None:
         """A file of all roots that the system trusts, None without one."""
         return None
@@ -132,8 +127,8 @@ class Store(ABC):
             StoreError: It failed.
             PartlyError: It hung; its effect is unknown.
         """
-        asks = self.machine.system != "linux" or command[0] == "sudo"
-        outcome = self.machine.run(command, timeout=PATIENCE if asks else ALONE)
+        patience = PATIENCE if command[0] == "sudo" else ALONE
+        outcome = self.machine.run(command, timeout=patience)
         if outcome.code == HUNG:
             raise PartlyError(f"{outcome.last_line}; {AGAIN}")
         if outcome.code:
