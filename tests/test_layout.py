@@ -121,7 +121,7 @@ TOOLS_BRING = {
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "__future__", "abc", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "email", "enum", "errno", "fcntl",
-    "functools", "gc", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "operator", "os", "pathlib", "queue", "re", "secrets", "shlex", "shutil", "socket", "ssl", "stat", "string", "sys",
+    "functools", "gc", "hashlib", "hmac", "html", "http", "importlib", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "operator", "os", "pathlib", "queue", "re", "secrets", "shlex", "shutil", "socket", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
 LINES = 560
