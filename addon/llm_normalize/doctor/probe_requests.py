@@ -54,7 +54,7 @@ class Request:
 
 
 def request(name: str, model: str, limit: str = LIMIT) -> Request:
-    """Return the request of this *name*.
+    """The request of this *name*.
 
     Args:
         name: What it is called on the card.

@@ -132,7 +132,7 @@ def afar(base: str) -> Advice:
 def command(
     act: str, confdir: Path, *, system: str = SYSTEM, home: Path | None = None
 ) -> str:
-    """Return the command by which `llm-normalize trust` does *act*.
+    """The command by which `llm-normalize trust` does *act*.
 
     Where the addon's folder is alone, as with mitmproxy's standalone program, there is no
     such command: it is the system's own that installs the CA.
@@ -153,7 +153,7 @@ def command(
 
 
 def setting(values: Mapping[str, str], *, system: str = SYSTEM) -> str:
-    """Return the command by which the system's shell sets variables."""
+    """The command by which the system's shell sets variables."""
     if system == "windows":
         escaped = {name: value.replace("'", "''") for name, value in values.items()}
         return "; ".join(f"$env:{name} = '{value}'" for name, value in escaped.items())

@@ -73,7 +73,7 @@ class Settings(abc.ABC):
 
     @abc.abstractmethod
     def read(self) -> Values:
-        """Return all values that `wanted` may change.
+        """All values that `wanted` may change.
 
         Raises:
             ProxyError: They cannot be read.
@@ -121,7 +121,7 @@ class Settings(abc.ABC):
 
     @abc.abstractmethod
     def off(self, found: InForce) -> str:
-        """Return the command that turns off what was *found* in force, for people."""
+        """The command that turns off what was *found* in force, for people."""
 
     def belonging(self, changed: set[str]) -> set[str]:
         """The names that make no sense without the *changed* ones."""

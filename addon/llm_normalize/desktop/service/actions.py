@@ -17,7 +17,7 @@ PATIENCE = 30.0
 
 
 def path_of(machine: Machine) -> Path:
-    """Return where the unit of this user is, or would be."""
+    """Where the unit of this user is, or would be."""
     configured = machine.environ.get("XDG_CONFIG_HOME", "")
     # The specification says that a relative one is to be ignored.
     base = Path(configured) if configured.startswith("/") else machine.home / ".config"

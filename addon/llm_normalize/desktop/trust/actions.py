@@ -103,7 +103,7 @@ class Actions(Session):
         print(f"\n{HINTS.format(**named)}")
 
     def _todo(self, certificate: Certificate) -> list[tuple[Store, list[list[str]]]]:
-        """Return the stores to change, with their commands; tell of the others."""
+        """The stores to change, with their commands; tell of the others."""
         found = []
         stores = trust_status.of(self.machine, certificate, self.confdir)
         for name, why in trust_status.lacking(stores).items():

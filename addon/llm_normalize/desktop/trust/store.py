@@ -73,7 +73,7 @@ class Store(ABC):
 
     @abstractmethod
     def plan(self) -> list[list[str]]:
-        """Return the commands that `install` runs.
+        """The commands that `install` runs.
 
         Raises:
             StoreError: It cannot be installed.
@@ -140,7 +140,7 @@ class Store(ABC):
         return outcome
 
     def why(self, outcome: Result) -> str:
-        """Return why a command failed, and the repair where it is known."""
+        """Why a command failed, and the repair where it is known."""
         return outcome.last_line
 
     def namesakes(self, others: Iterable[Certificate]) -> list[Certificate]:
@@ -149,6 +149,6 @@ class Store(ABC):
 
 
 def stale(others: Sequence[Certificate]) -> Status:
-    """Return the state of a store that trusts *others* of that name only."""
+    """The state of a store that trusts *others* of that name only."""
     shown = others[0].fingerprint[:11]
     return Status("stale", f"it has another CA of this name (SHA-256 {shown}…)")
