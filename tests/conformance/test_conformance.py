@@ -817,6 +817,7 @@ def test_request_from_body() -> None:
     assert Request.from_body(body, stream=True) == wanted
     plain = Request.from_body({"tool_choice": "required"}, stream=False)
     assert plain == Request(stream=False)
+    assert Request.from_body(None, stream=True) == UNKNOWN
 
 
 # -- bodies

@@ -33,12 +33,11 @@ from llm_normalize.desktop.machine import HUNG, Machine, Result, System
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
-from llm_normalize.desktop.trust.browsers import databases, profiles
 from llm_normalize.desktop.trust.certificate import Certificate, read
 from llm_normalize.desktop.trust.lock import BusyError, locked
 from llm_normalize.desktop.trust.record import RecordError, TrustRecord
 from llm_normalize.desktop.trust.session import Refused
-from llm_normalize.desktop.trust.status import stores
+from llm_normalize.desktop.trust.status import databases, profiles, stores
 
 
 @pytest.fixture(scope="session")

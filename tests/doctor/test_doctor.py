@@ -23,9 +23,8 @@ from llm_normalize.doctor import asked_card, card_text
 from llm_normalize.doctor import command as doctor
 from llm_normalize.doctor.answer import Answer
 from llm_normalize.doctor.card import card_of
-from llm_normalize.doctor.key_mask import Secrets
 from llm_normalize.doctor.known_providers import PROVIDERS as KNOWN
-from llm_normalize.doctor.provider import Provider
+from llm_normalize.doctor.provider import Provider, Secrets
 from llm_normalize.doctor.verdict import CONFORMS, LEFT, NONE, REPAIRED, judge
 from llm_normalize.repair.fix import (
     DONE,
@@ -810,7 +809,7 @@ def test_any_bytes_get_a_card(seed: int) -> None:
     noise = zlib.compress(str(seed).encode() * 50)
     for stream, status in ((True, 200), (False, 200), (False, 400), (True, 500)):
         data = b"data: " + noise + b"\n\ndata: {\n\n" + noise
-        answer = Answer("a", {}, stream, status=status, data=data)
+        answer = Answer("a", {"stream": stream}, status=status, data=data)
         verdict = judge(answer)
         assert verdict.broken
         text = "\n".join(card_text.as_text(card_of("s", [verdict])))
@@ -823,7 +822,7 @@ def test_any_depth_gets_a_card(depth: int) -> None:
     for text in ("%s", '{"error":%s}', 'data: {"choices":[{"delta":%s,"role":null}]}'):
         data = text.replace("%s", deep).encode()
         for stream, status in ((True, 200), (False, 200), (False, 400)):
-            answer = Answer("a", {}, stream, status=status, data=data)
+            answer = Answer("a", {"stream": stream}, status=status, data=data)
             card = card_of("s", [judge(answer)])
             assert card.verdict == LEFT or status == 400
             assert len("".join(card_text.as_text(card))) < 10_000
@@ -938,7 +937,7 @@ def test_help_names_the_command_as_it_is_started(
 
 
 def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = card_of("s", [judge(Answer("a", {}, stream=False, data=b"{}"))])
+    card = card_of("s", [judge(Answer("a", {}, data=b"{}"))])
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert "\x1b[1ms\x1b[0m" in list(card_text.as_text(card))

@@ -8,7 +8,7 @@ import pytest
 
 from home.test_status import FACTS
 from llm_normalize.home.client_pages import Client
-from llm_normalize.home.rendering import Visit, client, html, sorted_for, text
+from llm_normalize.home.rendering import Visit, client, html, text
 from llm_normalize.home.status import Facts, Row
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}"
@@ -215,5 +215,6 @@ def test_page_of_a_client() -> None:
 
 
 def test_clients_that_fit_come_first() -> None:
-    assert [each.name for each in sorted_for("curl/8", CLIENTS)] == ["curl", "Python"]
-    assert sorted_for("", CLIENTS) == CLIENTS
+    for agent, first in (("curl/8", "curl"), ("", "python")):
+        page = text(replace(VISIT, agent=agent), FACTS, CLIENTS)
+        assert re.findall(r"/clients/(\w+)", page)[0] == first

@@ -35,7 +35,6 @@ from llm_normalize.report import (
     command,
     examples,
     histogram,
-    page_file,
     sentences,
     timeline,
 )
@@ -941,7 +940,7 @@ def test_page_that_fails_half_way_leaves_what_was_there(
 
     monkeypatch.setattr(report_page, "parts", half)
     with pytest.raises(OSError, match="No space"):
-        page_file.write(output, gathered(), reader.Notes())
+        report_page.write(output, gathered(), reader.Notes())
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
     assert output.read_text() == "before"
 
@@ -949,7 +948,7 @@ def test_page_that_fails_half_way_leaves_what_was_there(
 def test_page_is_its_owners_alone_and_a_link_stays_one(tmp_path: Path) -> None:
     link = tmp_path / "link.html"
     link.symlink_to("r.html")
-    size = page_file.write(link, gathered(flow()), reader.Notes())
+    size = report_page.write(link, gathered(flow()), reader.Notes())
     assert link.is_symlink()
     made = tmp_path / "r.html"
     assert made.stat().st_size == size
@@ -1181,7 +1180,7 @@ def test_browser_shows_it_without_script_or_network(tmp_path: Path) -> None:
     output = tmp_path / "r.html"
     whole = flow(fixes={fix.name: 1 for fix in FIXES})
     found = gathered(pair(), whole, *hostile())
-    page_file.write(output, found, reader.Notes())
+    report_page.write(output, found, reader.Notes())
     said: list[str] = []
     asked: list[str] = []
     with browser() as chromium:

@@ -22,8 +22,10 @@ class Request:
     n: int = 1
 
     @classmethod
-    def from_body(cls, body: dict[str, object], *, stream: bool) -> "Request":
-        """Read a request's JSON body."""
+    def from_body(cls, body: dict[str, object] | None, *, stream: bool) -> "Request":
+        """Read a request's JSON body; None stands for one that was not recorded."""
+        if body is None:
+            return cls(stream=stream, include_usage=None)
         choice = as_dict(body.get("tool_choice"))
         named = as_dict(choice.get("function")) or as_dict(choice.get("custom"))
         asked = as_dict(body.get("stream_options")).get("include_usage") is True

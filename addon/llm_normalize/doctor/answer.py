@@ -18,7 +18,6 @@ class Answer:
     Attributes:
         name: What it is called on the card.
         body: The request's body.
-        stream: Whether a stream was asked for.
         status: The HTTP status.
         content_type: The header; empty without one.
         pending: Whether it says that the answer can be fetched later.
@@ -34,7 +33,6 @@ class Answer:
 
     name: str
     body: dict[str, Any]
-    stream: bool
     status: int = 200
     content_type: str = ""
     pending: bool = False
@@ -46,6 +44,11 @@ class Answer:
     last_ms: float | None = None
     total_ms: float | None = None
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def stream(self) -> bool:
+        """Whether a stream was asked for."""
+        return self.body.get("stream") is True
 
     @property
     def is_error(self) -> bool:

@@ -174,7 +174,7 @@ def _url(parser: _Parser, given: str) -> str:
 
 
 def _key(parser: _Parser, given: str | None, variable: str) -> str:
-    """Return the key; no message quotes what was given, which may be one."""
+    """The key; no message quotes what was given, which may be one."""
     if given is None:
         key = os.environ.get(variable, "") if variable else ""
     elif given.startswith("env:"):

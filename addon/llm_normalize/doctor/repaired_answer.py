@@ -106,7 +106,7 @@ def _joined(out: bytes | Any) -> bytes:
 
 
 def _flow(answer: Answer) -> http.HTTPFlow:
-    """Return the exchange as mitmproxy would have it, when the headers have come."""
+    """The exchange as mitmproxy would have it, when the headers have come."""
     here = ("127.0.0.1", 1)
     client = connection.Client(
         peername=here,
@@ -115,8 +115,7 @@ def _flow(answer: Answer) -> http.HTTPFlow:
         state=connection.ConnectionState.OPEN,
     )
     exchange = http.HTTPFlow(client, connection.Server(address=None))
-    body = {**answer.body, "stream": answer.stream}
-    exchange.request = http.Request.make("POST", _URL, dumps(body))
+    exchange.request = http.Request.make("POST", _URL, dumps(answer.body))
     headers = {"content-type": answer.content_type} if answer.content_type else {}
     if answer.pending:
         headers[PENDING_HEADER] = "1"

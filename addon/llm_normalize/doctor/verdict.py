@@ -65,7 +65,7 @@ class Verdict:
 
 
 def judge(answer: Answer) -> Verdict:
-    """Return the verdict on *answer*."""
+    """The verdict on *answer*."""
     verdict = Verdict(answer, notes=list(answer.notes))
     try:
         _judge(verdict)
@@ -76,8 +76,8 @@ def judge(answer: Answer) -> Verdict:
 
 
 def silence(name: str, body: dict[str, Any], why: str) -> Verdict:
-    """Return the verdict on a request that got no answer at all."""
-    answer = Answer(name, body, body.get("stream") is True, status=0)
+    """The verdict on a request that got no answer at all."""
+    answer = Answer(name, body, status=0)
     return Verdict(answer, LEFT, left=[Fault("transport", why)])
 
 
@@ -131,7 +131,7 @@ def _faults(answer: Answer, data: bytes, status: int, *, complete: bool) -> list
 
 
 def fault_of(text: str) -> Fault:
-    """Return the fault that `conformance` lists as *text*."""
+    """The fault that `conformance` lists as *text*."""
     match = _FAULT.fullmatch(text)
     if match is None:
         return Fault("form", text)

@@ -73,7 +73,7 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
 
 
 def unfit(output: Path) -> str:
-    """Return why no page can be written to *output*; empty if it can, as it seems."""
+    """Why no page can be written to *output*; empty if it can, as it seems."""
     try:
         if output.is_dir():
             return "it is a folder"
@@ -110,7 +110,7 @@ def _report(paths: list[Path], output: Path | None, form: str | None) -> int:
     from .collected import collected  # noqa: PLC0415 - likewise
     from .figures import size  # noqa: PLC0415 - likewise
     from .log_reader import Notes, read  # noqa: PLC0415 - likewise
-    from .page_file import write  # noqa: PLC0415 - likewise
+    from .page import write  # noqa: PLC0415 - likewise
 
     notes = Notes()
     found = collected(progress.followed(read(paths, notes), len(paths), notes))

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import override
 
 from .. import processes
-from ..machine import Machine, Result
-from .certificate import Certificate, read
+from ..machine import Result
+from .certificate import read
 from .record import Entry
 from .store import Status, Store, StoreError, stale
 
@@ -42,7 +42,7 @@ class Database(Store):
     """A database in the folder `place`, which is made if it is not there."""
 
     def command(self, *arguments: str) -> list[str]:
-        """Return a command for NSS's certutil.
+        """A command for NSS's certutil.
 
         Raises:
             StoreError: It is not installed.
@@ -59,7 +59,7 @@ class Database(Store):
         return (Path(self.place) / FILES[0]).exists()
 
     def nicknames(self) -> dict[str, str]:
-        """Return the trust flags of each nickname.
+        """The trust flags of each nickname.
 
         Raises:
             StoreError: The database cannot be read.
@@ -110,7 +110,7 @@ class Database(Store):
         return f"; Firefox runs (process {pid}): it heeds that when it is started again"
 
     def mine(self) -> dict[str, bool]:
-        """Return the nicknames that the certificate may have, and if TLS trusts it."""
+        """The nicknames that the certificate may have, and if TLS trusts it."""
         found = {}
         for nickname in self.nicknames():
             shown = self.machine.run(self.command("-L", "-n", nickname))
@@ -248,10 +248,3 @@ class Database(Store):
             return True
         modules = (Path(self.place) / FILES[2]).read_text(errors="replace")
         return len(re.findall(r"^library=", modules, re.MULTILINE)) > 1
-
-
-def database(
-    name: str, machine: Machine, certificate: Certificate, confdir: Path, place: str
-) -> Database:
-    """Return the database in the folder *place*."""
-    return Database(name, place, machine, certificate, confdir)

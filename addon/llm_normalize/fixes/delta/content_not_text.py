@@ -41,11 +41,7 @@ class ContentNotText(Fix):
 
 
 def _write(part: Chunk) -> bool:
-    is_other = _is_no_text(part)
-    if is_other:
-        part["content"] = dumps(part["content"]).decode()
-    return is_other
-
-
-def _is_no_text(part: Chunk) -> bool:
-    return not isinstance(part.get("content"), str | list | None)
+    if isinstance(part.get("content"), str | list | None):
+        return False
+    part["content"] = dumps(part["content"]).decode()
+    return True

@@ -1,6 +1,6 @@
 import pytest
 
-from llm_normalize.chat.chunks.content_parts import join_parts
+from llm_normalize.fixes.delta.content_parts import join_parts
 
 
 @pytest.mark.parametrize(
