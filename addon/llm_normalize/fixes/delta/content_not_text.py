@@ -24,9 +24,7 @@ class ContentNotText(Fix):
             completion({"role": "assistant", "content": {"a": 1}}),
             completion({"role": "assistant", "content": '{"a":1}'}),
         ),
-        Example(
-            "number", [chunk({"content": 4})], [chunk({"content": "4"})], ended=False
-        ),
+        Example.of_event("number", chunk({"content": 4}), chunk({"content": "4"})),
         Example.untouched("string", [chunk({"content": "4"})]),
         Example.untouched("null", [chunk({"content": None})]),
     )

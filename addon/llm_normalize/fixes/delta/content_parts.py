@@ -30,17 +30,15 @@ class ContentParts(Fix):
         "https://github.com/databricks/appkit/issues/559",
     )
     examples = (
-        Example(
+        Example.of_event(
             "thought",
-            [chunk({"content": [_THOUGHT]})],
-            [chunk({"reasoning_content": "so"})],
-            ended=False,
+            chunk({"content": [_THOUGHT]}),
+            chunk({"reasoning_content": "so"}),
         ),
-        Example(
+        Example.of_event(
             "text",
-            [chunk({"content": [_TEXT, "!", _REFERENCE]})],
-            [chunk({"content": "Hi!", "content_parts": [_REFERENCE]})],
-            ended=False,
+            chunk({"content": [_TEXT, "!", _REFERENCE]}),
+            chunk({"content": "Hi!", "content_parts": [_REFERENCE]}),
         ),
         Example.of_body(
             "body",
