@@ -34,12 +34,8 @@ def table(fixes: tuple[type[Fix], ...]) -> str:
     return "\n".join(lines)
 
 
-def catalogue(
-    fixes: tuple[type[Fix], ...], left_alone: tuple[tuple[str, str], ...]
-) -> str:
+def catalogue(fixes: tuple[type[Fix], ...]) -> str:
     """Return the catalogue: the table, then a section each, with sources and examples."""
-    alone = "\n".join(f"- {shape}: {reason}" for shape, reason in left_alone)
-    tail = f"## Left alone\n\nKnown shapes that stay as they are, and why.\n\n{alone}"
     head = (
         "# The fixes\n\n`scripts/docs.py` writes this file from the declarations in "
         "this folder; change those instead.\nThe fixes act in this order; "
@@ -48,7 +44,7 @@ def catalogue(
         "section names others that\nalso repair it. An event that any fix changes is "
         "written in OpenAI's framing."
     )
-    return "\n\n".join([head, table(fixes), *map(_section, fixes), tail]) + "\n"
+    return "\n\n".join([head, table(fixes), *map(_section, fixes)]) + "\n"
 
 
 def _section(fix: type[Fix]) -> str:
@@ -168,11 +164,11 @@ def _cell(text: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Return the generated files as they should be."""
-    from llm_normalize.fixes import EVERY_FIX, LEFT_ALONE  # noqa: PLC0415 - in .venv
+    from llm_normalize.fixes import EVERY_FIX  # noqa: PLC0415 - in .venv
     from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
 
     return {
-        CATALOGUE: catalogue(EVERY_FIX, LEFT_ALONE),
+        CATALOGUE: catalogue(EVERY_FIX),
         REQUESTS: requests_catalogue(ADAPTATIONS, NOT_DROPPED),
     }
 

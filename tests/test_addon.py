@@ -22,7 +22,7 @@ from llm_normalize.exchange.state import running_answer
 from llm_normalize.exchange.stream import keepalive_clock
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.extended_methods import is_extended
-from llm_normalize.records import pairs_logs
+from llm_normalize.records import pairs_log
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, wire
 from llm_normalize.wire.json_text import dumps, loads
@@ -178,7 +178,7 @@ def test_a_path_that_comes_back_is_written_again(
 def test_a_log_that_cannot_start_does_not_cost_the_repair(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairs_logs, "PairsLog", fail)
+    monkeypatch.setattr(pairs_log, "PairsLog", fail)
     assert proxy.stream(chat_flow(), BAD) == GOOD
 
 

@@ -100,7 +100,7 @@ TOOLS = {
     "run": {"desktop"},
     "demo": {"desktop", "run"},
     "check": {"desktop", "run", "demo"},
-    "doctor": {"run", "report"},
+    "doctor": {"run"},
 }
 """The subpackages of the tools, and from which others of them each may import. They may use
 every subpackage of the addon, and mitmproxy never loads one."""
@@ -121,7 +121,7 @@ TOOLS_BRING = {
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "__future__", "abc", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "email", "enum", "errno", "fcntl",
-    "functools", "gc", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "operator", "os", "pathlib", "queue", "re", "secrets", "shlex", "shutil", "socket", "ssl", "stat", "string", "sys",
+    "functools", "gc", "hashlib", "hmac", "html", "http", "importlib", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "operator", "os", "pathlib", "queue", "re", "secrets", "shlex", "shutil", "socket", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
 LINES = 560

@@ -46,8 +46,7 @@ from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
 from .mitm.second_request import is_gone
 from .options import Values, connect_late, declare, pairs_path
 from .pause_limiter import PauseLimiter
-from .records.pairs_log import PairsLog
-from .records.pairs_logs import PairsLogs
+from .records.pairs_log import PairsLog, PairsLogs
 from .records.statistics import Stats
 from .repair.fix import Fix
 from .routing.gate import warn

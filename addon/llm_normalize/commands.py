@@ -18,6 +18,8 @@ from .text.printable import brief
 
 type Repair = type[Fix | Adaptation]
 type Rows = Iterator[list[str]]
+type Named = tuple[HostPattern | None, str]
+"""A host, or None for all, and the name of a fix or adaptation."""
 type FixesFor = Callable[[http.HTTPFlow], Sequence[type[Fix]]]
 """Returns the fixes that count for a flow today."""
 
@@ -25,9 +27,7 @@ EVERY: tuple[Repair, ...] = (*EVERY_FIX, *ADAPTATIONS)
 """All that may be skipped by its name."""
 
 
-def fix_rows(
-    fixes: Sequence[Repair], skips: Sequence[tuple[HostPattern | None, str]]
-) -> Rows:
+def fix_rows(fixes: Sequence[Repair], skips: Sequence[Named]) -> Rows:
     """Yield all fixes and adaptations, and which of them are skipped."""
     yield ["fix", "skipped", "change"]
     for fix in fixes:
@@ -36,8 +36,8 @@ def fix_rows(
 
 def one_fix(
     fix: Repair,
-    skips: Sequence[tuple[HostPattern | None, str]],
-    adapted: Sequence[tuple[HostPattern, str]] = (),
+    skips: Sequence[Named],
+    adapted: Sequence[Named] = (),
 ) -> Rows:
     """Yield all there is to know of one fix or adaptation."""
     yield ["fix", fix.name]
@@ -53,7 +53,7 @@ def one_fix(
     yield from (["source", source] for source in fix.sources)
 
 
-def _skipped(name: str, skips: Sequence[tuple[HostPattern | None, str]]) -> str:
+def _skipped(name: str, skips: Sequence[Named]) -> str:
     where = (
         "everywhere" if host is None else f"on {host}"
         for host, each in skips

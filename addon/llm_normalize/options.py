@@ -11,7 +11,7 @@ from typing import Any
 from mitmproxy import addonmanager, ctx, exceptions
 from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 
-from .commands import EVERY
+from .commands import EVERY, Named
 from .exchange.source import translation
 from .fixes import EVERY_FIX
 from .mitm.helpers import parse_size
@@ -29,8 +29,6 @@ from .routing.routes import Routes
 logger = logging.getLogger(__name__)
 
 DEFAULT_PAIRS = "CONFDIR/normalize/pairs-PORT.jsonl"
-type Skip = tuple[HostPattern | None, str]
-"""A host, or None for all, and the name of a fix or adaptation that it skips."""
 
 
 class _InvalidError(ValueError):
@@ -46,14 +44,25 @@ def _mode(text: str) -> str:
     return text
 
 
-def _skips(texts: Sequence[str]) -> list[Skip]:
-    return [_skip(text) for text in texts]
+def _skips(texts: Sequence[str]) -> list[Named]:
+    names = {each.name for each in EVERY}
+    expected = "expected a fix, as the command normalize.fixes lists them"
+    return [_named(text, names, expected) for text in texts]
 
 
-def _skip(text: str) -> Skip:
+def _adaptations(texts: Sequence[str]) -> list[Named]:
+    names = {each.name for each in ADAPTATIONS} - {LEARNED}
+    expected = (
+        "expected host:adaptation-name; the command normalize.fixes lists the names"
+    )
+    return [_named(text, names, expected, needs_host=True) for text in texts]
+
+
+def _named(
+    text: str, names: Collection[str], expected: str, *, needs_host: bool = False
+) -> Named:
     host, _, name = text.strip().rpartition(":")
-    if name not in {each.name for each in EVERY}:
-        expected = "expected a fix, as the command normalize.fixes lists them"
+    if name not in names or (needs_host and not host):
         raise _InvalidError(text, expected)
     try:
         return (HostPattern.parse(host) if host else None), name
@@ -61,34 +70,17 @@ def _skip(text: str) -> Skip:
         raise ValueError(f"{text!r}: {error}") from None
 
 
-def _adaptations(texts: Sequence[str]) -> list[tuple[HostPattern, str]]:
-    return [_adaptation(text) for text in texts]
-
-
-def _adaptation(text: str) -> tuple[HostPattern, str]:
-    host, _, name = text.strip().rpartition(":")
-    if not host or name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
-        raise _InvalidError(
-            text,
-            "expected host:adaptation-name; the command normalize.fixes lists the names",
-        )
-    try:
-        return HostPattern.parse(host), name
-    except ValueError as error:
-        raise ValueError(f"{text!r}: {error}") from None
-
-
 def _optional_fixes(texts: Sequence[str]) -> set[str]:
-    return {_optional_fix(text.strip()) for text in texts}
-
-
-def _optional_fix(text: str) -> str:
     names = [fix.name for fix in EVERY_FIX if fix.optional]
-    if text not in names:
-        near = difflib.get_close_matches(text, names, 1)
-        meant = f"did you mean {near[0]}?" if near else f"expected {' or '.join(names)}"
-        raise _InvalidError(text, meant)
-    return text
+    given = [text.strip() for text in texts]
+    for text in given:
+        if text not in names:
+            near = difflib.get_close_matches(text, names, 1)
+            meant = (
+                f"did you mean {near[0]}?" if near else f"expected {' or '.join(names)}"
+            )
+            raise _InvalidError(text, meant)
+    return set(given)
 
 
 def _seconds(given: int) -> int:
@@ -139,7 +131,7 @@ def _gate(text: str) -> Secret | None:
 
 
 def pairs_path(text: str) -> Path:
-    """Return the path of the log, with CONFDIR and PORT filled in."""
+    """The path of the log, with CONFDIR and PORT filled in."""
     port = first_port() or ctx.options.listen_port or 8080
     confdir = str(Path(ctx.options.confdir).expanduser())
     values = {"CONFDIR": confdir, "PORT": str(port)}
@@ -309,8 +301,8 @@ class Values:
     hosts: Hosts
     only: bool
     mode: str
-    skip: list[Skip]
-    adapt: list[tuple[HostPattern, str]]
+    skip: list[Named]
+    adapt: list[Named]
     also: set[str]
     strict: bool
     pairs: str

@@ -80,7 +80,8 @@ def _has_the_form(folder: Path) -> bool:
         check=False,
     )
     if done.returncode:
-        doctor = _bootstrap.ROOT / "scripts" / "doctor.py"
         print(f"{folder}: not yet as OpenAI would send it. What is wrong:")
-        print(f"  python3 {doctor} {folder}")
+        print(
+            *(each for each in done.stdout.splitlines() if each[:2] == "E "), sep="\n"
+        )
     return not done.returncode

@@ -27,12 +27,10 @@ class Simulated(Recorded):
     """A machine whose commands do to a folder what they do to a system.
 
     Attributes:
-        roots: What its keychain, or its Windows, holds; True is trust.
         instead: What commands say that then do nothing, by the word that tells them.
         places: Its folder of anchors, and the bundle that is made of them.
     """
 
-    roots: dict[Certificate, bool] = field(default_factory=dict)
     instead: dict[str, Result] = field(default_factory=dict)
     places: dict[str, Path] = field(default_factory=dict)
 
@@ -45,17 +43,14 @@ class Simulated(Recorded):
             given = given[1:]
         for word in self.instead.keys() & {*given}:
             return self.instead[word]
-        program = given[0].rpartition("\\")[2]
         acts = {
             "install": self.copy,
             "rm": self.delete,
             "update-ca-certificates": self.update,
             "update-ca-trust": self.update,
             "trust": self.anchor,
-            "security": self.security,
-            "certutil.exe": self.certutil,
         }
-        return acts[program](given[1:])
+        return acts[given[0]](given[1:])
 
     # Linux
 
@@ -97,43 +92,6 @@ class Simulated(Recorded):
             assert option == "--remove"
             stored.unlink()
         return self.update([])
-
-    # macOS
-
-    def security(self, given: list[str]) -> Result:
-        verb, *rest = given
-        if verb == "find-certificate":
-            assert rest[:4] == ["-a", "-p", "-c", "mitmproxy"]
-            return Result(0, "".join(each.pem for each in self.roots))
-        if verb == "delete-certificate":
-            gone = [each for each in self.roots if each.sha1 == rest[1]]
-            del self.roots[gone[0]]
-            return DONE
-        (named,) = certificates(
-            Path(rest[rest.index("-c") + 1] if "-c" in rest else rest[-1])
-        )
-        if verb == "verify-cert":
-            return DONE if self.roots.get(named) else Result(1, err="CSSMERR")
-        self.roots[named] = {"add-trusted-cert": True, "remove-trusted-cert": False}[
-            verb
-        ]
-        return DONE
-
-    # Windows
-
-    def certutil(self, given: list[str]) -> Result:
-        user, verb, store, what = given
-        assert (user, store) == ("-user", "Root")
-        if verb == "-addstore":
-            self.roots[certificates(Path(what))[0]] = True
-            return DONE
-        found = [each for each in self.roots if what in (each.sha1, each.common_name)]
-        if not found:
-            return Result(-2146885628, "CertUtil: -store FEHLER")
-        if verb == "-delstore":
-            del self.roots[found[0]]
-        lines = [f"Zertifikathash(sha1): {each.sha1.lower()}" for each in found]
-        return Result(0, "\r\n".join(lines))
 
 
 def simulated(
@@ -184,21 +142,11 @@ def suse(folder: Path) -> Simulated:
     return machine
 
 
-def macos(folder: Path) -> Simulated:
-    return simulated("macos", folder, "security")
-
-
-def windows(folder: Path) -> Simulated:
-    return simulated("windows", folder)
-
-
 SYSTEMS = {
     "debian": debian,
     "fedora": fedora,
     "arch": arch,
     "suse": suse,
-    "macos": macos,
-    "windows": windows,
 }
 
 

@@ -146,23 +146,6 @@ def both(machine: Machine, confdir: Path) -> tuple[Finding, list[dict[str, str]]
     return browsers.judge(machine, found, must=True), reported, actions.failed
 
 
-@pytest.mark.parametrize(
-    ("system", "folders"),
-    [
-        ("macos", ("Library", "Application Support", "Firefox")),
-        ("windows", ("AppData", "Roaming", "Mozilla", "Firefox")),
-    ],
-)
-def test_firefox_that_takes_the_system_s_roots_is_no_failure_for_either(
-    system: str, folders: tuple[str, ...], tmp_path: Path, confdir: Path
-) -> None:
-    profile(tmp_path.joinpath(*folders), ("x.default", "1"))
-    machine = Recorded(system=system, environ={}, home=tmp_path)  # type: ignore[arg-type]
-    finding, (store,), is_failed = both(machine, confdir)
-    assert (finding.mark, finding.saw) == (Mark.SKIP, store["detail"])
-    assert not is_failed
-
-
 def test_a_database_that_cannot_be_looked_into_is_judged_alike(
     tmp_path: Path, confdir: Path
 ) -> None:

@@ -1,23 +1,20 @@
-"""Switching and putting back on systems that are not here: simulated, so never really."""
+"""Switching and putting back on desktops that are not here: simulated, so never really."""
 
-import copy
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from desktop_units.machines import Recorded
-from desktop_units.proxied import Mac, Registry, Service
-from llm_normalize.desktop.machine import Machine, Result
+from desktop_units.proxied import Plasma
+from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.processes import Started
 from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.proxy.gnome import LOGIN, Gnome
 from llm_normalize.desktop.proxy.gnome import NAMES as GNOME_NAMES
 from llm_normalize.desktop.proxy.kde import NAMES as KDE_NAMES
 from llm_normalize.desktop.proxy.kde import Kde
-from llm_normalize.desktop.proxy.macos import MacOs
 from llm_normalize.desktop.proxy.settings import (
     ProxyError,
     Settings,
@@ -26,12 +23,12 @@ from llm_normalize.desktop.proxy.settings import (
 from llm_normalize.desktop.proxy.state import started
 from llm_normalize.desktop.proxy.switch import restore, switch
 from llm_normalize.desktop.proxy.systems import choose, named
-from llm_normalize.desktop.proxy.windows import Windows
 
 PLAIN = Target("127.0.0.1", 8080, pac=False)
 PAC = Target("127.0.0.1", 8080, pac=True)
 TARGETS = pytest.mark.parametrize("target", [PLAIN, PAC], ids=["proxy", "pac"])
 ME = Started(os.getpid(), 1.0, "me")
+OTHERS: tuple[System, ...] = ("macos", "windows")
 
 
 def on(settings: Settings, target: Target, folder: Path) -> proxy_state.State:
@@ -44,137 +41,49 @@ def off(machine: Machine, folder: Path) -> list[str]:
     return restore(machine, folder, state)
 
 
-# macOS
+# A desktop, simulated
 
-OFFICE = Service(
-    web=(True, "proxy.corp.example", "3128"),
-    secure=(True, "proxy.corp.example", "3128"),
-    domains=("*.corp.example", "localhost"),
-)
-MACS = {
-    "fresh": {"Wi-Fi": Service()},
-    "office": {"Wi-Fi": OFFICE, "*Thunderbolt Bridge": Service(domains=())},
-    "script": {"USB 10/100 LAN": Service(script=(True, "http://wpad/x.pac"))},
-    "search": {"Wi-Fi": Service(search=True)},
-    "dormant": {
-        "Wi-Fi": Service(
-            web=(False, "old.example", "81"), script=(False, "http://old/x.pac")
-        )
+DESKTOPS = {
+    "fresh": {"ProxyType": "0", "Other": "x"},
+    "empty": {},
+    "office": {
+        "ProxyType": "1",
+        "httpProxy": "http://a.example 80",
+        "httpsProxy": "http://b.example 81",
+        "NoProxyFor": "*.corp.example",
     },
+    "script": {"ProxyType": "2", "Proxy Config Script": "http://wpad/x.pac"},
 }
 
 
+def plasma(before: str, folder: Path) -> Plasma:
+    return Plasma("linux", {}, folder, values=dict(DESKTOPS[before]))
+
+
 @TARGETS
-@pytest.mark.parametrize("before", MACS.values(), ids=MACS)
-def test_mac_is_as_before(
-    before: dict[str, Service], target: Target, tmp_path: Path
-) -> None:
-    mac = Mac(system="macos", services=copy.deepcopy(before))
-    on(MacOs(mac), target, tmp_path)
-    for service in mac.services.values():
-        assert not service.search
-        if target.pac:
-            assert service.script == (True, "http://127.0.0.1:8080/proxy.pac")
-            continue
-        assert service.web == service.secure == (True, "127.0.0.1", "8080")
-        assert not service.script[0]
-        assert {"localhost", "127.0.0.0/8", "::1"} < {*service.domains, "more"}
-    assert off(mac, tmp_path) == []
-    assert mac.services == before
+@pytest.mark.parametrize("before", DESKTOPS)
+def test_desktop_is_as_before(before: str, target: Target, tmp_path: Path) -> None:
+    desktop = plasma(before, tmp_path)
+    on(Kde(desktop), target, tmp_path)
+    if target.pac:
+        assert desktop.values["Proxy Config Script"] == PAC.url
+    else:
+        assert desktop.values["httpsProxy"] == "http://127.0.0.1 8080"
+        exceptions = desktop.values["NoProxyFor"].split(",")
+        assert exceptions[-3:] == ["localhost", "127.0.0.0/8", "::1"]
+    assert off(desktop, tmp_path) == []
+    assert desktop.values == DESKTOPS[before]
     assert not (tmp_path / proxy_state.NAME).exists()
 
 
-def test_mac_whose_proxy_has_a_password_is_left_alone(tmp_path: Path) -> None:
-    mac = Mac(system="macos", services={"Wi-Fi": Service(login=True)})
-    with pytest.raises(ProxyError, match="asks for a password"):
-        on(MacOs(mac), PLAIN, tmp_path)
-    assert not [each for each in mac.ran if each[0].startswith("-set")]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_mac_is_led_by_a_script_past_a_proxy_with_a_password(tmp_path: Path) -> None:
-    mac = Mac(system="macos", services={"Wi-Fi": Service(login=True)})
-    on(MacOs(mac), PAC, tmp_path)
-    assert mac.services["Wi-Fi"].script == (True, PAC.url)
-    assert off(mac, tmp_path) == []
-    assert [each.script[0] for each in mac.services.values()] == [False]
-
-
-def test_mac_service_that_is_gone_does_not_keep_the_others(tmp_path: Path) -> None:
-    wifi = Service()
-    mac = Mac(system="macos", services={"Office": replace(OFFICE), "Wi-Fi": wifi})
-    on(MacOs(mac), PLAIN, tmp_path)
-    assert wifi.secure == (True, "127.0.0.1", "8080")
-    del mac.services["Office"]
-    mac.services["VPN"] = Service(login=True)
-    assert off(mac, tmp_path) == []
-    assert [mac.services[name].secure[0] for name in ("Wi-Fi", "VPN")] == [False, False]
-    assert proxy_state.read(tmp_path) is None
-
-
-def test_service_that_the_user_changed_stays(tmp_path: Path) -> None:
-    mac = Mac(system="macos", services={"Wi-Fi": Service(), "LAN": Service()})
-    on(MacOs(mac), PLAIN, tmp_path)
-    mac.services["LAN"].secure = (True, "mine.example", "1")
-    assert off(mac, tmp_path) == ["securewebproxy LAN"]
-    assert mac.services["LAN"].secure == (True, "mine.example", "1")
-    assert mac.services["LAN"].web == (False, "", "0")
-    assert mac.services["Wi-Fi"] == Service()
-
-
-# Windows
-
-REGISTRIES = {
-    "fresh": {"ProxyEnable": ("REG_DWORD", "0x0"), "User Agent": ("REG_SZ", "x")},
-    "empty": {},
-    "office": {
-        "ProxyEnable": ("REG_DWORD", "0x1"),
-        "ProxyServer": ("REG_SZ", "http=a.example:80;https=b.example:81"),
-        "ProxyOverride": ("REG_SZ", "*.corp.example;<local>"),
-    },
-    "script": {
-        "AutoConfigURL": ("REG_EXPAND_SZ", "http://wpad/%NAME%.pac"),
-        "ProxyOverride": ("REG_SZ", ""),
-    },
-}
-
-
-@TARGETS
-@pytest.mark.parametrize("before", REGISTRIES.values(), ids=REGISTRIES)
-def test_registry_is_as_before(
-    before: dict[str, tuple[str, str]], target: Target, tmp_path: Path
-) -> None:
-    windows = Registry(system="windows", values=dict(before))
-    on(Windows(windows), target, tmp_path)
-    if target.pac:
-        assert windows.values["AutoConfigURL"] == ("REG_SZ", PAC.url)
-    else:
-        assert windows.values["ProxyServer"] == ("REG_SZ", "127.0.0.1:8080")
-        assert windows.values["ProxyEnable"] == ("REG_DWORD", "0x1")
-        assert "AutoConfigURL" not in windows.values
-        _, override = windows.values["ProxyOverride"]
-        assert override.split(";")[-3:] == ["localhost", "127.*", "[::1]"]
-    assert windows.reported == 1
-    assert off(windows, tmp_path) == []
-    assert windows.values == before
-    assert windows.reported == 2
-
-
-def test_proxy_that_the_user_set_in_windows_stays_on(tmp_path: Path) -> None:
-    windows = Registry(system="windows", values=dict(REGISTRIES["fresh"]))
-    on(Windows(windows), PLAIN, tmp_path)
-    windows.values["ProxyServer"] = ("REG_SZ", "mine.example:1")
-    assert off(windows, tmp_path) == ["ProxyServer"]
-    assert windows.values["ProxyEnable"] == ("REG_DWORD", "0x1")
-    assert "ProxyOverride" not in windows.values
-
-
-def test_letters_that_reg_cannot_print_are_not_lost(tmp_path: Path) -> None:
-    odd = {"AutoConfigURL": ("REG_SZ", "http://b\ufffdro/x.pac")}
-    windows = Registry(system="windows", values=dict(odd))
-    with pytest.raises(ProxyError, match="cannot print"):
-        on(Windows(windows), PLAIN, tmp_path)
-    assert windows.values == odd
+def test_proxy_that_the_user_set_meanwhile_stays_on(tmp_path: Path) -> None:
+    desktop = plasma("fresh", tmp_path)
+    on(Kde(desktop), PLAIN, tmp_path)
+    desktop.values["httpsProxy"] = "http://mine.example 1"
+    assert off(desktop, tmp_path) == ["httpsProxy"]
+    assert desktop.values["httpsProxy"] == "http://mine.example 1"
+    assert desktop.values["ProxyType"] == "1"
+    assert "NoProxyFor" not in desktop.values
 
 
 # KDE's newer tools, which are not here
@@ -223,70 +132,64 @@ def test_login_of_another_proxy_is_not_sent_to_this_one() -> None:
 # All of them
 
 
-def crashed(folder: Path, *, written: int) -> Registry:
+def crashed(folder: Path, *, written: int) -> Plasma:
     """A machine whose switch, or its taking back, came as far as *written* values."""
-    windows = Registry(system="windows", values=dict(REGISTRIES["office"]))
-    state = on(Windows(windows), PLAIN, folder)
+    desktop = plasma("office", folder)
+    state = on(Kde(desktop), PLAIN, folder)
+    assert len(state.ours) == 3
     for name in list(reversed(state.ours))[:written]:
-        before = state.before[name]
-        if before is None:
-            windows.values.pop(name)
-        else:
-            kind, _, data = before.partition(" ")
-            windows.values[name] = (kind, data)
-    return windows
+        desktop.values[name] = str(state.before[name])
+    return desktop
 
 
 @pytest.mark.parametrize("written", range(4))
 def test_half_a_change_is_taken_back_whole(tmp_path: Path, written: int) -> None:
-    windows = crashed(tmp_path, written=written)
-    assert off(windows, tmp_path) == []
-    assert windows.values == REGISTRIES["office"]
+    desktop = crashed(tmp_path, written=written)
+    assert off(desktop, tmp_path) == []
+    assert desktop.values == DESKTOPS["office"]
 
 
 def test_state_is_there_before_anything_is_changed(tmp_path: Path) -> None:
-    class Dead(Windows):
+    desktop = plasma("office", tmp_path)
+
+    class Dead(Kde):
         def write(self, values: object) -> None:
             assert proxy_state.read(tmp_path) is not None
-            assert self.machine.values == REGISTRIES["office"]  # type: ignore[attr-defined]
+            assert desktop.values == DESKTOPS["office"]
             raise SystemExit
 
-    windows = Registry(system="windows", values=dict(REGISTRIES["office"]))
     with pytest.raises(SystemExit):
-        on(Dead(windows), PLAIN, tmp_path)
-    assert off(windows, tmp_path) == []
-    assert windows.values == REGISTRIES["office"]
+        on(Dead(desktop), PLAIN, tmp_path)
+    assert off(desktop, tmp_path) == []
+    assert desktop.values == DESKTOPS["office"]
 
 
 def test_own_proxy_is_not_what_was_before(tmp_path: Path) -> None:
-    windows = Registry(system="windows", values=dict(REGISTRIES["empty"]))
-    on(Windows(windows), PLAIN, tmp_path)
+    desktop = plasma("empty", tmp_path)
+    on(Kde(desktop), PLAIN, tmp_path)
     proxy_state.remove(tmp_path)
-    on(Windows(windows), PLAIN, tmp_path)
-    off(windows, tmp_path)
-    assert windows.values == {}
+    on(Kde(desktop), PLAIN, tmp_path)
+    off(desktop, tmp_path)
+    assert desktop.values.keys() == {"NoProxyFor"}  # nothing goes to the proxy by it
 
 
 def test_system_that_does_not_take_a_setting_is_reported(tmp_path: Path) -> None:
-    class Deaf(Windows):
+    class Deaf(Kde):
         def write(self, values: object) -> None:
             pass
 
-    windows = Registry(system="windows")
-    with pytest.raises(
-        ProxyError, match="did not take the proxy setting ProxyOverride"
-    ):
-        on(Deaf(windows), PLAIN, tmp_path)
+    with pytest.raises(ProxyError, match="did not take the proxy setting httpProxy"):
+        on(Deaf(plasma("fresh", tmp_path)), PLAIN, tmp_path)
 
 
 def test_system_that_does_not_take_it_back_keeps_the_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    windows = Registry(system="windows")
-    on(Windows(windows), PLAIN, tmp_path)
-    monkeypatch.setattr(Windows, "write", lambda *_: None)
-    with pytest.raises(ProxyError, match="did not take back ProxyEnable"):
-        off(windows, tmp_path)
+    desktop = plasma("fresh", tmp_path)
+    on(Kde(desktop), PLAIN, tmp_path)
+    monkeypatch.setattr(Kde, "write", lambda *_: None)
+    with pytest.raises(ProxyError, match="did not take back ProxyType"):
+        off(desktop, tmp_path)
     assert (tmp_path / proxy_state.NAME).exists()
 
 
@@ -302,7 +205,7 @@ def test_state_that_is_not_ours_is_named_and_stays(tmp_path: Path, text: str) ->
 
 def test_state_is_for_its_owner_and_has_no_command_line(tmp_path: Path) -> None:
     me = started(os.getpid())
-    switch(Windows(Registry(system="windows")), PLAIN, tmp_path, me, me)
+    switch(Kde(plasma("fresh", tmp_path)), PLAIN, tmp_path, me, me)
     path = tmp_path / proxy_state.NAME
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
@@ -352,8 +255,8 @@ def test_desktop_is_known_by_its_name_and_its_tools(
         assert type(named(settings.name, machine)) is type(settings)
 
 
-def test_other_systems_have_one_kind_of_settings() -> None:
-    assert isinstance(choose(Recorded("macos", {})), MacOs)
-    assert isinstance(choose(Recorded("windows", {})), Windows)
+def test_settings_of_other_systems_are_not_known() -> None:
+    for system in OTHERS:
+        assert choose(Recorded(system, {})) is None
     with pytest.raises(ProxyError, match="nothing is known"):
         named("Plan 9", Machine())

@@ -24,7 +24,6 @@ from desktop_units.stores import (
     debian,
     digest,
     fedora,
-    macos,
     profile,
     simulated,
 )
@@ -32,15 +31,11 @@ from llm_normalize.desktop.machine import HUNG, Machine, Result, System
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
-from llm_normalize.desktop.trust.browsers import databases, profiles
 from llm_normalize.desktop.trust.certificate import Certificate, read
 from llm_normalize.desktop.trust.lock import BusyError, locked
-from llm_normalize.desktop.trust.nss import certutil
 from llm_normalize.desktop.trust.record import RecordError, TrustRecord
 from llm_normalize.desktop.trust.session import Refused
-from llm_normalize.desktop.trust.status import stores
-
-WINDOWS_CERTUTIL = r"C:\Windows\System32\certutil.exe"
+from llm_normalize.desktop.trust.status import databases, profiles, stores
 
 
 @pytest.fixture
@@ -130,8 +125,7 @@ def test_what_is_trusted_already_is_neither_installed_nor_removed(
     assert "trusts it already" in capsys.readouterr().out
     actions.remove()
     assert state(machine, confdir_of) == "trusted"
-    changing = {"install", "rm", "-addstore", "-delstore", "--store", "--remove"}
-    changing |= {"add-trusted-cert", "delete-certificate", "remove-trusted-cert"}
+    changing = {"install", "rm", "--store", "--remove"}
     assert not changing & {word for command in machine.ran for word in command}
 
 
@@ -208,7 +202,6 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
         actions.remove()
         assert not actions.failed
         assert state(machine, confdir_of) == "not trusted"
-        assert machine.roots == {}
         assert TrustRecord(confdir_of).entries() == []
     assert (ends[0], ends[-1]) == ("killed", "whole")
 
@@ -216,7 +209,7 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
 def test_a_command_that_fails_leaves_nothing_and_says_so(
     machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("install", "add-trusted-cert", "-addstore", "--store")
+    words = ("install", "--store")
     machine.instead.update(dict.fromkeys(words, FAILED))
     actions = start(machine, "install", "--yes")
     actions.install()
@@ -230,7 +223,7 @@ def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
     machine: Simulated, confdir_of: Path
 ) -> None:
     start(machine, "install", "--yes").install()
-    words = ("rm", "delete-certificate", "-delstore", "--remove")
+    words = ("rm", "--remove")
     machine.instead.update(dict.fromkeys(words, FAILED))
     actions = start(machine, "remove", "--yes")
     actions.remove()
@@ -246,7 +239,7 @@ def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
 
 
 def changes(machine: Recorded) -> list[str]:
-    reading = {"-store", "verify-cert", "find-certificate", "-L", "-K"}
+    reading = {"-L", "-K"}
     return [" ".join(each) for each in machine.ran if not reading & {*each}]
 
 
@@ -276,15 +269,6 @@ COMMANDS = {
         "sudo rm -f /etc/pki/trust/anchors/NAME.pem",
         "sudo update-ca-certificates",
     ],
-    "macos": [
-        "security add-trusted-cert -r trustRoot -p ssl -p basic -k KEYCHAIN FILE",
-        "security remove-trusted-cert FILE",
-        "security delete-certificate -Z SHA1 KEYCHAIN",
-    ],
-    "windows": [
-        rf"{WINDOWS_CERTUTIL} -user -addstore Root FILE",
-        rf"{WINDOWS_CERTUTIL} -user -delstore Root SHA1",
-    ],
 }
 
 
@@ -294,10 +278,8 @@ def test_a_system_gets_exactly_these_commands(
 ) -> None:
     machine: Simulated = SYSTEMS[name](tmp_path)
     file = f"{at_home(machine, made)}/mitmproxy-ca-cert.pem"
-    keychain = f"{machine.home}/Library/Keychains/login.keychain-db"
-    known = {file: "FILE", mine.name: "NAME", mine.sha1: "SHA1", keychain: "KEYCHAIN"}
     ran = "\n".join(both(machine))
-    for value, word in {**known, str(tmp_path): ""}.items():
+    for value, word in {file: "FILE", mine.name: "NAME", str(tmp_path): ""}.items():
         ran = ran.replace(value, word)
     ran = re.sub(r"(?<=--certsconf )/\S+/ca-certificates\.conf", "CONF", ran)
     assert ran.splitlines() == COMMANDS[name]
@@ -310,25 +292,50 @@ def at_home(machine: Simulated, made: list[Path]) -> Path:
     return Path(shutil.copytree(made[0], machine.home / ".mitmproxy"))
 
 
-def test_a_keychain_that_has_it_still_is_a_failure(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("act", ["install", "remove", "status"])
+@pytest.mark.parametrize("system", ["macos", "windows"])
+def test_other_systems_get_the_commands_and_stay_as_they_are(
+    system: System, act: str, tmp_path: Path, made: list[Path], mine: Certificate
 ) -> None:
-    machine = macos(tmp_path)
-    at_home(machine, made)
-    machine.instead["delete-certificate"] = Result(0)
-    assert act(machine, "install", capsys).startswith("ok: trusts it now")
-    said = act(machine, "remove", capsys)
-    assert said.startswith("not removed: it is still in ")
+    machine = simulated(system, tmp_path)
+    file = f"{at_home(machine, made)}/mitmproxy-ca-cert.pem"
+    before = digest(tmp_path)
+    with pytest.raises(
+        Refused, match=r"it changes nothing on .*has not been tried"
+    ) as e:
+        start(machine, act, "--yes").act()
+    keychain = "~/Library/Keychains/login.keychain-db"
+    commands = {
+        "macos": [
+            (
+                "install: security add-trusted-cert -r trustRoot -p ssl -p basic -k "
+                f"{keychain} {file}"
+            ),
+            f"status:  security verify-cert -c {file} -p basic -l -L",
+            (
+                f"remove:  security remove-trusted-cert {file}; "
+                f"security delete-certificate -Z {mine.sha1} {keychain}"
+            ),
+        ],
+        "windows": [
+            f"install: certutil -user -addstore Root {file}",
+            f"status:  certutil -user -store Root {mine.sha1}",
+            f"remove:  certutil -user -delstore Root {mine.sha1}",
+        ],
+    }
+    _, *lines = str(e.value).splitlines()
+    assert [line.strip() for line in lines] == commands[system]
+    assert machine.ran == []
+    assert digest(tmp_path) == before
 
 
-def test_a_certificate_that_lay_in_the_keychain_stays_there(
-    tmp_path: Path, made: list[Path], mine: Certificate
-) -> None:
-    machine = macos(tmp_path)
-    at_home(machine, made)
-    machine.roots[mine] = False
-    both(machine)
-    assert machine.roots == {mine: False}
+def test_other_systems_need_a_ca_first(tmp_path: Path) -> None:
+    machine = simulated("macos", tmp_path)
+    with pytest.raises(
+        Refused, match=r"has no CA yet: mitmproxy makes it at its first"
+    ):
+        start(machine, "install").act()
+    assert [*machine.home.iterdir()] == []
 
 
 # Linux, closer
@@ -663,8 +670,6 @@ LINUX_PROFILES = (
     ("system", "roots"),
     [
         ("linux", LINUX_PROFILES),
-        ("macos", ("Library/Application Support/Firefox",)),
-        ("windows", ("AppData/Roaming/Mozilla/Firefox",)),
     ],
 )
 def test_profiles_of_firefox_are_found(
@@ -720,20 +725,7 @@ def test_a_browser_that_was_asked_for_and_is_not_there_is_said_not_to_be(
     assert "nothing to do yet: Firefox has no profile" in capsys.readouterr().out
 
 
-def test_certutil_of_windows_is_not_taken_for_that_of_nss() -> None:
-    class Found(Recorded):
-        def find(self, program: str) -> str | None:
-            return self.environ[program]
-
-    own = Found(
-        system="windows", environ={"certutil": r"C:\WINDOWS\system32\certutil.exe"}
-    )
-    assert certutil(own) is None
-    nss = Found(system="windows", environ={"certutil": r"C:\nss\bin\certutil.exe"})
-    assert certutil(nss) == r"C:\nss\bin\certutil.exe"
-
-
-def test_firefox_without_certutil_is_a_failure_on_linux_and_none_elsewhere(
+def test_firefox_without_certutil_is_a_failure(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     linux = debian(tmp_path / "l")
@@ -745,15 +737,6 @@ def test_firefox_without_certutil_is_a_failure_on_linux_and_none_elsewhere(
     out = capsys.readouterr().out
     assert "not installed: NSS's certutil is not installed (Debian" in out
     assert "system        trusts it now" in out
-    apple = macos(tmp_path / "m")
-    at_home(apple, made)
-    profile(apple.home / "Library/Application Support/Firefox", ("a", "1"))
-    actions = start(apple, "install", "--yes")
-    actions.install()
-    assert not actions.failed
-    assert "security.enterprise_roots.enabled" in capsys.readouterr().out
-    actions.status()
-    assert not actions.failed
 
 
 # The CA and its key

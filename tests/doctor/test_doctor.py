@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,16 +18,13 @@ from urllib.parse import quote
 import pytest
 
 import support
-from each_case import each_case
 from llm_normalize.demo import provider as nim
 from llm_normalize.doctor import asked_card, card_text
 from llm_normalize.doctor import command as doctor
-from llm_normalize.doctor import recorded_answers as recorded
-from llm_normalize.doctor.answer import Answer, request_body
-from llm_normalize.doctor.card import Card, card_of
-from llm_normalize.doctor.key_mask import Secrets
+from llm_normalize.doctor.answer import Answer
+from llm_normalize.doctor.card import card_of
 from llm_normalize.doctor.known_providers import PROVIDERS as KNOWN
-from llm_normalize.doctor.provider import Provider
+from llm_normalize.doctor.provider import Provider, Secrets
 from llm_normalize.doctor.verdict import CONFORMS, LEFT, NONE, REPAIRED, judge
 from llm_normalize.repair.fix import (
     DONE,
@@ -42,12 +38,9 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.routing.hosts import PROVIDERS, Hosts
 from llm_normalize.text.loopback import is_loopback
-from properties.test_recorded import FOLDER, TWO_ANSWERS
 from support import Break, Part, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]
-CAPTURES = sorted(path.parent for path in ROOT.glob("tests/captures/*/*/about.toml"))
-RECORDED = recorded.found(FOLDER) if (FOLDER / "manifest.json").exists() else []
 KEY = "sk-canary/7f3a+9Q=="
 MODEL = "acme-1"
 
@@ -528,7 +521,7 @@ def test_proxy_variables_are_honoured(
         (["--timeout", KEY], "--timeout takes a number"),
         (["--token", KEY], "unknown option: --token"),
         ([f"--api-key={KEY}"], "unknown option: --api-key"),
-        ([KEY], "expected one URL"),
+        ([KEY], "a provider is named by its URL"),
     ],
 )
 def test_key_on_the_command_line_is_refused_and_not_quoted(
@@ -816,12 +809,10 @@ def test_any_bytes_get_a_card(seed: int) -> None:
     noise = zlib.compress(str(seed).encode() * 50)
     for stream, status in ((True, 200), (False, 200), (False, 400), (True, 500)):
         data = b"data: " + noise + b"\n\ndata: {\n\n" + noise
-        answer = Answer(
-            "a", request_body(stream=stream), stream, status=status, data=data
-        )
+        answer = Answer("a", {"stream": stream}, status=status, data=data)
         verdict = judge(answer)
         assert verdict.broken
-        text = "\n".join(card_text.as_text(card_of("s", "recorded", [verdict])))
+        text = "\n".join(card_text.as_text(card_of("s", [verdict])))
         assert all(line.isprintable() for line in text.split("\n"))
 
 
@@ -831,9 +822,8 @@ def test_any_depth_gets_a_card(depth: int) -> None:
     for text in ("%s", '{"error":%s}', 'data: {"choices":[{"delta":%s,"role":null}]}'):
         data = text.replace("%s", deep).encode()
         for stream, status in ((True, 200), (False, 200), (False, 400)):
-            body = request_body(stream=stream)
-            answer = Answer("a", body, stream, status=status, data=data, live=True)
-            card = card_of("s", "recorded", [judge(answer)])
+            answer = Answer("a", {"stream": stream}, status=status, data=data)
+            card = card_of("s", [judge(answer)])
             assert card.verdict == LEFT or status == 400
             assert len("".join(card_text.as_text(card))) < 10_000
 
@@ -844,17 +834,16 @@ def test_any_depth_gets_a_card(depth: int) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ([], "expected a URL, a --provider, or files"),
+        ([], "expected one URL, or one --provider"),
         (["https://h/v1"], "--model is missing"),
         (["--provider", "nobody", "--model", "m"], "--list prints"),
         (["https://h/v1", "https://i/v1", "--model", "m"], "expected one URL"),
-        (["https://h/v1", "a.sse", "--model", "m"], "expected one URL"),
+        (["https://h/v1", "a.sse", "--model", "m"], "named by its URL"),
+        (["pairs.jsonl", "--json"], "llm-normalize report sums up before/after logs"),
         (["ftp://h/v1", "--model", "m"], "the URL must be"),
         (["https:///v1", "--model", "m"], "the URL must be"),
         (["https://h:x/v1", "--model", "m"], "the URL must be"),
         (["https://me:word@h/v1", "--model", "m"], "no name or password"),
-        (["a.sse", "--model", "m"], "--key and --model go with"),
-        (["a.sse", "--asked", "luck"], "--asked takes names"),
         (["https://h/v1", "--model", "m", "--only", "all"], "--only takes names"),
         (["https://h/v1", "--model", "m", "--only", ""], "--only takes names"),
         (["https://h/v1", "--model", "m", "--timeout", "0"], "--timeout takes"),
@@ -944,215 +933,11 @@ def test_help_names_the_command_as_it_is_started(
     assert "usage: llm-normalize doctor (URL" in capsys.readouterr().out
 
 
-# -- recorded answers ------------------------------------------------------------------
-
-
-def rows(card: dict[str, Any]) -> dict[str, str]:
-    return {row["name"]: row["verdict"] for row in card["rows"]}
-
-
-@each_case(CAPTURES, ids=lambda path: "/".join(path.parts[-2:]))
-def test_capture_gets_the_card_that_it_tells_of(path: Path) -> None:
-    (answer,) = recorded.answers([path], ())
-    verdict = judge(answer)
-    card = card_of("captures", "recorded", [verdict])
-    fixes = set(tomllib.loads((path / "about.toml").read_text("utf-8"))["fixes"])
-    assert {each.name for each in card.fixes} == fixes
-    assert card.verdict == (REPAIRED if fixes else CONFORMS)
-    assert card.left == []
-    assert all(each.shown or each.name == "finish-early" for each in card.fixes)
-
-
-def test_all_captures_are_one_card(run: Run) -> None:
-    reported = run(str(ROOT / "tests" / "captures"), "--json")
-    assert reported.code == 0
-    assert len(reported.card["rows"]) == len(CAPTURES)
-    text = run(str(ROOT / "tests" / "captures")).out
-    assert f"and {len(CAPTURES) - 40} more (--json has all)" in text
-    assert max(map(len, text.splitlines())) <= 80
-
-
-@pytest.mark.parametrize("path", RECORDED, ids=lambda path: "/".join(path.parts[-2:]))
-def test_recorded_answer_gets_a_card(path: Path) -> None:
-    (answer,) = recorded.answers([path], ())
-    verdict = judge(answer)
-    assert (verdict.word == LEFT) is (answer.name == TWO_ANSWERS)
-    if answer.name.startswith("openai/"):
-        assert verdict.word == CONFORMS
-    assert list(card_text.as_text(card_of("s", "recorded", [verdict])))
-
-
-def test_file_of_a_capture_is_that_capture(run: Run) -> None:
-    reported = run(
-        str(CAPTURES[0] / next(CAPTURES[0].glob("response.*")).name), "--json"
-    )
-    assert [*rows(reported.card)] == ["/".join(CAPTURES[0].parts[-2:])]
-    assert reported.card["notes"] == []
-
-
-def test_single_file_is_taken_for_what_its_name_says(tmp_path: Path, run: Run) -> None:
-    asked = request_body(stream=True, usage=True)
-    (tmp_path / "a.sse").write_bytes(b"".join(events(asked)))
-    (tmp_path / "b.json").write_bytes(refusal("no"))
-    reported = run(str(tmp_path), "--json")
-    assert rows(reported.card) == {"a.sse": REPAIRED, "b.json": CONFORMS}
-    assert "assumed: a stream was asked for, with no usage" in reported.card["notes"][0]
-    reported = run(f"{tmp_path}/a.sse", "--asked", "usage,tools", "--json")
-    assert rows(reported.card) == {"a.sse": CONFORMS}
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("nothing.sse", None),
-        ("nothing.jsonl", None),
-        ("about.toml", "asked = ["),
-        ("about.toml", "asked = 1"),
-        ("about.toml", "status = 'x'"),
-        ("about.toml", ""),
-        ("manifest.json", "[1]"),
-    ],
-)
-def test_what_cannot_be_read_is_reported(
-    tmp_path: Path, run: Run, name: str, text: str | None
-) -> None:
-    place = tmp_path / "\x1b[31m"
-    place.mkdir()
-    given = place / name
-    if text is not None:
-        given.write_text(text)
-        given = place
-    if name == "manifest.json":
-        (place / "a.sse").write_bytes(DONE)
-    elif text:
-        (place / "response.sse").write_bytes(DONE)
-    reported = run(str(given))
-    assert reported.code == 2
-    assert reported.err.startswith("llm-normalize doctor: ")
-    assert "\x1b" not in reported.err
-
-
-# -- before/after logs -----------------------------------------------------------------
-
-
-def pair(flow: str, before: str | None, *after: str, n: int = 1) -> dict[str, Any]:
-    fixes = ["role-null"]
-    body = {"n": n, "ms": 1.0, "fixes": fixes, "before": before, "after": [*after]}
-    return {"type": "pair", "v": 1, "flow": flow, **body}
-
-
-def flow(name: str, host: str = "api.x", **more: Any) -> dict[str, Any]:
-    reported = {
-        "host": host,
-        "model": "m",
-        "events": 5,
-        "changed": 1,
-        "end": "complete",
-    }
-    return {"type": "flow", "v": 1, "flow": name, **reported, **more}
-
-
-def write(path: Path, *records: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(each) + "\n" for each in records))
-    return path
-
-
-NULL = wire([chunk({"role": None, "content": "a"})]).decode()
-GOOD = wire([chunk({"content": "a"})]).decode()
-
-
-def test_log_gives_a_card_for_each_host_and_model(tmp_path: Path, run: Run) -> None:
-    log = write(
-        tmp_path / "pairs.jsonl",
-        pair("f1", NULL, GOOD),
-        pair("f2", NULL, GOOD),
-        flow("f2", "api.y", end="upstream-broke"),
-        flow("f1"),
-        pair("f3", NULL, GOOD),
-        flow("f3", mode="observe"),
-        flow("f4", "api.z", changed=0),
-    )
-    (tmp_path / "pairs.jsonl.1.gz").write_bytes(
-        gzip.compress(
-            write(tmp_path / "x", pair("f0", NULL, GOOD), flow("f0")).read_bytes()
-        )
-    )
-    reported = run(str(log), "--json")
-    assert reported.code == 0
-    cards = {each["subject"]: each for each in json.loads(reported.out)["cards"]}
-    x, y, z = (cards[f"api.{name}, model m"] for name in "xyz")
-    (fix,) = x["fixes"]
-    assert (fix["name"], fix["count"]) == ("role-null", 3)
-    assert fix["first"] == "answer f0, event 1"
-    assert fix["shown"][0]["place"] == "choices[0].delta.role"
-    assert "1 answers were observed, not repaired" in x["notes"]
-    assert "1 answers broke off" in y["notes"]
-    assert (x["verdict"], z["verdict"]) == (REPAIRED, NONE)
-    assert all(
-        "a log has only changed events" in each["notes"][-1] for each in (x, y, z)
-    )
-
-
-def test_changed_event_that_still_breaks_a_rule_is_left(
-    tmp_path: Path, run: Run
-) -> None:
-    body = json.dumps(completion({"role": "assistant", "content": None}))
-    error = '{"error":{"message":""}}'
-    log = write(
-        tmp_path / "pairs.jsonl",
-        pair("f1", NULL, NULL),
-        pair("f1", None, "data: {\n\n"),
-        pair("f1", body, body, n=0),
-        pair("f1", error, error, n=0),
-        flow("f1"),
-    )
-    reported = run(str(log), "--json")
-    assert reported.code == 1
-    assert reported.left == [
-        "content: has a null role in choice 0",
-        "framing: carries no JSON",
-        "content: choice 0 has null content",
-        "error: the body has an error without a message",
-        "error: the body has an error without the key type",
-        "error: the body has an error without the key param",
-        "error: the body has an error without the key code",
-    ]
-
-
-def test_event_that_needs_its_neighbours_is_not_judged_alone(
-    tmp_path: Path, run: Run
-) -> None:
-    calls = [calling(rest(1)), chunk({}, finish="stop"), chunk(None, usage=USAGE)]
-    records = [pair("f", NULL, wire([each]).decode()) for each in calls]
-    reported = run(str(write(tmp_path / "p.jsonl", *records, flow("f"))), "--json")
-    assert reported.code == 0
-    assert reported.left == []
-
-
-def test_odd_logs_are_read_as_far_as_they_go(tmp_path: Path, run: Run) -> None:
-    log = write(
-        tmp_path / "pairs.jsonl",
-        {"type": "pair", "flow": "f", "after": 1, "fixes": []},
-        {"type": "pair", "flow": "\x1b[2J", "after": ["\ud800"], "fixes": ["\x1b", 1]},
-        {"type": "flow", "host": "\x1b[31m", "model": 1},
-        {"type": "lost", "count": 3},
-    )
-    log.write_text(log.read_text() + "junk\n{")
-    reported = run(str(log))
-    assert reported.code == 1  # what is no event was sent
-    assert "\x1b" not in reported.out
-    assert "answers without a record, model -" in reported.out
-    assert "3 lines were lost when the log was written" in reported.out
-    empty = run(str(write(tmp_path / "empty.jsonl")))
-    assert empty.code == 0
-    assert "The logs hold nothing." in empty.out
-
-
 # -- what is printed -------------------------------------------------------------------
 
 
 def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = Card("s", "logged", headline="All is well.")
+    card = card_of("s", [judge(Answer("a", {}, data=b"{}"))])
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert "\x1b[1ms\x1b[0m" in list(card_text.as_text(card))
@@ -1160,9 +945,8 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in "".join(card_text.as_text(card))
 
 
-@pytest.mark.parametrize("given", [str(ROOT / "tests" / "captures"), "--list"])
-def test_reader_that_leaves_is_no_fault(given: str) -> None:
-    with child(given) as process:
+def test_reader_that_leaves_is_no_fault() -> None:
+    with child("--list") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()

@@ -131,6 +131,7 @@ def test_text_says_the_same() -> None:
         "opened    api.test",
         "          *.many.test",
         "refused   api.test: 2 times by clients that do not trust the CA",
+        "waiting   api.test: 2, the first for 3 s",
         "answers   api.test m: 2 of 3 repaired, role-null 5",
         "          and 1 more",
     ]

@@ -11,7 +11,6 @@ import pytest
 import logged
 from llm_normalize.report import log_reader as reader
 from llm_normalize.report.as_json import as_json
-from llm_normalize.report.as_markdown import as_markdown
 from llm_normalize.report.as_text import as_text
 from llm_normalize.report.collected import Collected, collected
 from llm_normalize.report.group import Group
@@ -153,34 +152,11 @@ def test_changed_requests_are_counted_beside_the_answers(tmp_path: Path) -> None
     (tmp_path / "a.jsonl").write_bytes(lines(request, flow()))
     summary, _ = summed(tmp_path)
     assert (only(summary).requests, only(summary).flows) == (1, 1)
-    rows = [line for line in as_markdown(summary, reader.Notes()) if line[:1] == "|"]
-    assert [each.strip() for each in rows[0].split("|")][7] == "requests"
-    assert [each.strip() for each in rows[2].split("|")][7] == "1"
+    (group,) = json.loads(as_json(summary, reader.Notes()))["groups"]
+    assert group["requests"] == 1
 
 
 # -- what is printed -------------------------------------------------------------------
-
-
-def test_markdown_has_every_model_and_fix(tmp_path: Path) -> None:
-    many = [flow(model=f"m{at}") for at in range(30)]
-    more = flow(model="m0", end="melted", first_ms=None, fixes={"id-missing": 3})
-    (tmp_path / "a.jsonl").write_bytes(lines(*many, more, {"type": "lost", "count": 1}))
-    head, _, *table = as_markdown(*summed(tmp_path))
-    time = "2026-11-21 10:00:00"
-    assert head == f"31 answers in 1 file; {time} to {time}; 1 lost line"
-    split = table.index("")
-    models, fixes = table[:split], table[split + 1 :]
-    assert models[:3] == [
-        "| host | model | mode | answers | events | changed | complete | ? | first ms p50 | p99 |",
-        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        "| api.x | m0 | repair | 2 | 10 | 4 | 1 | 1 | 10.0 | 10.0 |",
-    ]
-    assert len(models) == 32
-    assert fixes[2:4] == [
-        "| api.x | m0 | repair | id-missing | 3 | 1 |",
-        "| api.x | m0 | repair | content-null | 2 | 1 |",
-    ]
-    assert len(fixes) == 33
 
 
 def test_json_has_all_of_it(tmp_path: Path) -> None:
@@ -215,6 +191,3 @@ def test_tokens_are_summed_in_every_form(tmp_path: Path) -> None:
     text = list(as_text(*summed(tmp_path)))
     assert "3,000" in text[3]
     assert "40" in text[3].split()
-    table = list(as_markdown(*summed(tmp_path)))
-    assert "| prompt\\_tokens | completion\\_tokens |" in table[2]
-    assert "| 3000 | 40 |" in table[4]

@@ -1,4 +1,4 @@
-"""The report: what before/after logs say, as a page, as JSON, as Markdown and in short."""
+"""The report: what before/after logs say, as a page, as JSON and in short."""
 
 import errno
 import gzip
@@ -31,7 +31,6 @@ from llm_normalize.report import (
     command,
     examples,
     histogram,
-    page_file,
     sentences,
     timeline,
 )
@@ -39,7 +38,6 @@ from llm_normalize.report import figures as text
 from llm_normalize.report import log_reader as reader
 from llm_normalize.report import page as report_page
 from llm_normalize.report.as_json import as_json
-from llm_normalize.report.as_markdown import as_markdown
 from llm_normalize.report.as_text import as_text
 from llm_normalize.text.printable import visible
 from logged import Record, event, flow, lines, pair
@@ -396,7 +394,6 @@ def test_errors_by_status_stand_apart_from_answers_everywhere() -> None:
     assert "1 100 % 429 (2), 401 (1)" in printed
     assert "0 - 502 (1)" in printed
     assert "1 answer ended early: error 1" in printed
-    assert "| 429 (2), 401 (1) |" in "\n".join(as_markdown(found, notes))
     assert "<dt>Errors by status</dt><dd>4<small>429 (2), 401" in page(found)
     shown = " ".join(Parsed(page(found)).text.split())
     for words in (
@@ -657,7 +654,7 @@ def test_page_that_fails_half_way_leaves_what_was_there(
 
     monkeypatch.setattr(report_page, "parts", half)
     with pytest.raises(OSError, match="No space"):
-        page_file.write(output, gathered(), reader.Notes())
+        report_page.write(output, gathered(), reader.Notes())
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
     assert output.read_text() == "before"
 
@@ -665,7 +662,7 @@ def test_page_that_fails_half_way_leaves_what_was_there(
 def test_page_is_its_owners_alone_and_a_link_stays_one(tmp_path: Path) -> None:
     link = tmp_path / "link.html"
     link.symlink_to("r.html")
-    size = page_file.write(link, gathered(flow()), reader.Notes())
+    size = report_page.write(link, gathered(flow()), reader.Notes())
     assert link.is_symlink()
     made = tmp_path / "r.html"
     assert made.stat().st_size == size
@@ -802,6 +799,12 @@ def test_command_whose_reader_has_gone_ends_without_a_word(logs: Path) -> None:
     assert running.returncode == 1
 
 
+def test_format_that_is_gone_names_the_others(start: Run) -> None:
+    code, _, err = start("--format", "markdown")
+    assert code == 2
+    assert re.search(r"choose from '?text'?, '?json'?", err)
+
+
 # -- in a browser ----------------------------------------------------------------------
 
 
@@ -811,7 +814,7 @@ def test_browser_shows_it_without_script_or_network(tmp_path: Path) -> None:
     output = tmp_path / "r.html"
     whole = flow(fixes={fix.name: 1 for fix in FIXES})
     found = gathered(pair(), whole, *hostile())
-    page_file.write(output, found, reader.Notes())
+    report_page.write(output, found, reader.Notes())
     said: list[str] = []
     asked: list[str] = []
     with browser() as chromium:

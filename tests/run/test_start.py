@@ -17,6 +17,8 @@ import pytest
 
 from launchers import load
 from llm_normalize.desktop.local_server import fetch, status
+from llm_normalize.desktop.machine import Machine, System
+from llm_normalize.desktop.proxy.settings import Target
 from llm_normalize.home import trust_advice
 from llm_normalize.run import command as run_command
 from llm_normalize.run import start
@@ -679,7 +681,70 @@ def test_steps_fit_the_mode() -> None:
 
 
 def test_refusal_names_the_desktop() -> None:
-    assert "the desktop 'XFCE'" in refusal("--pac", "XFCE", "http://127.0.0.1:1")
+    target = Target("127.0.0.1", 1, pac=True)
+    desktop = Machine("linux", {"XDG_CURRENT_DESKTOP": "XFCE"})
+    assert "the desktop 'XFCE'" in refusal("--pac", desktop, target)
     assert "HTTPS_PROXY=http://127.0.0.1:1" in refusal(
-        "--pac", "", "http://127.0.0.1:1"
+        "--pac", Machine("linux", {}), target
     )
+
+
+INTERNET = r'"HKCU\Software\Microsoft\Windows\CurrentVersion\Internet Settings"'
+
+
+@pytest.mark.parametrize(
+    ("system", "flag", "commands"),
+    [
+        (
+            "macos",
+            "--pac",
+            [
+                "networksetup -setautoproxyurl Wi-Fi http://127.0.0.1:1/proxy.pac",
+                "networksetup -setautoproxystate Wi-Fi off",
+            ],
+        ),
+        (
+            "macos",
+            "--system-proxy",
+            [
+                (
+                    "networksetup -setwebproxy Wi-Fi 127.0.0.1 1; "
+                    "networksetup -setsecurewebproxy Wi-Fi 127.0.0.1 1"
+                ),
+                (
+                    "networksetup -setwebproxystate Wi-Fi off; "
+                    "networksetup -setsecurewebproxystate Wi-Fi off"
+                ),
+            ],
+        ),
+        (
+            "windows",
+            "--pac",
+            [
+                (
+                    f"reg add {INTERNET} /v AutoConfigURL /t REG_SZ /f /d "
+                    "http://127.0.0.1:1/proxy.pac"
+                ),
+                f"reg delete {INTERNET} /v AutoConfigURL /f",
+            ],
+        ),
+        (
+            "windows",
+            "--system-proxy",
+            [
+                f"reg add {INTERNET} /v ProxyServer /t REG_SZ /f /d 127.0.0.1:1",
+                f"reg add {INTERNET} /v ProxyEnable /t REG_DWORD /f /d 1",
+                f"reg add {INTERNET} /v ProxyEnable /t REG_DWORD /f /d 0",
+            ],
+        ),
+    ],
+)
+def test_other_systems_get_the_commands_to_run(
+    system: System, flag: str, commands: list[str]
+) -> None:
+    target = Target("127.0.0.1", 1, pac=flag == "--pac")
+    first, *lines = refusal(flag, Machine(system, {}), target).splitlines()
+    assert f"{flag} changes nothing on " in first
+    assert "has not been tried" in first
+    words = [line.removeprefix("  set:").removeprefix("  undo:") for line in lines]
+    assert [each.strip() for each in words] == commands

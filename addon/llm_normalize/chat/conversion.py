@@ -66,7 +66,7 @@ def _is_message(choice: Chunk) -> bool:
 
 
 def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
-    """Return the chunks that say what *body* says; each of its choices has a message.
+    """The chunks that say what *body* says; each of its choices has a message.
 
     That is, of each choice: the role, what OpenAI does not define (reasoning), the text,
     the calls, the finish reason. Reasoning and text come in parts of some words. What stands beside the choices rides on the first
@@ -122,8 +122,7 @@ def _parts(choice: Chunk, forced: bool, most: int) -> list[Chunk]:
         ]
         (texts or parts)[0]["logprobs"] = choice["logprobs"]
     rest = {key: each for key, each in choice.items() if key not in _CHOICE}
-    implied = "stop" if forced else _implied_reason(message)
-    reason = choice.get("finish_reason") or implied
+    reason = choice.get("finish_reason") or implied_reason(message, forced=forced)
     return [*parts, {"index": index, "delta": {}, "finish_reason": reason, **rest}]
 
 
@@ -135,7 +134,7 @@ def _cut(key: str, fields: Chunk, most: int) -> list[Chunk]:
 
 
 def _cut_thoughts(theirs: Chunk, most: int) -> list[Chunk]:
-    """Return *theirs* with the reasoning in parts, under each name that it has.
+    """*theirs* with the reasoning in parts, under each name that it has.
 
     Two that differ stay whole: side by side, each part would be taken for the other.
     """
@@ -149,7 +148,10 @@ def _cut_thoughts(theirs: Chunk, most: int) -> list[Chunk]:
     return [{**theirs, **first}, *more]
 
 
-def _implied_reason(message: Chunk) -> str:
+def implied_reason(message: Chunk, *, forced: bool) -> str:
+    """The finish reason that a whole *message* implies, `stop` for a *forced* call."""
+    if forced:
+        return "stop"
     if calls(message):
         return "tool_calls"
     return "function_call" if message.get("function_call") else "stop"
@@ -159,7 +161,7 @@ def _implied_reason(message: Chunk) -> str:
 
 
 def body_of(chunks: Iterable[Chunk]) -> Chunk:
-    """Return the body that says what *chunks* say, which have OpenAI's form."""
+    """The body that says what *chunks* say, which have OpenAI's form."""
     body: Chunk = {}
     found: dict[int, _Choice] = {}
     usage: Chunk = {}
@@ -205,7 +207,7 @@ class _Choice:
         self._rest |= {key: each for key, each in choice.items() if key not in _CHOICE}
 
     def merged(self, index: int) -> Chunk:
-        """Return the choice of a body."""
+        """The choice of a body."""
         message = {"role": "assistant", "content": "", **self._message.merged()}
         found = [self._calls[at].merged() for at in sorted(self._calls)]
         if found:
@@ -238,7 +240,7 @@ class _Joined:
                 self._values[key] = [*value] if isinstance(value, list) else value
 
     def merged(self) -> Chunk:
-        """Return all that the message says."""
+        """All that the message says."""
         texts = {key: "".join(parts) for key, parts in self._texts.items()}
         objects = {key: each.merged() for key, each in self._objects.items()}
         return {**self._values, **texts, **objects}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ..desktop.machine import Machine
 from ..desktop.trust import status as trust_status
-from ..desktop.trust.nss import PACKAGES, Database, certutil
+from ..desktop.trust.nss import PACKAGES, Database
 from ..text.printable import brief
 from .ca import Authority
 from .finding import Finding, Mark, install
@@ -26,11 +26,11 @@ def judge(machine: Machine, ca: Authority, *, must: bool) -> Finding:
     found = trust_status.browsers(machine, ca.certificate, confdir)
     if not found:
         return Finding(Mark.SKIP, STEP, "no database of Chrome or Firefox found")
-    states = [(each, each.state()) for each in found if not each.optional]
-    if not states:  # which each of them can do without
-        return Finding(Mark.SKIP, STEP, found[0].state().detail)
+    states = [(each, each.state()) for each in found]
     count = _count(len(states))
-    if certutil(machine) is None and {each.state for _, each in states} == {"unknown"}:
+    if machine.find("certutil") is None and {each.state for _, each in states} == {
+        "unknown"
+    }:
         saw = f"certutil is not installed; {count} not looked at"
         return Finding(Mark.SKIP, STEP, saw, PACKAGES)
     refused = []

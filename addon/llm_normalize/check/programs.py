@@ -15,7 +15,7 @@ from typing import NamedTuple
 import certifi
 
 from ..desktop.machine import Machine
-from ..desktop.trust import status as trust_status
+from ..desktop.trust import linux
 from ..desktop.trust.certificate import read
 from ..text.authority import address
 from ..text.printable import brief
@@ -211,7 +211,7 @@ def _python(
 
 def roots_of(machine: Machine, ca: Authority) -> str:
     """Return the file to name: the system's own, which the CA is put into, else the CA's."""
-    roots = trust_status.system(machine, ca.certificate, ca.folder).roots_file
+    roots = linux.system(machine, ca.certificate, ca.folder).roots_file
     return str(roots if roots is not None and roots.exists() else ca.path)
 
 

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..desktop.mitmproxy_program import script
 from ..fixes import FIXES
@@ -19,13 +19,49 @@ from ..text.console import complain, say
 from . import provider as demo_provider
 from . import proxy as demo_proxy
 from . import readings
-from .provider import HOST, Provider
+from .provider import HOST, MODEL, Provider
 from .proxy import DemoError, Proxy
-from .samples import Sample, samples
 from .view import View, aligned
 
 PREFIX = "llm-normalize-demo-"
 SHOWN = 6  # faults
+_WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+
+
+class _Sample(NamedTuple):
+    """One request, and the two answers to it.
+
+    Attributes:
+        title: What is asked.
+        asked: The request's body.
+        before: The events straight from the provider.
+        after: The events through the proxy.
+    """
+
+    title: str
+    asked: dict[str, Any]
+    before: list[str]
+    after: list[str]
+
+
+def _samples() -> list[_Sample]:
+    """The requests to send."""
+    text = [{"role": "user", "content": "What are streams?"}]
+    tool = [{"role": "user", "content": "How is the weather in Lisbon?"}]
+    base = {"model": MODEL, "stream": True}
+    more = {"stream_options": {"include_usage": True}, "tools": [_WEATHER]}
+    return [
+        _Sample("A text", {**base, "messages": text}, [], []),
+        _Sample(
+            "A tool call, usage asked for", {**base, "messages": tool, **more}, [], []
+        ),
+    ]
 
 
 def main(given: Sequence[str]) -> int:
@@ -83,7 +119,7 @@ def _show(view: View, pairs: Path, *, web: bool) -> None:
         )
         seconds = time.monotonic() - start
         view.say(f"It listens on {HOST}:{proxy.port} (after {seconds:.1f} s)")
-        done = samples()
+        done = _samples()
         for number, sample in enumerate(done, 1):
             view.say()
             view.say(f"{number}. {sample.title}", "bold")
@@ -98,7 +134,7 @@ def _show(view: View, pairs: Path, *, web: bool) -> None:
             _wait(view, proxy)
 
 
-def _send(view: View, sample: Sample, provider: Provider, proxy: Proxy) -> None:
+def _send(view: View, sample: _Sample, provider: Provider, proxy: Proxy) -> None:
     """Send one request both ways and print what comes, as it comes."""
     sample.before.extend(demo_proxy.stream(sample.asked, provider, None))
 
@@ -107,13 +143,14 @@ def _send(view: View, sample: Sample, provider: Provider, proxy: Proxy) -> None:
             sample.after.append(event)
             yield event
 
-    view.heads("before: straight from the provider", "after: through the proxy")
+    head = f"{'before: straight from the provider':<{view.width}} {view.bar}"
+    view.say(f"{head} after: through the proxy", "bold")
     for before, after in aligned(sample.before, arriving()):
         view.row(before, after)
 
 
 def _read_log(pairs: Path, flows: int, proxy: Proxy) -> list[dict[str, Any]]:
-    """Return the flow records of the pairs log, which is written a little later.
+    """The flow records of the pairs log, which is written a little later.
 
     Raises:
         DemoError: They do not come.
@@ -131,7 +168,7 @@ def _read_log(pairs: Path, flows: int, proxy: Proxy) -> list[dict[str, Any]]:
 
 
 def _sum_up(
-    view: View, done: Sequence[Sample], records: Sequence[dict[str, Any]]
+    view: View, done: Sequence[_Sample], records: Sequence[dict[str, Any]]
 ) -> None:
     counts = Counter[str]()
     for record in records:
@@ -163,14 +200,14 @@ def _tokens(events: Sequence[str]) -> str:
 
 
 def _compare(
-    view: View, who: str, reads: Callable[[Sequence[str]], str], sample: Sample
+    view: View, who: str, reads: Callable[[Sequence[str]], str], sample: _Sample
 ) -> None:
     view.say(f"  {who}")
     view.say(f"    before: {reads(sample.before)}", "before")
     view.say(f"    after:  {reads(sample.after)}", "after")
 
 
-def _judge(done: Sequence[Sample], proxy: Proxy) -> None:
+def _judge(done: Sequence[_Sample], proxy: Proxy) -> None:
     """Judge the repaired streams by the form that OpenAI gives them.
 
     Raises:

@@ -99,7 +99,7 @@ def chunks(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def body(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer as one body to the request *asked*."""
+    """The answer as one body to the request *asked*."""
     tools = bool(asked.get("tools"))
     text = None if tools else "".join(WORDS)
     message: dict[str, Any] = {"role": "assistant", "content": text}

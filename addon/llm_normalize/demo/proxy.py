@@ -102,7 +102,7 @@ def running(
 def _wait_until_it_listens(
     output: "_Output", child: Child, *, web: bool
 ) -> tuple[int, str]:
-    """Return the proxy's port, and mitmweb's page if that is wanted."""
+    """The proxy's port, and mitmweb's page if that is wanted."""
     port, page = 0, ""
     end = time.monotonic() + PATIENCE
     while not port or (web and not page):

@@ -48,10 +48,6 @@ class View:
 
     # -- rows --------------------------------------------------------------------
 
-    def heads(self, before: str, after: str) -> None:
-        """Print the names of the columns."""
-        self.say(f"{before:<{self.width}} {self.bar} {after}", "bold")
-
     def row(self, before: str | None, after: Sequence[str]) -> None:
         """Print an event, and what became of it; what differs is marked."""
         left = [] if before is None else self._words(before)
@@ -70,7 +66,7 @@ class View:
             print(f"{shown}{padding} {middle} {two[1]}".rstrip(), flush=True)
 
     def _words(self, event: str) -> list[Word]:
-        """Return the words of *event*, its long constant parts folded."""
+        """The words of *event*, its long constant parts folded."""
         chunk = chunk_of(event)
         if chunk is None:
             return [(event, False)]
@@ -97,7 +93,7 @@ class View:
         return [*parts, _dumps(rest)[1:-1]] if rest else parts
 
     def _lines(self, words: Iterable[Word], style: str) -> list[tuple[str, str]]:
-        """Return *words* broken into lines, each plain and with its colours."""
+        """*words* broken into lines, each plain and with its colours."""
         lines: list[list[Word]] = [[]]
         room = self.width
         for text, differs in words:

@@ -35,7 +35,7 @@ class Answer(NamedTuple):
     body: bytes
 
     def json(self) -> dict[str, Any]:
-        """Return the object that it holds, an empty one if it holds none."""
+        """The object that it holds, an empty one if it holds none."""
         try:
             value = json.loads(self.body)
         except ValueError:
@@ -68,7 +68,7 @@ class Status(NamedTuple):
 
 
 def reachable(host: str) -> str:
-    """Return the address at which a server that listens on *host* can be asked."""
+    """The address at which a server that listens on *host* can be asked."""
     return {"": LOCAL, "0.0.0.0": LOCAL, "::": "::1"}.get(host, host)  # noqa: S104 - a name
 
 
@@ -82,7 +82,7 @@ def listens(host: str, port: int) -> bool:
 
 
 def fetch(host: str, port: int, path: str) -> Answer | None:
-    """Return the answer to a GET in origin form, None if there is none."""
+    """The answer to a GET in origin form, None if there is none."""
     # http.client knows nothing of HTTPS_PROXY and the like, which is wanted here.
     connection = http.client.HTTPConnection(host, port, timeout=PATIENCE)
     with contextlib.closing(connection):

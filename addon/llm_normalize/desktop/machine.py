@@ -104,7 +104,7 @@ class Machine:
         return os.pathsep.join([given, *(each for each in more if each not in known)])
 
     def find(self, program: str) -> str | None:
-        """Return where *program* is, None if it is not installed."""
+        """Where *program* is, None if it is not installed."""
         return shutil.which(program, path=self.path)
 
     def run(

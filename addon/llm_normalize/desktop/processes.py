@@ -95,7 +95,7 @@ def needed() -> None:
 
 
 def started(pid: int) -> Started:
-    """Return the process with that number.
+    """The process with that number.
 
     Raises:
         ProcessError: It is gone, or cannot be looked up.
@@ -130,7 +130,7 @@ def is_alive(pid: int) -> bool:
 
 
 def family(pid: int) -> list[int]:
-    """Return a process that runs, and what it started; empty where it has ended."""
+    """A process that runs, and what it started; empty where it has ended."""
     return [each.pid for each in _family(pid)] if IS_COMPLETE else [pid]
 
 
@@ -144,7 +144,7 @@ def _family(pid: int) -> "list[psutil.Process]":
 
 
 def work(pid: int) -> float:
-    """Return the seconds that a process, and what it started, has worked so far."""
+    """The seconds that a process, and what it started, has worked so far."""
     seconds = 0.0
     for each in _family(pid) if IS_COMPLETE else ():
         with contextlib.suppress(psutil.Error):
@@ -167,7 +167,7 @@ def kill(pid: int) -> list[int]:
 
 
 def listener(port: int) -> Listener | None:
-    """Return who listens on *port* of this machine, None if the system does not tell."""
+    """Who listens on *port* of this machine, None if the system does not tell."""
     try:
         found = psutil.net_connections("tcp") if IS_COMPLETE else []
     except (psutil.Error, OSError):
@@ -183,7 +183,7 @@ def listener(port: int) -> Listener | None:
 
 
 def listening(pid: int) -> list[int] | None:
-    """Return the ports where a process, or what it started, listens; None: not known."""
+    """The ports where a process, or what it started, listens; None: not known."""
     if not IS_COMPLETE:
         return None
     ports: list[int] = []
@@ -198,7 +198,7 @@ def listening(pid: int) -> list[int] | None:
 
 
 def _listens(connection: Any) -> int:
-    """Return the port where it listens, 0 if it does not."""
+    """The port where it listens, 0 if it does not."""
     if connection.status != psutil.CONN_LISTEN or not connection.laddr:
         return 0
     return int(connection.laddr.port)

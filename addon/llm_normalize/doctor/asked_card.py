@@ -45,7 +45,7 @@ def asked_card(provider: Provider, names: Sequence[str], model: str) -> Card:
         in_a_row = 0
         _can_ask(provider, answer, verdicts)
         verdicts.append(judge(answer))
-    card = card_of(f"{provider.host}, model {model}", "asked", verdicts)
+    card = card_of(f"{provider.host}, model {model}", verdicts)
     if not any(map(_is_good, verdicts)):
         card.verdict = NONE
         card.headline = "No verdict: no request was answered with anything but errors."

@@ -22,7 +22,7 @@ class Row:
     name: str
     asked: str
     status: int | None
-    content_type: str | None
+    content_type: str
     encoding: str
     first_ms: float | None
     total_ms: float | None
@@ -44,11 +44,10 @@ class Group:
 
 @dataclass
 class Card:
-    """What there is to say about one provider, or about some recordings.
+    """What there is to say about one provider.
 
     Attributes:
         subject: Whom it is about.
-        kind: `asked`, `recorded` or `logged`.
         verdict: The verdict on all of it.
         headline: That as a sentence.
         rows: The answers.
@@ -59,7 +58,6 @@ class Card:
     """
 
     subject: str
-    kind: str
     verdict: str = NONE
     headline: str = ""
     rows: list[Row] = field(default_factory=list)
@@ -69,15 +67,15 @@ class Card:
     notes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it, for a program."""
+        """All of it, for a program."""
         made = asdict(self)
         for fix in made["fixes"]:
             del fix["together"]
         return made
 
 
-def grouped(faults: Iterable[tuple[str, Fault]]) -> list[Group]:
-    """Return *faults*, each with its answer's name, by rule and kind, in their order."""
+def _grouped(faults: Iterable[tuple[str, Fault]]) -> list[Group]:
+    """Faults, each with its answer's name, by rule and kind, in their order."""
     groups: dict[tuple[str, str], Group] = {}
     for answer, fault in faults:
         key = (fault.rule, _VARIES.sub("", fault.text))
@@ -90,14 +88,14 @@ def grouped(faults: Iterable[tuple[str, Fault]]) -> list[Group]:
     return list(groups.values())
 
 
-def card_of(subject: str, kind: str, verdicts: Sequence[Verdict]) -> Card:
-    """Return the card of these *verdicts*."""
+def card_of(subject: str, verdicts: Sequence[Verdict]) -> Card:
+    """The card of these *verdicts*."""
     found: dict[str, Evidence] = {}
     for verdict in verdicts:
         _collect(found, verdict)
-    card = Card(brief(subject), kind, rows=[_row(verdict) for verdict in verdicts])
-    card.broken = grouped((v.answer.name, each) for v in verdicts for each in v.broken)
-    card.left = grouped((v.answer.name, each) for v in verdicts for each in v.left)
+    card = Card(brief(subject), rows=[_row(verdict) for verdict in verdicts])
+    card.broken = _grouped((v.answer.name, each) for v in verdicts for each in v.broken)
+    card.left = _grouped((v.answer.name, each) for v in verdicts for each in v.left)
     card.fixes = ordered(found)
     notes = [(v.answer.name, each) for v in verdicts for each in v.notes]
     # What holds for many is printed once.
@@ -107,12 +105,12 @@ def card_of(subject: str, kind: str, verdicts: Sequence[Verdict]) -> Card:
     for note, of in names.items():
         others = f" and {len(of) - 1} more" if len(of) > 1 else ""
         card.notes.append(f"{of[0]}{others}: {note}")
-    card.verdict, card.headline = headline([verdict.word for verdict in verdicts])
+    card.verdict, card.headline = _headline([verdict.word for verdict in verdicts])
     return card
 
 
-def headline(words: Sequence[str]) -> tuple[str, str]:
-    """Return the verdict on all, and its sentence."""
+def _headline(words: Sequence[str]) -> tuple[str, str]:
+    """The verdict on all, and its sentence."""
     count = {word: words.count(word) for word in (CONFORMS, REPAIRED, LEFT, NONE)}
     judged = len(words) - count[NONE]
     of = f"{judged} answer{'' if judged == 1 else 's'}"
@@ -156,12 +154,11 @@ def _row(verdict: Verdict) -> Row:
     parts += (
         ["forced tool" if request.forced_tool else "tools"] if request.tools else []
     )
-    kind = answer.content_type
     return Row(
         name=brief(answer.name),
         asked=", ".join(parts),
         status=answer.status or None,
-        content_type=None if kind is None else brief(kind),
+        content_type=brief(answer.content_type),
         encoding=brief(answer.encoding),
         first_ms=answer.first_ms,
         total_ms=answer.total_ms,
@@ -176,7 +173,7 @@ _AT_ONCE_MS = 20.0
 
 
 def _arrival(verdict: Verdict) -> str:
-    """Return how the events of a stream arrived: one by one, or together."""
+    """How the events of a stream arrived: one by one, or together."""
     answer, result = verdict.answer, verdict.result
     first, last = answer.first_ms, answer.last_ms
     few = result is None or result.events < _FEW

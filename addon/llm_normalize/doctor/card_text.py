@@ -10,7 +10,6 @@ from .evidence import Evidence
 from .verdict import CONFORMS, LEFT, NONE, REPAIRED
 
 _WIDTH = 80
-_NAME = 34  # columns of an answer's name
 _COLOURS = {CONFORMS: "32", REPAIRED: "33", LEFT: "31", NONE: "35"}
 _BOLD = "1"
 
@@ -20,9 +19,8 @@ def as_text(card: Card) -> Iterator[str]:
     yield styled(card.subject, _BOLD)
     for line in _wrapped(card.headline, ""):
         yield styled(line, _COLOURS[card.verdict])
-    if card.rows:
-        yield ""
-        yield from _table(card.rows)
+    yield ""
+    yield from _table(card.rows)
     if card.broken:
         yield from _heading("Rules of OpenAI's form that are broken")
         yield from _groups(card.broken)
@@ -45,13 +43,9 @@ def _heading(text: str) -> Iterator[str]:
 
 
 def _table(rows: list[Row]) -> Iterator[str]:
-    shown = rows
-    if len(rows) > MOST:  # what is not repaired first, and not more than can be read
-        shown = sorted(rows, key=lambda row: row.verdict != LEFT)
-        shown = shown[: max(MOST, sum(row.verdict == LEFT for row in rows))]
     cells = [
         {
-            "answer": _name(row.name),
+            "answer": row.name,
             "status": str(row.status or "-"),
             "first ms": _figure(row.first_ms),
             "all ms": _figure(row.total_ms),
@@ -60,7 +54,7 @@ def _table(rows: list[Row]) -> Iterator[str]:
             "encoding": row.encoding[:8],
             "verdict": row.verdict,
         }
-        for row in shown
+        for row in rows
     ]
     names = [name for name in cells[0] if any(each[name] for each in cells)]
     columns = [[name, *(each[name] for each in cells)] for name in names]
@@ -74,12 +68,6 @@ def _table(rows: list[Row]) -> Iterator[str]:
         if at:
             made[-1] = styled(made[-1].rstrip(), _COLOURS[line[-1]])
         yield "  " + "  ".join(made).rstrip()
-    if len(shown) < len(rows):
-        yield f"  and {len(rows) - len(shown)} more (--json has all)"
-
-
-def _name(name: str) -> str:
-    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
 
 
 def _figure(value: float | None) -> str:
@@ -108,9 +96,8 @@ def _fix(fix: Evidence) -> Iterator[str]:
     head = list(_wrapped(f"{fix.name}: {times}{first}", "  ", "      "))
     yield head[0].replace(fix.name, styled(fix.name, _BOLD), 1)
     yield from head[1:]
-    if fix.changes:
-        yield from _wrapped(fix.changes, "      ")
-        yield from _wrapped(f"breaks: {fix.why}", "      ")
+    yield from _wrapped(fix.changes, "      ")
+    yield from _wrapped(f"breaks: {fix.why}", "      ")
     if fix.shown:
         where = "" if fix.seen == fix.first else f" ({fix.seen})"
         yield from _wrapped(f"as seen{where}:", "      ")

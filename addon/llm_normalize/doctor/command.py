@@ -33,10 +33,8 @@ REQUESTS = (
     "bad-model",
     "bad-parameter",
 )
-ASKED = ("usage", "tools", "forced-tool")
 PATH = "/chat/completions"
 TIMEOUT = 60.0
-_BAD_USAGE = 2
 _COULD_NOT_ASK = 3
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
@@ -46,13 +44,11 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(
             prog=PROG,
             allow_abbrev=False,
-            usage="%(prog)s (URL | --provider NAME) --model M [--key env:NAME|file:PATH]"
-            "\n       %(prog)s FILE...",
+            usage="%(prog)s (URL | --provider NAME) --model M [--key env:NAME|file:PATH]",
             description=(
                 "Ask a provider a handful of small requests, one after the other, and "
                 "report which rules of OpenAI's form its answers break, which fixes of "
-                "the addon repair that, and what is left. Or report the same of answers "
-                "that are recorded."
+                "the addon repair that, and what is left."
             ),
             epilog=(
                 "Ends with 0 if nothing is left that no fix repairs, 1 if something "
@@ -75,10 +71,8 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "given",
         nargs="*",
-        metavar="URL | FILE",
-        help="a base URL (https://host/v1), or one that ends in /chat/completions; or "
-        "files: before/after logs, captures (a folder with about.toml and response.*), "
-        "single .sse and .json files, folders of them",
+        metavar="URL",
+        help="a base URL (https://host/v1), or one that ends in /chat/completions",
     )
     parser.add_argument(
         "--provider", metavar="NAME", help="a known base URL; see --list"
@@ -104,13 +98,6 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
         help=f"requests to send, of: {','.join(REQUESTS)}",
     )
     parser.add_argument(
-        "--asked",
-        default="",
-        metavar="NAMES",
-        help="what the request of a recorded answer asked, if the recording does not "
-        f"name it, of: {','.join(ASKED)}",
-    )
-    parser.add_argument(
         "--insecure-http",
         action="store_true",
         help="let the key travel unencrypted to another machine",
@@ -119,20 +106,17 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
     flags.secret = ""
     if flags.list:
         return flags
-    flags.only = _names(parser, "--only", flags.only, REQUESTS)
-    flags.asked = _names(parser, "--asked", flags.asked, ASKED)
+    flags.only = _names(parser, flags.only)
     flags.timeout = _seconds(parser, flags.timeout)
     _target(parser, flags)
     return flags
 
 
-def _names(
-    parser: _Parser, option: str, given: str, known: tuple[str, ...]
-) -> list[str]:
-    wanted = [name.strip() for name in given.split(",") if name.strip()]
-    if not set(wanted) <= set(known) or (option == "--only" and not wanted):
-        parser.error(f"{option} takes names out of {','.join(known)}")
-    return [name for name in known if name in wanted]
+def _names(parser: _Parser, given: str) -> list[str]:
+    wanted = {name.strip() for name in given.split(",") if name.strip()}
+    if not wanted or not wanted <= set(REQUESTS):
+        parser.error(f"--only takes names out of {','.join(REQUESTS)}")
+    return [name for name in REQUESTS if name in wanted]
 
 
 def _seconds(parser: _Parser, given: str) -> float:
@@ -146,26 +130,23 @@ def _seconds(parser: _Parser, given: str) -> float:
 
 
 def _target(parser: _Parser, flags: argparse.Namespace) -> None:
-    """Tell a provider from files, and look at what belongs to it."""
-    urls = [each for each in flags.given if _URL.match(each)]
-    flags.files = [each for each in flags.given if each not in urls]
-    variable = ""
+    """Find the URL and the key of the provider."""
+    if not all(map(_URL.match, flags.given)):
+        parser.error(
+            "a provider is named by its URL, https://HOST/...; llm-normalize report "
+            "sums up before/after logs"
+        )
+    urls, variable = flags.given, ""
     if flags.provider is not None:
         if flags.provider not in PROVIDERS:
             parser.error("--provider takes a name that --list prints")
         base, variable = PROVIDERS[flags.provider]
         urls.append(base)
-    if len(urls) > 1 or (urls and flags.files):
-        parser.error("expected one URL, or one --provider, or files")
-    if not urls:
-        if not flags.files:
-            parser.error("expected a URL, a --provider, or files")
-        if flags.key or flags.model:
-            parser.error("--key and --model go with a URL or a --provider")
-        return
+    if len(urls) != 1:
+        parser.error("expected one URL, or one --provider")
+    flags.url = _url(parser, urls[0])
     if not flags.model:
         parser.error("--model is missing: the name of the model to ask")
-    flags.url = _url(parser, urls[0])
     flags.secret = _key(parser, flags.key, variable)
     parts = urllib.parse.urlsplit(flags.url)
     plain = parts.scheme == "http" and not is_loopback(parts.hostname or "")
@@ -177,7 +158,7 @@ def _target(parser: _Parser, flags: argparse.Namespace) -> None:
 
 
 def _url(parser: _Parser, given: str) -> str:
-    """Return the address of chat/completions under the URL *given*."""
+    """The address of chat/completions under the URL *given*."""
     try:
         parts = urllib.parse.urlsplit(given)
         host, _ = parts.hostname, parts.port
@@ -193,7 +174,7 @@ def _url(parser: _Parser, given: str) -> str:
 
 
 def _key(parser: _Parser, given: str | None, variable: str) -> str:
-    """Return the key; no message quotes what was given, which may be one."""
+    """The key; no message quotes what was given, which may be one."""
     if given is None:
         key = os.environ.get(variable, "") if variable else ""
     elif given.startswith("env:"):
@@ -226,53 +207,33 @@ def main(given: Sequence[str]) -> int:
         rows = (f"{name:12} {base:56} {of}" for name, (base, of) in PROVIDERS.items())
         _write("\n".join(map(str.rstrip, rows)))
         return 0
-    return _of_files(flags) if flags.files else _of_provider(flags)
-
-
-def _of_files(flags: argparse.Namespace) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
-    from ..report.log_reader import LogError  # noqa: PLC0415
-    from .recorded_answers import RecordingError  # noqa: PLC0415
-    from .recorded_cards import recorded_cards  # noqa: PLC0415
-
-    try:
-        return _print(flags, list(recorded_cards(flags.files, flags.asked)))
-    except (RecordingError, LogError) as error:
-        return _sorry(flags, escaped(str(error)), _BAD_USAGE)
-
-
-def _of_provider(flags: argparse.Namespace) -> int:
-    from .asked_card import asked_card  # noqa: PLC0415 - likewise
-    from .provider import AskError, Provider  # noqa: PLC0415 - likewise
+    from .asked_card import asked_card  # noqa: PLC0415
+    from .provider import AskError, Provider  # noqa: PLC0415
 
     provider = Provider(flags.url, flags.secret, flags.timeout)
     try:
-        return _print(flags, [asked_card(provider, flags.only, flags.model)], provider)
+        return _print(flags, asked_card(provider, flags.only, flags.model), provider)
     except AskError as error:
-        return _sorry(flags, provider.secrets.masked(str(error)), _COULD_NOT_ASK)
+        return _sorry(flags, provider.secrets.masked(str(error)))
     except Exception:  # noqa: BLE001 - what an exception says may quote the key
         trace = provider.secrets.masked(traceback.format_exc())
         for line in trace.splitlines():
             say(escaped(line))
-        return _sorry(flags, "that is a mistake in the doctor itself", _COULD_NOT_ASK)
+        return _sorry(flags, "that is a mistake in the doctor itself")
 
 
-def _print(
-    flags: argparse.Namespace, cards: list[Card], provider: Provider | None = None
-) -> int:
+def _print(flags: argparse.Namespace, card: Card, provider: Provider) -> int:
     from .card_text import as_text  # noqa: PLC0415 - likewise
     from .verdict import LEFT, NONE  # noqa: PLC0415 - likewise
 
-    code = int(any(card.verdict == LEFT for card in cards))
-    if provider and cards[0].verdict == NONE:
-        code = _COULD_NOT_ASK
+    code = _COULD_NOT_ASK if card.verdict == NONE else int(card.verdict == LEFT)
     if flags.json:
-        made = {"exit": code, "cards": [card.as_json() for card in cards]}
-        text = json.dumps(made, indent=1)
+        text = json.dumps({"exit": code, "cards": [card.as_json()]}, indent=1)
     else:
-        text = "\n\n\n".join("\n".join(as_text(card)) for card in cards)
+        text = "\n".join(as_text(card))
     # Once more at the end: nothing that was forgotten on the way gets out.
-    _write(provider.secrets.masked(text) if provider else text)
+    _write(provider.secrets.masked(text))
     return code
 
 
@@ -281,9 +242,10 @@ def _write(text: str) -> None:
         print(text, flush=True)
 
 
-def _sorry(flags: argparse.Namespace, sentence: str, code: int) -> int:
+def _sorry(flags: argparse.Namespace, sentence: str) -> int:
     if flags.json:
-        _write(json.dumps({"exit": code, "error": sentence, "cards": []}, indent=1))
+        made = {"exit": _COULD_NOT_ASK, "error": sentence, "cards": []}
+        _write(json.dumps(made, indent=1))
     else:
         say(f"{PROG}: {sentence}")
-    return code
+    return _COULD_NOT_ASK

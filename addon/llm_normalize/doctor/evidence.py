@@ -56,13 +56,6 @@ class Evidence:
         self.shown = [_shown(each) for each in own[:_CHANGES]]
         self.more = len(found) - len(self.shown)
 
-    def merge(self, other: "Evidence") -> None:
-        """Add what *other* has of the same fix, in later events."""
-        self.count += other.count
-        if other.together < self.together:
-            self.together, self.seen = other.together, other.seen
-            self.shown, self.more = other.shown, other.more
-
 
 def _shown(change: Change) -> dict[str, str | None]:
     values = (change.place, change.old, change.new)
@@ -71,12 +64,9 @@ def _shown(change: Change) -> dict[str, str | None]:
 
 
 def evidence(found: dict[str, Evidence], name: str) -> Evidence:
-    """Return the evidence for the fix *name* in *found*, put there if need be."""
-    if name not in found:
-        fix = _KNOWN.get(name)
-        declared = (fix.changes, fix.why) if fix else ("", "")
-        found[name] = Evidence(brief(name), *declared)
-    return found[name]
+    """The evidence for the fix *name* in *found*, put there if need be."""
+    fix = _KNOWN[name]
+    return found.setdefault(name, Evidence(name, fix.changes, fix.why))
 
 
 def compared(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
@@ -89,9 +79,5 @@ def compared(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
 
 
 def ordered(found: dict[str, Evidence]) -> list[Evidence]:
-    """Return the fixes in the order in which they act."""
-    known = [name for name in _KNOWN if name in found]
-    return [
-        found[name]
-        for name in [*known, *(each for each in found if each not in _KNOWN)]
-    ]
+    """The fixes in the order in which they act."""
+    return [found[name] for name in _KNOWN if name in found]

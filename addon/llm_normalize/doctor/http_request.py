@@ -68,7 +68,7 @@ class Response:
     _wire: "_Wire"
 
     def header(self, name: str) -> str:
-        """Return the values under *name*, in lower case, as one text."""
+        """The values under *name*, in lower case, as one text."""
         return ", ".join(value for key, value in self.headers if key == name)
 
     async def reads(self) -> AsyncIterator[bytes]:
@@ -147,7 +147,7 @@ class _Wire:
             await self._writer.drain()
 
     async def head(self) -> h11.Response:
-        """Return the head of the answer, after those that only announce it."""
+        """The head of the answer, after those that only announce it."""
         while not isinstance(event := await self.event(), h11.Response):
             pass
         return event
@@ -263,7 +263,7 @@ def trusted() -> ssl.SSLContext:
 
 
 def _proxy(scheme: str, place: _Place) -> Upstream | None:
-    """Return the proxy that the environment names for *place*, if any."""
+    """The proxy that the environment names for *place*, if any."""
     named = urllib.request.getproxies()
     found = next((each for each in (scheme, "all") if named.get(each)), None)
     if found is None or any(map(urllib.request.proxy_bypass, (str(place), place.host))):

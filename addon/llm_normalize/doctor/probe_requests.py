@@ -3,23 +3,38 @@
 from dataclasses import dataclass
 from typing import Any
 
-from .answer import request_body
-
 LIMIT = "max_tokens"
 NEWER_LIMIT = "max_completion_tokens"
 
 _TOKENS = 64
 _COUNT = "Count from one to ten in words."
 _CALL = "What is the weather in Lisbon? Call the tool."
+_WEATHER: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Return the weather in a city",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
+    },
+}
+_FORCED = {"type": "function", "function": {"name": "get_weather"}}
+_STREAM = {"stream": True}
 # Each with whether OpenAI would refuse it.
 _BODIES: dict[str, tuple[dict[str, Any], bool]] = {
-    "plain": (request_body(stream=False), False),
-    "stream": (request_body(stream=True), False),
-    "usage": (request_body(stream=True, usage=True), False),
-    "tools": (request_body(stream=True, tools=True), False),
-    "forced-tool": (request_body(stream=True, forced=True), False),
+    "plain": ({}, False),
+    "stream": (_STREAM, False),
+    "usage": ({**_STREAM, "stream_options": {"include_usage": True}}, False),
+    "tools": ({**_STREAM, "tools": [_WEATHER]}, False),
+    "forced-tool": (
+        {**_STREAM, "tools": [_WEATHER], "tool_choice": _FORCED},
+        False,
+    ),
     "bad-model": ({"model": "no-such-model"}, True),
-    "bad-parameter": ({"stream": True, "temperature": "hot"}, True),
+    "bad-parameter": ({**_STREAM, "temperature": "hot"}, True),
 }
 
 
@@ -39,7 +54,7 @@ class Request:
 
 
 def request(name: str, model: str, limit: str = LIMIT) -> Request:
-    """Return the request of this *name*.
+    """The request of this *name*.
 
     Args:
         name: What it is called on the card.

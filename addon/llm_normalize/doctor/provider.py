@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
+from mitmproxy import http
+
 from .. import __version__
+from ..exchange.message.request_facts import secrets_of
+from ..routing.key_echo import SEARCHED, without
 from ..text.loopback import is_loopback
 from ..text.printable import brief
 from ..wire.content_encoding import CorruptBodyError, Decoder, decoder_for
@@ -18,7 +22,6 @@ from ..wire.json_text import dumps
 from ..wire.sse import Event, EventParser
 from .answer import JSON_TYPE, PENDING_HEADER, Answer
 from .http_request import ConnectError, DisconnectedError, Response, posted
-from .key_mask import Secrets
 from .probe_requests import Request
 
 LARGE = 2 * 1024 * 1024
@@ -31,6 +34,34 @@ class AskError(Exception):
 
 class NoAnswerError(AskError):
     """A request got no answer; another one may."""
+
+
+class Secrets:
+    """The key, and what else in the request must not be shown, however it is spelled.
+
+    Args:
+        url: Where the request goes; its query may hold a key.
+        headers: The request's headers.
+    """
+
+    def __init__(self, url: str, headers: dict[str, str]) -> None:
+        query = f"http://provider/?{urlsplit(url).query}"
+        fields = [(name.encode(), value.encode()) for name, value in headers.items()]
+        found = secrets_of(http.Request.make("POST", query, headers=fields))
+        self._found = [each.encode("utf-8", "surrogateescape") for each in found]
+
+    def masked(self, text: str) -> str:
+        """*text* without them."""
+        data = self.masked_bytes(text.encode("utf-8", "surrogatepass"))
+        return data.decode("utf-8", "surrogatepass")
+
+    def masked_bytes(self, data: bytes) -> bytes:
+        """*data* without them."""
+        for secret in self._found:
+            data = without(data, secret, is_thorough=False)  # also what spans two parts
+            parts = range(0, len(data), SEARCHED)
+            data = b"".join(without(data[at : at + SEARCHED], secret) for at in parts)
+        return data
 
 
 @dataclass
@@ -59,7 +90,7 @@ class _Coming:
                 return
 
     def since(self) -> float:
-        """Return the milliseconds since the request was sent."""
+        """The milliseconds since the request was sent."""
         return round((time.monotonic() - self.started) * 1000, 1)
 
 
@@ -94,7 +125,7 @@ class Provider:
         self.place = brief(self.secrets.masked(url.partition("?")[0]))
 
     def ask(self, request: Request) -> Answer:
-        """Return the answer to *request*.
+        """The answer to *request*.
 
         Raises:
             AskError: There is none.
@@ -155,7 +186,7 @@ class Provider:
     def _begun(
         self, request: Request, response: Response
     ) -> tuple[Answer, Decoder | None]:
-        """Return the answer whose head has come, and what undoes its encoding.
+        """The answer whose head has come, and what undoes its encoding.
 
         Raises:
             AskError: It is no answer, but names another place.
@@ -172,14 +203,12 @@ class Provider:
         answer = Answer(
             name=request.name,
             body=request.body,
-            stream=request.body.get("stream") is True,
             status=status,
             content_type=self.secrets.masked(response.header("content-type")),
             pending=status == HTTPStatus.ACCEPTED
             and bool(response.header(PENDING_HEADER)),
             encoding=encoding,
             wants_error=request.wants_error,
-            live=True,
         )
         if decoder is None:
             # What cannot be read is not looked at: the key may be in it, too.

@@ -16,7 +16,7 @@ from ..records.pair_rows import Row
 from ..records.snapshot import KEY
 from ..records.statistics import Stats
 from ..wire.json_text import dumps
-from .answer import JSON_TYPE, PENDING_HEADER, STREAM_TYPE, Answer
+from .answer import PENDING_HEADER, Answer
 
 PENDING = "answer-pending"
 CONTENT_TYPE = "content-type-wrong"
@@ -106,7 +106,7 @@ def _joined(out: bytes | Any) -> bytes:
 
 
 def _flow(answer: Answer) -> http.HTTPFlow:
-    """Return the exchange as mitmproxy would have it, when the headers have come."""
+    """The exchange as mitmproxy would have it, when the headers have come."""
     here = ("127.0.0.1", 1)
     client = connection.Client(
         peername=here,
@@ -115,12 +115,8 @@ def _flow(answer: Answer) -> http.HTTPFlow:
         state=connection.ConnectionState.OPEN,
     )
     exchange = http.HTTPFlow(client, connection.Server(address=None))
-    body = {**answer.body, "stream": answer.stream}
-    exchange.request = http.Request.make("POST", _URL, dumps(body))
-    kind = answer.content_type
-    if kind is None:
-        kind = STREAM_TYPE if answer.stream and not answer.is_error else JSON_TYPE
-    headers = {"content-type": kind} if kind else {}
+    exchange.request = http.Request.make("POST", _URL, dumps(answer.body))
+    headers = {"content-type": answer.content_type} if answer.content_type else {}
     if answer.pending:
         headers[PENDING_HEADER] = "1"
     exchange.response = http.Response.make(answer.status, b"", headers)

@@ -65,7 +65,7 @@ class Verdict:
 
 
 def judge(answer: Answer) -> Verdict:
-    """Return the verdict on *answer*."""
+    """The verdict on *answer*."""
     verdict = Verdict(answer, notes=list(answer.notes))
     try:
         _judge(verdict)
@@ -76,8 +76,8 @@ def judge(answer: Answer) -> Verdict:
 
 
 def silence(name: str, body: dict[str, Any], why: str) -> Verdict:
-    """Return the verdict on a request that got no answer at all."""
-    answer = Answer(name, body, body.get("stream") is True, status=0, live=True)
+    """The verdict on a request that got no answer at all."""
+    answer = Answer(name, body, status=0)
     return Verdict(answer, LEFT, left=[Fault("transport", why)])
 
 
@@ -92,7 +92,7 @@ def _judge(verdict: Verdict) -> None:
         return
     result = verdict.result = repaired(answer)
     verdict.notes += result.warnings
-    is_complete = not (answer.broke or answer.fragment)
+    is_complete = not answer.broke
     verdict.broken += _faults(answer, answer.data, answer.status, complete=is_complete)
     if result.status != answer.status:
         change = Change("status", str(answer.status), str(result.status))
@@ -131,7 +131,7 @@ def _faults(answer: Answer, data: bytes, status: int, *, complete: bool) -> list
 
 
 def fault_of(text: str) -> Fault:
-    """Return the fault that `conformance` lists as *text*."""
+    """The fault that `conformance` lists as *text*."""
     match = _FAULT.fullmatch(text)
     if match is None:
         return Fault("form", text)
@@ -155,8 +155,6 @@ def _lost(answer: Answer, data: bytes) -> list[Fault]:
 def _content_type(verdict: Verdict, result: Repaired) -> None:
     """Compare what the answer is called with what it has to be called."""
     answer = verdict.answer
-    if answer.content_type is None:
-        return
     stream = answer.stream and not answer.is_error
     wanted = STREAM_TYPE if stream else JSON_TYPE
     if _kind(answer.content_type) != wanted:
@@ -186,8 +184,6 @@ def _kind(content_type: str) -> str:
 def _request(verdict: Verdict) -> bool:
     """Hold the answer to what was asked; tell whether that allows no verdict."""
     answer = verdict.answer
-    if not answer.live:
-        return False
     meaning = conformance.meaning_of_stream(answer.data)
     words = words_of(answer) or "without a word"
     if answer.wants_error:

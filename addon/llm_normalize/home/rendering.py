@@ -42,7 +42,7 @@ class Visit:
         return f"{self.scheme}://{self.address}"
 
     def advice(self, confdir: str) -> Advice:
-        """Return how its clients come to trust the CA, which is in *confdir* here."""
+        """How its clients come to trust the CA, which is in *confdir* here."""
         if not self.is_local:
             return trust_advice.afar(self.base)
         return trust_advice.of(Path(confdir), self.base)
@@ -59,23 +59,18 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def sorted_for(agent: str, clients: Sequence[Client]) -> list[Client]:
-    """Return *clients*, those that fit *agent* first."""
-    return sorted(clients, key=lambda each: not each.fits(agent))
-
-
 def html(visit: Visit, facts: Facts, clients: Sequence[Client]) -> str:
-    """Return the home page for a browser."""
+    """The home page for a browser."""
     return _show("home.html.jinja", visit, facts=facts, clients=clients)
 
 
 def text(visit: Visit, facts: Facts, clients: Sequence[Client]) -> str:
-    """Return the home page in plain text."""
+    """The home page in plain text."""
     return _show("home.txt.jinja", visit, facts=facts, clients=clients)
 
 
 def client(visit: Visit, chosen: Client, clients: Sequence[Client]) -> str:
-    """Return the page for the *chosen* one of *clients*, in HTML."""
+    """The page for the *chosen* one of *clients*, in HTML."""
     known = {each.slug for each in clients}
     return _show(
         "client.html.jinja",
@@ -89,13 +84,14 @@ def client(visit: Visit, chosen: Client, clients: Sequence[Client]) -> str:
 def _show(
     template: str, visit: Visit, *, clients: Sequence[Client], **more: Any
 ) -> str:
-    ordered = sorted_for(visit.agent, clients)
+    # Those that fit whoever asks come first.
+    ordered = sorted(clients, key=lambda each: not each.fits(visit.agent))
     made = _environment().get_template(template)
     return made.render(visit=visit, clients=ordered, **more)
 
 
 def _href(url: str, known: set[str]) -> str:
-    """Return where a link of the file leads on these pages; nothing for nowhere."""
+    """Where a link of the file leads on these pages; nothing for nowhere."""
     if url.startswith("#"):
         return f"/clients/{url[1:]}" if url[1:] in known else ""
     return url if url.startswith(("https://", "http://")) else ""

@@ -132,7 +132,7 @@ def afar(base: str) -> Advice:
 def command(
     act: str, confdir: Path, *, system: str = SYSTEM, home: Path | None = None
 ) -> str:
-    """Return the command by which `llm-normalize trust` does *act*.
+    """The command by which `llm-normalize trust` does *act*.
 
     Where the addon's folder is alone, as with mitmproxy's standalone program, there is no
     such command: it is the system's own that installs the CA.
@@ -145,7 +145,7 @@ def command(
     """
     confdir = confdir.absolute()
     if not is_at_hand():
-        return _by_system(str(confdir / CERTIFICATE), system)
+        return by_system(str(confdir / CERTIFICATE), system)
     words = [act]
     if confdir != Path(home or os.path.expanduser("~")) / ".mitmproxy":  # noqa: PTH111 - it never raises
         words += ["--confdir", str(confdir)]
@@ -153,7 +153,7 @@ def command(
 
 
 def setting(values: Mapping[str, str], *, system: str = SYSTEM) -> str:
-    """Return the command by which the system's shell sets variables."""
+    """The command by which the system's shell sets variables."""
     if system == "windows":
         escaped = {name: value.replace("'", "''") for name, value in values.items()}
         return "; ".join(f"$env:{name} = '{value}'" for name, value in escaped.items())
@@ -161,7 +161,8 @@ def setting(values: Mapping[str, str], *, system: str = SYSTEM) -> str:
     return f"export {' '.join(words)}"
 
 
-def _by_system(file: str, system: str) -> str:
+def by_system(file: str, system: str) -> str:
+    """The system's own command by which its programs trust the CA in *file*."""
     shown = quoted(file, system=system)
     if system == "windows":
         return f"certutil {' '.join(WINDOWS)} {shown}"

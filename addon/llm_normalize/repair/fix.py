@@ -64,6 +64,18 @@ class Example:
         return cls(name, events, events, **more)
 
     @classmethod
+    def of_event(
+        cls,
+        name: str,
+        before: Chunk | bytes,
+        after: Chunk | bytes,
+        *,
+        asked: Asked = STREAM,
+    ) -> Self:
+        """Return an example of one event of a stream, which goes on."""
+        return cls(name, [before], [after], asked=asked, ended=False)
+
+    @classmethod
     def of_body(cls, name: str, before: Chunk, after: Chunk) -> Self:
         """Return an example of an answer that is one body."""
         return cls(name, [before], [after], asked=Asked(), kind="body")

@@ -13,7 +13,7 @@ from .histogram import ACCURACY
 
 
 def as_json(found: Collected, notes: reader.Notes) -> str:
-    """Return the object; ASCII, so that nothing in it is a terminal's command."""
+    """The object; ASCII, so that nothing in it is a terminal's command."""
     span, buckets = found.timeline.buckets()
     overall, models = found.overall(), found.models_of()
     known = {fix.name: fix for fix in FIXES}

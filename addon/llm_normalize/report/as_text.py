@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from ..records.statistics import TOKENS
+from ..text.printable import escaped
 from . import figures as text
 from . import log_reader as reader
 from .collected import Collected
 from .group import Group, ranked
-from .heading import heading
 
 MODELS = 15
 FIXES = 12
@@ -18,7 +18,7 @@ _MOST_NAME = 40
 
 def as_text(found: Collected, notes: reader.Notes) -> Iterator[str]:
     """Yield the lines, none of which a terminal takes for a command."""
-    yield heading(found, notes)
+    yield _heading(found, notes)
     if not found.rows():
         return
     yield ""
@@ -27,6 +27,26 @@ def as_text(found: Collected, notes: reader.Notes) -> Iterator[str]:
     yield from _fixes(found)
     yield ""
     yield from _broken(found)
+
+
+def _heading(found: Collected, notes: reader.Notes) -> str:
+    """How many answers of what time, and what could not be read, as one line."""
+    overall = found.overall()
+    files = text.counted(len(notes.files), "file")
+    parts = [f"{text.counted(overall.flows, 'answer')} in {files}"]
+    if overall.errors:
+        parts.append(f"errors by status: {overall.failed}")
+    if found.since:
+        parts.append(f"{found.since} to {found.until}")
+    if overall.translated:
+        parts.append(f"translated: {overall.translated}")
+    for count, what in (
+        (notes.lost, "lost line"),
+        (notes.torn, "torn end"),
+        (notes.unreadable, "unreadable line"),
+    ):
+        parts += [text.counted(count, what)] if count else []
+    return escaped("; ".join(parts))
 
 
 def _models(found: Collected) -> Iterator[str]:

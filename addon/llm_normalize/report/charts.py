@@ -32,7 +32,7 @@ _COS, _SIN = math.cos(math.radians(_SLANT)), math.sin(math.radians(_SLANT))
 
 
 def dots(name: str, columns: Sequence[str], rows: Series, words_of: Words) -> str:
-    """Return a grid of dots, the area of each its value."""
+    """A grid of dots, the area of each its value."""
     left = _MARGIN + max(_length(title) for title, _ in rows) + 2 * _GAP
     # A slanted name below its column ends right of it, inside the drawing.
     room = [_WIDTH - _MARGIN - _COS * _length(each) - left for each in columns]
@@ -91,7 +91,7 @@ def stacked(name: str, labels: Sequence[str], series: Series, words_of: Words) -
 def bars(name: str, labels: Sequence[str], series: Series, words_of: Words) -> str:
     """Return horizontal bars, a group for each label, on a logarithmic scale."""
     marks = _marks([each for _, row in series for each in row])
-    names = [_rounded(words_of(each)) for each in marks]
+    names = [re.sub(r"\.0+(?= )", "", words_of(each)) for each in marks]
     left = _MARGIN + max(map(_length, labels)) + _GAP
     right = _WIDTH - _MARGIN - _length(names[-1]) / 2
     group = len(series) * (_BAR + _BAR_GAP) + _GROUP_GAP
@@ -150,12 +150,8 @@ def _steps(power: int) -> Iterator[float]:
         yield from (digit * 10.0**each for digit in (1, 2, 5))
 
 
-def _rounded(words: str) -> str:
-    return re.sub(r"\.0+(?= )", "", words)
-
-
 def _length(text: str) -> float:
-    """Return how long *text* is, roughly: each system has letters of its own."""
+    """How long *text* is, roughly: each system has letters of its own."""
     wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)
     return _LETTER * (len(text) + wide)
 
@@ -203,7 +199,7 @@ class _Drawing:
             x += 19 + _length(title) * 13 / 12 + 3 * _GAP
 
     def done(self) -> str:
-        """Return all that was drawn; ElementTree escapes the words."""
+        """All that was drawn; ElementTree escapes the words."""
         return ET.tostring(self._root, encoding="unicode")
 
     def _add(self, kind: str, of: str, places: dict[str, float]) -> ET.Element:

@@ -88,7 +88,7 @@ class Collected:
             self.strange += 1
 
     def group(self, host: str, model: str, mode: str) -> Group:
-        """Return where the answers of these are counted; see `Stats` for the bounds."""
+        """Where the answers of these are counted; see `Stats` for the bounds."""
         for key, room in (
             ((host, model, mode), PAIRS),
             ((host, OTHER_MODELS, mode), 2 * PAIRS),
@@ -101,28 +101,28 @@ class Collected:
         return self.groups.setdefault((OTHER_HOSTS, OTHER_MODELS, mode), Group())
 
     def rows(self) -> list[tuple[tuple[str, str, str], Group]]:
-        """Return the groups that have answers or errors, those with the most repairs first."""
+        """The groups that have answers or errors, those with the most repairs first."""
         found = [(key, group) for key, group in self.groups.items() if group.responses]
         return sorted(
             found, key=lambda each: (-each[1].changed, -each[1].responses, each[0])
         )
 
     def hosts(self) -> list[tuple[str, Group]]:
-        """Return the sums by host, those with the most answers first."""
+        """The sums by host, those with the most answers first."""
         sums: dict[str, Group] = {}
         for (host, _, _), group in self.rows():
             sums.setdefault(host, Group()).merge(group)
         return sorted(sums.items(), key=lambda each: (-each[1].responses, each[0]))
 
     def overall(self) -> Group:
-        """Return the sum of all groups."""
+        """The sum of all groups."""
         total = Group()
         for group in self.groups.values():
             total.merge(group)
         return total
 
     def models_of(self) -> Counter[str]:
-        """Return how many pairs of host and model needed each fix."""
+        """How many pairs of host and model needed each fix."""
         return Counter(
             name
             for (_, group) in self.rows()
@@ -131,7 +131,7 @@ class Collected:
         )
 
     def latest(self) -> list[Broken]:
-        """Return the answers that broke off last, the latest first."""
+        """The answers that broke off last, the latest first."""
         return [broken for _, _, broken in sorted(self._latest, reverse=True)]
 
     def _fixes(self, names: Any) -> list[str]:

@@ -1,19 +1,14 @@
-"""`llm-normalize report`: what before/after logs say, as text, a page, JSON or Markdown."""
+"""`llm-normalize report`: what before/after logs say, as text, a page or JSON."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..text.console import say
 from ..text.printable import escaped
-
-if TYPE_CHECKING:
-    from .collected import Collected
-    from .log_reader import Notes
 
 PROG = "llm-normalize report"
 DEFAULT = "~/.mitmproxy/normalize"
@@ -23,13 +18,12 @@ EXAMPLES = """examples:
   llm-normalize report -o report.html         the same as a page, with charts
   llm-normalize report /var/log/pairs*.jsonl.gz -o report.html
   llm-normalize report FOLDER --json | jq .fixes
-  llm-normalize report FOLDER --format markdown
 
 A log may still be written, be rotated or gzipped. The page needs no network and runs no
 script. The model's words are in it, as they are in the log: only you can read the file.
 Ends with 1 where something cannot be read or written, and with 2 for a bad argument.
 """
-FORMATS = ("text", "json", "markdown")
+FORMATS = ("text", "json")
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
@@ -60,9 +54,8 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="what to print: what is most important as text, all of it as one JSON "
-        "object, or tables of all models and fixes in Markdown (default: text, or "
-        "nothing beside a page)",
+        help="what to print: what is most important as text, or all of it as one JSON "
+        "object (default: text, or nothing beside a page)",
     )
     parser.add_argument(
         "--json",
@@ -80,7 +73,7 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
 
 
 def unfit(output: Path) -> str:
-    """Return why no page can be written to *output*; empty if it can, as it seems."""
+    """Why no page can be written to *output*; empty if it can, as it seems."""
     try:
         if output.is_dir():
             return "it is a folder"
@@ -112,10 +105,12 @@ def main(given: Sequence[str]) -> int:
 
 def _report(paths: list[Path], output: Path | None, form: str | None) -> int:
     from . import progress  # noqa: PLC0415 - likewise
+    from .as_json import as_json  # noqa: PLC0415 - likewise
+    from .as_text import as_text  # noqa: PLC0415 - likewise
     from .collected import collected  # noqa: PLC0415 - likewise
     from .figures import size  # noqa: PLC0415 - likewise
     from .log_reader import Notes, read  # noqa: PLC0415 - likewise
-    from .page_file import write  # noqa: PLC0415 - likewise
+    from .page import write  # noqa: PLC0415 - likewise
 
     notes = Notes()
     found = collected(progress.followed(read(paths, notes), len(paths), notes))
@@ -128,18 +123,9 @@ def _report(paths: list[Path], output: Path | None, form: str | None) -> int:
         line = f"{escaped(str(output))}: {size(written)}"
         print(line, file=sys.stderr if form else sys.stdout)
     if form or output is None:
-        for line in _printed(found, notes, form or "text"):
+        for line in (
+            [as_json(found, notes)] if form == "json" else as_text(found, notes)
+        ):
             print(line)
     sys.stdout.flush()
     return 0
-
-
-def _printed(found: Collected, notes: Notes, form: str) -> Iterator[str]:
-    from .as_json import as_json  # noqa: PLC0415 - likewise
-    from .as_markdown import as_markdown  # noqa: PLC0415 - likewise
-    from .as_text import as_text  # noqa: PLC0415 - likewise
-
-    if form == "json":
-        yield as_json(found, notes)
-    else:
-        yield from (as_markdown if form == "markdown" else as_text)(found, notes)

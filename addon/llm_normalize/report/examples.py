@@ -123,7 +123,7 @@ class Examples:
             self.close(flow, UNKNOWN, UNKNOWN)
 
     def of(self, name: str) -> list[Example]:
-        """Return the examples of the fix *name*, the shortest first."""
+        """The examples of the fix *name*, the shortest first."""
         return sorted(self._best.get(name, ()), key=lambda each: each.score)
 
     def _offer(self, name: str, pair: _Pair, host: str, model: str) -> None:

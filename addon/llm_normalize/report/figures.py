@@ -15,23 +15,23 @@ _KILO = 1000
 
 
 def cut(text: str, most: int = LONG) -> str:
-    """Return *text*, visible, and no longer than *most* characters."""
+    """*text*, visible, and no longer than *most* characters."""
     shown = visible(text[: most + 1])
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def number(value: int) -> str:
-    """Return *value* with its thousands parted."""
+    """*value* with its thousands parted."""
     return f"{value:,}"
 
 
 def counted(value: int, what: str) -> str:
-    """Return `1 answer`, `2,000 answers` and the like."""
+    """`1 answer`, `2,000 answers` and the like."""
     return f"{value:,} {what}{'' if value == 1 else 's'}"
 
 
 def share(part: int, total: int) -> str:
-    """Return *part* of *whole* as a percentage; never 0 or 100 for what is not."""
+    """*part* of *whole* as a percentage; never 0 or 100 for what is not."""
     if not total:
         return NONE
     percent = 100 * part / total
@@ -43,7 +43,7 @@ def share(part: int, total: int) -> str:
 
 
 def duration(ms: float | None) -> str:
-    """Return a time with a unit that fits it."""
+    """A time with a unit that fits it."""
     if ms is None:
         return NONE
     for least, unit, name, places in (
@@ -59,7 +59,7 @@ def duration(ms: float | None) -> str:
 
 
 def size(value: float) -> str:
-    """Return a size of so many bytes."""
+    """A size of so many bytes."""
     for unit in ("bytes", "kB", "MB"):
         if value < _KILO:
             return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
@@ -68,7 +68,7 @@ def size(value: float) -> str:
 
 
 def moment(seconds: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
-    """Return a time in UTC."""
+    """A time in UTC."""
     return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime(form)
 
 

@@ -110,7 +110,7 @@ class Group:
         return ", ".join(f"{name} {n:,}" for name, n in ranked(self.protocols))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it, for a program."""
+        """All of it, for a program."""
         return {
             "flows": self.flows,
             "events": self.events,
@@ -136,5 +136,5 @@ def _times(times: Histogram) -> dict[str, float | None]:
 
 
 def ranked(counts: Counter[str]) -> list[tuple[str, int]]:
-    """Return *counts*, the largest first."""
+    """*counts*, the largest first."""
     return sorted(counts.items(), key=lambda each: (-each[1], each[0]))

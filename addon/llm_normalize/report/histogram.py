@@ -42,7 +42,7 @@ class Histogram:
         self.bins = array("Q", map(int.__add__, self.bins, other.bins))
 
     def at(self, part: float) -> float | None:
-        """Return the time that *part* of the answers needed at most, to 1 %."""
+        """The time that *part* of the answers needed at most, to 1 %."""
         rank = max(1, math.ceil(part * self.count))
         seen = 0
         for number, count in enumerate(self.bins):

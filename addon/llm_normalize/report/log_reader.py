@@ -50,7 +50,7 @@ class Notes:
 
 
 def find(given: Iterable[str]) -> list[Path]:
-    """Return the files that *given* names, each once, of each log the oldest first.
+    """The files that *given* names, each once, of each log the oldest first.
 
     Args:
         given: Files, folders (searched to their depths for `*.jsonl`) and patterns. A log
@@ -84,7 +84,7 @@ def _named(text: str) -> list[Path]:
 
 
 def _with_rotated(path: Path) -> list[Path]:
-    """Return *path* after the rotated files of the log that it is; else alone."""
+    """*path* after the rotated files of the log that it is; else alone."""
     found = _NAME.fullmatch(path.name)
     if found is None or found["number"]:
         return [path]
@@ -151,13 +151,13 @@ def _skip_line(file: gzip.GzipFile | IO[bytes], notes: Notes) -> None:
 
 
 def number_of(record: Record, key: str) -> int:
-    """Return the count under *key*; 0 where there is none that can be one."""
+    """The count under *key*; 0 where there is none that can be one."""
     value = record.get(key)
     return value if isinstance(value, int) and 0 < value <= _MOST else 0
 
 
 def time_of(record: Record, key: str) -> float | None:
-    """Return the time under *key*, in milliseconds; None where there is none."""
+    """The time under *key*, in milliseconds; None where there is none."""
     value = record.get(key)
     if isinstance(value, int | float) and 0 <= value <= _MOST:
         return float(value)
@@ -165,6 +165,6 @@ def time_of(record: Record, key: str) -> float | None:
 
 
 def text_of(record: Record, key: str) -> str:
-    """Return the text under *key*; empty where there is none."""
+    """The text under *key*; empty where there is none."""
     value = record.get(key)
     return value if isinstance(value, str) else ""

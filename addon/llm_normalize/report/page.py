@@ -1,10 +1,13 @@
 """The report as one HTML page that stands alone."""
 
+import contextlib
 import html
+import os
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import jinja2
 
@@ -66,6 +69,35 @@ def parts(found: Collected, notes: reader.Notes) -> Iterator[str]:
     yield from template.generate(_content(found, notes))
 
 
+def write(output: Path, found: Collected, notes: reader.Notes) -> int:
+    """Write the page and return its size in bytes.
+
+    Raises:
+        OSError: It cannot be written; what was there before is there still.
+    """
+    output = output.resolve()  # a link stays one
+    with _beside(output) as file:
+        for part in parts(found, notes):
+            file.write(part.encode())
+        return file.tell()
+
+
+@contextlib.contextmanager
+def _beside(output: Path) -> Iterator[IO[bytes]]:
+    """Give a file that takes the place of *output* once it is whole, and not before.
+
+    Its owner alone can read it: a model's words are in it.
+    """
+    number, name = tempfile.mkstemp(prefix=".report-", dir=output.parent)
+    try:
+        with os.fdopen(number, "wb") as file:
+            yield file
+        os.replace(name, output)  # noqa: PTH105 - mkstemp gives a text
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
 def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
     overall = found.overall()
     rows = found.rows()
@@ -101,7 +133,7 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
 
 
 def _code(source: str) -> str:
-    """Return *source* as HTML, with what is between backticks as code."""
+    """*source* as HTML, with what is between backticks as code."""
     parts = re.split(r"`([^`]*)`", html.escape(visible(source)))
     return "".join(
         f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)
@@ -138,7 +170,7 @@ def _name(host: str, model: str) -> str:
 
 
 def _labels(rows: list[tuple[tuple[str, str, str], Group]]) -> list[str]:
-    """Return a name for each of *rows*; with its host where models have the same."""
+    """A name for each of *rows*; with its host where models have the same."""
     names = [_name(host, model) for (host, model, _), _ in rows]
     hosts = [text.cut(host, _NAME // 2) for (host, _, _), _ in rows]
     return [
@@ -200,7 +232,7 @@ def _time_charts(found: Collected) -> list[Chart]:
         Chart(
             f"Answers per {called}, by how they ended",
             charts.stacked("Answers over time", labels, answers, _figure),
-            [f"end-{ends_class(end)}" for end in ends],
+            [f"end-{'other' if end == OTHER_END else end}" for end in ends],
         ),
         Chart(
             f"Events per {called}",
@@ -208,11 +240,6 @@ def _time_charts(found: Collected) -> list[Chart]:
             ["changed", "same"],
         ),
     ]
-
-
-def ends_class(end: str) -> str:
-    """Return the name of the colour for *end*."""
-    return "other" if end == OTHER_END else end
 
 
 def _latency_charts(rows: list[tuple[tuple[str, str, str], Group]]) -> list[Chart]:

@@ -1,6 +1,7 @@
 """What happened when: answers and events in spans of time that grow as need be."""
 
 import datetime as dt
+from collections import Counter
 from dataclasses import dataclass, field
 
 SPANS = {
@@ -44,20 +45,19 @@ class Bucket:
         changed: Events that a fix changed.
     """
 
-    ends: dict[str, int] = field(default_factory=dict)
+    ends: Counter[str] = field(default_factory=Counter)
     events: int = 0
     changed: int = 0
 
     def add(self, end: str, events: int, changed: int) -> None:
         """Count an answer."""
-        self.ends[end] = self.ends.get(end, 0) + 1
+        self.ends[end] += 1
         self.events += events
         self.changed += changed
 
     def merge(self, other: "Bucket") -> None:
         """Add all that *other* counted."""
-        for end, count in other.ends.items():
-            self.ends[end] = self.ends.get(end, 0) + count
+        self.ends.update(other.ends)
         self.events += other.events
         self.changed += other.changed
 

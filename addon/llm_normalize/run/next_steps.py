@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from ..desktop import other_systems
 from ..desktop.local_server import reachable
-from ..desktop.machine import System
+from ..desktop.machine import Machine, System
 from ..desktop.mitmproxy_program import script
+from ..desktop.proxy.settings import Target
 from ..home import trust_advice
 from ..text.authority import address
 from ..text.command_line import CHECKOUT
@@ -96,11 +98,14 @@ def _base(data: str) -> str:
     return data if "://" in data else f"https://{data}"
 
 
-def refusal(flag: str, desktop: str, url: str) -> str:
-    """Return why *flag* is refused where no settings are known, and what to do."""
+def refusal(flag: str, machine: Machine, target: Target) -> str:
+    """Why *flag* is refused where no settings are known, and what to do."""
+    if machine.system != "linux":
+        return other_systems.proxy(flag, machine.system, target)
+    desktop = machine.environ.get("XDG_CURRENT_DESKTOP", "")
     where = f"the desktop {desktop!r}" if desktop else "a system without a desktop"
     return (
-        f"{flag} knows nothing of the proxy settings of {where} (on Linux those of GNOME "
-        f"and KDE): start without it, and set HTTPS_PROXY={url} for the programs that are "
-        "to go through the proxy"
+        f"{flag} knows nothing of the proxy settings of {where} (only those of GNOME "
+        f"and KDE): start without it, and set HTTPS_PROXY=http://{target.place} for the "
+        "programs that are to go through the proxy"
     )

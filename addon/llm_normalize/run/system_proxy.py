@@ -128,15 +128,13 @@ def switched(start: Start, machine: Machine) -> int:
         )
     if listens.host not in next_steps.ANYWHERE | {LOCAL}:
         raise StartError(f"{start.flag} needs {LOCAL}: listen there, or everywhere")
+    target = Target(LOCAL, listens.port, start.flag == "--pac")
     settings = choose(machine)
     if settings is None:
-        desktop = machine.environ.get("XDG_CURRENT_DESKTOP", "")
-        url = f"http://{LOCAL}:{listens.port}"
-        raise StartError(next_steps.refusal(start.flag, desktop, url))
+        raise StartError(next_steps.refusal(start.flag, machine, target))
     ensure_free(planned)
     ensure_writable(planned.confdir)
     before = settings.current()
-    target = Target(LOCAL, listens.port, start.flag == "--pac")
     folder = proxy_state.place(machine.home)
     owner = proxy_state.started(os.getpid())
     with Supervised(start.command, owns_terminal=start.program == "mitmproxy") as child:

@@ -118,9 +118,9 @@ def has_escaped_end(data: bytes | bytearray, start: int, end: int) -> bool:
     return found >= 0 and bool(_ESCAPED_END.search(data, start, end))
 
 
-def value_end(data: bytes, start: int = 0) -> int:
-    """Return where the JSON object or array at *start* of *data* ends; 0 if none."""
-    begin = _after(_BLANKS, data, start)
+def value_end(data: bytes) -> int:
+    """Where the JSON object or array at the start of *data* ends; 0 if none."""
+    begin = _after(_BLANKS, data, 0)
     if not data.startswith((b"{", b"["), begin):
         return 0
     return max(ValueScan().find(data, begin), 0)

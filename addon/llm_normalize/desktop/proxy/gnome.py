@@ -140,7 +140,7 @@ class Gnome(Settings):
 
 
 def _listed(out: str) -> Values:
-    """Return the values that `gsettings list-recursively` prints."""
+    """The values that `gsettings list-recursively` prints."""
     lines = [line.split(" ", 2) for line in out.splitlines() if line.count(" ") > 1]
     return {f"{schema} {key}": value for schema, key, value in lines}
 
@@ -152,7 +152,7 @@ def _path(name: str) -> str:
 
 
 def _strings(text: str) -> list[str]:
-    """Return a GVariant's list of strings, which are written as Python's are."""
+    """A GVariant's list of strings, which are written as Python's are."""
     try:
         found = ast.literal_eval(text.removeprefix("@as").strip())
     except (ValueError, SyntaxError):

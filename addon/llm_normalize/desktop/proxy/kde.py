@@ -30,7 +30,7 @@ EXCEPT = "NoProxyFor"
 REVERSED = "ReversedException"
 PROXIES = ("httpProxy", "httpsProxy")
 NAMES = (*PROXIES, EXCEPT, REVERSED, SCRIPT, TYPE)
-NONE, MANUAL, PAC, WPAD, ENVIRONMENT = "0", "1", "2", "3", "4"
+NONE, MANUAL, PAC, WPAD = "0", "1", "2", "3"
 UNSET = "(this entry is not there)"
 
 
@@ -161,7 +161,7 @@ class Kde(Settings):
 
 
 def _entries(data: bytes, but: Sequence[str]) -> set[tuple[bytes, bytes]]:
-    """Return the lines of a file of KConfig's with their groups, without some entries."""
+    """The lines of a file of KConfig's with their groups, without some entries."""
     entries, group = set(), b""
     for line in data.splitlines():
         if line.startswith(b"["):

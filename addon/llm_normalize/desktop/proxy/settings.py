@@ -1,8 +1,7 @@
 """The proxy settings of a system, whatever keeps them: what there is to know of them.
 
-A system keeps them as values by name: keys of GNOME's, entries of KDE's, values of a
-registry, one line for each network service of a Mac. None is a value that is not set,
-which is something else than a default that somebody has set.
+A desktop keeps them as values by name: keys of GNOME's, entries of KDE's. None is a
+value that is not set, which is something else than a default that somebody has set.
 """
 
 import abc
@@ -74,7 +73,7 @@ class Settings(abc.ABC):
 
     @abc.abstractmethod
     def read(self) -> Values:
-        """Return all values that `wanted` may change.
+        """All values that `wanted` may change.
 
         Raises:
             ProxyError: They cannot be read.
@@ -89,7 +88,7 @@ class Settings(abc.ABC):
             before: What is set, of which the user's exceptions stay.
 
         Raises:
-            ProxyError: It could not be put back.
+            ProxyError: The user's exceptions cannot be read.
         """
 
     @abc.abstractmethod
@@ -122,15 +121,11 @@ class Settings(abc.ABC):
 
     @abc.abstractmethod
     def off(self, found: InForce) -> str:
-        """Return the command that turns off what was *found* in force, for people."""
+        """The command that turns off what was *found* in force, for people."""
 
     def belonging(self, changed: set[str]) -> set[str]:
         """The names that make no sense without the *changed* ones."""
         return changed
-
-    def agrees(self, wanted: str | None, found: str | None) -> bool:
-        """Tell whether *found* is as good as *wanted*."""
-        return wanted == found
 
     def keep(self) -> str | None:
         """Further data for a restore to the byte, if the values alone are too little."""
@@ -150,6 +145,6 @@ class Settings(abc.ABC):
         return outcome.out
 
 
-def bypassing(given: Sequence[str], wanted: Sequence[str] = BYPASS) -> list[str]:
-    """Return the exceptions in *given*, and those *wanted* that are not among them."""
-    return [*given, *(each for each in wanted if each not in given)]
+def bypassing(given: Sequence[str]) -> list[str]:
+    """The exceptions in *given*, and those of BYPASS that are not among them."""
+    return [*given, *(each for each in BYPASS if each not in given)]

@@ -23,7 +23,7 @@ VERSION = 1
 
 
 def started(pid: int) -> Started:
-    """Return the process with that number.
+    """The process with that number.
 
     Raises:
         ProxyError: It is gone, or cannot be looked up.
@@ -58,7 +58,7 @@ class State:
 
 
 def place(home: Path) -> Path:
-    """Return the folder where the state of a user is.
+    """The folder where the state of a user is.
 
     The settings are the user's, so that is one, whatever folder a mitmproxy has.
     """

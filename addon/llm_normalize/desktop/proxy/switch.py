@@ -43,7 +43,7 @@ def switch(
     settings.write(changed)
     found = settings.read()
     for name, value in changed.items():
-        if not settings.agrees(value, found.get(name)):
+        if found[name] != value:
             raise ProxyError(f"{settings.name} did not take the proxy setting {name}")
     return state
 
@@ -62,22 +62,19 @@ def restore(machine: Machine, folder: Path, state: State) -> list[str]:
     changed = {
         name
         for name, value in state.ours.items()
-        if name in now  # else it is gone, as a network service that was deleted
-        and not any(
-            settings.agrees(each, now[name]) for each in (value, state.before[name])
-        )
+        if now[name] not in (value, state.before[name])
     }
     left = settings.belonging(changed) if changed else changed
     back: Values = {
         name: state.before[name]
         for name in reversed(state.ours)  # what turns it on comes first
-        if name in now and name not in left and now[name] != state.before[name]
+        if name not in left and now[name] != state.before[name]
     }
     if back:
         settings.write(back)
         found = settings.read()
         for name, value in back.items():
-            if not settings.agrees(value, found.get(name)):
+            if found[name] != value:
                 raise ProxyError(f"{settings.name} did not take back {name}")
     if not changed:
         settings.put_back(state.kept, list(state.ours))

@@ -1,23 +1,17 @@
-"""Which proxy settings this system has."""
+"""The proxy settings of this machine's desktop."""
 
 from ..machine import Machine
 from .gnome import USERS, Gnome
 from .gnome import is_here as gnome_is_here
 from .kde import Kde
 from .kde import version as kde_version
-from .macos import MacOs
 from .settings import ProxyError, Settings
-from .windows import Windows
 
-KNOWN: tuple[type[Settings], ...] = (Gnome, Kde, MacOs, Windows)
+KNOWN: tuple[type[Settings], ...] = (Gnome, Kde)
 
 
 def choose(machine: Machine) -> Settings | None:
-    """Return the settings of *machine*, None where it has none that are known."""
-    if machine.system == "macos":
-        return MacOs(machine)
-    if machine.system == "windows":
-        return Windows(machine)
+    """The settings of *machine*, None where it has none that are known."""
     desktops = set(machine.environ.get("XDG_CURRENT_DESKTOP", "").split(":"))
     if "KDE" in desktops and kde_version(machine):
         return Kde(machine)
@@ -27,7 +21,7 @@ def choose(machine: Machine) -> Settings | None:
 
 
 def named(name: str, machine: Machine) -> Settings:
-    """Return the settings with that *name*.
+    """The settings with that *name*.
 
     Raises:
         ProxyError: There are none.

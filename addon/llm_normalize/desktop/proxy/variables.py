@@ -43,7 +43,7 @@ class Address(NamedTuple):
 
 
 def parse(text: str) -> Address | None:
-    """Return the proxy that *text* names, None if it names none.
+    """The proxy that *text* names, None if it names none.
 
     Without a scheme it is HTTP, and needs a port: a word alone is not an address, for
     programs differ in the port that they take, or refuse it.
@@ -67,17 +67,17 @@ def parse(text: str) -> Address | None:
 
 
 def spelled(environ: Mapping[str, str], name: str) -> str:
-    """Return the spelling of a variable that counts: in lower case, if that is set."""
+    """The spelling of a variable that counts: in lower case, if that is set."""
     return name.lower() if environ.get(name.lower()) else name
 
 
 def value(environ: Mapping[str, str], name: str) -> str:
-    """Return a variable's value, empty where it is not set."""
+    """A variable's value, empty where it is not set."""
     return environ.get(spelled(environ, name)) or ""
 
 
 def of_https(environ: Mapping[str, str]) -> Address | None:
-    """Return the proxy that the variables name for https://, None if they name none.
+    """The proxy that the variables name for https://, None if they name none.
 
     ALL_PROXY counts where HTTPS_PROXY is not set, whatever that is set to.
     """

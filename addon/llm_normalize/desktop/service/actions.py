@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from ...text.command_line import command_line
-from .. import local_server, private_file
+from .. import local_server, other_systems, private_file
 from ..machine import NOT_STARTED, Machine
-from . import other_systems, unit
+from . import unit
 from .plan import ServiceError, plan
 
 PATIENCE = 30.0
@@ -17,7 +17,7 @@ PATIENCE = 30.0
 
 
 def path_of(machine: Machine) -> Path:
-    """Return where the unit of this user is, or would be."""
+    """Where the unit of this user is, or would be."""
     configured = machine.environ.get("XDG_CONFIG_HOME", "")
     # The specification says that a relative one is to be ignored.
     base = Path(configured) if configured.startswith("/") else machine.home / ".config"

@@ -102,7 +102,7 @@ def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
 
 
 def _without(arguments: Sequence[str], flag: str, option: str) -> list[str]:
-    """Return *arguments* without a *flag*, and without a `--set` of its *option*."""
+    """*arguments* without a *flag*, and without a `--set` of its *option*."""
     remaining: list[str] = []
     is_value = False
     for argument in arguments:

@@ -83,7 +83,7 @@ def _fit(text: str, what: str) -> str:
 
 
 def quoted(words: Sequence[str]) -> str:
-    """Return *words* as systemd has to read them to get them back.
+    """*words* as systemd has to read them to get them back.
 
     Raises:
         UnitError: One has a character that cannot be written.
@@ -99,7 +99,7 @@ def quoted(words: Sequence[str]) -> str:
 
 
 def unquoted(line: str) -> list[str]:
-    """Return the words of what `quoted` wrote."""
+    """The words of what `quoted` wrote."""
     words = []
     for place, found in enumerate(_WORD.finditer(line)):
         text = found[1] if found[2] is None else found[2]
@@ -109,7 +109,7 @@ def unquoted(line: str) -> list[str]:
 
 
 def _startable(command: Sequence[str]) -> Sequence[str]:
-    """Return *command* with a program by a name that systemd takes.
+    """*command* with a program by a name that systemd takes.
 
     It refuses quotes and backslashes there, escaped or not (string_is_safe in
     src/core/load-fragment.c), which a folder may well have in its name.
@@ -128,7 +128,7 @@ def _path(path: Path) -> str:
 def text_of(
     command: Sequence[str], reload: Sequence[str], environment: Path, listens: Listens
 ) -> str:
-    """Return the unit.
+    """The unit.
 
     Args:
         command: Program and arguments, the program by its whole path.
@@ -166,7 +166,7 @@ def is_untouched(text: str) -> bool:
 
 
 def listens(text: str) -> Listens | None:
-    """Return where the service of the unit *text* listens, if that can be read."""
+    """Where the service of the unit *text* listens, if that can be read."""
     found = re.search(r"(?m)^ExecStart=(.*)$", text)
     words = unquoted(found[1]) if found else []
     pairs = dict(itertools.pairwise(words))

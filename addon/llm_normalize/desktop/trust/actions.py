@@ -9,11 +9,12 @@ from typing import Any
 
 from ...home import trust_advice
 from ...text.command_line import quoted
+from .. import other_systems
 from . import status as trust_status
 from .authority import KEYS, AuthorityError, load, loose, make
 from .certificate import Certificate
 from .record import Entry
-from .session import Session
+from .session import Refused, Session
 from .store import PartlyError, Store, StoreError
 
 MEANING = """\
@@ -36,7 +37,13 @@ class Actions(Session):
     """What one start does to the stores of a machine."""
 
     def act(self) -> None:
-        """Do what the command line asks for."""
+        """Do what the command line asks for.
+
+        Raises:
+            Refused: Nothing is done on this system: the user has to do it.
+        """
+        if self.machine.system != "linux":
+            raise Refused(self._by_hand())
         if self.flags.act == "status":
             self.status()
             return
@@ -45,6 +52,15 @@ class Actions(Session):
                 self.install()
             else:
                 self.remove()
+
+    def _by_hand(self) -> str:
+        certificate = load(self.confdir)
+        if certificate is None:
+            return (
+                f"{self.confdir} has no CA yet: mitmproxy makes it at its first start. "
+                "Start this again after that"
+            )
+        return other_systems.trust(self.machine.system, self.confdir, certificate)
 
     # install
 
@@ -87,7 +103,7 @@ class Actions(Session):
         print(f"\n{HINTS.format(**named)}")
 
     def _todo(self, certificate: Certificate) -> list[tuple[Store, list[list[str]]]]:
-        """Return the stores to change, with their commands; tell of the others."""
+        """The stores to change, with their commands; tell of the others."""
         found = []
         stores = trust_status.of(self.machine, certificate, self.confdir)
         for name, why in trust_status.lacking(stores).items():
@@ -106,8 +122,6 @@ class Actions(Session):
                     f", installed by llm_normalize on {mine.when[:10]}" if mine else ""
                 )
                 self.line(store.name, f"trusts it already ({status.detail}{who})")
-            elif store.optional:
-                self.line(store.name, f"nothing to do: {status.detail}")
             else:
                 try:
                     found.append((store, store.plan()))
@@ -206,7 +220,7 @@ class Actions(Session):
             self.line("CA", f"none in {self.confdir} yet: {making}")
         else:
             self.show(certificate)
-            if not status_data["loose"] and self.machine.system != "windows":
+            if not status_data["loose"]:
                 self.line("key", "for you alone")
         for warning in status_data["loose"]:
             self.line("key", f"WARNING: {warning}")
@@ -244,7 +258,7 @@ class Actions(Session):
         for store in trust_status.stores(self.machine, self.confdir):
             if self.chosen(store.name):
                 state, detail = store.state()
-                self.failed |= state != "trusted" and not store.optional
+                self.failed |= state != "trusted"
                 key = (store.name, store.place, now)
                 each = {"name": store.name, "place": store.place, "state": state}
                 stores.append({**each, "detail": detail, "since": since.get(key)})

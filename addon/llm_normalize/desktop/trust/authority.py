@@ -55,7 +55,7 @@ def confdir_of(machine: Machine) -> Path:
 
 
 def load(confdir: Path) -> Certificate | None:
-    """Return the certificate that mitmproxy signs with, None if none was made yet.
+    """The certificate that mitmproxy signs with, None if none was made yet.
 
     It is the first one in the file with the key, as in `CertStore.from_files`.
 
@@ -122,7 +122,7 @@ def make(confdir: Path) -> Certificate:
 
 
 def file_of(certificate: Certificate, confdir: Path) -> Path:
-    """Return a file that holds *certificate* alone, for a command to read.
+    """A file that holds *certificate* alone, for a command to read.
 
     That is mitmproxy's own where it holds it, else one that is written.
 
@@ -137,7 +137,7 @@ def file_of(certificate: Certificate, confdir: Path) -> Path:
 
 
 def folder(confdir: Path) -> Path:
-    """Return the folder of what the scripts remember, made if need be."""
+    """The folder of what the scripts remember, made if need be."""
     made = confdir / FOLDER
     made.mkdir(mode=0o700, parents=True, exist_ok=True)
     return made

@@ -72,12 +72,6 @@ class Certificate:
         return self.x509.subject.rfc4514_string()
 
     @property
-    def common_name(self) -> str:
-        """The CN of its subject, "" without one."""
-        found = self.x509.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
-        return str(found[0].value) if found else ""
-
-    @property
     def begins(self) -> datetime:
         """From when it is valid."""
         return self.x509.not_valid_before_utc

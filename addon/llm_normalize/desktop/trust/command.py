@@ -23,9 +23,9 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
             "is trusted. It is made first if there is none yet."
         ),
         epilog=(
-            "Stores: system (what curl, Go and Python's ssl read; a keychain on macOS, "
-            "the user's roots on Windows), nss (Chrome and Chromium on Linux), firefox "
-            "(its profiles). install and remove ask first, and end with 0 if all went "
+            "Stores: system (what curl, Go and Python's ssl read), nss (Chrome and "
+            "Chromium), firefox (its profiles). On macOS and Windows it changes nothing, "
+            "and prints the commands to run. install and remove ask first, and end with 0 if all went "
             "well, 1 if something failed or you did not agree. status ends with 0 if "
             "every store trusts the CA, else with 1."
         ),

@@ -143,7 +143,7 @@ class _Bundled(Store):
         )
 
     def as_root(self, *commands: list[str]) -> list[list[str]]:
-        """Return *commands* as this user runs them.
+        """*commands* as this user runs them.
 
         Raises:
             StoreError: He cannot.
@@ -352,7 +352,7 @@ class Other(Store):
 
 
 def system(machine: Machine, certificate: Certificate, confdir: Path) -> Store:
-    """Return the system's store.
+    """The system's store.
 
     Args:
         machine: The machine, a Linux.

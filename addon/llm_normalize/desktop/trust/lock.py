@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -52,9 +51,6 @@ def locked(
 
 
 def _lock(folder: Path, stack: contextlib.ExitStack, until: float) -> None:
-    if sys.platform == "win32":
-        # No folder can be opened there; Windows asks about each change in a window.
-        return
     number = os.open(folder, os.O_RDONLY)
     stack.callback(os.close, number)
     while True:

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import override
 
 from .. import processes
-from ..machine import Machine, Result
-from .certificate import Certificate, read
+from ..machine import Result
+from .certificate import read
 from .record import Entry
 from .store import Status, Store, StoreError, stale
-from .windows import system_root
 
 FLAGS = "C,,"
 """A CA for TLS servers; not for mail, nor for code."""
@@ -38,32 +37,17 @@ _SHOWN = re.compile(
 )
 
 
-def certutil(machine: Machine) -> str | None:
-    """Return NSS's certutil, None where it is not installed."""
-    found = machine.find("certutil")
-    if machine.system == "windows" and found is not None:
-        own = system_root(machine).lower()
-        return None if found.lower().startswith(own) else found
-    return found
-
-
 @dataclass(frozen=True)
 class Database(Store):
     """A database in the folder `place`, which is made if it is not there."""
 
-    @property
-    @override
-    def optional(self) -> bool:
-        # Firefox takes the system's roots there by itself since version 120.
-        return self.machine.system != "linux" and certutil(self.machine) is None
-
     def command(self, *arguments: str) -> list[str]:
-        """Return a command for NSS's certutil.
+        """A command for NSS's certutil.
 
         Raises:
             StoreError: It is not installed.
         """
-        program = certutil(self.machine)
+        program = self.machine.find("certutil")
         if program is None:
             raise StoreError(f"NSS's certutil is not installed ({PACKAGES})")
         first, *rest = arguments
@@ -75,7 +59,7 @@ class Database(Store):
         return (Path(self.place) / FILES[0]).exists()
 
     def nicknames(self) -> dict[str, str]:
-        """Return the trust flags of each nickname.
+        """The trust flags of each nickname.
 
         Raises:
             StoreError: The database cannot be read.
@@ -126,7 +110,7 @@ class Database(Store):
         return f"; Firefox runs (process {pid}): it heeds that when it is started again"
 
     def mine(self) -> dict[str, bool]:
-        """Return the nicknames that the certificate may have, and if TLS trusts it."""
+        """The nicknames that the certificate may have, and if TLS trusts it."""
         found = {}
         for nickname in self.nicknames():
             shown = self.machine.run(self.command("-L", "-n", nickname))
@@ -156,12 +140,6 @@ class Database(Store):
 
     @override
     def state(self) -> Status:
-        if self.optional:
-            return Status(
-                "unknown",
-                "Firefox takes the system's roots by itself (version 120 and newer; "
-                "in older ones set security.enterprise_roots.enabled in about:config)",
-            )
         try:
             if not self.exists:
                 return Status("not trusted", "there is no database yet")
@@ -270,10 +248,3 @@ class Database(Store):
             return True
         modules = (Path(self.place) / FILES[2]).read_text(errors="replace")
         return len(re.findall(r"^library=", modules, re.MULTILINE)) > 1
-
-
-def database(
-    name: str, machine: Machine, certificate: Certificate, confdir: Path, place: str
-) -> Database:
-    """Return the database in the folder *place*."""
-    return Database(name, place, machine, certificate, confdir)

@@ -85,7 +85,7 @@ class TrustRecord:
             ) from error
 
     def find(self, key: tuple[str, str, str]) -> Entry | None:
-        """Return the entry of *key*, None without one."""
+        """The entry of *key*, None without one."""
         return next((each for each in self.entries() if each.key == key), None)
 
     def keep(self, entry: Entry) -> None:

@@ -19,7 +19,7 @@ WIDTH = 14
 
 
 class Refused(Exception):  # noqa: N818 - nothing went wrong
-    """The user did not agree."""
+    """The user did not agree, or has to do it."""
 
 
 class Session:
@@ -44,7 +44,7 @@ class Session:
         self.failed = False
 
     def command(self, act: str) -> str:
-        """Return the command line for *act* on the same folder."""
+        """The command line for *act* on the same folder."""
         return trust_advice.command(
             act, self.confdir, system=self.machine.system, home=self.machine.home
         )

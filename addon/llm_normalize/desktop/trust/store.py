@@ -63,11 +63,6 @@ class Store(ABC):
     confdir: Path
 
     @property
-    def optional(self) -> bool:
-        """Whether it does without: then it is no failure that it is not changed."""
-        return False
-
-    @property
     def roots_file(self) -> Path | None:
         """A file of all roots that the system trusts, None without one."""
         return None
@@ -78,7 +73,7 @@ class Store(ABC):
 
     @abstractmethod
     def plan(self) -> list[list[str]]:
-        """Return the commands that `install` runs.
+        """The commands that `install` runs.
 
         Raises:
             StoreError: It cannot be installed.
@@ -132,8 +127,8 @@ class Store(ABC):
             StoreError: It failed.
             PartlyError: It hung; its effect is unknown.
         """
-        asks = self.machine.system != "linux" or command[0] == "sudo"
-        outcome = self.machine.run(command, timeout=PATIENCE if asks else ALONE)
+        patience = PATIENCE if command[0] == "sudo" else ALONE
+        outcome = self.machine.run(command, timeout=patience)
         if outcome.code == HUNG:
             raise PartlyError(f"{outcome.last_line}; {AGAIN}")
         if outcome.code:
@@ -145,7 +140,7 @@ class Store(ABC):
         return outcome
 
     def why(self, outcome: Result) -> str:
-        """Return why a command failed, and the repair where it is known."""
+        """Why a command failed, and the repair where it is known."""
         return outcome.last_line
 
     def namesakes(self, others: Iterable[Certificate]) -> list[Certificate]:
@@ -154,6 +149,6 @@ class Store(ABC):
 
 
 def stale(others: Sequence[Certificate]) -> Status:
-    """Return the state of a store that trusts *others* of that name only."""
+    """The state of a store that trusts *others* of that name only."""
     shown = others[0].fingerprint[:11]
     return Status("stale", f"it has another CA of this name (SHA-256 {shown}…)")

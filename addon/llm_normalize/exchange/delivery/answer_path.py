@@ -14,7 +14,6 @@ from ...text.printable import brief
 from ...wire.content_encoding import decoder_for
 from ...wire.header import header_in
 from ...wire.json_text import Json, loads
-from ..message.length_known import may_wait
 from ..message.message_body import content_of
 from ..message.request_facts import quoted
 from ..message.response_headers import answers_events
@@ -27,6 +26,11 @@ PENDING = "answer-pending"
 """The fix that fetches a result."""
 RESULT_ID = "nvcf-reqid"
 """The header with the id of a result that is fetched."""
+
+
+LARGEST = 8 * 1024 * 1024
+"""Bytes of an answer whose head waits for its body."""
+_KINDS = ("application/json", "application/problem+json", "text/html", "text/plain")
 
 
 class AnswerPath(Enum):
@@ -46,7 +50,7 @@ class AnswerPath(Enum):
 
 
 def path_of(exchange: Exchange, running: RunningAnswer) -> AnswerPath:
-    """Return the path of an answer whose headers have arrived.
+    """The path of an answer whose headers have arrived.
 
     Args:
         exchange: The exchange.
@@ -73,8 +77,29 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> AnswerPath:
             quoted(flow, encoding),
         )
         return AnswerPath.PASSED
-    waits = may_wait(response, observe=running.settings.observe)
+    waits = _may_wait(response, observe=running.settings.observe)
     return AnswerPath.BUFFERED if waits else AnswerPath.STREAMED
+
+
+def _may_wait(response: http.Response, *, observe: bool) -> bool:
+    """Tell whether the head of *response*, which is no stream, can wait for its body.
+
+    A provider that knows the length of its answer has it already. So it is collected: a
+    completion becomes a stream, and what says that the request failed gets its own status.
+    Not where mitmproxy is to stream it, or nothing is to be changed.
+
+    Args:
+        response: The answer, whose head has arrived.
+        observe: Whether it is only observed.
+    """
+    fields = response.headers.fields
+    length = header_in(fields, b"content-length").strip()
+    if not length:
+        return False
+    kind = header_in(fields, b"content-type").partition(";")[0].strip().lower()
+    is_known = length.isascii() and length.isdecimal() and 0 < int(length) <= LARGEST
+    is_kind = kind in _KINDS or kind.endswith("+json")
+    return is_known and is_kind and not (response.stream or observe)
 
 
 def is_pending(response: http.Response) -> bool:

@@ -18,7 +18,7 @@ class ContentMissing(Fix):
     sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
     spares_openai = True
     examples = (
-        Example("role alone", [chunk({"role": "assistant"})], [_OPEN], ended=False),
+        Example.of_event("role alone", chunk({"role": "assistant"}), _OPEN),
         Example.untouched("empty text", [_OPEN, chunk({}, finish="stop"), DONE]),
         Example.untouched(
             "reasoning", [chunk({"role": "assistant", "reasoning_content": "Hm"})]

@@ -24,9 +24,7 @@ class ContentNotText(Fix):
             completion({"role": "assistant", "content": {"a": 1}}),
             completion({"role": "assistant", "content": '{"a":1}'}),
         ),
-        Example(
-            "number", [chunk({"content": 4})], [chunk({"content": "4"})], ended=False
-        ),
+        Example.of_event("number", chunk({"content": 4}), chunk({"content": "4"})),
         Example.untouched("string", [chunk({"content": "4"})]),
         Example.untouched("null", [chunk({"content": None})]),
     )
@@ -41,11 +39,7 @@ class ContentNotText(Fix):
 
 
 def _write(part: Chunk) -> bool:
-    is_other = _is_no_text(part)
-    if is_other:
-        part["content"] = dumps(part["content"]).decode()
-    return is_other
-
-
-def _is_no_text(part: Chunk) -> bool:
-    return not isinstance(part.get("content"), str | list | None)
+    if isinstance(part.get("content"), str | list | None):
+        return False
+    part["content"] = dumps(part["content"]).decode()
+    return True

@@ -1,9 +1,12 @@
 """`content` as a list of parts where OpenAI sends one string."""
 
 from ...chat.chunks.chunk import Chunk, in_deltas, messages
-from ...chat.chunks.content_parts import join_parts
 from ...repair.fix import Example, Fix, chunk, completion
 from ...repair.look import Finding
+from ...wire.json_text import Json
+
+_THINKING = ("thinking", "reasoning", "summary_text")
+_KEYS = ("thinking", "reasoning", "summary", "text")
 
 _TEXT = {"type": "text", "text": "Hi"}
 _THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "so"}]}
@@ -27,17 +30,15 @@ class ContentParts(Fix):
         "https://github.com/databricks/appkit/issues/559",
     )
     examples = (
-        Example(
+        Example.of_event(
             "thought",
-            [chunk({"content": [_THOUGHT]})],
-            [chunk({"reasoning_content": "so"})],
-            ended=False,
+            chunk({"content": [_THOUGHT]}),
+            chunk({"reasoning_content": "so"}),
         ),
-        Example(
+        Example.of_event(
             "text",
-            [chunk({"content": [_TEXT, "!", _REFERENCE]})],
-            [chunk({"content": "Hi!", "content_parts": [_REFERENCE]})],
-            ended=False,
+            chunk({"content": [_TEXT, "!", _REFERENCE]}),
+            chunk({"content": "Hi!", "content_parts": [_REFERENCE]}),
         ),
         Example.of_body(
             "body",
@@ -73,3 +74,31 @@ def _join(part: Chunk) -> bool:
     fields = {"content": text, "reasoning_content": thought, "content_parts": others}
     part.update({key: each for key, each in fields.items() if each})
     return True
+
+
+def join_parts(parts: list[Json]) -> tuple[str, str, list[Json]]:
+    """The text, the reasoning, and the parts that have neither.
+
+    Source of the parts: https://docs.mistral.ai/capabilities/reasoning/ and the shapes of
+    Databricks and of OpenAI's Responses API, which gateways pass on.
+    """
+    text = thought = ""
+    others = []
+    for part in parts:
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, dict) and part.get("type") in _THINKING:
+            thought += _words(part)
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            text += part["text"]
+        else:
+            others.append(part)
+    return text, thought, others
+
+
+def _words(value: Json) -> str:
+    if isinstance(value, dict):
+        return "".join(_words(value[key]) for key in _KEYS if key in value)
+    if isinstance(value, list):
+        return "".join(map(_words, value))
+    return value if isinstance(value, str) else ""

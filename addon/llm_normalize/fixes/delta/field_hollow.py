@@ -36,12 +36,7 @@ class FieldHollow(Fix):
             completion({**_HI, "audio": _AUDIO, "function_call": _CALL}),
             completion(_HI),
         ),
-        Example(
-            "stream",
-            [chunk({**_HI, "function_call": _CALL})],
-            [chunk(_HI)],
-            ended=False,
-        ),
+        Example.of_event("stream", chunk({**_HI, "function_call": _CALL}), chunk(_HI)),
         Example.of_body(
             "audio with nulls",
             completion(

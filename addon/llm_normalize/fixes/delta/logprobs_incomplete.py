@@ -27,88 +27,63 @@ class LogprobsIncomplete(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example(
+        Example.of_event(
             "no alternatives",
-            [chunk(_HI, logprobs={"content": [_TOKEN]})],
-            [chunk(_HI, logprobs=_COMPLETE)],
-            ended=False,
+            chunk(_HI, logprobs={"content": [_TOKEN]}),
+            chunk(_HI, logprobs=_COMPLETE),
         ),
-        Example(
-            "old form",
-            [chunk(_HI, logprobs=_OLD)],
-            [chunk(_HI, logprobs=_MADE)],
-            ended=False,
+        Example.of_event(
+            "old form", chunk(_HI, logprobs=_OLD), chunk(_HI, logprobs=_MADE)
         ),
-        Example(
+        Example.of_event(
             "old form with alternatives",
-            [chunk(_HI, logprobs=_MORE)],
-            [
-                chunk(
-                    _HI,
-                    logprobs={
-                        "content": [
-                            {
-                                **_TOKEN,
-                                **_BYTES,
-                                "top_logprobs": [{**_TOKEN, **_BYTES}],
-                            }
-                        ]
-                    },
-                )
-            ],
-            ended=False,
+            chunk(_HI, logprobs=_MORE),
+            chunk(
+                _HI,
+                logprobs={
+                    "content": [
+                        {
+                            **_TOKEN,
+                            **_BYTES,
+                            "top_logprobs": [{**_TOKEN, **_BYTES}],
+                        }
+                    ]
+                },
+            ),
         ),
-        Example(
+        Example.of_event(
             "bytes in base64",
-            [
-                chunk(
-                    _HI,
-                    logprobs={
-                        "content": [{**_TOKEN, "bytes": "SGk=", "top_logprobs": []}]
-                    },
-                )
-            ],
-            [chunk(_HI, logprobs=_MADE)],
-            ended=False,
+            chunk(
+                _HI,
+                logprobs={"content": [{**_TOKEN, "bytes": "SGk=", "top_logprobs": []}]},
+            ),
+            chunk(_HI, logprobs=_MADE),
         ),
-        Example(
+        Example.of_event(
             "no figure",
-            [
-                chunk(
-                    _HI,
-                    logprobs={
-                        "content": [{"token": "", "bytes": [], "top_logprobs": []}]
-                    },
-                )
-            ],
-            [
-                chunk(
-                    _HI,
-                    logprobs={
-                        "content": [
-                            {
-                                "token": "",
-                                "bytes": [],
-                                "top_logprobs": [],
-                                "logprob": UNLIKELY,
-                            }
-                        ]
-                    },
-                )
-            ],
-            ended=False,
+            chunk(
+                _HI,
+                logprobs={"content": [{"token": "", "bytes": [], "top_logprobs": []}]},
+            ),
+            chunk(
+                _HI,
+                logprobs={
+                    "content": [
+                        {
+                            "token": "",
+                            "bytes": [],
+                            "top_logprobs": [],
+                            "logprob": UNLIKELY,
+                        }
+                    ]
+                },
+            ),
         ),
-        Example(
-            "a list",
-            [chunk(_HI, logprobs=[_TOKEN])],
-            [chunk(_HI, logprobs=_COMPLETE)],
-            ended=False,
+        Example.of_event(
+            "a list", chunk(_HI, logprobs=[_TOKEN]), chunk(_HI, logprobs=_COMPLETE)
         ),
-        Example(
-            "a number",
-            [chunk(_HI, logprobs=-1)],
-            [chunk(_HI, logprobs=_MADE)],
-            ended=False,
+        Example.of_event(
+            "a number", chunk(_HI, logprobs=-1), chunk(_HI, logprobs=_MADE)
         ),
         Example("no object", [chunk(_HI, logprobs=[])], [chunk(_HI, logprobs=None)]),
         Example.untouched("whole", [chunk(_HI, logprobs=_COMPLETE)]),

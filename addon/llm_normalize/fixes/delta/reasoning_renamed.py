@@ -37,17 +37,13 @@ class ReasoningRenamed(Fix):
         "https://api-docs.deepseek.com/guides/reasoning_model",
     )
     examples = (
-        Example(
+        Example.of_event(
             "stream",
-            [chunk({"reasoning": "so"})],
-            [chunk({"reasoning": "so", "reasoning_content": "so"})],
-            ended=False,
+            chunk({"reasoning": "so"}),
+            chunk({"reasoning": "so", "reasoning_content": "so"}),
         ),
-        Example(
-            "details",
-            [chunk(_DETAILS)],
-            [chunk({**_DETAILS, "reasoning_content": "so"})],
-            ended=False,
+        Example.of_event(
+            "details", chunk(_DETAILS), chunk({**_DETAILS, "reasoning_content": "so"})
         ),
         Example.of_body(
             "body",

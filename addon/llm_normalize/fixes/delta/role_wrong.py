@@ -21,7 +21,7 @@ class RoleWrong(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example("stream", [chunk(_WRONG)], [chunk(_RIGHT)], ended=False),
+        Example.of_event("stream", chunk(_WRONG), chunk(_RIGHT)),
         Example.of_body("body", completion(_WRONG), completion(_RIGHT)),
         Example.untouched("right", [chunk(_RIGHT)]),
         Example.untouched("none", [chunk({"content": "Hi"})]),

@@ -25,14 +25,10 @@ class CreatedMissing(Fix):
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
     examples = (
-        Example(
-            "missing",
-            [_BARE],
-            [{**_BARE, "created": 1700000000}],
-            asked=_NOW,
-            ended=False,
+        Example.of_event(
+            "missing", _BARE, {**_BARE, "created": 1700000000}, asked=_NOW
         ),
-        Example("zero", [{**_TEXT, "created": 0}], [_TEXT], asked=_NOW, ended=False),
+        Example.of_event("zero", {**_TEXT, "created": 0}, _TEXT, asked=_NOW),
         Example(
             "body",
             [{**_BODY, "created": None}],

@@ -24,18 +24,10 @@ class CreatedNotSeconds(Fix):
         "https://github.com/epam/ai-dial-adapter-openai/issues/141",
     )
     examples = (
-        Example(
-            "milliseconds",
-            [{**_TEXT, "created": 1700000000123}],
-            [_TEXT],
-            ended=False,
-        ),
-        Example("text", [{**_TEXT, "created": "1700000000"}], [_TEXT], ended=False),
-        Example(
-            "fraction",
-            [{**_TEXT, "created": Number("1700000000.25")}],
-            [_TEXT],
-            ended=False,
+        Example.of_event("milliseconds", {**_TEXT, "created": 1700000000123}, _TEXT),
+        Example.of_event("text", {**_TEXT, "created": "1700000000"}, _TEXT),
+        Example.of_event(
+            "fraction", {**_TEXT, "created": Number("1700000000.25")}, _TEXT
         ),
         Example.of_body("date", {**_BODY, "created": "2023-11-14T22:13:20Z"}, _BODY),
         Example.untouched("seconds", [_TEXT]),

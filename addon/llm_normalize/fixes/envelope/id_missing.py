@@ -27,15 +27,11 @@ class IdMissing(Fix):
         "https://github.com/BerriAI/litellm/issues/1571",
     )
     examples = (
-        Example("missing", [_BARE], [{**_TEXT, "id": _MADE}], asked=_ZERO, ended=False),
-        Example(
-            "empty",
-            [{**_TEXT, "id": ""}],
-            [{**_TEXT, "id": _MADE}],
-            asked=_ZERO,
-            ended=False,
+        Example.of_event("missing", _BARE, {**_TEXT, "id": _MADE}, asked=_ZERO),
+        Example.of_event(
+            "empty", {**_TEXT, "id": ""}, {**_TEXT, "id": _MADE}, asked=_ZERO
         ),
-        Example("number", [{**_TEXT, "id": 7}], [{**_TEXT, "id": "7"}], ended=False),
+        Example.of_event("number", {**_TEXT, "id": 7}, {**_TEXT, "id": "7"}),
         Example(
             "body",
             [{**_BODY, "id": "chatcmpl"}],

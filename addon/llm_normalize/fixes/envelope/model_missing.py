@@ -27,13 +27,9 @@ class ModelMissing(Fix):
         "https://github.com/li-plus/chatglm.cpp",
     )
     examples = (
-        Example("empty", [{**_TEXT, "model": ""}], [_TEXT], asked=_ACME, ended=False),
-        Example(
-            "placeholder",
-            [{**_TEXT, "model": "default-model"}],
-            [_TEXT],
-            asked=_ACME,
-            ended=False,
+        Example.of_event("empty", {**_TEXT, "model": ""}, _TEXT, asked=_ACME),
+        Example.of_event(
+            "placeholder", {**_TEXT, "model": "default-model"}, _TEXT, asked=_ACME
         ),
         Example(
             "body",

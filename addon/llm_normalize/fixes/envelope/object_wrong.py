@@ -23,10 +23,8 @@ class ObjectWrong(Fix):
         "https://github.com/mlflow/mlflow/issues/12767",
     )
     examples = (
-        Example(
-            "stream", [{**_TEXT, "object": "chat.completion"}], [_TEXT], ended=False
-        ),
-        Example("empty", [{**_TEXT, "object": ""}], [_TEXT], ended=False),
+        Example.of_event("stream", {**_TEXT, "object": "chat.completion"}, _TEXT),
+        Example.of_event("empty", {**_TEXT, "object": ""}, _TEXT),
         Example.of_body("body", {**_BODY, "object": "text_completion"}, _BODY),
         Example.untouched("right", [_TEXT]),
     )

@@ -22,9 +22,7 @@ class ServiceTierUnknown(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example(
-            "stream", [{**_TEXT, "service_tier": "on_demand"}], [_TEXT], ended=False
-        ),
+        Example.of_event("stream", {**_TEXT, "service_tier": "on_demand"}, _TEXT),
         Example.of_body("body", {**_BODY, "service_tier": ""}, _BODY),
         Example.untouched("known", [{**_TEXT, "service_tier": "default"}]),
         Example.untouched("null", [{**_TEXT, "service_tier": None}]),

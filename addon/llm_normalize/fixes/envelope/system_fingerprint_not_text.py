@@ -21,11 +21,10 @@ class SystemFingerprintNotText(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example(
+        Example.of_event(
             "number",
-            [{**_TEXT, "system_fingerprint": 7}],
-            [{**_TEXT, "system_fingerprint": None}],
-            ended=False,
+            {**_TEXT, "system_fingerprint": 7},
+            {**_TEXT, "system_fingerprint": None},
         ),
         Example.of_body(
             "object",

@@ -45,11 +45,8 @@ class ContextOverflowUnnamed(Fix):
             _error("exceed_context_size_error", "400", "Too long"),
             _error(_KIND, CODE, "Too long"),
         ),
-        Example(
-            "in a stream",
-            [_error("BadRequestError", "400")],
-            [_error(_KIND, CODE)],
-            ended=False,
+        Example.of_event(
+            "in a stream", _error("BadRequestError", "400"), _error(_KIND, CODE)
         ),
         Example.untouched("OpenAI's own", [_error(_KIND, CODE)], kind="error"),
         Example.untouched(

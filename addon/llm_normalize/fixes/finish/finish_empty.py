@@ -22,9 +22,9 @@ class FinishEmpty(Fix):
         "https://github.com/openai/openai-dotnet/issues/389",
     )
     examples = (
-        Example("empty", [chunk(_HI, finish="")], [_TEXT], ended=False),
-        Example("word", [chunk({}, finish="null")], [chunk({})], ended=False),
-        Example("number", [chunk({}, finish=0)], [chunk({})], ended=False),
+        Example.of_event("empty", chunk(_HI, finish=""), _TEXT),
+        Example.of_event("word", chunk({}, finish="null"), chunk({})),
+        Example.of_event("number", chunk({}, finish=0), chunk({})),
         Example.untouched("null", [_TEXT]),
         Example.untouched("reason", [_TEXT, chunk({}, finish="stop")], ended=False),
     )

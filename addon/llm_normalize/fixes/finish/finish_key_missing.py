@@ -22,7 +22,7 @@ class FinishKeyMissing(Fix):
         "https://github.com/tryAGI/LangChain.Providers/issues/208",
     )
     examples = (
-        Example("missing", [{**_TEXT, "choices": [_BARE]}], [_TEXT], ended=False),
+        Example.of_event("missing", {**_TEXT, "choices": [_BARE]}, _TEXT),
         Example.untouched("there", [_TEXT, chunk({}, finish="stop"), DONE]),
     )
 

@@ -1,6 +1,7 @@
 """No finish reason before `[DONE]`, or in a body."""
 
-from ...chat.chunks.chunk import Chunk, calls, choices
+from ...chat.chunks.chunk import Chunk, choices
+from ...chat.conversion import implied_reason
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -49,7 +50,6 @@ class FinishMissing(Fix):
         for choice in open_ones:
             message = choice.get("message")
             fields = message if isinstance(message, dict) else {}
-            reason = "function_call" if fields.get("function_call") else "stop"
-            reason = "tool_calls" if calls(fields) else reason
-            choice["finish_reason"] = "stop" if self.asked.forced_tool else reason
+            forced = self.asked.forced_tool
+            choice["finish_reason"] = implied_reason(fields, forced=forced)
         return bool(open_ones)

@@ -15,7 +15,7 @@ class BomSent(Fix):
     providers = ("servers that write UTF-8 with a signature",)
     sources = ("https://html.spec.whatwg.org/multipage/server-sent-events.html",)
     examples = (
-        Example("mark", [BOM + wire([_TEXT])], [_TEXT], ended=False),
+        Example.of_event("mark", BOM + wire([_TEXT]), _TEXT),
         Example.untouched("none", [_TEXT, DONE]),
     )
 

@@ -27,7 +27,7 @@ class CommentSent(Fix):
     )
     examples = (
         Example("alone", [b": ping\n\n", _TEXT], [b"\n", _TEXT], ended=False),
-        Example("beside data", [b": x\n" + wire([_TEXT])], [_TEXT], ended=False),
+        Example.of_event("beside data", b": x\n" + wire([_TEXT]), _TEXT),
         Example.untouched("none", [_TEXT, DONE]),
         Example.untouched("bare newline", [_TEXT, b"\n", DONE]),
     )

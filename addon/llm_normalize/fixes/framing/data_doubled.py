@@ -25,14 +25,11 @@ class DataDoubled(Fix):
     )
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example("chunk", [_TWICE], [_TEXT], ended=False),
+        Example.of_event("chunk", _TWICE, _TEXT),
         Example("done", [b"data: data: [DONE]\n\n"], [DONE]),
         Example("name", [b"data: event: message\n\n", _TWICE], [b"\n", _TEXT]),
-        Example(
-            "name on the line",
-            [b"data: event: message" + wire([_TEXT])],
-            [_TEXT],
-            ended=False,
+        Example.of_event(
+            "name on the line", b"data: event: message" + wire([_TEXT]), _TEXT
         ),
         Example.untouched("once", [_TEXT, DONE]),
         Example.untouched("text", [b"data: data: hello\n\n"]),

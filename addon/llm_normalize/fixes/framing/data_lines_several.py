@@ -22,7 +22,7 @@ class DataLinesSeveral(Fix):
         "https://github.com/continuedev/continue/blob/main/packages/fetch/src/stream.ts",
     )
     examples = (
-        Example("two lines", [_SPLIT], [_TEXT], ended=False),
+        Example.of_event("two lines", _SPLIT, _TEXT),
         Example.untouched("one line", [_TEXT, DONE]),
         Example.untouched("no JSON", [b"data: a\ndata: b\n\n"]),
     )

@@ -25,7 +25,7 @@ class DataSpaceMissing(Fix):
         "https://github.com/continuedev/continue/issues/5580",
     )
     examples = (
-        Example("no space", [_TIGHT], [_TEXT], ended=False),
+        Example.of_event("no space", _TIGHT, _TEXT),
         Example("done", [b"data:[DONE]\n\n"], [DONE]),
         Example("blank after done", [b"data: [DONE] \n\n"], [DONE]),
         Example.untouched("one space", [_TEXT], ended=False),

@@ -32,8 +32,8 @@ class DataUnescaped(Fix):
     )
     also_covered_by = ("data-unreadable",)
     examples = (
-        Example("control characters", [_RAW], [_TEXT], ended=False),
-        Example("escapes", [_SINGLE], [_PATH], ended=False),
+        Example.of_event("control characters", _RAW, _TEXT),
+        Example.of_event("escapes", _SINGLE, _PATH),
         Example(
             "body",
             [dumps(_BODY).replace(rb"\n", b"\n")],

@@ -35,11 +35,8 @@ class DataUnreadable(Fix):
     )
     examples = (
         Example("half of it", [_TEXT, _HALF], [_TEXT, b"\n"], ended=False),
-        Example(
-            "words behind a chunk",
-            [wire([_TEXT])[:-2] + b"bye\n\n"],
-            [_TEXT],
-            ended=False,
+        Example.of_event(
+            "words behind a chunk", wire([_TEXT])[:-2] + b"bye\n\n", _TEXT
         ),
         Example("a number", [_TEXT, b"data: 5\n\n"], [_TEXT, b"\n"], ended=False),
         Example("another protocol", [_PROGRESS, _TEXT], [b"\n", _TEXT], ended=False),

@@ -21,7 +21,7 @@ class FieldNotData(Fix):
         "https://github.com/openai/openai-python/blob/v1.59.9/src/openai/_streaming.py",
     )
     examples = (
-        Example("fields", [_FIELDS + wire([_TEXT])], [_TEXT], ended=False),
+        Example.of_event("fields", _FIELDS + wire([_TEXT]), _TEXT),
         Example("nothing else", [b"event: ping\n\n"], [b"\n"]),
         Example.untouched("only data", [_TEXT, DONE]),
         Example.untouched("not a chunk", [b"event: a\ndata: hello\n\n"]),

@@ -23,12 +23,11 @@ class ChoiceIndexMissing(Fix):
     handles = Finding.INDEX
     sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
     examples = (
-        Example("stream", [_without(_TEXT)], [_TEXT], ended=False),
-        Example(
+        Example.of_event("stream", _without(_TEXT), _TEXT),
+        Example.of_event(
             "text",
-            [chunk({"content": "Hi"}, index="1")],
-            [chunk({"content": "Hi"}, index=1)],
-            ended=False,
+            chunk({"content": "Hi"}, index="1"),
+            chunk({"content": "Hi"}, index=1),
         ),
         Example.of_body("body", _without(_BODY), _BODY),
         Example.untouched("there", [_TEXT]),

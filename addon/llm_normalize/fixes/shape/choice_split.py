@@ -41,7 +41,7 @@ class ChoiceSplit(Fix):
             _body(_CALLS, _CALLS),
             _body({"tool_calls": _CALLS["tool_calls"] * 2}),
         ),
-        Example("one index", [_SPLIT], [chunk(_MERGED)], ended=False),
+        Example.of_event("one index", _SPLIT, chunk(_MERGED)),
         Example(
             "a text beside a message that repeats",
             [chunk(_HI), chunk(None, choices=[_REPEATED, {"text": " Go."}])],

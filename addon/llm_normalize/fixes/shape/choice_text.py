@@ -27,11 +27,10 @@ class ChoiceText(Fix):
         "https://platform.openai.com/docs/api-reference/completions/object",
     )
     examples = (
-        Example(
+        Example.of_event(
             "stream",
-            [chunk(None) | {"choices": [_OLD]}],
-            [chunk(None) | {"choices": [_moved(_OLD, "delta", _HI)]}],
-            ended=False,
+            chunk(None) | {"choices": [_OLD]},
+            chunk(None) | {"choices": [_moved(_OLD, "delta", _HI)]},
         ),
         Example.of_body(
             "body",

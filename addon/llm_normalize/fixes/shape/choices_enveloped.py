@@ -30,12 +30,11 @@ class ChoicesEnveloped(Fix):
             [_TEXT, _TEXT],
             ended=False,
         ),
-        Example(
+        Example.of_event(
             "usage",
-            [{"data": chunk(None, usage=USAGE), "code": 0}],
-            [chunk(None, usage=USAGE)],
+            {"data": chunk(None, usage=USAGE), "code": 0},
+            chunk(None, usage=USAGE),
             asked=Asked(stream=True, usage=True),
-            ended=False,
         ),
         Example.of_body("body", {"data": _BODY, "success": True}, _BODY),
         Example.of_body(

@@ -26,23 +26,14 @@ class ChoicesFlat(Fix):
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
     )
     examples = (
-        Example(
-            "text",
-            [{**_BARE, "response": "Hi", "p": "abdef"}],
-            [chunk({"content": "Hi"})],
-            ended=False,
+        Example.of_event(
+            "text", {**_BARE, "response": "Hi", "p": "abdef"}, chunk({"content": "Hi"})
         ),
-        Example(
-            "JSON",
-            [{**_BARE, "response": [1]}],
-            [chunk({"content": "[1]"})],
-            ended=False,
-        ),
-        Example(
+        Example.of_event("JSON", {**_BARE, "response": [1]}, chunk({"content": "[1]"})),
+        Example.of_event(
             "call",
-            [{**_BARE, "response": "", "tool_calls": [{"name": "f"}]}],
-            [chunk({"content": "", "tool_calls": [{"name": "f"}]})],
-            ended=False,
+            {**_BARE, "response": "", "tool_calls": [{"name": "f"}]},
+            chunk({"content": "", "tool_calls": [{"name": "f"}]}),
         ),
         Example(
             "body",
@@ -65,11 +56,10 @@ class ChoicesFlat(Fix):
             asked=Asked(),
             kind="body",
         ),
-        Example(
+        Example.of_event(
             "calls beside choices in a result",
-            [{"result": chunk({"content": "Hi"}), "success": True, **_CALLS}],
-            [chunk({"content": "Hi", **_CALLS})],
-            ended=False,
+            {"result": chunk({"content": "Hi"}), "success": True, **_CALLS},
+            chunk({"content": "Hi", **_CALLS}),
         ),
         Example(
             "calls beside a result without choices",

@@ -22,14 +22,13 @@ class DeltaList(Fix):
     handles = Finding.LISTED
     sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
     examples = (
-        Example("one", [_with([_HI])], [chunk(_HI)], ended=False),
-        Example(
+        Example.of_event("one", _with([_HI]), chunk(_HI)),
+        Example.of_event(
             "two",
-            [_with([_HI, {"content": " you"}])],
-            [chunk({**_HI, "content": "Hi you"})],
-            ended=False,
+            _with([_HI, {"content": " you"}]),
+            chunk({**_HI, "content": "Hi you"}),
         ),
-        Example("none", [_with([])], [_with({})], ended=False),
+        Example.of_event("none", _with([]), _with({})),
         Example.of_body(
             "message",
             completion({}, choices=[{"index": 0, "message": [_HI]}]),

@@ -25,19 +25,16 @@ class DeltaMissing(Fix):
         "https://github.com/antgroup/agentUniverse/issues/772",
     )
     examples = (
-        Example("null", [_with(None)], [_STOP], ended=False),
-        Example(
+        Example.of_event("null", _with(None), _STOP),
+        Example.of_event(
             "missing",
-            [{**_STOP, "choices": [{"index": 0, "finish_reason": "stop"}]}],
-            [
-                {
-                    **_STOP,
-                    "choices": [{"index": 0, "finish_reason": "stop", "delta": {}}],
-                }
-            ],
-            ended=False,
+            {**_STOP, "choices": [{"index": 0, "finish_reason": "stop"}]},
+            {
+                **_STOP,
+                "choices": [{"index": 0, "finish_reason": "stop", "delta": {}}],
+            },
         ),
-        Example("string", [_with("Hi")], [_with({"content": "Hi"})], ended=False),
+        Example.of_event("string", _with("Hi"), _with({"content": "Hi"})),
         Example.untouched("there", [_STOP], ended=False),
     )
 

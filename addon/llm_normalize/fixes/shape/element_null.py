@@ -31,18 +31,12 @@ class ElementNull(Fix):
             [chunk(_HI), chunk(None)],
             ended=False,
         ),
-        Example(
+        Example.of_event(
             "beside a choice",
-            [chunk(None, choices=[None, *chunk(_HI)["choices"]])],
-            [chunk(_HI)],
-            ended=False,
+            chunk(None, choices=[None, *chunk(_HI)["choices"]]),
+            chunk(_HI),
         ),
-        Example(
-            "beside a call",
-            [chunk({"tool_calls": [None, head()]})],
-            [_CALL],
-            ended=False,
-        ),
+        Example.of_event("beside a call", chunk({"tool_calls": [None, head()]}), _CALL),
         Example.of_body(
             "body", completion(_HI, choices=[None, *_BODY["choices"]]), _BODY
         ),

@@ -23,22 +23,20 @@ class FieldNull(Fix):
         "https://github.com/exo-explore/exo/issues/2092",
     )
     examples = (
-        Example(
+        Example.of_event(
             "delta and choice",
-            [chunk({"content": "Hi", "name": None}, choice={"stop_reason": None})],
-            [chunk({"content": "Hi"})],
-            ended=False,
+            chunk({"content": "Hi", "name": None}, choice={"stop_reason": None}),
+            chunk({"content": "Hi"}),
         ),
         Example.of_body(
             "body",
             completion({"role": "assistant", "content": "Hi"}, prompt_logprobs=None),
             completion({"role": "assistant", "content": "Hi"}),
         ),
-        Example(
+        Example.of_event(
             "usage",
-            [chunk({"content": "Hi", "name": None}, usage=None)],
-            [chunk({"content": "Hi"})],
-            ended=False,
+            chunk({"content": "Hi", "name": None}, usage=None),
+            chunk({"content": "Hi"}),
         ),
         Example.untouched(
             "fields of OpenAI",

@@ -24,19 +24,17 @@ class FieldUnknown(Fix):
         "https://github.com/openai/openai-node/issues/2423",
     )
     examples = (
-        Example(
+        Example.of_event(
             "stream",
-            [chunk({**_HI, "reasoning": "so"}, provider="Acme")],
-            [chunk(_HI)],
+            chunk({**_HI, "reasoning": "so"}, provider="Acme"),
+            chunk(_HI),
             asked=_STRICT,
-            ended=False,
         ),
-        Example(
+        Example.of_event(
             "call of unknown fields alone",
-            [calling({"index": 1, "x": 1}, head())],
-            [calling(head())],
+            calling({"index": 1, "x": 1}, head()),
+            calling(head()),
             asked=_STRICT,
-            ended=False,
         ),
         Example(
             "body",

@@ -34,11 +34,8 @@ class FunctionCallDoubled(Fix):
     )
     also_covered_by = ("tool-call-whole",)
     examples = (
-        Example(
-            "delta",
-            [chunk({**_DELTA, "function_call": _CALL})],
-            [calling(_TOOL_CALL)],
-            ended=False,
+        Example.of_event(
+            "delta", chunk({**_DELTA, "function_call": _CALL}), calling(_TOOL_CALL)
         ),
         Example.of_body("body", _body(function_call=_CALL), _body()),
         Example.of_body("no name", _body(function_call={**_CALL, "name": ""}), _body()),

@@ -33,11 +33,10 @@ class FunctionCallRepeated(Fix):
             [_OPEN, _MORE],
             ended=False,
         ),
-        Example(
+        Example.of_event(
             "no arguments",
-            [chunk({"function_call": {"name": "f", "arguments": None}})],
-            [_OPEN],
-            ended=False,
+            chunk({"function_call": {"name": "f", "arguments": None}}),
+            _OPEN,
         ),
         Example.untouched("once", [_OPEN, _MORE]),
     )

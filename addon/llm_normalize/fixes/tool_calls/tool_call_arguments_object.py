@@ -22,12 +22,11 @@ class ToolCallArgumentsObject(Fix):
         "https://github.com/sipeed/picoclaw/issues/1287",
     )
     examples = (
-        Example("stream", [calling(_OBJECT)], [calling(_TEXT)], ended=False),
-        Example(
+        Example.of_event("stream", calling(_OBJECT), calling(_TEXT)),
+        Example.of_event(
             "legacy",
-            [chunk({"function_call": {"name": "f", "arguments": {}}})],
-            [chunk({"function_call": {"name": "f", "arguments": "{}"}})],
-            ended=False,
+            chunk({"function_call": {"name": "f", "arguments": {}}}),
+            chunk({"function_call": {"name": "f", "arguments": "{}"}}),
         ),
         Example.of_body(
             "body",

@@ -48,9 +48,7 @@ class ToolCallArgumentsRepeated(Fix):
             [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, ":1}"))],
             ended=False,
         ),
-        Example(
-            "encoded", [calling(head(0, '"{}"'))], [calling(head(0, "{}"))], ended=False
-        ),
+        Example.of_event("encoded", calling(head(0, '"{}"')), calling(head(0, "{}"))),
         Example.of_body(
             "body", _TWICE, completion({"tool_calls": [head(0, '{"a":1}')]})
         ),

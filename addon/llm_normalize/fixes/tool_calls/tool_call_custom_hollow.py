@@ -25,11 +25,8 @@ class ToolCallCustomHollow(Fix):
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
     examples = (
-        Example(
-            "stream",
-            [calling({**head(), "custom": _HOLLOW})],
-            [calling(head())],
-            ended=False,
+        Example.of_event(
+            "stream", calling({**head(), "custom": _HOLLOW}), calling(head())
         ),
         Example.of_body(
             "body",

@@ -23,12 +23,9 @@ class ToolCallFlat(Fix):
         "https://developers.cloudflare.com/workers-ai/features/function-calling/",
     )
     examples = (
-        Example("stream", [calling(_FLAT)], [calling(_RIGHT)], ended=False),
-        Example(
-            "empty function",
-            [calling({**_FLAT, "function": {}})],
-            [calling(_RIGHT)],
-            ended=False,
+        Example.of_event("stream", calling(_FLAT), calling(_RIGHT)),
+        Example.of_event(
+            "empty function", calling({**_FLAT, "function": {}}), calling(_RIGHT)
         ),
         Example("no list", [chunk({"tool_calls": _RIGHT})], [calling(_RIGHT)]),
         Example.of_body(

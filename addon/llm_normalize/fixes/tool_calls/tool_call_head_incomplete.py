@@ -33,13 +33,8 @@ class ToolCallHeadIncomplete(Fix):
         "https://platform.openai.com/docs/guides/function-calling#streaming",
     )
     examples = (
-        Example(
-            "missing",
-            [calling(_BARE)],
-            [calling({**_BARE, **head()})],
-            ended=False,
-        ),
-        Example("null", [calling(_NULL)], [calling(head())], ended=False),
+        Example.of_event("missing", calling(_BARE), calling({**_BARE, **head()})),
+        Example.of_event("null", calling(_NULL), calling(head())),
         Example.of_body(
             "body",
             completion({"role": "assistant", "tool_calls": [{**head(), "type": ""}]}),

@@ -22,13 +22,7 @@ class ToolCallIdMissing(Fix):
         "https://platform.openai.com/docs/guides/function-calling",
     )
     examples = (
-        Example(
-            "null",
-            [calling(head(id=None))],
-            [calling(_MADE)],
-            asked=_ZERO,
-            ended=False,
-        ),
+        Example.of_event("null", calling(head(id=None)), calling(_MADE), asked=_ZERO),
         Example(
             "body",
             [completion({"role": "assistant", "tool_calls": [head(id="")]})],

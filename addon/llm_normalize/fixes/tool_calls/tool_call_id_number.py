@@ -21,7 +21,7 @@ class ToolCallIdNumber(Fix):
         "https://github.com/OpenRouterTeam/typescript-sdk/issues/164",
     )
     examples = (
-        Example("stream", [calling(head(id=7))], [calling(_SEVEN)], ended=False),
+        Example.of_event("stream", calling(head(id=7)), calling(_SEVEN)),
         Example.of_body(
             "body",
             completion({"role": "assistant", "tool_calls": [head(id=7)]}),

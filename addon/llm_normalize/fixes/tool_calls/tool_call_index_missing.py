@@ -19,11 +19,10 @@ class ToolCallIndexMissing(Fix):
         "https://github.com/64bit/async-openai/issues/432",
     )
     examples = (
-        Example(
+        Example.of_event(
             "two calls in one chunk",
-            [calling(_A, _B)],
-            [calling({"index": 0, **_A}, {"index": 1, **_B})],
-            ended=False,
+            calling(_A, _B),
+            calling({"index": 0, **_A}, {"index": 1, **_B}),
         ),
         Example(
             "continued",

@@ -51,6 +51,6 @@ class ToolCallNameLate(Fix):
             asked=_TOOLS,
             ended=False,
         ),
-        Example("nulls", [calling(head(), _NULLS)], [calling(head())], ended=False),
+        Example.of_event("nulls", calling(head(), _NULLS), calling(head())),
         Example.untouched("first", [calling(head()), calling(rest())]),
     )

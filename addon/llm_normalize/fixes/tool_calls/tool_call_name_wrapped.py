@@ -26,19 +26,17 @@ class ToolCallNameWrapped(Fix):
         "https://github.com/ggml-org/llama.cpp/pull/15158",
     )
     examples = (
-        Example(
+        Example.of_event(
             "namespace",
-            [calling(_call("functions.f"))],
-            [calling(_call("f"))],
+            calling(_call("functions.f")),
+            calling(_call("f")),
             asked=_ASKED,
-            ended=False,
         ),
-        Example(
+        Example.of_event(
             "channel",
-            [calling(_call("f<|channel|>commentary"))],
-            [calling(_call("f"))],
+            calling(_call("f<|channel|>commentary")),
+            calling(_call("f")),
             asked=_ASKED,
-            ended=False,
         ),
         Example(
             "body",

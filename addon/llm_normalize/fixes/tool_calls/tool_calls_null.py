@@ -19,17 +19,15 @@ class ToolCallsNull(Fix):
         "https://github.com/aws-samples/bedrock-access-gateway/issues/21",
     )
     examples = (
-        Example(
+        Example.of_event(
             "null",
-            [chunk({"content": "Hi", "tool_calls": None, "function_call": None})],
-            [chunk({"content": "Hi"})],
-            ended=False,
+            chunk({"content": "Hi", "tool_calls": None, "function_call": None}),
+            chunk({"content": "Hi"}),
         ),
-        Example(
+        Example.of_event(
             "empty list",
-            [chunk({"content": "Hi", "tool_calls": []})],
-            [chunk({"content": "Hi"})],
-            ended=False,
+            chunk({"content": "Hi", "tool_calls": []}),
+            chunk({"content": "Hi"}),
         ),
         Example.of_body(
             "body",

@@ -22,13 +22,12 @@ class UsageEmpty(Fix):
         "https://github.com/zed-industries/zed/issues/43613",
     )
     examples = (
-        Example("empty", [{**_TEXT, "usage": {}}], [_TEXT], ended=False),
-        Example(
+        Example.of_event("empty", {**_TEXT, "usage": {}}, _TEXT),
+        Example.of_event(
             "asked for",
-            [{**_TEXT, "usage": {}}],
-            [{**_TEXT, "usage": None}],
+            {**_TEXT, "usage": {}},
+            {**_TEXT, "usage": None},
             asked=Asked(stream=True, usage=True),
-            ended=False,
         ),
         Example("nulls", [{**_TEXT, "usage": {"total_tokens": None}}], [_TEXT]),
         Example.of_body("body", completion(_HI, usage={}), completion(_HI, usage=None)),

@@ -1,8 +1,8 @@
 """What is sent, with what has to be sent before it."""
 
-from ...chat.chunks.chunk import Chunk, envelope_of
+from ...chat.chunks.chunk import Chunk, deltas, envelope_of
+from ...chat.chunks.chunk_content import stands_for_text
 from ...chat.chunks.finish_words import finished_of
-from ...chat.chunks.opening import is_open_null, open_texts
 from ...chat.conversion import counts
 from ...chat.errors.errors import lost as error_of_loss
 from ...chat.tool_calls.blank_arguments import blank_call
@@ -33,7 +33,7 @@ class Sending:
         """Hold a chunk that the next event explains; tell whether it is one."""
         state, chunk = self.state, outgoing.chunk
         may_call = bool(new) and state.asked.tools and _NULL in state.on
-        if may_call and is_open_null(chunk, new):
+        if may_call and _is_open_null(chunk, new):
             state.is_blank = False
         elif _BLANK in state.on and (
             blank := blank_call(chunk, state.seen, state.asked.declared)
@@ -58,7 +58,7 @@ class Sending:
             return
         last = state.last
         following = last.chunk if last is not None and last is not outgoing else {}
-        if _NULL in state.on and open_texts(outgoing.chunk, following):
+        if _NULL in state.on and _open_texts(outgoing.chunk, following):
             outgoing.fixed(_NULL)
         state.sender.release(outgoing)
 
@@ -217,3 +217,40 @@ class Sending:
             usage.attach(state, held.chunk)
             if not state.lacks_arguments(held):
                 self.release_finish()
+
+
+def _is_open_null(chunk: Chunk, new: set[int]) -> bool:
+    """Tell whether *chunk* has only roles and null, of choices that are *new*.
+
+    What opens so may be a text or a tool call.
+    """
+    found = deltas(chunk)
+    return bool(found) and all(
+        index in new
+        and delta.get("content", "") is None
+        and choice.get("finish_reason") is None
+        and not any(value for key, value in delta.items() if key != "role")
+        for index, choice, delta in found
+    )
+
+
+def _open_texts(opening: Chunk, following: Chunk) -> bool:
+    """Let *opening* open a text where *following* calls no tool; tell whether any is.
+
+    Args:
+        opening: The chunk with null, changed in place.
+        following: The one behind it; empty if there is none.
+    """
+    called = {
+        index
+        for index, _, delta in deltas(following)
+        if stands_for_text(delta) and not delta.get("content")
+    }
+    texts = [
+        delta
+        for index, _, delta in deltas(opening)
+        if delta.get("content", "") is None and index not in called
+    ]
+    for delta in texts:
+        delta["content"] = ""
+    return bool(texts)

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from llm_normalize import conformance
-from llm_normalize.exchange.message.length_known import LARGEST
+from llm_normalize.exchange.delivery.answer_path import LARGEST
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import BAD, GOOD_BODY, Proxy, chat_flow, response_of
 
