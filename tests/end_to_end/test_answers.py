@@ -17,10 +17,10 @@ from typing import Any
 
 import brotli
 import pytest
-import zstandard
 from mitmproxy import contentviews, http
 from mitmproxy import io as flow_io
 
+import zstd_frames
 from llm_normalize.inspect.before_after import BeforeAfter
 from support import (
     ADDON,
@@ -457,20 +457,12 @@ def test_unknown_encoding_passes_as_it_is(
 def test_zstd_over_gzip_is_undone_as_it_passes(
     reverse: Mitmdump, provider: Provider
 ) -> None:
-    packers = zlib.compressobj(wbits=31), zstandard.ZstdCompressor().compressobj()
+    gzip, zstd = zlib.compressobj(wbits=31), zstd_frames.packer()
     gate = threading.Event()
 
     def packed(data: bytes, *, last: bool = False) -> bytes:
-        gzip, zstd = packers
-        data = gzip.compress(data) + gzip.flush(
-            zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH
-        )
-        flush = (
-            zstandard.COMPRESSOBJ_FLUSH_FINISH
-            if last
-            else zstandard.COMPRESSOBJ_FLUSH_BLOCK
-        )
-        return zstd.compress(data) + zstd.flush(flush)
+        end = zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH
+        return zstd(gzip.compress(data) + gzip.flush(end), last)
 
     parts = packed(NIM[0]), gate, packed(b"".join(NIM[1:]), last=True)
     script = provider.script(*parts, headers={"content-encoding": "gzip, zstd"})
