@@ -142,10 +142,11 @@ def _make_with_pip(folder: Path, wanted: str, reason: str) -> None:
     """Make *folder* with an interpreter that is at hand; *reason* is why uv did not."""
     python = next(_at_hand(wanted), None)
     if python is None:
+        what = wanted if wanted and wanted not in SUPPORTED else f"Python {wanted}"
         raise NoPythonError(
-            f"no Python {wanted or '3.12 or newer'} is at hand and none could be fetched: "
-            f"install one (package manager, pyenv or python.org) or name it in {FORCED} "
-            f"[uv: {reason}]."
+            f"{what if wanted else 'Python 3.12 or newer'} is not at hand and could not be "
+            "fetched: install it (package manager, pyenv or python.org) or name one in "
+            f"{FORCED} [uv: {reason}]."
         )
     try:
         _uv.run(

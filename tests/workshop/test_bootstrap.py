@@ -268,7 +268,7 @@ def test_another_hash_ends_it_and_no_other_program_tries(
         ({"version": "3.8"}, "which is cpython 3.8: mitmproxy does not run on it"),
         ({"version": "3.13", "implementation": "pypy"}, "which is pypy 3.13"),
         ({"version": "3.13", "makes": ""}, "apt-get install python3-venv"),
-        ({}, "no Python .* is at hand .* LLM_NORMALIZE_PYTHON .uv: error: it broke"),
+        ({}, "mine is not at hand .* LLM_NORMALIZE_PYTHON .uv: error: it broke"),
     ],
 )
 def test_forced_python_that_is_no_use_is_refused(
@@ -297,7 +297,7 @@ def test_machine_without_any_way_gets_one_sentence(
         venv.ensure()
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 3
-    assert said[2].startswith("llm_normalize: no Python 3.12 or newer is at hand")
+    assert said[2].startswith("llm_normalize: Python 3.12 or newer is not at hand")
 
 
 def test_without_a_network_the_repair_is_said(

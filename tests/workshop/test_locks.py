@@ -51,7 +51,7 @@ def test_later_set_replaces_what_an_earlier_one_pins(locks: Any) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
-        ('"mitmproxy>=12,<13"', '"mitmproxy>=12.9,<13"', "runtime has 12.* wants mitm"),
+        ('"mitmproxy>=12,<13 ', '"mitmproxy>=12.9,<13 ', "runtime has 12.* wants mitm"),
         ('"mitmproxy==12.0.0"', '"mitmproxy==12.0.1"', "oldest has 12.0.0 where"),
         ('"pytest==', '"another-one==1", "pytest==', "development has nothing where"),
         ('"uv==', '"uv==1', "uv has .* wants uv==1"),
