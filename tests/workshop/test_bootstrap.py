@@ -191,9 +191,12 @@ def test_tagged_environment_has_a_folder_and_packages_of_its_own(
     assert python.parent.parent.name == ".venv-oldest"
     text = (python.parents[1] / "requirements.txt").read_text()
     assert [word for word in text.split() if "==" in word] == [
-        "runtime==1", "development==1", "oldest==1"
+        "development==1", "oldest==1"
     ]  # fmt: skip
     assert machine.taken() == ANEW
+    machine.write_lock(LOCK.replace("oldest==1", "oldest==2"))
+    venv.environment("oldest", names=venv.OLDEST)
+    assert machine.taken() == ANEW  # nothing of the older lock is left
 
 
 def test_symlink_in_place_of_the_environment_is_not_followed(

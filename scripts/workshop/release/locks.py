@@ -28,6 +28,9 @@ SETS = {
     ("uv",): ("--group", "uv"),
 }
 """What the sets are made of, the last of them anew: arguments for uv."""
+# The one that mitmproxy 12.0 names has no wheel, and would be built with what nobody pins.
+# Not in pyproject.toml: older uv then wants a hash of it with every installation.
+OVERRIDES = "pyperclip>=1.11"
 
 
 def wanted(arguments: tuple[str, ...]) -> list[Requirement]:
@@ -62,10 +65,13 @@ def compiled(arguments: tuple[str, ...], preferred: str) -> str:
     with TemporaryDirectory() as folder:
         file = Path(folder, "lock.txt")
         file.write_text(preferred, encoding="utf-8")
+        overrides = Path(folder, "overrides.txt")
+        overrides.write_text(OVERRIDES, encoding="utf-8")
         command = ["pip", "compile", "--universal", "--quiet"]
         command += ["--python-version", _bootstrap.SUPPORTED[-1]]
         command += ["--only-binary", ":all:", "--generate-hashes"]
         command += ["--no-header", "--no-annotate", "--output-file", str(file)]
+        command += ["--overrides", str(overrides)]
         command = uv.command(*command, *arguments)
         _uv.run(f"pinning {' '.join(arguments)}", command, **uv.variables)
         return file.read_text(encoding="utf-8")
