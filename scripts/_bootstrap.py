@@ -121,8 +121,8 @@ def _make(folder: Path, wanted: str, uv: _uv.Uv | None) -> None:
     if answer[:1] != ["cpython"] or [*map(int, answer[1].split("."))] < [3, 12]:
         _remove(folder)
         raise _uv.SetupError(
-            f"{FORCED} names {wanted}, which is {' '.join(answer)}: mitmproxy does not "
-            "run on it, so name a CPython 3.12 or newer, or unset it."
+            f"{wanted or 'the Python found'} is {' '.join(answer) or 'broken'}: mitmproxy "
+            f"does not run on it, so name a CPython 3.12 or newer in {FORCED}."
         )
 
 

@@ -200,7 +200,9 @@ def run_matrix(arguments: list[str]) -> list[Result]:
     here = "{}.{}".format(*sys.version_info)
     oldest = _bootstrap.SUPPORTED[-1]
     results = []
-    for version in {*_bootstrap.SUPPORTED} - {here, oldest}:
+    for version in _bootstrap.SUPPORTED:
+        if version in (here, oldest):
+            continue
         what, tag = f"suite on Python {version}", f"py{version}"
         names = _bootstrap.DEVELOPMENT
         results.append(run_elsewhere(what, tag, version, names, arguments))

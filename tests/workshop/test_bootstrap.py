@@ -268,8 +268,8 @@ def test_another_hash_ends_it_and_no_other_program_tries(
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"version": "3.8"}, "which is cpython 3.8: mitmproxy does not run on it"),
-        ({"version": "3.13", "implementation": "pypy"}, "which is pypy 3.13"),
+        ({"version": "3.8"}, "mine is cpython 3.8: mitmproxy does not run on it"),
+        ({"version": "3.13", "implementation": "pypy"}, "mine is pypy 3.13"),
         ({"version": "3.13", "makes": ""}, "apt-get install python3-venv"),
         ({}, "mine is not at hand .* LLM_NORMALIZE_PYTHON .uv: error: it broke"),
     ],
