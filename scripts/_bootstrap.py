@@ -1,16 +1,15 @@
 """Make the environment that the scripts share, and restart them in it.
 
-Written for Python 3.8: that is what `python3` often names, while mitmproxy needs
-3.12. So this finds a newer interpreter, makes `.venv` with what requirements/*.txt pins
-by hash, and leaves a stamp there, written last. A start that finds the stamp in order
-does nothing else; an environment without one is half made and is made anew. What only
-uses the project needs `runtime` there; what works on it adds `development` to that.
+Written for Python 3.8: that is what `python3` often names, while mitmproxy needs 3.12.
+uv finds a newer interpreter, or fetches one, and fills `.venv` with what lock.txt pins by
+hash; where uv cannot be had, pip does. A stamp there, written last, says what it holds: an
+environment without one is half made and is made anew. What only uses the project needs
+`RUNTIME` there; what works on it needs `DEVELOPMENT`.
 """
 
 from __future__ import annotations
 
 import argparse
-import collections
 import contextlib
 import errno
 import hashlib
@@ -22,7 +21,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Callable, Iterator, NamedTuple, NoReturn, Sequence
+from typing import Any, Callable, Iterator, NoReturn, Sequence
 
 import _uv
 
@@ -32,311 +31,63 @@ else:
     import fcntl
 
 ROOT = Path(__file__).resolve().parent.parent
+LOCK = ROOT / "scripts" / "lock.txt"
 RUNTIME = ("runtime",)
-DEVELOPMENT = ("development",)
-WITHIN = {"development": RUNTIME}
-"""Sets that another one holds: scripts/check.py sees to it that their pins agree."""
-MINIMUM = (3, 12)
-FETCHED = "3.13"  # what uv is asked for when the machine has nothing
-NAMES = ("python3.14", "python3.13", "python3.12", "python3", "python")
+DEVELOPMENT = (*RUNTIME, "development")
+# Not with what runtime has beside: the oldest mitmproxy does not stand the newest bcrypt.
+OLDEST = ("development", "oldest")
+"""Sets of the lock, each of which may replace what those before it pin."""
+SUPPORTED = ("3.14", "3.13", "3.12")
 FORCED = "LLM_NORMALIZE_PYTHON"
 RESTARTED = "_LLM_NORMALIZE_RESTARTED"
 STAMP = "llm_normalize.json"
-WINDOWS = os.name == "nt"
-
-# Written for any Python 3, and harmless to whatever else is called "python".
-PROBE = """
-import importlib.util, json, os, sys, sysconfig
-base = getattr(sys, "_base_executable", None) or sys.executable
-wheels = sys.implementation.name == "cpython"
-if sysconfig.get_config_var("Py_GIL_DISABLED"):
-    wheels = False
-has = [importlib.util.find_spec(name) for name in ("venv", "ensurepip", "pip")]
-has = [spec is not None for spec in has]
-version = list(sys.version_info[:3])
-print(json.dumps([sys.executable, os.path.realpath(base), version, wheels] + has))
-"""
-
-# For pip and uv alike: nothing that no lock names, whoever needs it; no file with another
-# hash; and nothing is built, for that would fetch tools that no lock names.
-EXACTLY = ("--no-deps", "--require-hashes", "--only-binary", ":all:")
+say = _uv.say
+PROBE = "import sys; print(sys.implementation.name, '%d.%d' % sys.version_info[:2])"
 
 
-class SetupError(Exception):
-    """What is missing and how to repair it, as one sentence."""
+class NoPythonError(_uv.SetupError):
+    """No interpreter of the version that is wanted can be had."""
 
 
-class CommandError(SetupError):
-    """A command failed; `lines` are the last that it printed, `output` are many more."""
-
-    def __init__(
-        self, message: str, lines: Sequence[str], output: Sequence[str] = ()
-    ) -> None:
-        super().__init__(message)
-        self.lines = lines
-        self.output = output or lines
-
-
-class MismatchError(SetupError):
-    """What is offered is not what was reviewed; no other program is to try it."""
-
-    def __init__(self, message: str, lines: Sequence[str]) -> None:
-        super().__init__(message)
-        self.lines = lines
-
-
-class Python(NamedTuple):
-    """An interpreter that was started and answered.
-
-    Attributes:
-        path: How to start it.
-        base: The same without symlinks, and outside any environment.
-        version: Three numbers.
-        wheels: False where mitmproxy has no wheels (PyPy, free threading).
-        venv: Whether it has the module; likewise `ensurepip` and `pip`, which
-            Debian and Ubuntu keep in packages of their own.
-    """
-
-    path: str
-    base: str
-    version: tuple[int, ...]
-    wheels: bool = True
-    venv: bool = True
-    ensurepip: bool = True
-    pip: bool = True
-
-    @property
-    def name(self) -> str:
-        """The version as people write it."""
-        return ".".join(str(number) for number in self.version)
-
-    @property
-    def makes_environments(self) -> bool:
-        """Whether an environment with pip in it can be made."""
-        return self.venv and (self.ensurepip or self.pip)
-
-    @property
-    def fits(self) -> bool:
-        """Whether mitmproxy runs on it."""
-        return self.wheels and self.version >= MINIMUM
-
-
-def say(text: str, end: str = "\n") -> None:
-    """Print *text* to stderr: stdout belongs to the script."""
-    print(text, end=end, file=sys.stderr, flush=True)
-
-
-def program(folder: Path, name: str, windows: bool = WINDOWS) -> Path:
-    """Return where the environment in *folder* keeps the program *name*."""
-    if windows:
-        return folder / "Scripts" / (name + ".exe")
-    return folder / "bin" / name
-
-
-# Finding an interpreter
-
-
-def _path_folders() -> list[Path]:
-    return [Path(folder) for folder in os.get_exec_path() if folder]
-
-
-def _pyenv_pythons() -> Iterator[Path]:
-    roots = []
-    if os.environ.get("PYENV_ROOT"):
-        roots.append(Path(os.environ["PYENV_ROOT"]))
-    with contextlib.suppress(RuntimeError):  # no home folder at all
-        roots += [Path.home() / ".pyenv", Path.home() / ".pyenv" / "pyenv-win"]
-    # With another HOME the shims on PATH still tell where pyenv is.
-    roots += [folder.parent for folder in _path_folders() if folder.name == "shims"]
-    # And so does an interpreter that is one of pyenv's own.
-    own = Path(sys.base_prefix).parent
-    if own.name == "versions":
-        roots.append(own.parent)
-    for root in roots:
-        found = []
-        for folder in root.glob("versions/3.*"):
-            numbers = [int(digits) for digits in re.findall(r"\d+", folder.name)]
-            if tuple(numbers[:2]) >= MINIMUM:
-                found.append((numbers, folder))
-        for _, folder in sorted(found, reverse=True):
-            yield folder / ("python.exe" if WINDOWS else "bin/python3")
-
-
-def candidates() -> Iterator[list[str]]:
-    """Yield commands that may start a Python, best first.
-
-    A name on PATH proves nothing: pyenv's shims and the Windows Store's stub are
-    there without a Python behind them. So every place that has the name counts.
-    """
-    yield [sys.executable]
-    for name in NAMES:
-        for folder in _path_folders():
-            path = folder / (name + ".exe" if WINDOWS else name)
-            if path.is_file():
-                yield [str(path)]
-    if WINDOWS:
-        for name in NAMES[:3]:
-            yield ["py", name.replace("python", "-")]
-    for path in _pyenv_pythons():
-        if path.is_file():
-            yield [str(path)]
-
-
-def _clean(**more: str) -> dict[str, str]:
-    """Return the process environment without what would lead Python or pip astray."""
-    led_astray = ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__", "PIP_TARGET")
-    # One at a time: where threads run, a variable may go meanwhile.
-    values = ((name, os.environ.get(name)) for name in list(os.environ))
-    kept = {
-        name: value
-        for name, value in values
-        if value is not None and name not in led_astray
-    }
-    quiet = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
-    return {**kept, **quiet, **more}
-
-
-def probe(command: Sequence[str]) -> Python | None:
-    """Start *command* and return what it is, or None if that does not work."""
-    try:
-        answer = subprocess.run(
-            [*command, "-c", PROBE],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=_clean(),
-            timeout=30,
-            check=True,
-        ).stdout
-        path, base, version, *rest = json.loads(answer)
-        return Python(path, base, tuple(version), *rest)
-    except (OSError, subprocess.SubprocessError, ValueError, TypeError):
-        return None
-
-
-def pythons(broken: list[str] | None = None) -> Iterator[Python]:
-    """Yield every interpreter that starts, whatever its version, best first.
-
-    Args:
-        broken: Takes the names of those that do not start.
-    """
-    tried = set()
-    seen = set()
-    for command in candidates():
-        place = (os.path.realpath(command[0]), *command[1:])
-        if place in tried:
-            continue
-        tried.add(place)
-        found = probe(command)
-        if found is None:
-            if broken is not None:
-                broken.append(" ".join(command))
-        elif found.base not in seen:
-            seen.add(found.base)
-            yield found
-
-
-def _lacks(python: Python) -> str:
-    package = "python{}.{}-venv".format(*python.version)
-    return f"{python.path} has neither ensurepip nor pip; install {package}"
-
-
-def forced_python() -> Python | None:
-    """Return the interpreter that the user asked for, None if he did not.
-
-    Raises:
-        SetupError: It does not start, or does not fit.
-    """
-    value = os.environ.get(FORCED)
-    if not value:
-        return None
-    found = probe([shutil.which(value) or value])
-    if found is None:
-        raise SetupError(
-            f"{FORCED} names {value}, which does not start as a Python: "
-            "correct it or unset it."
-        )
-    if not found.fits:
-        raise SetupError(
-            f"{FORCED} names Python {found.name} ({found.path}), which mitmproxy does "
-            "not run on: name a CPython 3.12 or newer, or unset it."
-        )
-    if not found.makes_environments:
-        raise SetupError(f"{FORCED}: {_lacks(found)}.")
+def packages(requirements: str) -> dict[str, str]:
+    """Return the lines of *requirements* by the package that they pin."""
+    found: dict[str, str] = {}
+    for pin in re.findall(r"(?m)^[\w.-]+==.*\n(?: .*\n)*", requirements):
+        name = pin.partition("==")[0]
+        found[name] = found.get(name, "") + pin
     return found
 
 
-# Making an environment
+def pinned(*names: str) -> str:
+    """Return what the lock pins for these sets: requirements with their hashes."""
+    parts = re.split(r"(?m)^# ([a-z]+)\n", LOCK.read_text(encoding="utf-8"))
+    texts = dict(zip(parts[1::2], parts[2::2]))
+    found: dict[str, str] = {}
+    for name in names:
+        found.update(packages(texts[name]))
+    return "".join(found.values())
 
 
-def run(title: str, command: Sequence[str], **more: str) -> str:
-    """Run one step, say how long it took and return its output.
-
-    Args:
-        title: What the user reads while it runs.
-        command: Program and arguments.
-        more: Environment variables to add.
-
-    Raises:
-        CommandError: The command did not start or failed.
-    """
-    say(f"  {title} ... ", end="")
-    start = time.monotonic()
-    lines: collections.deque[str] = collections.deque(maxlen=500)
-    try:
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            env=_clean(**more),
-        ) as process:
-            assert process.stdout is not None
-            lines.extend(line.rstrip() for line in process.stdout)
-        failed = process.returncode != 0
-    except OSError as error:
-        lines.append(str(error))
-        failed = True
-    say(f"{'failed after ' if failed else ''}{time.monotonic() - start:.1f} s")
-    if failed:
-        output = [_uv.masked(line) for line in lines if line]
-        raise CommandError(f"{title} failed", output[-12:], output)
-    return "\n".join(lines)
-
-
-def lock(name: str) -> Path:
-    """Return the file that pins what the set *name* needs, with its hashes."""
-    return ROOT / "scripts" / "requirements" / f"{name}.txt"
-
-
-def exactly(*names: str) -> list[str]:
-    """Return arguments for pip and uv to install what these locks pin, or nothing."""
-    return [*EXACTLY, *(word for name in names for word in ("-r", str(lock(name))))]
-
-
-def install(title: str, command: Sequence[str], **more: str) -> None:
-    """Run a step that installs what locks pin.
+def uv() -> _uv.Uv:
+    """Return the uv to use.
 
     Raises:
-        MismatchError: A hash differs, or is missing.
-        CommandError: The command did not start or failed.
+        SetupError: It cannot be had.
+    """
+    return _uv.find(ROOT / ".venv-uv", pinned("uv"))
+
+
+def uv_or_none() -> _uv.Uv | None:
+    """Return the uv to use, None where pip has to do its work.
+
+    Raises:
+        MismatchError: pip fetched another one than the pinned one.
     """
     try:
-        run(title, command, **more)
-    except CommandError as error:
-        package = _uv.mismatch(error.output)
-        if package is None:
-            raise
-        files = [word for before, word in zip(command, command[1:]) if before == "-r"]
-        raise MismatchError(
-            f"{package} is not what was reviewed, so it was not installed: what was "
-            f"fetched has another hash than {' and '.join(files)} names. Take back "
-            "changes there; if there are none, the package index or a proxy on the way "
-            "sends other files, so have pip ask another index (PIP_INDEX_URL).",
-            error.lines,
-        ) from error
+        return uv()
+    except _uv.CommandError as error:
+        say(f"    {error.reason}\n  So pip does its work.")
+        return None
 
 
 def _remove(folder: Path) -> None:
@@ -346,200 +97,95 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _make(folder: Path, python: Python) -> None:
-    """Make an environment with pip in *folder*, without whatever was there."""
+def _make(folder: Path, wanted: str, uv: _uv.Uv | None) -> None:
+    """Make an empty environment in *folder*, without whatever was there.
+
+    Args:
+        folder: Where.
+        wanted: A version, a path or a name of Python; any that is supported if empty.
+        uv: What finds or fetches one; without it, one has to be at hand.
+    """
     _remove(folder)
-    title = f"making {folder.name}"
-    if python.ensurepip:
-        run(title, [python.path, "-m", "venv", str(folder)])
-        return
-    run(title, [python.path, "-m", "venv", "--without-pip", str(folder)])
-    inner = str(program(folder, "python"))
-    pip = [python.path, "-m", "pip", "--python", inner, "install", *exactly("pip")]
-    install(f"installing pip in {folder.name}", pip)
-
-
-def _fetch(makers: Sequence[Python]) -> Python:
-    """Return an interpreter that uv has or fetches; nothing outside ROOT changes.
-
-    Args:
-        makers: Interpreters, too old themselves, that can make uv's environment.
-
-    Raises:
-        SetupError: There is no way to get uv, or uv got nothing.
-    """
-    home = _uv_home()
-    mine = str(program(home / "program", "uv"))
-    places = (shutil.which("uv") or mine, mine)
-    uv = next((place for place in places if _version(place) is not None), None)
-    if uv is None:
-        if not makers:
-            raise SetupError("no interpreter here can make an environment for it")
-        _make(home / "program", makers[0])
-        inner = str(program(home / "program", "python"))
-        _install_uv([inner, "-m", "pip"])
-        uv = mine
-    own = {
-        "UV_CACHE_DIR": str(home / "cache"),
-        "UV_PYTHON_INSTALL_DIR": str(home / "pythons"),
-        "UV_PYTHON_INSTALL_BIN": "0",
-        "UV_PYTHON_INSTALL_REGISTRY": "0",
-        "UV_PYTHON_PREFERENCE": "only-managed",
-    }
-    run(f"fetching Python {FETCHED} with uv", [uv, "python", "install", FETCHED], **own)
-    find = [uv, "python", "find", "--system", FETCHED]
-    answer = run("asking uv where it is", find, **own).split("\n")
-    found = probe(answer[-1:])
-    if found is None:
-        raise SetupError("what uv fetched does not start")
-    return found
-
-
-# uv
-
-
-def _uv_home() -> Path:
-    return ROOT / ".venv-uv"
-
-
-def _version(uv: str) -> str | None:
-    """Return what *uv* says that it is, None if it does not start."""
-    try:
-        version = subprocess.run([uv, "--version"], capture_output=True, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return version.stdout.decode(errors="replace")
-
-
-def _install_uv(pip: Sequence[str]) -> None:
-    quick = ("--retries", "2", "--no-compile")
-    install("installing uv", [*pip, "install", *quick, *exactly("uv")])
-
-
-def _own_uv(python: str) -> _uv.Uv | None:
-    """Return the pinned uv, installed by the pip of *python* if need be.
-
-    Args:
-        python: That of an environment with pip.
-
-    Raises:
-        MismatchError: What pip fetched is another one.
-        CommandError: pip cannot install it.
-
-    Returns:
-        None where pip has a setting that uv cannot take. Else it tells what it may install.
-    """
-    home = _uv_home()
-    listing = run(
-        "asking pip for its settings", [python, "-m", "pip", "config", "list"]
-    )
-    for line in _uv.extra_indexes(listing, os.environ):
-        say("    " + line)
-    variables = _uv.variables_for(listing, str(home / "cache"))
-    if variables is None:
-        return None
-    return _uv.Uv(_pinned_uv(python), variables, _uv.constrained(listing))
-
-
-def _pinned_uv(python: str) -> str:
-    """Return the path of the pinned uv, installed by the pip of *python* if need be."""
-    folder = _uv_home() / "program"
-    mine = str(program(folder, "uv"))
-    pinned = re.findall(r"(?m)^uv==(\S+)", lock("uv").read_text(encoding="utf-8"))
-    if (_version(mine) or "").split()[1:2] != pinned:
-        _remove(folder)
-        venv = [python, "-m", "venv", "--without-pip", str(folder)]
-        run("making .venv-uv", venv)
-        _install_uv([python, "-m", "pip", "--python", str(program(folder, "python"))])
-    return mine
-
-
-def uv(python: str) -> _uv.Uv | None:
-    """Return the uv to use in place of the pip of *python*, None where pip must do.
-
-    Raises:
-        MismatchError: What pip fetched is another uv than the pinned one.
-    """
-    try:
-        with _locked():
-            return _own_uv(python)
-    except (CommandError, OSError):
-        return None
-
-
-# Making the scripts' own environment
-
-
-def _make_with_any(folder: Path) -> Python:
-    """Make *folder* with the best interpreter that can, and return that one.
-
-    Raises:
-        SetupError: None can, and uv could not fetch one.
-    """
-    makers = []
-    obstacles: list[str] = []
-    broken: list[str] = []
-    for python in pythons(broken):
-        if python.makes_environments:
-            makers.append(python)
-        if not python.fits:
-            continue
-        if not python.makes_environments:
-            obstacles.append(_lacks(python))
-            continue
-        say(f"llm_normalize: Python {python.name} ({python.path})")
+    reason = "it cannot be had"
+    if uv is not None:
+        request = wanted or f"cpython>={SUPPORTED[-1]},<={SUPPORTED[0]}.99"
         try:
-            _make(folder, python)
-        except CommandError as error:
-            obstacles.append(f"{python.path}: {''.join(error.lines[-1:])}")
-            continue
-        return python
-    say("llm_normalize: no Python 3.12 or newer here is of use, so uv is to fetch one")
-    try:
-        python = _fetch(makers)
-        _make(folder, python)
-    except SetupError as error:
-        tail = "".join(getattr(error, "lines", ())[-1:]).strip()
-        obstacles.append(f"uv: {error} ({tail[:120]})" if tail else f"uv: {error}")
-    else:
-        return python
-    obstacles += [f"{name} does not start" for name in broken]
-    raise SetupError(
-        "no Python 3.12 or newer is at hand and none could be fetched: install one "
-        f"(package manager, pyenv or python.org) or name it in {FORCED} "
-        f"[{'; '.join(obstacles)}]."
-    )
+            command = uv.command("venv", "--python", request, str(folder))
+            _uv.run(f"making {folder.name}", command, **uv.variables)
+        except _uv.CommandError as error:
+            reason = error.reason
+            _remove(folder)
+    if not folder.exists():
+        _make_with_pip(folder, wanted, reason)
+    answer = _uv.answer(str(_uv.program(folder, "python")), "-c", PROBE).split()
+    if answer[:1] != ["cpython"] or [*map(int, answer[1].split("."))] < [3, 12]:
+        _remove(folder)
+        raise _uv.SetupError(
+            f"{wanted or 'the Python found'} is {' '.join(answer) or 'broken'}: mitmproxy "
+            f"does not run on it, so name a CPython 3.12 or newer in {FORCED}."
+        )
 
 
-def _install(folder: Path, names: Sequence[str]) -> None:
-    inner = str(program(folder, "python"))
-    title = "installing mitmproxy"
-    more = {}
-    if names == RUNTIME:
-        more["UV_NO_CACHE"] = "1"  # who only uses it installs it once
-    else:
-        title += " and what the work on it needs"
+def _at_hand(wanted: str) -> Iterator[str]:
+    """Yield the interpreters on this machine that fit."""
+    if wanted and wanted not in SUPPORTED:
+        yield from _uv.programs(wanted)
+        return
+    versions = (wanted,) if wanted else SUPPORTED
+    names = [f"python{version}" for version in versions]
+    for python in _uv.programs(*names, "python3", "python"):
+        answer = _uv.answer(python, "-c", PROBE).strip()
+        if answer in [f"cpython {version}" for version in versions]:
+            yield python
+
+
+def _make_with_pip(folder: Path, wanted: str, reason: str) -> None:
+    """Make *folder* with an interpreter that is at hand; *reason* is why uv did not."""
+    python = next(_at_hand(wanted), None)
+    if python is None:
+        what = wanted if wanted and wanted not in SUPPORTED else f"Python {wanted}"
+        raise NoPythonError(
+            f"{what if wanted else 'Python 3.12 or newer'} is not at hand and could not be "
+            "fetched: install it (package manager, pyenv or python.org) or name one in "
+            f"{FORCED} [uv: {reason}]."
+        )
     try:
-        uv = _own_uv(inner)
-        if uv is not None and uv.may_install(*map(lock, names)):
-            command = uv.command(inner, exactly(*names))
-            install(f"{title} with uv", command, **{**uv.variables, **more})
-            return
-    except (CommandError, OSError) as error:
-        why = "".join(getattr(error, "lines", ())[-1:]) or str(error)
-        say(f"    {why}\n  So pip does it.")
-    title += " (a minute or so, the first time)"
-    pip = [inner, "-m", "pip", "install", "--retries", "2", *exactly(*names)]
-    try:
-        install(title, pip)
-    except CommandError as error:
-        raise CommandError(
-            f"pip could not fill {folder.name}, its last lines stand above. If a package "
-            "has no wheel for this system: nothing is built here, so load the addon in a "
-            "mitmproxy of your own (mitmdump -s addon/normalize.py). If not: is there a "
-            "network (behind a proxy, is HTTPS_PROXY set)? Then start again.",
+        _uv.run(
+            f"making {folder.name} with {python}", [python, "-m", "venv", str(folder)]
+        )
+    except _uv.CommandError as error:
+        _remove(folder)
+        raise _uv.SetupError(
+            f"{python} cannot make an environment: install uv, or what it lacks (Debian, "
+            "Ubuntu: apt-get install python3-venv).",
             error.lines,
         ) from error
+
+
+def fill(
+    folder: Path, requirements: Path, title: str, uv: _uv.Uv | None, **more: str
+) -> None:
+    """Install exactly what *requirements* pin in the environment *folder*.
+
+    Raises:
+        MismatchError: A hash differs, or is missing.
+        CommandError: Neither uv nor pip can.
+    """
+    inner = str(_uv.program(folder, "python"))
+    arguments = (*_uv.EXACTLY, str(requirements))
+    if uv is not None:
+        try:
+            command = uv.install(inner, *arguments)
+            _uv.run(title, command, **{**uv.variables, **more})
+        except _uv.CommandError as error:
+            say(f"    {error.reason}\n  So pip does its work.")
+        else:
+            return
+    pip = [inner, "-m", "pip"]
+    if not _uv.answer(*pip, "--version"):
+        _uv.run("installing pip", [inner, "-m", "ensurepip"])
+    title += " with pip (a minute or so, the first time)"
+    _uv.run(title, [*pip, "install", "--quiet", "--retries", "2", *arguments])
 
 
 @contextlib.contextmanager
@@ -568,81 +214,88 @@ def _lock(number: int) -> bool:
     return True
 
 
-def _digests(names: Sequence[str]) -> dict[str, str]:
-    """Return a hash of each of these sets, and of those that they hold."""
-    more = [each for name in names for each in WITHIN.get(name, ())]
-    return {
-        each: hashlib.sha256(lock(each).read_bytes()).hexdigest()
-        for each in (*names, *more)
-    }
-
-
-def _held(stamp: dict[str, Any]) -> dict[str, str]:
-    """Return the sets that an environment holds, with the hash of each."""
-    held = stamp.get("holds")
-    return dict(held) if isinstance(held, dict) else {}
-
-
-def _read_stamp(folder: Path, python: Python | None) -> dict[str, Any]:
+def _read_stamp(folder: Path, wanted: str) -> dict[str, Any]:
     """Return the stamp in *folder*, empty if it has to be made anew.
 
-    That is: no stamp, moved, its interpreter gone or another one, or not *python*.
+    That is: no stamp, moved, its interpreter gone or another one, or not *wanted*.
     """
     try:
         stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
-        link = program(folder, "python").resolve(strict=True)
-        wanted = {"folder": str(folder), "link": str(link)}
-        if python is not None:
-            wanted.update(base=python.base, version=python.name)
-        kept = all(stamp[name] == value for name, value in wanted.items())
-    except (OSError, ValueError, KeyError, TypeError):
+        link = _uv.program(folder, "python").resolve(strict=True)
+        kept = {"folder": str(folder), "link": str(link)}.items() <= stamp.items()
+        kept = kept and wanted in ("", stamp["wanted"]) and bool(dict(stamp["holds"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     return dict(stamp) if kept else {}
 
 
 def environment(
-    tag: str = "", python: Python | None = None, names: Sequence[str] = DEVELOPMENT
+    tag: str = "", wanted: str = "", names: Sequence[str] = DEVELOPMENT
 ) -> Path:
     """Return the python of an environment, which is made or completed if need be.
 
     Args:
         tag: "" for `.venv`, which everything uses; else `.venv-<tag>`.
-        python: The interpreter to build on; the best at hand if None.
-        names: The locks whose packages it has to hold; what else it holds stays.
+        wanted: A version, a path or a name of the Python; any supported one if empty.
+        names: The sets whose packages it has to hold; what else it holds stays.
 
     Raises:
         SetupError: It cannot be made.
         OSError: The project's folder cannot be written to.
     """
     folder = ROOT / (f".venv-{tag}" if tag else ".venv")
-    digests = _digests(names)
-    if digests.items() <= _held(_read_stamp(folder, python)).items():
-        return program(folder, "python")
+    digests = {
+        name: hashlib.sha256(pinned(name).encode()).hexdigest() for name in names
+    }
+    if digests.items() <= _read_stamp(folder, wanted).get("holds", {}).items():
+        return _uv.program(folder, "python")
     with _locked():
-        stamp = _read_stamp(folder, python)  # another start may have made it
-        held = _held(stamp)
+        stamp = _read_stamp(folder, wanted)  # another start may have made it
+        held = stamp.get("holds", {})
         if digests.items() <= held.items():
-            return program(folder, "python")
+            return _uv.program(folder, "python")
+        if tag:  # made anew: what another lock brought may be in the way of these tests
+            stamp, held = {}, {}
+        what = f"making {folder}"
         if stamp:
             # Completed in place: someone's mitmdump may be running in it.
-            why = "other packages are pinned now, updating"
-            if held and not digests.keys() <= held.keys():
-                why = f"adding the packages for {' and '.join(names)} to"
-            say(f"llm_normalize: {why} {folder.name}")
+            what = f"other packages are pinned now, updating {folder.name}"
+            if not digests.keys() <= held.keys():
+                what = f"adding the packages for {names[-1]} to {folder.name}"
             (folder / STAMP).unlink()
-        else:
-            if python is None:
-                python = _make_with_any(folder)
-            else:
-                say(f"llm_normalize: Python {python.name} ({python.path})")
-                _make(folder, python)
-            link = str(program(folder, "python").resolve(strict=True))
-            stamp = {"folder": str(folder), "link": link}
-            stamp.update(base=python.base, version=python.name)
-        _install(folder, names)
+        say(f"llm_normalize: {what}")
+        uv = uv_or_none()
+        if not stamp:
+            _make(folder, wanted, uv)
+            link = str(_uv.program(folder, "python").resolve(strict=True))
+            stamp = {"folder": str(folder), "link": link, "wanted": wanted}
+        requirements = folder / "requirements.txt"
+        requirements.write_text(pinned(*names), encoding="utf-8")
+        _install(folder, requirements, names, uv)
         text = json.dumps({**stamp, "holds": {**held, **digests}}, indent=1)
         (folder / STAMP).write_text(text, encoding="utf-8")
-    return program(folder, "python")
+    return _uv.program(folder, "python")
+
+
+def _install(
+    folder: Path, requirements: Path, names: Sequence[str], uv: _uv.Uv | None
+) -> None:
+    title = "installing mitmproxy"
+    more = {}
+    if names == RUNTIME:
+        more["UV_NO_CACHE"] = "1"  # who only uses it installs it once
+    else:
+        title += " and what the work on it needs"
+    try:
+        fill(folder, requirements, title, uv, **more)
+    except _uv.CommandError as error:
+        raise _uv.CommandError(
+            "the packages cannot be installed, the lines above say why: check the "
+            "network, and the proxy (HTTPS_PROXY) and index (PIP_INDEX_URL) that pip uses, "
+            "then start again. If one has no wheel for this system, load the addon in a "
+            "mitmproxy of your own (mitmdump -s addon/normalize.py).",
+            error.lines,
+        ) from error
 
 
 # Restarting
@@ -667,7 +320,7 @@ def become(command: Sequence[str]) -> NoReturn:
     for name in ("PYTHONHOME", "__PYVENV_LAUNCHER__"):
         os.environ.pop(name, None)
     sys.stdout.flush()
-    if WINDOWS:  # its execv returns to the shell at once
+    if os.name == "nt":  # its execv returns to the shell at once
         try:
             sys.exit(wait_for(command))
         except KeyboardInterrupt:
@@ -677,14 +330,12 @@ def become(command: Sequence[str]) -> NoReturn:
 
 def _enter(names: Sequence[str]) -> None:
     restarted = os.environ.pop(RESTARTED, None)
-    python = environment(python=forced_python(), names=names)
+    python = environment(wanted=os.environ.get(FORCED, ""), names=names)
     folder = python.parent.parent
-    running = ".".join(str(number) for number in sys.version_info[:3])
-    inside = Path(sys.prefix).resolve() == folder.resolve()
-    if inside and running == _read_stamp(folder, None).get("version"):
+    if Path(sys.prefix).resolve() == folder.resolve():
         return
     if restarted:
-        raise SetupError(f"{folder} is broken: remove that folder and start again.")
+        raise _uv.SetupError(f"{folder} is broken: remove that folder and start again.")
     os.environ[RESTARTED] = "1"
     become([str(python), str(Path(sys.argv[0]).resolve()), *sys.argv[1:]])
 
@@ -695,12 +346,12 @@ def ensure(names: Sequence[str] = DEVELOPMENT) -> None:
     Ends the process with a sentence on stderr and code 1 if it cannot be made.
 
     Args:
-        names: The locks whose packages the script needs there.
+        names: The sets of the lock whose packages the script needs there.
     """
     try:
         _enter(names)
-    except SetupError as error:
-        for line in getattr(error, "lines", ()):
+    except _uv.SetupError as error:
+        for line in error.lines:
             say("    " + line)
         say(f"llm_normalize: {error}")
     except OSError as error:

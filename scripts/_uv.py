@@ -1,192 +1,307 @@
-"""uv in pip's place: with pip's settings, it fills an environment in seconds.
+"""uv, with the settings of pip: what it needs to make and fill environments.
 
-It does not read pip's configuration, where a company names its own index. So what pip
-says about that is handed over in environment variables, which no list of processes
-shows and no error quotes. What cannot be handed over is left to pip.
+It is the uv on the PATH, or the pinned one, which pip installs. uv does not read pip's
+configuration, where a company names its own index: what pip says about that is handed on
+in environment variables, which no list of processes shows. Extra indexes are not handed
+on: uv would ask them first, and whoever puts a package of a known name there would be
+preferred (dependency confusion). Where uv finds no file, pip asks them for the same one.
 
-Not handed over are extra indexes. uv would ask them first, and whoever puts a package of
-a known name there would be preferred (dependency confusion). The one index has all that
-is pinned; where it cannot be reached, pip asks the others for the very same files.
-
-Nor are constraints: beside hashes uv takes only those that name one version. Where they
-may say something of what a lock pins, pip has to install it: see `Uv.may_install`.
+Written for Python 3.8, as `_bootstrap` is.
 """
 
 from __future__ import annotations
 
 import ast
+import collections
+import contextlib
+import os
 import re
+import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
-from typing import Mapping, NamedTuple, Sequence
+from typing import Iterator, NamedTuple, Sequence
 
+OLDEST = [0, 8]
+WINDOWS = os.name == "nt"
+# For pip and uv alike: nothing that the file does not name, whoever needs it; no file with
+# another hash; and nothing is built, for that would fetch tools that nobody pinned.
+EXACTLY = ("--no-deps", "--require-hashes", "--only-binary", ":all:", "-r")
 _HANDED_ON = {
     "cert": "SSL_CERT_FILE",
+    "client-cert": "SSL_CLIENT_CERT",
     "default-timeout": "UV_HTTP_TIMEOUT",
     "find-links": "UV_FIND_LINKS",
     "index-url": "UV_DEFAULT_INDEX",
+    "proxy": "ALL_PROXY",
     "timeout": "UV_HTTP_TIMEOUT",
     "trusted-host": "UV_INSECURE_HOST",
 }
-_CONSTRAINT = "constraint"  # `Uv.may_install` reads what it names
-# What says neither where packages come from nor which are taken.
-_OF_NO_CONCERN = {
-    "break-system-packages", "cache-dir", "compile", "config-file", "debug",
-    "disable-pip-version-check", "exists-action", "extra-index-url", "log",
-    "no-cache-dir", "no-color", "no-compile", "no-input", "no-python-version-warning", "no-warn-conflicts",
-    "no-warn-script-location", "progress-bar", "quiet", "require-venv",
-    "require-virtualenv", "resume-retries", "retries", "root-user-action",
-    "upgrade-strategy", "use-feature", "user", "verbose",
+_ASTRAY = {
+    "PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__", "PIP_TARGET",
+    "UV_PYTHON", "UV_SYSTEM_PYTHON",
 }  # fmt: skip
-# The later of these wins, as with pip.
-_SECTIONS = ("global", "install", ":env:")
-_SETTING = re.compile(r"^(global|install|:env:)\.([\w-]+)=(.+)$", re.MULTILINE)
-# What uv says of another hash and of none, and what pip says.
-_MISMATCH = re.compile(
-    "Hash mismatch|`--require-hashes` mode|DO NOT MATCH THE HASHES|--require-hashes mode"
-)
-_PACKAGE = re.compile(r"Hash mismatch for `([^`]+)`|^ +(\S+==\S+) from \S+.*:$")
-# Of a requirement; an address, a path or an option has none.
-_NAME = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?=[\[(<>=!~;@]|--hash\b|\Z)")
-_ARCHIVE = re.compile(r"\.(?:whl|zip|tar|t?gz|bz2|xz|tbz|tlz|lzma)\Z", re.IGNORECASE)
-_COMMENT_LINE = re.compile(r"(?m)^[ \t]*#.*$")  # pip does not continue one
-_COMMENT = re.compile(r"(?:^|\s)#.*$")
+_QUIET = {
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INPUT": "1",
+    "PIP_REQUIRE_VIRTUALENV": "0",
+    "PIP_USER": "0",
+}
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")
+_MISMATCH = re.compile("(?i)hash mismatch|match the hashes|--require-hashes.? mode")
+
+
+class SetupError(Exception):
+    """What is missing and how to repair it, as one sentence.
+
+    Attributes:
+        lines: The last that a command printed that failed.
+    """
+
+    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+class CommandError(SetupError):
+    """A command failed."""
+
+    @property
+    def reason(self) -> str:
+        """The last that it printed."""
+        return self.lines[-1].strip() if self.lines else str(self)
+
+
+class MismatchError(SetupError):
+    """What is offered is not what was reviewed; no other program is to try it."""
 
 
 class Uv(NamedTuple):
-    """A uv that can do what pip would, where `may_install` says so.
+    """A uv that starts.
 
     Attributes:
         path: The program.
+        flags: Settings of pip that are flags of `uv pip`.
         variables: The environment variables that it needs.
-        constrained: The packages whose versions pip's constraints limit; None if it is
-            not known which.
     """
 
     path: str
+    flags: tuple[str, ...]
     variables: dict[str, str]
-    constrained: frozenset[str] | None
 
-    def may_install(self, *locks: Path) -> bool:
-        """Tell whether no constraint of pip's can say anything of what *locks* pin."""
-        limits = self.constrained
-        if not limits:
-            return limits is not None
-        pinned = [_names(each) for each in locks]
-        return not any(names is None or names & limits for names in pinned)
+    def command(self, *arguments: str) -> list[str]:
+        """Return what starts it."""
+        return [self.path, "--color", "never", "--no-progress", *arguments]
 
-    def command(self, python: str, arguments: Sequence[str]) -> list[str]:
-        """Return what installs in the environment of *python*.
-
-        Args:
-            python: Where to.
-            arguments: Requirements, and flags that uv and pip have in common.
-        """
-        quiet = ("--no-progress", "--color", "never")
-        return [self.path, *quiet, "pip", "install", "--python", python, *arguments]
+    def install(self, python: str, *arguments: str) -> list[str]:
+        """Return what installs packages in the environment of *python*."""
+        install = ("pip", "install", "--python", python, *self.flags)
+        return self.command(*install, *arguments)
 
 
-def variables_for(listing: str, cache: str) -> dict[str, str] | None:
-    """Return the environment variables that give uv the settings of pip.
-
-    Args:
-        listing: What `pip config list` printed.
-        cache: The folder for what is fetched. On the file system of the environments
-            it is linked into them, not copied.
-
-    Returns:
-        None if pip has a setting that cannot be handed over.
-    """
-    variables = {
-        "UV_CACHE_DIR": cache,
-        "UV_HTTP_RETRIES": "2",
-        "UV_INDEX_STRATEGY": "first-index",
-        # A company's network may have a certificate that the system trusts alone.
-        "UV_SYSTEM_CERTS": "1",
-    }
-    for name, value in _settings(listing).items():
-        if name in _HANDED_ON:
-            variables[_HANDED_ON[name]] = " ".join(value.split())
-        elif name != _CONSTRAINT and name not in _OF_NO_CONCERN:
-            return None
-    if "UV_FIND_LINKS" in variables:
-        variables["UV_FIND_LINKS"] = variables["UV_FIND_LINKS"].replace(" ", ",")
-    if not variables.get("UV_HTTP_TIMEOUT", "0").isdigit():
-        del variables["UV_HTTP_TIMEOUT"]  # uv wants whole seconds
-    return variables
-
-
-def _settings(listing: str) -> dict[str, str]:
-    found = sorted(
-        _SETTING.findall(listing), key=lambda setting: _SECTIONS.index(setting[0])
-    )
-    every = [(name, str(ast.literal_eval(value))) for _, name, value in found]
-    return {name: value for name, value in every if value}  # as pip ignores empty ones
-
-
-def constrained(listing: str) -> frozenset[str] | None:
-    """Return the packages whose versions pip's settings limit, None if they do not tell.
-
-    Args:
-        listing: What `pip config list` printed.
-    """
-    found: set[str] = set()
-    for path in _settings(listing).get(_CONSTRAINT, "").split():
-        names = _names(Path(path))
-        if names is None:
-            return None
-        found |= names
-    return frozenset(found)
-
-
-def _names(requirements: Path) -> set[str] | None:
-    """Return the packages that a file names, None if it may mean others, too."""
-    try:
-        text = requirements.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return None  # pip takes addresses, too
-    found = set()
-    for line in _COMMENT_LINE.sub("", text).replace("\\\n", " ").splitlines():
-        statement = _COMMENT.sub("", line).strip()
-        if statement:
-            name = _NAME.match(statement)
-            if name is None or _ARCHIVE.search(name[1]):
-                return None
-            found.add(re.sub("[-_.]+", "-", name[1]).lower())
-    return found
-
-
-def extra_indexes(listing: str, variables: Mapping[str, str]) -> list[str]:
-    """Return a line for each place that names extra indexes: what becomes of them.
-
-    Args:
-        listing: What `pip config list` printed.
-        variables: The environment, which uv reads itself.
-    """
-    checked = "and whatever it sends must have the hash that is pinned"
-    lines = []
-    of_pip = _settings(listing).get("extra-index-url", "").split()
-    if of_pip:
-        lines.append(
-            f"pip's extra index ({masked(' '.join(of_pip))}): uv does not ask it; pip "
-            f"does where it has to do uv's work, {checked}"
-        )
-    lines += [
-        f"{name} ({masked(variables[name])}): uv asks it, {checked}"
-        for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL")
-        if variables.get(name)
-    ]
-    return lines
-
-
-def mismatch(output: Sequence[str]) -> str | None:
-    """Return what uv or pip refused for its hash, None if they failed otherwise."""
-    if not any(_MISMATCH.search(line) for line in output):
-        return None
-    found = [match[1] or match[2] for match in map(_PACKAGE.search, output) if match]
-    return found[0] if found else "a package"
+def say(text: str, end: str = "\n") -> None:
+    """Print *text* to stderr: stdout belongs to the script."""
+    print(text, end=end, file=sys.stderr, flush=True)
 
 
 def masked(text: str) -> str:
     """Return *text* without what stands before the @ of a URL."""
     return _CREDENTIALS.sub("****@", text)
+
+
+def program(folder: Path, name: str, windows: bool = WINDOWS) -> Path:
+    """Return where the environment in *folder* keeps the program *name*."""
+    if windows:
+        return folder / "Scripts" / (name + ".exe")
+    return folder / "bin" / name
+
+
+def clean(**more: str) -> dict[str, str]:
+    """Return the process environment without what would lead Python, pip or uv astray."""
+    # A copy: where threads run, a variable may go meanwhile.
+    kept = {
+        name: text for name, text in dict(os.environ).items() if name not in _ASTRAY
+    }
+    return {**kept, **_QUIET, **more}
+
+
+def run(title: str, command: Sequence[str], **more: str) -> str:
+    """Run one step, say how long it took and return its output.
+
+    Args:
+        title: What the user reads while it runs.
+        command: Program and arguments.
+        more: Environment variables to add.
+
+    Raises:
+        MismatchError: It refused a file for its hash.
+        CommandError: It did not start, or failed otherwise.
+    """
+    say(f"  {title} ... ", end="")
+    start = time.monotonic()
+    lines: collections.deque[str] = collections.deque(maxlen=500)
+    try:
+        with subprocess.Popen(
+            command,
+            cwd=Path(__file__)
+            .resolve()
+            .parents[1],  # the settings of another project do not count
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            env=clean(**more),
+        ) as process:
+            assert process.stdout is not None
+            lines.extend(masked(line.rstrip()) for line in process.stdout)
+        failed = process.returncode != 0
+    except OSError as error:
+        lines.append(str(error))
+        failed = True
+    say(f"{'failed after ' if failed else ''}{time.monotonic() - start:.1f} s")
+    if failed:
+        if any(map(_MISMATCH.search, lines)):
+            named = [line for line in lines if "==" in line][:12]
+            raise MismatchError(
+                f"{title}: a package is not what was reviewed, so it was not installed: "
+                "what was fetched has another hash than the lock names. Take back changes "
+                "there; if there are none, the package index or a proxy on the way sends "
+                "other files, so have pip ask another index (PIP_INDEX_URL).",
+                named,
+            )
+        raise CommandError(f"{title} failed", [line for line in lines if line][-12:])
+    return "\n".join(lines)
+
+
+def answer(*command: str) -> str:
+    """Return what *command* prints, "" if it does not start or fails."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=clean(),
+            timeout=30,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.decode(errors="replace")
+
+
+def _folders() -> list[Path]:
+    """Return the folders of the PATH, then those of pyenv's Pythons, the newest first.
+
+    A name on the PATH proves nothing: a shim of pyenv may be there without a Python.
+    """
+    folders = [Path(folder) for folder in os.get_exec_path() if folder]
+    # With another HOME, its shims and an interpreter that is pyenv's tell where it is.
+    roots = [folder.parent for folder in folders if folder.name == "shims"]
+    roots.append(Path(sys.base_prefix).parent.parent)
+    roots += [Path(root) for root in (os.environ.get("PYENV_ROOT"),) if root]
+    with contextlib.suppress(RuntimeError):  # no home folder at all
+        roots += [Path.home() / ".pyenv", Path.home() / ".pyenv" / "pyenv-win"]
+    found = {
+        tuple(map(int, version.name.split("."))): version
+        for root in roots
+        for version in root.glob("versions/3.*")
+        if re.fullmatch(r"3(\.\d+)+", version.name)
+    }
+    versions = [found[number] for number in sorted(found, reverse=True)]
+    return folders + [each if WINDOWS else each / "bin" for each in versions]
+
+
+def programs(*names: str) -> Iterator[str]:
+    """Yield the programs of these names, on the PATH and in pyenv's folder."""
+    for name in names:
+        for folder in _folders():
+            path = folder / (name + ".exe" if WINDOWS else name)
+            if path.is_file():
+                yield str(path)
+
+
+def pip() -> list[str]:
+    """Return how to start a pip, nothing where there is none."""
+    here = getattr(sys, "_base_executable", None) or sys.executable
+    for python in (here, *programs("python3", "python")):
+        if answer(python, "-m", "pip", "--version"):
+            return [python, "-m", "pip"]
+    return []
+
+
+def settings(listing: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the flags and the variables that give uv the settings of pip.
+
+    Args:
+        listing: What `pip config list` printed.
+    """
+    found: dict[str, str] = {}
+    for section in ("global", "install", ":env:"):  # the later one wins, as with pip
+        pattern = rf"(?m)^{section}\.([\w-]+)=(.+)$"
+        for name, value in re.findall(pattern, listing):
+            words = str(ast.literal_eval(value)).split()
+            if words:
+                found[name] = ("," if name == "find-links" else " ").join(words)
+    variables = {_HANDED_ON[name]: found[name] for name in _HANDED_ON if name in found}
+    if not variables.get("UV_HTTP_TIMEOUT", "0").isdigit():
+        del variables["UV_HTTP_TIMEOUT"]  # uv wants whole seconds
+    no_index = found.get("no-index", "no").lower() not in ("0", "false", "no", "off")
+    return (("--no-index",) if no_index else ()), variables
+
+
+def _version(uv: str) -> list[int]:
+    found = re.match(r"uv (\d+)\.(\d+)\.(\d+)", answer(uv, "--version"))
+    return [int(number) for number in found.groups()] if found else []
+
+
+def find(home: Path, requirement: str) -> Uv:
+    """Return the uv on the PATH, or the pinned one, which is installed if need be.
+
+    Args:
+        home: Where the pinned one is, and what it fetches.
+        requirement: What pins it.
+
+    Raises:
+        MismatchError: pip fetched another one than the pinned one.
+        CommandError: pip cannot install it, or there is no pip.
+    """
+    own_pip = pip()
+    flags, of_pip = settings(answer(*own_pip, "config", "list") if own_pip else "")
+    variables = {
+        "UV_HTTP_RETRIES": "2",
+        # A company's network may have a certificate that the system trusts alone.
+        "UV_SYSTEM_CERTS": "1",
+        **of_pip,
+        **{
+            name: text
+            for name, text in os.environ.items()
+            if name in of_pip and "UV_" in name
+        },
+        "PATH": os.pathsep.join(map(str, _folders())),
+    }
+    found = shutil.which("uv")
+    if found and _version(found) >= OLDEST:
+        return Uv(found, flags, variables)
+    target = home / "program"
+    own = target / "bin" / ("uv.exe" if WINDOWS else "uv")
+    version = ".".join(map(str, _version(str(own))))
+    if not requirement.startswith(f"uv=={version} "):
+        if not own_pip:
+            raise CommandError("there is no pip to install uv with")
+        shutil.rmtree(target, ignore_errors=True)
+        target.mkdir(parents=True)
+        file = home / "requirements.txt"
+        file.write_text(requirement, encoding="utf-8")
+        install = [*own_pip, "install", "--quiet", "--retries", "2", "--no-compile"]
+        install += ["--target", str(target), *EXACTLY, str(file)]
+        run("installing uv with pip", install)
+    own_folders = {
+        "UV_CACHE_DIR": str(home / "cache"),
+        "UV_PYTHON_INSTALL_DIR": str(home / "pythons"),
+        "UV_PYTHON_INSTALL_BIN": "0",
+        "UV_PYTHON_INSTALL_REGISTRY": "0",
+    }
+    return Uv(str(own), flags, {**variables, **own_folders})

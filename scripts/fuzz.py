@@ -3,8 +3,8 @@
 Begins with the inputs in tests/fuzz, each of which broke a promise once, and goes on
 with mutated answers, drawn by `--seed`.
 
-Led by coverage where atheris has wheels, in an environment of its own (.venv-fuzz);
-elsewhere hypothesis draws the same mutations by chance. Each job is a process, which
+Led by coverage where atheris has wheels; elsewhere hypothesis draws the same mutations
+by chance. Each job is a process, which
 reports its progress in lines; it reports each finding once, and goes on.
 """
 
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import _bootstrap
+import _uv
 
 DEFAULT_SECONDS = 60
 DEFAULT_SEED = 1
@@ -50,7 +51,7 @@ def parse(given: list[str]) -> argparse.Namespace:
             "Replays what lies in tests/fuzz, then begins with tests/captures, the "
             "fixes' examples, and what lies in the folder that LLM_CAPTURES names. Ends "
             "with exit code 1 if anything was found. The first start makes the "
-            "environments in .venv and .venv-fuzz."
+            "environment in .venv."
         ),
     )
     length = parser.add_mutually_exclusive_group()
@@ -294,7 +295,7 @@ class Jobs:
         A Ctrl-C in the terminal is for this process alone.
         """
         more: dict[str, Any] = {"start_new_session": True}
-        if _bootstrap.WINDOWS:
+        if os.name == "nt":
             more = {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
         process = subprocess.Popen(
             command,
@@ -388,33 +389,24 @@ class Jobs:
             print("\n".join("    " + line for line in self._last[number]))
 
 
-def engine_of(flags: argparse.Namespace) -> tuple[str, str]:
-    """Return the engine to use and the Python that has it."""
-    if flags.engine == "hypothesis":
-        return flags.engine, sys.executable
-    try:
-        if not (_bootstrap.ROOT / ".venv-fuzz" / _bootstrap.STAMP).exists():
-            # Asked first, so that no environment is made for nothing.
-            pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps"]
-            asked = [*pip, "--retries", "2", *_bootstrap.exactly("fuzz")]
-            _bootstrap.install("looking for atheris", asked)
-        here = _bootstrap.probe([sys.executable])
-        python = _bootstrap.environment("fuzz", here, (*_bootstrap.DEVELOPMENT, "fuzz"))
-    except _bootstrap.MismatchError:
-        raise
-    except (_bootstrap.SetupError, OSError) as error:
-        last = (getattr(error, "lines", None) or [str(error)])[-1].strip()
-        reason = f"no atheris for this Python: {last}"
-        if flags.engine:
-            raise _bootstrap.SetupError(reason) from error
-        print(f"{reason}; hypothesis goes on by chance, without coverage")
-        return "hypothesis", sys.executable
-    return "atheris", str(python)
+def engine_of(flags: argparse.Namespace) -> str:
+    """Return the engine to use.
+
+    Raises:
+        SetupError: The one that is asked for is not here.
+    """
+    if flags.engine == "hypothesis" or importlib.util.find_spec("atheris"):
+        return flags.engine or "atheris"
+    reason = "atheris has no wheel for this Python on this system"
+    if flags.engine:
+        raise _uv.SetupError(f"{reason}: leave out --engine atheris")
+    print(f"{reason}; hypothesis goes on by chance, without coverage")
+    return "hypothesis"
 
 
 def run(flags: argparse.Namespace) -> int:
     """Run the jobs and return the exit code."""
-    engine, python = engine_of(flags)
+    engine = engine_of(flags)
     seed = flags.seed or random.randrange(1, 2**31)  # noqa: S311
     if flags.seconds is None and flags.runs is None:
         flags.seconds = DEFAULT_SECONDS
@@ -440,7 +432,7 @@ def run(flags: argparse.Namespace) -> int:
             for found in module.check(path.read_bytes()):
                 report({"kind": found.kind, "text": found.text, "path": str(path)})
         for number in range(flags.jobs):
-            command = [python, str(Path(__file__).resolve()), *more]
+            command = [sys.executable, str(Path(__file__).resolve()), *more]
             command += ["--engine", engine, "--job", str(folder)]
             command += ["--seed", str(seed + number)]
             if flags.runs:
@@ -510,7 +502,7 @@ def main() -> int:
         return replay(flags)
     try:
         return run(flags)
-    except _bootstrap.SetupError as error:
+    except _uv.SetupError as error:
         print(f"llm_normalize: {error}", file=sys.stderr)
         return 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import re
 import sys
 
@@ -18,12 +17,12 @@ def versions() -> str:
     ours = re.findall(r'__version__ = "(.+)"', text)
     folder = _bootstrap.ROOT / ".venv"
     packages = sorted(folder.glob("[Ll]ib*/**/site-packages/mitmproxy-*.dist-info"))
-    try:
-        python = json.loads((folder / _bootstrap.STAMP).read_text("utf-8"))["version"]
-        used = packages[0].name[len("mitmproxy-") : -len(".dist-info")]
-    except (OSError, ValueError, KeyError, IndexError):
+    if not packages or not (folder / _bootstrap.STAMP).exists():
         return f"llm_normalize {ours[0]}\nThe first start makes .venv with mitmproxy."
-    return f"llm_normalize {ours[0]}\nmitmproxy {used} on Python {python}, in .venv"
+    made = (folder / "pyvenv.cfg").read_text("utf-8")
+    python = re.findall(r"(?m)^version(?:_info)? = (.+)$", made)
+    used = packages[0].name[len("mitmproxy-") : -len(".dist-info")]
+    return f"llm_normalize {ours[0]}\nmitmproxy {used} on Python {python[0]}, in .venv"
 
 
 def main(*given: str) -> int:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import _bootstrap
+import _uv
 
-SUPPORTED = ((3, 12), (3, 13))
 OLDEST_MITMPROXY = "12.0.0"  # what pyproject.toml's lower bound means
 CLIENTS = "tests/clients"
 PEERS = "tests/peers"
@@ -173,20 +173,14 @@ def run_here(arguments: list[str], *, fast: bool) -> Result:
 
 
 def run_elsewhere(
-    what: str,
-    tag: str,
-    python: _bootstrap.Python | None,
-    names: tuple[str, ...],
-    arguments: list[str],
+    what: str, tag: str, version: str, names: tuple[str, ...], arguments: list[str]
 ) -> Result:
     """Run the suite in an environment of its own, which may not be had."""
-    if python is None:
-        return Result(what, "not run: no such interpreter was found")
-    if not python.makes_environments:
-        return Result(what, f"not run: {python.path} has neither ensurepip nor pip")
     try:
-        inner = _bootstrap.environment(tag, python, names)
-    except (_bootstrap.SetupError, OSError) as error:
+        inner = _bootstrap.environment(tag, version, names)
+    except _bootstrap.NoPythonError as error:
+        return Result(what, f"not run: {error}")
+    except (_uv.SetupError, OSError) as error:
         for line in getattr(error, "lines", ()):
             print("    " + line)
         # The interpreter is there, so this is a fault and not a lack.
@@ -203,34 +197,18 @@ def run_matrix(arguments: list[str]) -> list[Result]:
     The oldest Python gets the oldest mitmproxy: between these corners and the newest
     ones, where it runs anyway, nothing has differed, and each takes minutes.
     """
-    found: dict[tuple[int, ...], _bootstrap.Python] = {}
-    for python in _bootstrap.pythons():
-        if python.fits:
-            found.setdefault(python.version[:2], python)
+    here = "{}.{}".format(*sys.version_info)
+    oldest = _bootstrap.SUPPORTED[-1]
     results = []
-    for version in SUPPORTED:
-        if version in (sys.version_info[:2], min(SUPPORTED)):
+    for version in _bootstrap.SUPPORTED:
+        if version in (here, oldest):
             continue
-        name = "{}.{}".format(*version)
-        results.append(
-            run_elsewhere(
-                f"suite on Python {name}",
-                f"py{name}",
-                found.get(version),
-                _bootstrap.DEVELOPMENT,
-                arguments,
-            )
-        )
-    name = "{}.{}".format(*min(SUPPORTED))
-    results.append(
-        run_elsewhere(
-            f"suite on Python {name}, mitmproxy {OLDEST_MITMPROXY}",
-            f"mitmproxy-{OLDEST_MITMPROXY}",
-            found.get(min(SUPPORTED)),
-            ("oldest",),
-            arguments,
-        )
-    )
+        what, tag = f"suite on Python {version}", f"py{version}"
+        names = _bootstrap.DEVELOPMENT
+        results.append(run_elsewhere(what, tag, version, names, arguments))
+    what = f"suite on Python {oldest}, mitmproxy {OLDEST_MITMPROXY}"
+    tag = f"mitmproxy-{OLDEST_MITMPROXY}"
+    results.append(run_elsewhere(what, tag, oldest, _bootstrap.OLDEST, arguments))
     return results
 
 

@@ -41,7 +41,7 @@ def folder_of(name: str, *made_of: str) -> Path:
 
 def python_in(folder: Path) -> Path:
     """Return the interpreter of an environment."""
-    return _bootstrap.program(folder, "python")
+    return _uv.program(folder, "python")
 
 
 def python_folder(name: str, lock: Path) -> Path:
@@ -61,7 +61,7 @@ def make_python(folder: Path, lock: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)  # its interpreter is gone
     with making(folder) as part:
         uv = uv_at_hand()
-        if uv is not None and uv.may_install(lock):
+        if uv is not None:
             try:
                 _fill(part, lock, uv)
             except EnvironmentLackingError as error:
@@ -78,9 +78,9 @@ def _fill(part: Path, lock: Path, uv: _uv.Uv | None) -> None:
     exactly = ("--no-deps", "--only-binary", ":all:", "-r", str(lock))
     inner = str(python_in(part))
     if uv is not None:
-        run("filling it with uv", *uv.command(inner, exactly), variables=uv.variables)
+        run("filling it with uv", *uv.install(inner, *exactly), variables=uv.variables)
         return
-    pip = (sys.executable, "-m", "pip", "--python", inner, "install")
+    pip = (*_uv.pip(), "--python", inner, "install")
     # Compiling takes half the time, and most modules are never imported.
     quiet = ("--no-compile", "--disable-pip-version-check", "--no-input")
     run("filling it with pip", *pip, *quiet, "--retries", "2", *exactly)
@@ -130,7 +130,7 @@ def uv_at_hand() -> _uv.Uv | None:
 
 @functools.cache
 def _uv_once() -> _uv.Uv | None:
-    return _bootstrap.uv(sys.executable)
+    return _bootstrap.uv_or_none()
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import json
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +32,30 @@ def executable(path: Path, *lines: str) -> Path:
     return path
 
 
-def stand_in(path: Path, version: str, **has: bool) -> Path:
-    """Make a program that answers the probe as a Python of that version would."""
-    numbers = [int(number) for number in version.split(".")]
-    has = {"wheels": True, "venv": True, "ensurepip": True, "pip": True, **has}
-    answer = json.dumps([str(path), str(path), numbers, *has.values()])
-    return executable(path, f"echo '{answer}'")
+def stand_in(
+    path: Path,
+    version: str,
+    implementation: str = "cpython",
+    makes: str = "1",
+    pip: str = "",
+) -> Path:
+    """Make a Python that writes down what it is asked, and makes environments.
+
+    Args:
+        path: Where.
+        version: What it says that it is; likewise *implementation*.
+        implementation: See there.
+        makes: Empty if it makes no environment.
+        pip: Why its pip fails; empty if it does not.
+    """
+    asked = path.parents[1] / "asked"
+    return executable(
+        path,
+        f"""case "$*" in *implementation*) echo '{implementation} {version}'; exit;; esac""",
+        f'echo "$(basename "$0") $*" >> {asked}',
+        """case "$*" in *-m\\ venv*)""",
+        f"""  [ -n '{makes}' ] || {{ echo 'no ensurepip'; exit 1; }}""",
+        """  for last; do :; done; mkdir -p "$last/bin"; ln -s "$0" "$last/bin/python";;""",
+        f"""*pip\\ install*) [ -z '{pip}' ] || {{ echo '{pip}'; exit 1; }};;""",
+        """*) echo pip;; esac""",
+    )

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+import _bootstrap
 import environments
 import nobody
 import support
@@ -31,7 +32,7 @@ from workshop.deploy.instances import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "scripts" / "deploy" / "Containerfile"
-LOCK = "scripts/requirements/runtime.txt"
+LOCK = "scripts/lock.txt"
 TEXT = FILE.read_text(encoding="utf-8")
 INSTALLED = "/opt/llm_normalize"
 TOKEN = "made-up-token"
@@ -105,7 +106,7 @@ def test_it_is_no_root_and_pinned() -> None:
     assert f"-o {user} -g {group} {one('VOLUME')}" in TEXT
     assert re.search(r":\d+\.\d+-slim-\w+$", one("ARG"))
     manifest = (FILE.parent / "kubernetes.yaml").read_text(encoding="utf-8")
-    lock = (ROOT / LOCK).read_text(encoding="utf-8")
+    lock = _bootstrap.pinned(*_bootstrap.RUNTIME)
     (version,) = re.findall(r"(?m)^mitmproxy==(\S+)", lock)
     assert f"mitmproxy:{version}\n" in manifest
 

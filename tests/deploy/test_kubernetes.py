@@ -135,7 +135,7 @@ def test_nothing_may_more_than_it_must() -> None:
             "capabilities": {"drop": ["ALL"]},
         }
         assert each["resources"]["limits"]["memory"]
-        assert each["image"] == "docker.io/mitmproxy/mitmproxy:12.2.3"
+        assert each["image"] == "docker.io/mitmproxy/mitmproxy:12.3.1"
     addon = [
         mount for mount in containers()[1]["volumeMounts"] if mount["name"] == "addon"
     ]

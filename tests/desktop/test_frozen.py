@@ -105,7 +105,7 @@ def test_it_is_frozen_and_has_all_that_the_addon_imports(
     mitmdump: Path, tmp_path: Path
 ) -> None:
     brought = {name for names in test_layout.BRINGS.values() for name in names}
-    # One is Windows', and of those for zstd mitmproxy brings one that is older.
+    # One is Windows', and of those for zstd that mitmproxy brings the oldest.
     elsewhere = {"msvcrt", "compression", "backports"}
     names = sorted({*test_layout.STDLIB, *brought} - elsewhere)
     asks = tmp_path / "asks.py"

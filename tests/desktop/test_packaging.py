@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -101,14 +102,34 @@ def test_wheel_of_the_sdist_is_the_wheel(built: Path, tmp_path: Path) -> None:
         assert {name: file.read(name) for name in file.namelist()} == expected
 
 
+def test_wheel_and_sdist_are_fit_to_be_published(built: Path) -> None:
+    lock = Path(__file__).with_name("requirements-release.txt")
+    folder = environments.python_folder("release", lock)
+    environments.make_python(folder, lock)
+    python = str(environments.python_in(folder))
+    files = [str(built / name) for name in NAMES[:2]]
+    run(os.environ, python, "-m", "twine", "check", "--strict", *files)
+    run(os.environ, python, "-m", "check_wheel_contents", files[0])
+
+
+def test_readme_of_the_wheel_leads_nowhere_where_only_the_package_is(
+    built: Path,
+) -> None:
+    with zipfile.ZipFile(built / NAMES[0]) as file:
+        info = f"llm_normalize-{__version__}.dist-info/METADATA"
+        readme = file.read(info).decode().partition("\n\n")[2]
+    links = re.findall(r"\]\(([^)]*)\)", readme)
+    assert links
+    assert all(link.startswith("https://") for link in links)
+    assert "![" not in readme
+
+
 # -- installed --------------------------------------------------------------------------
 
 
 @functools.cache
 def uv() -> _uv.Uv:
-    found = _bootstrap.uv(sys.executable)
-    assert found is not None, "uv cannot be had with these settings of pip"
-    return found
+    return _bootstrap.uv()
 
 
 def environ(home: Path) -> dict[str, str]:

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 import brotli
 import pytest
-import zstandard
 from mitmproxy import exceptions, http, tls
 from mitmproxy.addons.proxyauth import ProxyAuth
 from mitmproxy.connection import ConnectionState, Server
@@ -15,6 +14,7 @@ from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
+import zstd_frames
 from llm_normalize import conformance
 from llm_normalize.exchange.routing_policy import Routing
 from llm_normalize.records.snapshot import KEY as NOTED
@@ -964,7 +964,7 @@ def test_model_in_a_compressed_request_is_mapped(proxy: Proxy) -> None:
 @pytest.mark.parametrize(
     ("encoding", "body"),
     [
-        ("zstd", zstandard.compress(bytes(100_000_000))),
+        ("zstd", zstd_frames.compress(bytes(100_000_000))),
         ("br", b"nonsense"),
         ("", b'{"data":[' + b"{}," * 60_000 + b"{}]}"),
     ],

@@ -5,12 +5,12 @@ pins it to the byte. No package is installed, for that would compile C++ or brin
 gigabytes: what it imports is in one environment, which `servers/requirements.txt` pins.
 """
 
-import sys
 import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
 
+import _uv
 import environments
 
 SERVERS = Path(__file__).resolve().parent / "servers"
@@ -66,7 +66,7 @@ def fetch(name: str) -> Path:
             environments.making(folder) as part,
             tempfile.TemporaryDirectory() as there,
         ):
-            pip = (sys.executable, "-m", "pip", "download", "--no-deps", "--no-input")
+            pip = (*_uv.pip(), "download", "--no-deps", "--no-input")
             quiet = ("--disable-pip-version-check", "--quiet", "--retries", "2")
             pinned = ("--require-hashes", "-r", str(lock_of(name)))
             environments.run("fetching it with pip", *pip, *quiet, "-d", there, *pinned)

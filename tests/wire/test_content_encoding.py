@@ -7,10 +7,10 @@ from types import ModuleType, SimpleNamespace
 
 import brotli
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+import zstd_frames
 from each_case import each_case
 from llm_normalize.wire import content_encoding
 from llm_normalize.wire.content_encoding import (
@@ -41,9 +41,9 @@ ENCODERS = {
     "deflate": zlib.compress,
     "raw deflate": raw_deflate,
     "br": brotli.compress,
-    "zstd": zstandard.compress,
+    "zstd": zstd_frames.compress,
     "gzip, br": lambda data: brotli.compress(gzip.compress(data)),
-    "br, identity, zstd": lambda data: zstandard.compress(brotli.compress(data)),
+    "br, identity, zstd": lambda data: zstd_frames.compress(brotli.compress(data)),
 }
 
 
@@ -125,9 +125,8 @@ def flushed(encoding: str, *parts: bytes) -> list[bytes]:
         made = brotli.Compressor()
         return [made.process(each) + made.flush() for each in parts]
     if encoding == "zstd":
-        zstd = zstandard.ZstdCompressor().compressobj()
-        flush = zstandard.COMPRESSOBJ_FLUSH_BLOCK
-        return [zstd.compress(each) + zstd.flush(flush) for each in parts]
+        zstd = zstd_frames.packer()
+        return [zstd(each, False) for each in parts]
     deflate = zlib.compressobj(wbits=31 if encoding == "gzip" else 15)
     return [deflate.compress(each) + deflate.flush(zlib.Z_FULL_FLUSH) for each in parts]
 
@@ -143,7 +142,7 @@ WHOLE: dict[str, tuple[str, bytes, bytes]] = {
     "garbage between members": ("gzip", PACKED + b"junk" + MEMBER, TEXT),
     "zstd frames": (
         "zstd",
-        zstandard.compress(TEXT) + SKIPPED + zstandard.compress(b"more"),
+        zstd_frames.compress(TEXT) + SKIPPED + zstd_frames.compress(b"more"),
         TEXT + b"more",
     ),
 }
@@ -168,7 +167,7 @@ CORRUPT: dict[str, tuple[str, bytes, bytes]] = {
     # What a slice gave before its corrupt byte comes out once.
     "in a slice": (
         "zstd",
-        zstandard.compress(b"ab") + b"\x28\xb5\x2f\xfd" + b"\x08" * 9,
+        zstd_frames.compress(b"ab") + b"\x28\xb5\x2f\xfd" + b"\x08" * 9,
         b"ab",
     ),
 }
@@ -212,27 +211,35 @@ def test_what_has_no_encoding_may_end_anywhere() -> None:
 
 
 def test_zstd_that_wants_much_memory_is_refused() -> None:
-    wide = zstandard.ZstdCompressionParameters(window_log=24)
-    compressor = zstandard.ZstdCompressor(compression_params=wide).compressobj()
-    assert decode("zstd", compressor.compress(TEXT) + compressor.flush()) == (b"", True)
+    assert decode("zstd", zstd_frames.packer(24)(TEXT, True)) == (b"", True)
+    assert decode("zstd", zstd_frames.packer(23)(TEXT, True)) == (TEXT, False)
+
+
+HERE = content_encoding._zstd()
 
 
 class OtherZstd(ModuleType):
-    """The interface of Python 3.14, in the words of its manual."""
+    """What the libraries have in common with the one that is here, by their manuals."""
 
     DecompressionParameter = SimpleNamespace(window_log_max=100)
 
     @staticmethod
-    def ZstdDecompressor(*, options: dict[int, int]) -> object:  # noqa: N802 - its name
+    def ZstdDecompressor(  # noqa: N802 - its name
+        *, options: dict[int, int] | None = None, max_window_size: int = 0
+    ) -> object:
+        assert HERE is not None
+        if options is None:
+            assert max_window_size == 2**23
+            return SimpleNamespace(decompressobj=HERE())
         assert options == {100: 23}
-        return zstandard.ZstdDecompressor().decompressobj()
+        return HERE()()
 
 
-@pytest.mark.parametrize("name", ["compression.zstd", "backports.zstd"])
+@pytest.mark.parametrize("name", ["zstandard", "compression.zstd", "backports.zstd"])
 def test_zstd_is_undone_by_the_library_that_is_there(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for each in ("zstandard", "compression.zstd", "backports.zstd"):
+    for each in ("zstandard", "compression", "backports"):
         monkeypatch.setitem(sys.modules, each, None)
     assert content_encoding._zstd() is None
     parent = name.partition(".")[0]
@@ -241,15 +248,15 @@ def test_zstd_is_undone_by_the_library_that_is_there(
     make = content_encoding._zstd()
     assert make is not None
     decoder = content_encoding._Sliced(lambda: content_encoding._Zstd(make))
-    assert b"".join(decoder.feed(zstandard.compress(TEXT) * 2)) == TEXT * 2
+    assert b"".join(decoder.feed(zstd_frames.compress(TEXT) * 2)) == TEXT * 2
 
 
 BOMBS = {
     "gzip": gzip.compress(bytes(3 * LARGEST)),
     "deflate": zlib.compress(bytes(3 * LARGEST)),
     "br": brotli.compress(bytes(3 * LARGEST), quality=3),
-    "zstd": zstandard.compress(bytes(3 * LARGEST)),
-    "br, zstd": zstandard.compress(brotli.compress(bytes(3 * LARGEST), quality=3)),
+    "zstd": zstd_frames.compress(bytes(3 * LARGEST)),
+    "br, zstd": zstd_frames.compress(brotli.compress(bytes(3 * LARGEST), quality=3)),
 }
 
 

@@ -1,171 +1,94 @@
-"""The audit of packages in scripts/check.py, without a network and without pip-audit."""
+"""The audit of packages in scripts/check.py, without a network: uv is stood in for."""
 
-import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from launchers import load, stand_in
-from support import Provider, body_script
+import _uv
+from launchers import executable, load
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-HOLE = {"id": "PYSEC-2026-1", "fix_versions": ["2", "3"]}
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="stands in for uv with a shell script"
+)
 
 
 @pytest.fixture
-def audit(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The module, on a machine whose packages fit together."""
+def audit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The module, with a uv that finds that packages fit together, and no hole."""
     module = load("workshop.release.audit")
-    monkeypatch.setattr(module, "inconsistent", lambda: "")
-    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setattr(module.sys, "argv", ["audit"])
+    uv(tmp_path, 0, "Found no known vulnerabilities in 80 packages")
+    found = _uv.Uv(str(tmp_path / "uv"), (), {"PATH": os.environ["PATH"]})
+    monkeypatch.setattr(module._bootstrap, "uv", lambda: found)
     return module
 
 
-@contextmanager
-def service(answer: bytes, status: int = 200) -> Iterator[str]:
-    with Provider(answer=lambda _: body_script(answer, status)) as server:
-        yield f"{server.url}/v1/query"
-
-
-def package(name: str, **more: Any) -> dict[str, Any]:
-    return {"name": name, "version": "1.0", "vulns": [], **more}
-
-
-@pytest.mark.parametrize("answer", [b"{}", b'{"vulns": []}'])
-def test_service_that_answers_as_osv_does_is_asked(audit: Any, answer: bytes) -> None:
-    with service(answer) as url:
-        assert audit.answers(url)
-
-
-@pytest.mark.parametrize(
-    ("answer", "status"),
-    [
-        (b"<html>log in first</html>", 200),
-        (b"{}", 503),
-        (b"[]", 200),
-        (b'{"code": 5}', 200),
-    ],
-)
-def test_page_of_a_network_is_no_service(
-    audit: Any, answer: bytes, status: int
-) -> None:
-    with service(answer, status) as url:
-        assert not audit.answers(url)
-
-
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9/", "nonsense", "ftp:x"])
-def test_service_that_cannot_be_reached_is_none(audit: Any, url: str) -> None:
-    assert not audit.answers(url)
-
-
-def test_without_a_service_nothing_was_audited_and_that_is_reported(
-    audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(audit.OTHER_SERVICE, "http://127.0.0.1:9/")
-    assert audit.main() == audit.NOT_DONE
-    assert "not audited: no advisory service reached" in capsys.readouterr().out
+def uv(folder: Path, code: int, said: str, fits: int = 0) -> None:
+    executable(
+        folder / "uv",
+        f'case "$*" in *"pip check"*) echo "a 1 requires b"; exit {fits};; esac',
+        f"cat <<'END'\n{said}\nEND",
+        f"exit {code}",
+    )
 
 
 def test_packages_that_do_not_fit_fail_whatever_the_network(
-    audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    audit: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(audit, "inconsistent", lambda: "a 1 requires b, not installed")
+    uv(tmp_path, 2, "no network", fits=1)
     assert audit.main() == 1
-    assert "requires b" in capsys.readouterr().out
+    assert capsys.readouterr().out == "a 1 requires b\n"
 
 
-def test_pip_is_asked_whether_packages_fit(
-    audit: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_uv_found_is_printed(
+    audit: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], code: int
 ) -> None:
-    monkeypatch.undo()
-    broken = stand_in(tmp_path / "python", "3.13.0")
-    broken.write_text('#!/bin/sh\necho "$@: a 1 requires b"\nexit 1\n')
-    monkeypatch.setattr(sys, "executable", str(broken))
-    assert audit.inconsistent() == "-m pip check: a 1 requires b"
+    uv(tmp_path, code, "Found something")
+    assert audit.main() == code
+    assert capsys.readouterr().out == "Found something\n"
 
 
-@pytest.mark.parametrize(
-    ("report", "code", "said"),
-    [
-        ([package("a"), package("b")], 0, "2 packages audited, no known holes"),
-        (
-            [package("a", vulns=[HOLE]), package("b")],
-            1,
-            "a 1.0: PYSEC-2026-1, repaired in 2, 3 (https://osv.dev/",
-        ),
-        (
-            [package("a"), {"name": "b", "skip_reason": "x"}],
-            0,
-            "1 packages audited, no known holes; not asked for: b",
-        ),
-        (
-            [{"name": "b", "skip_reason": "x"}],
-            75,
-            "not audited: the service knows none",
-        ),
-    ],
-)
-def test_holes_fail_and_what_was_not_audited_is_reported(
-    audit: Any,
-    capsys: pytest.CaptureFixture[str],
-    report: list[dict[str, Any]],
-    code: int,
-    said: str,
+def test_without_a_service_nothing_was_audited_and_that_is_reported(
+    audit: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert audit.print_report(report) == code
-    assert said in capsys.readouterr().out
+    uv(tmp_path, 2, "error: at https://joe:secret@host\n  cause: dns\n  cause: no name")
+    assert audit.main() == audit.NOT_DONE
+    assert capsys.readouterr().out == "not audited: no name\n"
 
 
-@pytest.mark.parametrize(
-    ("printed", "code", "report"),
-    [
-        (json.dumps({"dependencies": [package("a")]}), 0, [package("a")]),
-        (json.dumps({"dependencies": [package("a")]}), 1, [package("a")]),
-        (json.dumps({"dependencies": []}), 0, None),
-        ("Traceback", 1, None),
-        ("", 0, None),
-    ],
-)
-def test_exit_code_of_the_auditor_alone_means_nothing(
-    audit: Any, tmp_path: Path, printed: str, code: int, report: Any
-) -> None:
-    program = stand_in(tmp_path / "pip-audit", "3.13.0")
-    program.write_text(f"#!/bin/sh\necho '{printed}'\nexit {code}\n")
-    assert audit.audited("http://127.0.0.1:9/", program) == report
-
-
-def test_auditor_that_cannot_be_had_is_reported_and_is_no_failure(
+def test_uv_that_cannot_be_had_is_reported_and_is_no_failure(
     audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:
-        raise audit._bootstrap.CommandError(
-            "installing pip-audit failed", ["no network"]
-        )
+        raise _uv.CommandError("installing uv with pip failed", ["no network"])
 
-    monkeypatch.setattr(audit, "auditor", fail)
-    with service(b"{}") as url:
-        monkeypatch.setenv(audit.OTHER_SERVICE, url)
-        assert audit.main() == audit.NOT_DONE
-    said = capsys.readouterr().out
-    assert "no network" in said
-    assert "not audited: installing pip-audit failed" in said
+    monkeypatch.setattr(audit._bootstrap, "uv", fail)
+    assert audit.main() == audit.NOT_DONE
+    assert "not audited: installing uv with pip failed" in capsys.readouterr().out
 
 
-def test_auditor_that_is_not_the_reviewed_one_is_a_failure(
+def test_uv_that_is_not_the_reviewed_one_is_a_failure(
     audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:
-        raise audit._bootstrap.MismatchError("rich is not what was reviewed", [])
+        raise _uv.MismatchError("uv is not what was reviewed")
 
-    monkeypatch.setattr(audit, "auditor", fail)
-    with service(b"{}") as url:
-        monkeypatch.setenv(audit.OTHER_SERVICE, url)
-        assert audit.main() == 1
-    assert "rich is not what was reviewed" in capsys.readouterr().out
+    monkeypatch.setattr(audit._bootstrap, "uv", fail)
+    assert audit.main() == 1
+    assert "uv is not what was reviewed" in capsys.readouterr().out
+
+
+def test_everything_that_is_pinned_is_asked_for(audit: Any) -> None:
+    script = audit.requirements()
+    pins = audit._bootstrap.packages(
+        audit._bootstrap.pinned(*audit._bootstrap.DEVELOPMENT)
+    )
+    assert len(pins) > 70
+    assert all(f'#   "{name}==' in script for name in pins)
+    assert "--hash" not in script
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""The locks fit pyproject.toml, and hold versions and hashes alone."""
+"""The lock fits pyproject.toml, and holds versions and hashes alone."""
 
+import re
 import shutil
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +11,20 @@ import pytest
 from launchers import load
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "scripts" / "requirements"
 ONE = f"one==1.0 \\\n    --hash=sha256:{'0' * 64}\n"
 TWO = f"two==2 ; sys_platform == 'win32' \\\n    --hash=sha256:{'1' * 64} \\\n    --hash=sha256:{'2' * 64}\n"  # fmt: skip
 
 
 @pytest.fixture
-def locks() -> Any:
-    return load("workshop.release.locks")
-
-
-@pytest.fixture
-def project(locks: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of what is pinned here."""
-    (tmp_path / "scripts").mkdir()
-    shutil.copytree(FOLDER, tmp_path / "scripts" / "requirements")
+def locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module, with a copy of what is pinned here."""
+    module = load("workshop.release.locks")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    monkeypatch.setattr(locks._bootstrap, "ROOT", tmp_path)
-    return tmp_path
+    shutil.copy(module._bootstrap.LOCK, tmp_path)
+    monkeypatch.setattr(module._bootstrap, "ROOT", tmp_path)
+    monkeypatch.setattr(module._bootstrap, "LOCK", tmp_path / "lock.txt")
+    monkeypatch.setattr(module.sys, "argv", ["locks"])
+    return module
 
 
 def changed(path: Path, before: str, after: str) -> None:
@@ -36,123 +33,129 @@ def changed(path: Path, before: str, after: str) -> None:
     path.write_text(text.replace(before, after), encoding="utf-8")
 
 
-def test_locks_here_fit_and_name_no_place(locks: Any) -> None:
-    assert {f"{name}.txt" for name in locks.SETS} == {
-        path.name for path in FOLDER.iterdir()
-    }
-    for name in locks.SETS:
-        locks.check(name)
-        assert "://" not in (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+def test_lock_here_fits_and_has_versions_and_hashes_alone(locks: Any) -> None:
+    assert not any(map(locks.wrong, locks.SETS))
+    text = locks._bootstrap.LOCK.read_text(encoding="utf-8").removeprefix(locks.HEAD)
+    pin = r"[\w.-]+==[\w.]+(?: ; [^\\\n]+)?(?: \\\n    --hash=sha256:[0-9a-f]{64})+\n"
+    assert re.fullmatch(rf"(# [a-z]+\n({pin})+)+", text)
 
 
-def test_pins_are_read(locks: Any) -> None:
-    assert locks.pins(locks.HEAD + ONE + TWO) == {"one": {"1.0"}, "two": {"2"}}
-    assert locks.pins(ONE + ONE.replace("1.0", "1.1")) == {"one": {"1.0", "1.1"}}
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "--index-url https://host/simple\n",
-        "--extra-index-url https://host/simple\n",
-        "one==1.0\n",
-        "one>=1.0 \\\n    --hash=sha256:" + "0" * 64 + "\n",
-        "one @ https://host/one.whl \\\n    --hash=sha256:" + "0" * 64 + "\n",
-        "one==1.0 \\\n    --hash=sha256:" + "0" * 63 + "\n",
-        "one==1.0 \\\n    --hash=md5:" + "0" * 32 + "\n",
-        "-e .\n",
-    ],
-)
-def test_anything_but_versions_and_hashes_is_refused(locks: Any, line: str) -> None:
-    for text in (line + ONE, TWO + line, ONE + line + TWO):
-        with pytest.raises(locks.Wrong, match="no list of versions and hashes from"):
-            locks.pins(text)
+def test_later_set_replaces_what_an_earlier_one_pins(locks: Any) -> None:
+    newer = ONE.replace("1.0", "1.1")
+    text = f"# a comment of some words\n# first\n{ONE}{TWO}# second\n{newer}{newer}"
+    locks._bootstrap.LOCK.write_text(text, encoding="utf-8")
+    assert locks._bootstrap.pinned("first") == ONE + TWO
+    assert locks._bootstrap.pinned("first", "second") == newer + newer + TWO
 
 
 @pytest.mark.parametrize(
-    ("name", "before", "after", "says"),
+    ("before", "after", "says"),
     [
-        ("development", '"mitmproxy>=12,<13"', '"mitmproxy>=12.9,<13"', "wants mitm"),
-        ("runtime", '"mitmproxy>=12,<13"', '"mitmproxy>=12.9,<13"', "wants mitm"),
-        ("oldest", '"mitmproxy==12.0.0"', '"mitmproxy==12.0.1"', "12.0.0 where"),
-        ("development", '"pytest==', '"another-one==1", "pytest==', "has nothing"),
-        ("uv", '"uv==', '"uv==1', "wants uv==1"),
+        ('"mitmproxy>=12,<13 ', '"mitmproxy>=12.9,<13 ', "runtime has 12.* wants mitm"),
+        ('"mitmproxy==12.0.0"', '"mitmproxy==12.0.1"', "oldest has 12.0.0 where"),
+        ('"pytest==', '"another-one==1", "pytest==', "development has nothing where"),
+        ('"uv==', '"uv==1', "uv has .* wants uv==1"),
     ],
 )
 def test_lock_that_does_not_fit_says_what(
-    locks: Any, project: Path, name: str, before: str, after: str, says: str
+    locks: Any,
+    capsys: pytest.CaptureFixture[str],
+    before: str,
+    after: str,
+    says: str,
 ) -> None:
-    locks.check(name)
-    changed(project / "pyproject.toml", before, after)
-    with pytest.raises(locks.Wrong, match=says):
-        locks.check(name)
+    assert locks.main() == 0
+    changed(locks._bootstrap.ROOT / "pyproject.toml", before, after)
+    assert locks.main() == 1
+    assert re.search(says, capsys.readouterr().out)
 
 
-def test_users_get_what_developers_test(locks: Any, project: Path) -> None:
-    lock = project / "scripts" / "requirements" / "runtime.txt"
-    changed(lock, "\nh11==", "\nh11==9")
-    with pytest.raises(locks.Wrong, match="has another h11 than development"):
-        locks.check("runtime")
+def test_users_get_what_developers_test(locks: Any) -> None:
+    runtime = locks._bootstrap.packages(locks._bootstrap.pinned("runtime"))
+    work = locks._bootstrap.packages(locks._bootstrap.pinned("development"))
+    for name in runtime.keys() & work.keys():
+        versions = [
+            {*re.findall(r"(?m)^[^ ]+==(\S+)", pins[name])} for pins in (runtime, work)
+        ]
+        assert versions[0] == versions[1], name
 
 
 def test_lock_that_is_not_there_is_reported(
-    locks: Any,
-    project: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    locks: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (project / "scripts" / "requirements" / "pip.txt").unlink()
-    monkeypatch.setattr(sys, "argv", ["locks"])
+    locks._bootstrap.LOCK.unlink()
     assert locks.main() == 1
-    assert "pip.txt: cannot be read" in capsys.readouterr().out
+    assert "No such file" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("flags", "written"), [(["--fix"], ["fuzz"]), (["--upgrade"], "all"), ([], [])]
-)
-def test_only_what_has_to_be_is_written(
-    locks: Any,
-    project: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    flags: list[str],
-    written: list[str] | str,
+def pins(name: str, version: str) -> str:
+    return f"{name}=={version} \\\n    --hash=sha256:{'0' * 64}\n"
+
+
+@pytest.fixture
+def uv(locks: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    """Stands in for uv, which pins mitmproxy in a version; returns what it was asked."""
+
+    def prepare(version: str) -> list[str]:
+        preferred: list[str] = []
+
+        def compiled(arguments: tuple[str, ...], before: str) -> Any:
+            preferred.append(before)
+            oldest = "oldest" in arguments
+            if arguments[-1] == "uv":
+                return locks._bootstrap.pinned("uv")
+            own = locks._bootstrap.pinned("runtime", "development")
+            found = locks._bootstrap.packages(own)
+            found["mitmproxy"] = pins("mitmproxy", "12.0.0" if oldest else version)
+            return "".join(found.values())
+
+        monkeypatch.setattr(locks, "compiled", compiled)
+        return preferred
+
+    return prepare
+
+
+@pytest.mark.parametrize("flag", ["--fix", "--upgrade"])
+def test_lock_is_written_in_sets(
+    locks: Any, uv: Any, monkeypatch: pytest.MonkeyPatch, flag: str
 ) -> None:
-    lock = project / "scripts" / "requirements" / "fuzz.txt"
-    good = lock.read_text(encoding="utf-8")
-    changed(lock, "atheris==", "atheris==0.")
-    seen = []
+    preferred = uv("12.8")
+    project = locks._bootstrap.ROOT / "pyproject.toml"
+    changed(project, "mitmproxy>=12,", "mitmproxy!=12.3.1,>=12,")
+    monkeypatch.setattr(locks.sys, "argv", ["locks", flag])
+    assert locks.main() == 0
+    oldest = locks._bootstrap.packages(locks._bootstrap.pinned("oldest"))
+    runtime = locks._bootstrap.packages(locks._bootstrap.pinned("runtime"))
+    work = locks._bootstrap.packages(locks._bootstrap.pinned("development"))
+    assert {*oldest} == {*runtime} - {*work}  # the rest stands in the set before it
+    assert "mitmproxy==12.8 " in locks._bootstrap.pinned("runtime")
+    assert "mitmproxy==12.0.0 " in locks._bootstrap.pinned(*locks._bootstrap.OLDEST)
+    # What is pinned already is kept where it can, unless all is to be the newest.
+    assert ("flask==" in preferred[0]) == (flag == "--fix")
 
-    def write(name: str, *, upgrade: bool) -> None:
-        assert upgrade == (flags == ["--upgrade"])
-        seen.append(name)
-        lock.write_text(good, encoding="utf-8")
 
-    monkeypatch.setattr(locks, "write", write)
-    monkeypatch.setattr(sys, "argv", ["locks", *flags])
-    assert locks.main() == (0 if flags else 1)
-    assert seen == ([*locks.SETS] if written == "all" else written)
+def test_lock_that_fits_is_not_written(
+    locks: Any, uv: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preferred = uv("12.8")
+    monkeypatch.setattr(locks.sys, "argv", ["locks", "--fix"])
+    assert locks.main() == 0
+    assert preferred == []
 
 
-def test_locks_are_written_from_the_index_alone(
-    locks: Any, project: Path, monkeypatch: pytest.MonkeyPatch
+def test_lock_is_made_from_the_index_alone(
+    locks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {"UV_FIND_LINKS": "/files/that/lie/around", "UV_DEFAULT_INDEX": "https://a"}
-    uv = locks._uv.Uv("uv", given, frozenset())
-    commands: list[list[str]] = []
+    found = locks._uv.Uv("uv", (), given)
 
     def run(_title: str, command: list[str], **more: str) -> None:
         assert more == {"UV_DEFAULT_INDEX": "https://a"}
-        commands.append(command)
-        lock = Path(command[command.index("--output-file") + 1])
-        lock.write_text(ONE, encoding="utf-8")
+        assert {"--universal", "--generate-hashes"} < {*command}
+        file = Path(command[command.index("--output-file") + 1])
+        assert file.read_text(encoding="utf-8") == ONE
+        file.write_text(TWO, encoding="utf-8")
 
-    monkeypatch.setattr(locks, "_uv_at_hand", lambda: uv)
-    monkeypatch.setattr(locks._bootstrap, "run", run)
-    locks.write("runtime", upgrade=False)
-    locks.write("oldest", upgrade=True)
-    runtime, oldest = commands
-    assert runtime[-1] == str(project / "scripts" / "requirements" / "development.txt")
-    assert "--upgrade" not in runtime
-    assert "--upgrade" in oldest
-    lock = project / "scripts" / "requirements" / "runtime.txt"
-    assert lock.read_text(encoding="utf-8") == locks.HEAD + ONE
+    monkeypatch.setattr(locks._bootstrap, "uv", lambda: found)
+    monkeypatch.setattr(locks._uv, "run", run)
+    assert locks.compiled(("--group", "uv"), ONE) == TWO

@@ -1,6 +1,7 @@
 """This machine's processes, and who listens on a port: all that psutil knows.
 
-psutil is an extra. Without it nothing fails here: what cannot be looked up is not known,
+psutil comes with the wheel, but not with a folder that is unpacked beside a mitmproxy.
+Without it nothing fails here: what cannot be looked up is not known,
 as on a Mac whose system tells root alone. Who cannot do without asks `needed`.
 """
 
@@ -19,7 +20,7 @@ else:
     IS_COMPLETE = True
 """Whether psutil is there."""
 
-INSTALL = "pip install 'llm-normalize[desktop]'"
+INSTALL = "pip install psutil"
 MISSING = "psutil is not installed, by which processes are looked up"
 SLACK = 2.0
 """Seconds by which one start may seem to differ: the clock is set, and counts in ticks."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import brotli
 import pytest
-import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import zstd_frames
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
@@ -42,8 +42,8 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
     "br": brotli.compress,
-    "zstd": zstandard.compress,
-    "deflate, zstd": lambda data: zstandard.compress(zlib.compress(data)),
+    "zstd": zstd_frames.compress,
+    "deflate, zstd": lambda data: zstd_frames.compress(zlib.compress(data)),
 }
 
 
