@@ -2,7 +2,13 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.chunks.chunk import enveloped_in, is_chunk, is_readable
+from llm_normalize.chat.chunks.chunk import (
+    Chunk,
+    drop_other_usage,
+    enveloped_in,
+    is_chunk,
+    is_readable,
+)
 from llm_normalize.chat.chunks.chunk_content import is_hollow, is_silent
 from llm_normalize.chat.errors.chunk_errors import is_error
 
@@ -132,3 +138,14 @@ def test_usage_alone_is_a_chunk_in_an_envelope() -> None:
         inner = {"choices": [], **object_}
         assert enveloped_in({"data": {**inner, "usage": usage}}) == "data"
         assert enveloped_in({"data": {**inner, "usage": {"pages": 1}}}) is None
+
+
+def test_usage_elsewhere_leaves_with_the_chunks_own() -> None:
+    chunk: Chunk = {"x_groq": {"id": "r", "usage": {"n": 1}}}
+    drop_other_usage(chunk, {"n": 1, "m": 0})
+    assert chunk == {"x_groq": {"id": "r", "usage": {"n": 1}}}
+    drop_other_usage(chunk, {"n": 2})
+    assert chunk == {"x_groq": {"id": "r"}}
+    for chunk in ({"x_groq": {"usage": 1}}, {}):
+        drop_other_usage(chunk)
+        assert chunk == {}

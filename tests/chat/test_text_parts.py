@@ -206,10 +206,7 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         ),
         NESTED,
     ),
-    "MiniMax M3, a tag again": (
-        m3(m3_f("<o>1</o><o>x</o>")),
-        [("f", '{"o":[1,"x"]}')],
-    ),
+    "MiniMax M3, a tag again": (m3(m3_f("<o>1</o><o>x</o>")), [("f", '{"o":[1,"x"]}')]),
     "MiniMax M3, without some of its tokens": (
         m3(m3_f("<a>1<</a>")).removeprefix(M3),
         ONE,
@@ -338,10 +335,7 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         hermes('{"name":"f","arguments":"{\\"a\\":1}"}'),
         ONE,
     ),
-    "Hermes, as in the API": (
-        hermes(f'{{"type":"function","function":{JSON}}}'),
-        ONE,
-    ),
+    "Hermes, as in the API": (hermes(f'{{"type":"function","function":{JSON}}}'), ONE),
     "Hermes, of its own marks": (
         hermes('{"name":"f","arguments":{"c":"</tool_call>"}}'),
         [("f", '{"c":"</tool_call>"}')],
@@ -880,3 +874,25 @@ def test_ends_that_a_call_speaks_of_are_bounded() -> None:
     assert at.held.startswith(TO)
     _, at = read(at, "<|call|>", wanted)
     assert at.held == ""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_call_comes_out_of_each_of_several_choices(name: str) -> None:
+    text, calls = CALLS[name]
+    cut = [text[at : at + 4] for at in range(0, len(text), 4)]
+    parts = [
+        chunk(
+            None,
+            choices=[
+                {"index": at, "delta": {"content": part}, "finish_reason": None}
+                for at in (0, 1)
+            ],
+        )
+        for part in cut
+    ]
+    ends = [chunk({}, index=at, finish="stop") for at in (0, 1)]
+    asked = Asked(stream=True, tools=True, declared=TOOLS, n=2)
+    out = taken(repaired(wire([*parts, *ends, DONE]), asked, EVERY_FIX))
+    for choice in (out.choices[0], out.choices[1]):
+        found = [(call.name, call.arguments) for call in choice.calls]
+        assert (found, choice.finish_reason) == (calls, "tool_calls")

@@ -1,5 +1,6 @@
 """What examples of a fix cannot say: long state, odd shapes, and what must not raise."""
 
+import logging
 from typing import Any, get_type_hints
 
 import pytest
@@ -18,6 +19,7 @@ from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
+    HoldingFix,
     calling,
     chunk,
     completion,
@@ -27,7 +29,7 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import Number, dumps, loads
-from streams import STREAM, feed, repaired
+from streams import ANY, STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 STOP = chunk({}, finish="stop")
@@ -467,3 +469,116 @@ def test_call_beside_a_choice_without_delta_costs_nothing(
     called["choices"].insert(0, bare)
     feed([opened, wire([called])], asked, fixes)
     assert not caplog.records
+
+
+class Faulty(HoldingFix):
+    """Fails at the end."""
+
+    name = "faulty-flush"
+    handles = ANY
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Do nothing."""
+        return False
+
+    def flush(self) -> list[Chunk]:
+        """Fail."""
+        raise RuntimeError
+
+
+def test_call_of_empty_values_alone_is_dropped_beside_one_that_has_a_name() -> None:
+    empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+    called = {
+        "id": "call_0",
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+    }
+    message = {"role": "assistant", "content": None, "tool_calls": [empty, called]}
+    (choice,) = body_of(completion(message, finish_reason="tool_calls"))["choices"]
+    assert choice["message"]["tool_calls"] == [called]
+
+
+def test_parameters_of_a_flat_call_are_its_arguments() -> None:
+    call = {"id": "call_1", "name": "f", "parameters": {"a": 1}}
+    body = body_of(completion({"role": "assistant", "tool_calls": [call]}))
+    made = body["choices"][0]["message"]["tool_calls"][0]
+    assert made["function"] == {"name": "f", "arguments": '{"a":1}'}
+
+
+def test_usage_in_a_choice_does_not_replace_that_of_the_chunk() -> None:
+    last = chunk({}, finish="stop", usage=USAGE, choice={"usage": {"total_tokens": 9}})
+    assert repaired(wire([TEXT, last, DONE])) == wire(
+        [TEXT, {**STOP, "usage": USAGE}, DONE]
+    )
+
+
+def test_counts_that_are_no_numbers_are_0() -> None:
+    usage = {**USAGE, "prompt_tokens": "many", "prompt_tokens_details": 5}
+    body = body_of(completion({"role": "assistant", "content": "Hi"}, usage=usage))
+    assert body["usage"] == {**USAGE, "prompt_tokens": 3}
+
+
+def test_fix_that_fails_at_the_end_costs_only_itself(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    data = wire([TEXT, STOP, DONE])
+    with caplog.at_level(logging.ERROR):
+        assert b"".join(feed([data], STREAM, [Faulty, *FIXES])) == data
+    assert "fix faulty-flush failed" in caplog.text
+
+
+def test_an_error_that_says_nothing_goes() -> None:
+    body = completion({"role": "assistant", "content": "Hi"})
+    assert body_of({**body, "error": {}}) == body
+    assert repaired(wire([{**TEXT, "error": ""}]), ended=False) == wire([TEXT])
+
+
+def test_citations_get_what_they_lack() -> None:
+    link = {"url": "https://acme.example", "start_index": Number("3.0"), "title": None}
+    given = [{"type": "url_citation", "url_citation": link}, {"type": "url_citation"}]
+    message = {"role": "assistant", "content": "Hi", "annotations": given}
+    made = body_of(completion(message))["choices"][0]["message"]
+    assert made["annotations"] == [
+        {
+            "type": "url_citation",
+            "url_citation": {
+                "url": "https://acme.example",
+                "start_index": 3,
+                "title": "",
+                "end_index": 0,
+            },
+        }
+    ]
+    assert made["annotations_other"] == [{"type": "url_citation"}]
+
+
+def test_parameters_of_a_function_are_its_arguments() -> None:
+    call = {"id": "call_1", "function": {"name": "f", "parameters": {"a": 1}}}
+    body = body_of(completion({"role": "assistant", "tool_calls": [call]}))
+    made = body["choices"][0]["message"]["tool_calls"][0]
+    assert made["function"] == {"name": "f", "arguments": '{"a":1}'}
+
+
+def test_of_glued_values_one_that_is_no_chunk_is_a_newline() -> None:
+    glued = wire([TEXT])[:-2] + b'data: {"status":"ok"}\n\n'
+    assert repaired(glued) == wire([TEXT]) + b"\n"
+
+
+def test_pings_by_name_are_newlines() -> None:
+    ping = b"event: ping\ndata: 2026-01-05\n\n"
+    assert repaired(wire([TEXT, ping, STOP, DONE])) == wire([TEXT, b"\n", STOP, DONE])
+    telling = b"event: ping\n" + wire([TEXT])
+    assert repaired(telling + wire([STOP, DONE])) == wire([TEXT, STOP, DONE])
+
+
+def test_notes_of_several_chunks_without_choices_ride_together() -> None:
+    first, second = {"prompt_filter_results": [1]}, {"notes": {"a": 1}}
+    sent: list[Chunk | bytes] = [
+        chunk(None, **first),
+        chunk(None),
+        chunk(None, **second),
+        TEXT,
+    ]
+    out = repaired(wire([*sent, STOP, DONE]))
+    due: list[Chunk | bytes] = [{**TEXT, **first, **second}, STOP, DONE]
+    assert out == wire(due)

@@ -617,3 +617,13 @@ def test_arguments_of_a_renamed_id_go_to_the_call_under_their_index() -> None:
     out = repaired(wire([*heads, *more, chunk({}, finish="tool_calls"), DONE]))
     choice = meaning_of_stream(out).choices[0]
     assert [call.arguments for call in choice.calls] == ["0", "11"]
+
+
+def test_arguments_that_are_no_text_are_joined_as_text() -> None:
+    early = calling({"index": 0, "id": "a", "function": {"arguments": {"a": 1}}})
+    out = repaired(
+        wire([early, calling(head(0, id="a"))]),
+        fixes=without("tool-call-arguments-object"),
+    )
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert (call.name, call.arguments) == ("f", '{"a":1}')

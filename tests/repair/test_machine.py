@@ -609,3 +609,22 @@ def test_table_names_the_quirks_of_the_machine_and_its_transitions() -> None:
     for row in TABLE:
         name = row[3].strip("`").split(".")[-1]
         assert re.search(rf"def {name}\(|self\.{name} =", CODE), row
+
+
+def test_log_probabilities_of_a_repeated_finish_follow_those_of_the_first() -> None:
+    events: Wire = [TEXT, _with_logprobs(STOP, "a"), _with_logprobs(STOP, "b"), DONE]
+    first = _with_logprobs(chunk({}), "a")
+    assert repaired(wire(events)) == wire([TEXT, first, *events[2:]])
+
+
+def test_second_usage_with_a_finish_is_taken_off() -> None:
+    fixes = [fix for fix in FIXES if fix.name != "finish-repeated"]
+    data = wire([TEXT, with_usage(STOP), with_usage(STOP), DONE])
+    assert repaired(data, fixes=fixes) == wire([TEXT, with_usage(STOP), STOP, DONE])
+
+
+def test_usage_of_a_repeated_finish_waits_for_the_last_choice() -> None:
+    events: Wire = [TEXT, OTHER, STOP, with_usage(STOP), OTHER_STOP, DONE]
+    assert repaired(wire(events), TWO) == wire(
+        [TEXT, OTHER, STOP, with_usage(OTHER_STOP), DONE]
+    )

@@ -193,3 +193,10 @@ def test_last_usage_that_counted_is_remembered() -> None:
 def test_a_body_that_asks_nothing_is_of_its_exchange(body: bytes | None) -> None:
     asked = Asked.from_body(body, exchange="a", time=7, strict=True)
     assert asked == Asked(id="a", time=7, strict=True)
+
+
+def test_many_short_arguments_are_what_they_say_together() -> None:
+    call = SentCall("call_1", "f", room=1000)
+    for digit in "0123456789" * 60:
+        call.add(digit)
+    assert call.arguments == "0123456789" * 60

@@ -218,3 +218,31 @@ def test_fix_that_failed_reads_no_words() -> None:
     for watched in ({"content"}, set[str]()):
         assert list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
         assert chain.watched == watched
+
+
+def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
+    class Second(Fix):
+        name = "second-part"
+
+        def edit(self, chunk: Chunk) -> bool:
+            if chunk.get("part") == 2:
+                raise RuntimeError
+            return False
+
+    chain = chain_of(Twice, Second)
+    step = EventRecord(0, RAW)
+    parts = []
+    for outgoing in chain.run(step, dict(TEXT), b"{}", RAW):
+        step.after.append(b"left")
+        parts.append(outgoing.chunk["part"])
+    assert parts == [1, 2]
+
+
+def test_fix_that_fails_is_named_once_and_off(caplog: pytest.LogCaptureFixture) -> None:
+    chain = chain_of(Broken, Twice, Broken)
+    event = Event(b"data: x\n\n", 0)
+    assert chain.frame(EventRecord(0, b""), event) == [event]
+    payload = json.dumps(TEXT).encode()
+    made = list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
+    assert [outgoing.chunk["part"] for outgoing in made] == [1, 2]
+    assert len(caplog.records) == 1

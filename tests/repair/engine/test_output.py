@@ -1,3 +1,7 @@
+import logging
+
+import pytest
+
 from llm_normalize.repair.engine.output import Output
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.sse import Gap
@@ -60,3 +64,15 @@ def test_newlines_are_spelled_as_the_block_before_left() -> None:
 
 def test_newlines_stay_where_nothing_respells_them() -> None:
     assert Out(verbatim=True).gap(b"\r\n") == [b"\r\n"]
+
+
+def test_an_observer_that_fails_is_said_and_costs_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_: EventRecord) -> None:
+        raise RuntimeError
+
+    output = Output(fail, "a stream", verbatim=False)
+    with caplog.at_level(logging.ERROR):
+        output.close_record(EventRecord(7, b"a"))
+    assert "a stream: event 7 is not recorded" in caplog.text

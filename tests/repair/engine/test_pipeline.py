@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from llm_normalize.conformance import Request, check_stream, meaning_of_stream
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
-from llm_normalize.repair.fix import DONE, USAGE, Fix, chunk, wire
+from llm_normalize.repair.fix import DONE, USAGE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.machine.machine import Machine
 from llm_normalize.repair.outcome import EventRecord, Outcome
 from llm_normalize.wire import sse
@@ -669,3 +670,61 @@ def test_bug_in_what_is_remembered_costs_no_repair(
     monkeypatch.setattr(pipe._memory, "learn", fail)
     assert pipe.feed(data) == Pipeline(STREAM, FIXES).feed(data)
     assert caplog.messages == ["stream: nothing is remembered"] * 2
+
+
+@pytest.mark.parametrize("asked", [STREAM, replace(STREAM, usage=True)])
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "with the finish"])
+@pytest.mark.parametrize("thought", [[], ["Hm", " so"]], ids=["text", "thought"])
+@pytest.mark.parametrize("every", [True, False], ids=["every", "first"])
+@pytest.mark.parametrize("growing", [True, False], ids=["growing", "zeros"])
+def test_last_figures_count_where_each_chunk_has_some_and_a_finish_comes_early(
+    growing: bool, every: bool, thought: list[str], alone: bool, asked: Asked
+) -> None:
+    deltas: list[Chunk] = [{"reasoning_content": each} for each in thought]
+    deltas += [{"content": each} for each in ("Hi", " you", "!")]
+    sent = [chunk({"role": "assistant", "content": ""}, usage=dict.fromkeys(USAGE, 0))]
+    for at, delta in enumerate(deltas):
+        finish = "stop" if every or not at else None
+        counted = {**USAGE, "completion_tokens": at + 1 if growing else 0}
+        usage = counted if growing else dict.fromkeys(USAGE, 0)
+        sent.append(chunk(delta, finish=finish, usage=usage))
+    last = {**USAGE, "completion_tokens": 7}
+    before_last = {**sent[-1]["usage"]}
+    sent.append(chunk({}, finish="stop", usage=before_last if alone else last))
+    sent += [chunk(None, usage=last)] if alone else []
+    out = repaired(wire([*sent, DONE]), asked)
+    assert check_stream(out, Request(include_usage=asked.usage)) == []
+    # Nobody asked, and chunks that go on have them: they are on every chunk.
+    is_dropped = growing and not every and not asked.usage
+    assert meaning_of_stream(out).usage == (None if is_dropped else last)
+
+
+def test_usage_leaves_a_finish_that_is_not_the_last() -> None:
+    more = [{"index": at, "delta": {"content": "Hi"}} for at in (0, 1)]
+    stop = chunk({}, finish="stop", usage={**USAGE, "completion_tokens": 0})
+    out = repaired(wire([stop, chunk(None, choices=more), OTHER]))
+    *_, last, _ = out.split(b"\n\n")[:-1]
+    assert out.count(b"total_tokens") == last.count(b"total_tokens") == 1
+    assert repaired(out) == out
+
+
+def test_data_behind_a_comment_in_data_is_read() -> None:
+    out = repaired(b"data:event:\ndata::\n" + wire([SAID]))
+    assert out == wire([SAID])
+
+
+@pytest.mark.parametrize("usage", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+def test_arguments_behind_usage_are_those_of_the_call(usage: bool, again: bool) -> None:
+    asked = Asked(stream=True, usage=usage)
+    stop = chunk({}, finish="tool_calls")
+    figures = {**(stop if again else chunk(None)), "usage": dict(USAGE)}
+    events = [calling(head()), stop, figures]
+    out = repaired(wire([*events, calling(rest(0, "[]")), DONE]), asked)
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert call.arguments == "[]"
+    assert repaired(out, asked) == out
+    out = repaired(wire([*events, DONE]), asked)
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert call.arguments == "{}"
+    assert out.count(b"total_tokens") == 1

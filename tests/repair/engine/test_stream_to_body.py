@@ -1,5 +1,6 @@
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -7,7 +8,7 @@ from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.engine import stream_to_body
+from llm_normalize.repair.engine import body, stream_to_body
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.stream_to_body import body_in, error_in
 from llm_normalize.repair.fix import DONE, USAGE, calling, chunk, completion, head, wire
@@ -337,3 +338,19 @@ def test_a_refusal_that_is_no_stream_keeps_its_words(data: bytes) -> None:
     assert conformance.check_error_body(step.after[0]) == []
     assert b"Too busy" in step.after[0]
     assert "stream-in-body" not in step.fixes
+
+
+def test_a_bug_leaves_the_stream_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(body, "body_in", fail)
+    step = repair_body(wire(STREAM), 200, ASKED, FIXES, "label")
+    assert (step.after, step.fixes) == ([wire(STREAM)], [])
+    (record,) = caplog.records
+    assert (
+        record.getMessage()
+        == "label: fix stream-in-body failed and is off for this answer"
+    )
