@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
@@ -26,14 +27,15 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.records.statistics import PAIRS
 from llm_normalize.repair.fix import wire
-from llm_normalize.report import collected as collecting
 from llm_normalize.report import (
+    charts,
     command,
     examples,
     histogram,
     sentences,
     timeline,
 )
+from llm_normalize.report import collected as collecting
 from llm_normalize.report import figures as text
 from llm_normalize.report import log_reader as reader
 from llm_normalize.report import page as report_page
@@ -422,6 +424,30 @@ NASTY = (
     "</svg><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{7*7}}"
     "\u202e\x00\x1b[2J\ud800\u3164"
 )
+
+
+@pytest.mark.parametrize("kind", [charts.dots, charts.stacked, charts.bars])
+@pytest.mark.parametrize("count", [1, 3, 16, 48])
+def test_chart_stays_inside_its_bounds(kind: Any, count: int) -> None:
+    labels = [f"{at} {'long' * 8}" for at in range(count)]
+    series = [(f"s{at}", [1.0 + at * each for each in range(count)]) for at in range(5)]
+    drawn = ET.fromstring(str(kind("c", labels, series, "{:g} ms".format)))
+    wide, high = map(float, drawn.attrib["viewBox"].split()[2:])
+    assert wide == 960
+    found = dict.fromkeys(("rect", "circle", "text"), 0)
+    for each in drawn.iter():
+        name = each.tag.rpartition("}")[2]
+        place = {key: float(each.get(key, "0")) for key in ("x", "y", "cx", "cy", "r")}
+        at_x, at_y = place["x"] + place["cx"], place["y"] + place["cy"]
+        across, down = float(each.get("width", "0")), float(each.get("height", "0"))
+        if name in found:
+            found[name] += 1
+            assert at_x - place["r"] >= 0
+            assert at_y - place["r"] >= 0
+            assert at_x + across + place["r"] <= wide
+            assert at_y + down + place["r"] <= high
+    assert found["text"] > 2
+    assert found["rect"] + found["circle"] >= count
 
 
 # -- the page --------------------------------------------------------------------------
