@@ -124,7 +124,7 @@ def test_others_get_no_counts() -> None:
         for words in ("1.2.3", "role-null", "2 of 3", "refused", "new.test", "/conf"):
             assert words not in page
         assert "trust install" not in page
-        assert "curl --cacert mitmproxy-ca-cert.pem" in page
+        assert "curl --cacert ca-bundle.pem" in page
         assert "proxy.pac" in page
         assert "/clients/python" in page
 

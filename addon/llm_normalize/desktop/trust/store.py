@@ -67,11 +67,6 @@ class Store(ABC):
         """Whether it does without: then it is no failure that it is not changed."""
         return False
 
-    @property
-    def roots_file(self) -> Path | None:
-        """A file of all roots that the system trusts, None without one."""
-        return None
-
     @abstractmethod
     def state(self) -> Status:
         """Tell how it stands. Never raises, never asks, changes nothing."""
