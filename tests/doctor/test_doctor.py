@@ -27,7 +27,6 @@ from llm_normalize.doctor import recorded_answers as recorded
 from llm_normalize.doctor.answer import Answer, request_body
 from llm_normalize.doctor.card import Card, card_of
 from llm_normalize.doctor.key_mask import Secrets
-from llm_normalize.doctor.known_providers import PROVIDERS as KNOWN
 from llm_normalize.doctor.provider import Provider
 from llm_normalize.doctor.verdict import CONFORMS, LEFT, NONE, REPAIRED, judge
 from llm_normalize.repair.fix import (
@@ -41,6 +40,7 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.routing.hosts import PROVIDERS, Hosts
+from llm_normalize.run.known_providers import PROVIDERS as KNOWN
 from llm_normalize.text.loopback import is_loopback
 from properties.test_recorded import FOLDER, TWO_ANSWERS
 from support import Break, Part, Script, body_script

@@ -108,7 +108,7 @@ class _Path:
         # What a reverse proxy is asked, it asks its provider.
         self.found = (
             None
-            if check_port.is_reverse(self.owner)
+            if processes.is_reverse(self.owner)
             else local_server.status(way.host, way.port)
         )
         hosts = self.found.hosts if self.found else own_proxy.hosts(confdir)

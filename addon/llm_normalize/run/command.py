@@ -34,6 +34,10 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     own = ["--" + name.replace("_", "-") for name in asked]
     if len(own) > 1:
         parser.error(f"{own[0]} does not go with {own[1]}")
+    if flags.provider is not None:
+        other = own[0] if own else "--upstream-proxy" if flags.upstream_proxy else ""
+        if other and other != "--check":
+            parser.error(f"--provider does not go with {other}")
     if flags.demo and (flags.console or flags.upstream_proxy or rest):
         # Only the names: what stands behind them may be a password.
         what = [each.partition("=")[0] for each in rest if each[:1] == "-"]
@@ -51,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=f"{NAME} [run] [--web | --console] [--pac | --system-proxy]\n"
         "                           [--upstream-proxy URL] [ARGS]\n"
+        f"       {NAME} PROVIDER [--web | --console] [ARGS]\n"
         f"       {NAME} [run] --restore | --check [ARGS] | --demo [--web]\n"
         f"       {NAME} --script | --version\n"
         f"       {NAME} TOOL [ARGS]",
@@ -98,6 +103,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="URL",
         help="the proxy that the network has, http://HOST:PORT, to go through; one "
         "with a password as env:NAME, the variable that holds the URL",
+    )
+    parser.add_argument(
+        "--provider",
+        metavar="NAME",
+        help="be a server in front of that provider, for clients that take a base URL: "
+        "a name of doctor --list, or a base URL; the first word NAME alone does it, too",
     )
     parser.add_argument(
         "--restore",
