@@ -101,6 +101,7 @@ TOOLS = {
     "demo": {"desktop", "run"},
     "check": {"desktop", "run", "demo"},
     "client": {"desktop", "run"},
+    "setup": {"demo", "desktop", "run"},
     "doctor": {"run", "report"},
 }
 """The subpackages of the tools, and from which others of them each may import. They may use

@@ -45,6 +45,7 @@ TOOLS = {
     "env": Tool("client.env.command", "print the same for a shell, as lines to run"),
     "demo": Tool("demo.command", "show a repaired stream: no key, no network", _ENDED),
     "check": Tool("check.command", "do programs here reach it, and trust it?", _ENDED),
+    "status": Tool("setup.status.command", "tell what runs, and what is set up"),
     "trust": Tool(
         "desktop.trust.command",
         "let this machine trust mitmproxy's CA",
@@ -53,6 +54,7 @@ TOOLS = {
     "doctor": Tool("doctor.command", "ask a provider: what do its answers break?"),
     "report": Tool("report.command", "sum up pairs logs: a terminal, a page, JSON"),
     "service": Tool("desktop.service.command", "start it at every login"),
+    "uninstall": Tool("setup.uninstall.command", "take away all that was set up"),
 }
 _FLAGS = (
     "help", "version", "web", "console", "pac", "system-proxy", "upstream-proxy",

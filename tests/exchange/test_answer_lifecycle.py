@@ -203,14 +203,15 @@ def test_a_view_shows_all_that_was_sent_so_far(proxy: Proxy) -> None:
     assert KEY not in body.metadata
 
 
-def test_a_repair_is_reported_in_one_line(
+def test_an_answer_is_reported_in_one_line(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     proxy.stream(chat_flow(), BAD)
     proxy.stream(chat_flow(), GOOD)
     assert messages(caplog, "INFO") == [
-        f"normalize: {HOST} m: 4 of 4 events repaired (data-space-missing 4)"
+        f"normalize: {HOST} m: 4 of 4 events repaired (data-space-missing 4)",
+        f"normalize: {HOST} m: nothing to repair",
     ]
 
 

@@ -127,8 +127,10 @@ def test_reason_is_in_plain_words(message: str, reason: str) -> None:
 )
 def test_certificate_of_an_unknown_ca_is_not_called_invalid(said: str) -> None:
     assert reason_of(f"Certificate verify failed: {said}") == (
-        f"its certificate is from an unknown CA ({said}). Set mitmproxy's option "
-        "ssl_verify_upstream_trusted_ca to a file with all CAs to be trusted"
+        f"its certificate is from an unknown CA ({said}). Add that CA to the system's "
+        "store, or to a file that SSL_CERT_FILE names, and start llm-normalize again; a "
+        "mitmproxy that it has not started takes a file with all CAs to be trusted as its "
+        "option ssl_verify_upstream_trusted_ca"
     )
 
 

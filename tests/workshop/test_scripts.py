@@ -37,6 +37,8 @@ TOOL = tuple(
         "doctor/command",
         "report/command",
         "run/command",
+        "setup/status/command",
+        "setup/uninstall/command",
         "run/known_providers",
         "text/command_line",
         "text/console",

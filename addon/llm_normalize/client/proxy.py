@@ -16,7 +16,7 @@ from ..run.child import START, STEP, environ
 from ..run.handover import ENDS_WITH_INPUT, awaited
 from ..run.mitmproxy_options import FORWARD
 from ..run.start import ensure_writable, prepared
-from ..run.start_error import StartError
+from ..run.start_error import CallError, StartError
 from ..text.loopback import LOCAL, is_loopback
 
 LOG = "exec.log"
@@ -62,7 +62,7 @@ def started(machine: Machine, arguments: Sequence[str]) -> Proxy:
         flags.upstream_proxy = _of_the_network(machine)
     begun = prepared(flags, ["-p", "0", *rest], machine)
     if begun.plan is None:
-        raise StartError("these arguments are not for a proxy that serves programs")
+        raise CallError("these arguments are not for a proxy that serves programs")
     confdir = begun.plan.confdir
     ensure_writable(confdir)
     log = log_of(confdir)
@@ -80,7 +80,7 @@ def started(machine: Machine, arguments: Sequence[str]) -> Proxy:
             time.sleep(STEP)
     port = listens[0].port
     if not port or listens[0].mode not in FORWARD:
-        raise StartError("exec needs a proxy: leave --mode and --provider out")
+        raise CallError("exec needs a proxy: leave --mode and --provider out")
     return Proxy(port, confdir)
 
 

@@ -222,6 +222,13 @@ def _key(parser: _Parser, given: str | None, variable: str) -> str:
 def main(given: Sequence[str]) -> int:
     """Do what the command line asks for and return the exit code."""
     flags = parse(given)
+    if flags.list and flags.json:
+        known = {
+            name: {"base_url": base, "key": of}
+            for name, (base, of) in PROVIDERS.items()
+        }
+        _write(json.dumps(known, indent=1))
+        return 0
     if flags.list:
         rows = (f"{name:12} {base:56} {of}" for name, (base, of) in PROVIDERS.items())
         _write("\n".join(map(str.rstrip, rows)))

@@ -127,9 +127,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--version",
-        action="version",
-        version=f"llm_normalize {__version__}",
-        help="print the version, and end",
+        action="store_true",
+        help="print the versions of it and of what it runs on, and end",
     )
     return parser
 
@@ -149,16 +148,18 @@ def main(given: Sequence[str]) -> int:
     if flags.check:
         return cli.main(["check", *given])
     # Here, since they bring mitmproxy.
-    if flags.script:
-        from ..desktop.mitmproxy_program import script  # noqa: PLC0415
+    from mitmproxy.utils import debug  # noqa: PLC0415
 
-        print(script())
-        return 0
     from ..desktop.machine import Machine  # noqa: PLC0415
+    from ..desktop.mitmproxy_program import script  # noqa: PLC0415
     from ..desktop.proxy.settings import ProxyError  # noqa: PLC0415
     from . import start, system_proxy  # noqa: PLC0415
     from .start_error import StartError  # noqa: PLC0415
 
+    if flags.version or flags.script:
+        versions = f"llm_normalize: {__version__}\n{debug.dump_system_info()}"
+        print(versions if flags.version else script())
+        return 0
     machine = Machine()
     try:
         if flags.restore:  # whatever is wrong with the options
@@ -167,4 +168,4 @@ def main(given: Sequence[str]) -> int:
         return system_proxy.begin(prepared, machine)
     except (StartError, ProxyError) as error:
         complain(error)
-        return 1
+        return getattr(error, "code", 1)

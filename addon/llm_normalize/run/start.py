@@ -9,6 +9,7 @@ import contextlib
 import errno
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ from . import known_providers, ports, upstream_proxy
 from .child import become
 from .handover import SAYS, UPSTREAM_AUTH
 from .mitmproxy_options import Plan, misspelled, plan, refusal
-from .start_error import StartError
+from .start_error import CallError, StartError
 
 CA = "mitmproxy-ca.pem"
 ROOM = 1 << 16  # bytes that mitmproxy's CA takes at most
@@ -64,51 +65,71 @@ def prepared(
     """
     name = "mitmweb" if flags.web else "mitmproxy" if flags.console else "mitmdump"
     if flags.console and not (flags.check or sys.stdout.isatty()):
-        raise StartError("--console needs a terminal: start it in one, or without it")
+        raise CallError("--console needs a terminal: start it in one, or without it")
     given = ["-s", str(script())]
     first = plan(name, [*given, *arguments])
     if first is None:
         own = ["--" + name.replace("_", "-") for name in vars(flags)]
-        wrong = misspelled(name, arguments, own)
-        if wrong:
-            raise StartError(wrong)
+        if wrong := misspelled(name, arguments, own):
+            raise CallError(wrong)
     if first is None or not first.says_host:
         given += ["--listen-host", LOCAL]
-    upstream, base = None, ""
-    if flags.upstream_proxy is not None:
-        upstream = upstream_proxy.upstream(flags.upstream_proxy, machine.environ)
-        given += _own_mode(first, "--upstream-proxy", f"upstream:{upstream.url}")
-    elif flags.provider is not None:
-        base = known_providers.named(flags.provider)
-        if not base:
-            raise StartError(known_providers.unknown(flags.provider))
-        parts = urlsplit(base)
-        mode = f"reverse:{parts.scheme}://{parts.netloc}"
-        given += _own_mode(first, "--provider", mode)
+    leads = _leads(flags, machine)
+    if leads.mode and first and any(each.mode != "regular" for each in first.listens):
+        raise CallError(f"{leads.flag} is a mode of its own: leave --mode out")
     # Behind the addon: what it does when mitmproxy serves is its last step.
-    given += ["-s", str(HOOKS)]
+    given += [*leads.mode, "-s", str(HOOKS)]
     planned = plan(name, [*given, *arguments])
+    if planned is None and (why := refusal(name, [*given, *arguments])):
+        raise CallError(why)
     if planned is None and flags.check:
         planned = _unconfigured(name, [*given, *arguments])
     ours = planned.forward if planned else None
-    if upstream and ours and upstream.url.partition("//")[2] in _own(ours.port):
-        raise StartError("--upstream-proxy names this proxy itself")
+    if ours and leads.place in _own(ours.port):
+        raise CallError("--upstream-proxy names this proxy itself")
     flag = "--pac" if flags.pac else "--system-proxy" if flags.system_proxy else ""
     command = [str(program(name)), *given, *arguments]
-    return Start(name, command, planned, flag, base, upstream.auth if upstream else "")
+    return Start(name, command, planned, flag, leads.base, leads.auth)
 
 
-def _own_mode(first: Plan | None, flag: str, mode: str) -> list[str]:
-    if first and any(each.mode != "regular" for each in first.listens):
-        raise StartError(f"{flag} is a mode of its own: leave --mode out")
-    return ["--mode", mode]
+class _Leads(NamedTuple):
+    """Where all requests go, if a flag of ours says so.
+
+    Attributes:
+        flag: The flag.
+        mode: mitmproxy's arguments for it.
+        place: The upstream proxy's host and port.
+        auth: Its password.
+        base: The provider's base URL.
+    """
+
+    flag: str = ""
+    mode: Sequence[str] = ()
+    place: str = ""
+    auth: str = ""
+    base: str = ""
+
+
+def _leads(flags: argparse.Namespace, machine: Machine) -> _Leads:
+    if flags.upstream_proxy is not None:
+        url, auth = upstream_proxy.upstream(flags.upstream_proxy, machine.environ)
+        mode = ["--mode", f"upstream:{url}"]
+        return _Leads("--upstream-proxy", mode, url.partition("//")[2], auth)
+    if flags.provider is None:
+        return _Leads()
+    base = known_providers.named(flags.provider)
+    if not base:
+        raise CallError(known_providers.unknown(flags.provider))
+    parts = urlsplit(base)
+    mode = ["--mode", f"reverse:{parts.scheme}://{parts.netloc}"]
+    return _Leads("--provider", mode, base=base)
 
 
 def _unconfigured(name: str, arguments: list[str]) -> Plan:
     """Return the plan without `config.yaml`: the check reports what is wrong with that."""
     planned = plan(name, arguments, configured=False)
     if planned is None:  # nothing is started that could say why
-        raise StartError(refusal(name, arguments))
+        raise CallError(f"{name} does not serve with these arguments")
     return planned
 
 

@@ -23,7 +23,7 @@ from .child import Supervised
 from .handover import awaited
 from .mitmproxy_options import Plan
 from .start import Start, alone, ensure_free, ensure_writable, hint
-from .start_error import StartError
+from .start_error import CallError, StartError
 from .upstream_proxy import from_environment
 
 
@@ -124,12 +124,12 @@ def switched(start: Start, machine: Machine) -> int:
     assert planned is not None
     listens = planned.forward
     if listens is None or not listens.port:
-        raise StartError(
+        raise CallError(
             f"{start.flag} is for a proxy that clients are pointed to (the regular mode, or "
             "--upstream-proxy) on a port of its own: here nothing is switched"
         )
     if listens.host not in next_steps.ANYWHERE | {LOCAL}:
-        raise StartError(f"{start.flag} needs {LOCAL}: listen there, or everywhere")
+        raise CallError(f"{start.flag} needs {LOCAL}: listen there, or everywhere")
     settings = choose(machine)
     if settings is None:
         desktop = machine.environ.get("XDG_CURRENT_DESKTOP", "")

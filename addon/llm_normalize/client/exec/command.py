@@ -84,4 +84,4 @@ def main(given: Sequence[str]) -> int:
         become(program, {**os.environ, **more})
     except StartError as error:
         complain(error)
-        return 1
+        return error.code
