@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from llm_normalize.client import node_programs, proxy
+from llm_normalize.client import proxy
 from llm_normalize.client.exec import command as exec_command
 from llm_normalize.client.variables import variables
 from llm_normalize.demo import provider
@@ -302,7 +302,7 @@ def test_script_for_node_is_known_by_its_first_line(
     path = tmp_path / "tool"
     path.write_text(text)
     path.chmod(0o755)
-    assert node_programs.is_node(Machine(), str(path)) is expected
+    assert node.is_node(Machine(), str(path)) is expected
 
 
 @pytest.mark.parametrize(

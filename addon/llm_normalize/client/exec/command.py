@@ -58,7 +58,6 @@ def main(given: Sequence[str]) -> int:
     from ...run.child import become  # noqa: PLC0415
     from ...run.start_error import StartError  # noqa: PLC0415
     from .. import proxy  # noqa: PLC0415
-    from ..node_programs import is_node  # noqa: PLC0415
     from ..variables import variables  # noqa: PLC0415
 
     machine = Machine()
@@ -73,7 +72,7 @@ def main(given: Sequence[str]) -> int:
                 f"{program[0]} goes through a proxy on port {found.port}, which ends with "
                 f"it; its log: {proxy.log_of(found.confdir)}"
             )
-        if is_node(machine, program[0]):
+        if node.is_node(machine, program[0]):
             version, knows = node.version(machine)
             if version and not knows:
                 base = command_line("nvidia", system=machine.system)
