@@ -101,8 +101,10 @@ def _of_the_network(machine: Machine) -> str | None:
     found = of_https(machine.environ)
     if found is None or not found.is_http:
         return None
-    if is_loopback(found.host) and not local_server.listens(found.host, found.port):
-        return None  # what a proxy of ours has left in the shell
+    if is_loopback(found.host) and (
+        not local_server.listens(found.host, found.port) or running(found.port)
+    ):
+        return None  # a proxy of ours, or what one has left in the shell
     name = "HTTPS_PROXY" if value(machine.environ, "HTTPS_PROXY") else "ALL_PROXY"
     return f"env:{spelled(machine.environ, name)}"
 
@@ -121,5 +123,6 @@ def _begin(
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
     assert child.stdin is not None
-    os.set_inheritable(child.stdin.fileno(), True)
+    # Closed by nobody but the system, as the program ends.
+    os.set_inheritable(os.dup(child.stdin.fileno()), True)
     return child

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 38_550, "scripts": 8_660, "tests": 67_970}
+BUDGETS = {"addon": 39_330, "scripts": 8_660, "tests": 68_473}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 495
+MODULES = 510
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
