@@ -89,6 +89,16 @@ def test_a_misspelled_tool_is_no_filter_for_mitmproxy(
     )
 
 
+def test_a_providers_name_is_a_tools_name_too(
+    asked: list[tuple[str, list[str]]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["nvidia", "-p", "81"]) == 5
+    assert asked == [(".run.command", ["--provider", "nvidia", "-p", "81"])]
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["nvidai"])
+    assert "unknown tool nvidai: did you mean nvidia?" in capsys.readouterr().err
+
+
 def test_a_word_like_no_tool_is_refused_with_the_way_to_a_filter(
     capsys: pytest.CaptureFixture[str], asked: list[tuple[str, list[str]]]
 ) -> None:
@@ -282,4 +292,6 @@ def test_the_module_is_the_command(
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("llm_normalize", run_name="__main__")
     assert ended.value.code == 0
-    assert capsys.readouterr().out == f"llm_normalize {__version__}\n"
+    said = capsys.readouterr().out
+    assert said.startswith(f"llm_normalize: {__version__}\nMitmproxy: ")
+    assert "\nPython: " in said

@@ -100,6 +100,8 @@ TOOLS = {
     "run": {"desktop"},
     "demo": {"desktop", "run"},
     "check": {"desktop", "run", "demo"},
+    "client": {"desktop", "run"},
+    "setup": {"demo", "desktop", "run"},
     "doctor": {"run"},
 }
 """The subpackages of the tools, and from which others of them each may import. They may use
@@ -109,7 +111,7 @@ COMMAND = {"cli", "__main__"}
 HAS_MITMPROXY = {"mitm", "routing", "exchange", "inspect", "home", ""}
 """The subpackages that import mitmproxy; the rest runs without it."""
 BRINGS = {
-    "home": {"jinja2"},
+    "home": {"certifi", "jinja2"},
     "wire": {"brotli", "zstandard", "compression", "backports"},
 }
 """What mitmproxy itself depends on, and which subpackages use it."""
@@ -202,7 +204,8 @@ def test_tool_needs_what_mitmproxy_brings() -> None:
     tools = set(MODULES) - set(ADDON)
     more = {name(path): imports(path)[0] - allowed for path in tools}
     assert {tool: needs for tool, needs in more.items() if needs} == {
-        "desktop/processes": {"psutil"}
+        "desktop/processes": {"psutil"},
+        "run/hooks": {"llm_normalize"},  # mitmproxy loads it as a script
     }
 
 

@@ -132,7 +132,8 @@ class Normalize:
             self.logs.current = None  # running answers keep theirs
 
     def running(self) -> None:
-        """Warn if other users may use the proxy or its keys."""
+        """Write what clients are given; warn if other users may use the proxy or its keys."""
+        self._home.running()
         self._pauses.begin(is_reloaded=self._is_reloaded)
         if not self._is_configured:  # of an addon that another program has added
             take_each(self._take)

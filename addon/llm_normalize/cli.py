@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NamedTuple
 
+from .run.known_providers import PROVIDERS
 from .text.console import complain, say
 
 INTERRUPTED = 130
@@ -40,8 +41,11 @@ class Tool(NamedTuple):
 _ENDED = "nothing is left running"
 TOOLS = {
     "run": Tool("run.command", "start mitmproxy with the addon (the default)"),
+    "exec": Tool("client.exec.command", "start one program that goes through it"),
+    "env": Tool("client.env.command", "print the same for a shell, as lines to run"),
     "demo": Tool("demo.command", "show a repaired stream: no key, no network", _ENDED),
     "check": Tool("check.command", "do programs here reach it, and trust it?", _ENDED),
+    "status": Tool("setup.status.command", "tell what runs, and what is set up"),
     "trust": Tool(
         "desktop.trust.command",
         "let this machine trust mitmproxy's CA",
@@ -50,10 +54,11 @@ TOOLS = {
     "doctor": Tool("doctor.command", "ask a provider: what do its answers break?"),
     "report": Tool("report.command", "sum up pairs logs: a terminal, a page, JSON"),
     "service": Tool("desktop.service.command", "start it at every login"),
+    "uninstall": Tool("setup.uninstall.command", "take away all that was set up"),
 }
 _FLAGS = (
     "help", "version", "web", "console", "pac", "system-proxy", "upstream-proxy",
-    "restore", "script",
+    "provider", "restore", "script",
 )  # fmt: skip
 """Flags of `run` that somebody may write like a tool."""
 _TOOLS_AS_FLAGS = {"--demo", "--check"}
@@ -73,12 +78,14 @@ def chosen(given: Sequence[str]) -> tuple[str, list[str]]:
     first = words[0]
     if first in TOOLS:
         return first, words[1:]
+    if first in PROVIDERS:
+        return "run", ["--provider", *words]
     if first.startswith("-"):
         word = first.lstrip("-").lower()
         if word in TOOLS and first not in _TOOLS_AS_FLAGS:
             _refuse(first, f"did you mean {word}?")
     elif _WORD.fullmatch(first):
-        meant = {name: name for name in TOOLS}
+        meant = {name: name for name in (*TOOLS, *PROVIDERS)}
         meant.update({name: f"--{name}" for name in _FLAGS})  # `|` is newer than 3.8
         near = difflib.get_close_matches(first.lower(), meant, 1)
         _refuse(

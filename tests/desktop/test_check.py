@@ -96,6 +96,10 @@ class Desk:
             variables = f"CURL_CA_BUNDLE={self.store} SSL_CERT_FILE={self.store}"
             path.write_text(f'#!/bin/sh\n{variables} exec {shutil.which(name)} "$@"\n')
             path.chmod(0o755)
+        # Whichever Node there is, it follows the variables, as a new one does.
+        asks = f'case "$2" in process.stdout*) echo v24.5.0 ok ;; *) exec {shutil.which("node")} "$@" ;; esac'
+        (programs / "node").write_text(f"#!/bin/sh\n{asks}\n")
+        (programs / "node").chmod(0o755)
         self.environ = {
             "HOME": str(self.home),
             "PATH": f"{programs}:{os.environ['PATH']}",
@@ -109,6 +113,7 @@ class Desk:
         """Set the variables as the docs say."""
         self.environ["HTTPS_PROXY"] = f"http://{LOOPBACK}:{port}"
         self.environ["NO_PROXY"] = "localhost,127.0.0.1,::1"
+        self.environ["NODE_USE_ENV_PROXY"] = "1"
 
     def trust(self, ca: Path) -> None:
         """Have everything trust a CA."""
@@ -317,14 +322,12 @@ def test_a_ca_that_nobody_trusts_is_repaired_as_said(desk: Desk, ca: Path) -> No
         checked = desk.check(running.port)
         for step in ("CA in system", "CA in Python", "CA in Node", "CA in browsers"):
             assert checked.marks(step) == {"FAIL"}, step
-        # What `trust` would have put into the bundle that is named:
+        # What `trust` would have put into the system's store:
         desk.store.write_bytes(desk.store.read_bytes() + running.ca.read_bytes())
         for step in ("CA in Python", "CA in requests", "CA in Node"):
             for line in (each for each in checked.lines if each.step == step):
-                for name in re.findall(r"export (\w+)=", line.repair):
-                    is_node = name.startswith("NODE")
-                    file = running.ca if is_node else desk.store
-                    desk.environ[name] = str(file)
+                for name, file in re.findall(r"export (\w+)=([^;]+)", line.repair):
+                    desk.environ[name] = file
         again = desk.check(running.port)
     for step in ("CA in system", "CA in Python", "CA in requests", "CA in Node"):
         assert again.marks(step) == {"ok"}, step

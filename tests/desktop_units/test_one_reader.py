@@ -12,7 +12,7 @@ import pytest
 
 from desktop_units.machines import Recorded
 from desktop_units.stores import SYSTEMS, Simulated, profile, write_ca
-from llm_normalize.check import browsers, ca, port, programs, variables
+from llm_normalize.check import browsers, ca, port, variables
 from llm_normalize.check.finding import Finding, Mark, Way
 from llm_normalize.desktop import local_server, processes
 from llm_normalize.desktop.machine import HUNG, Machine
@@ -122,17 +122,14 @@ def test_a_key_of_another_user_s_proxy_does_not_hide_its_certificate(
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_both_name_the_same_file_of_all_roots(
+def test_trust_names_the_file_of_all_roots(
     name: str, tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine: Simulated = SYSTEMS[name](tmp_path)
     confdir = shutil.copytree(made[0], machine.home / ".mitmproxy")
     started(machine, confdir, "install", "--yes").install()
-    found = ca.read(confdir)
-    assert found is not None
-    named = programs.roots_of(machine, found)
+    named = confdir / "normalize" / "ca-bundle.pem"
     assert f"REQUESTS_CA_BUNDLE={named}\n" in capsys.readouterr().out
-    assert (named != str(found.path)) is (machine.system == "linux")
 
 
 def both(machine: Machine, confdir: Path) -> tuple[Finding, list[dict[str, str]], bool]:
@@ -293,7 +290,6 @@ def test_without_psutil_the_check_says_what_it_lacks(other: int) -> None:
     assert finding.saw.startswith("psutil is not installed")
     assert "which the system does not name" in judged(other)
     assert taken(other) == "another program listens there"
-    assert ports.has(os.getpid(), "127.0.0.1", other)
 
 
 @pytest.mark.usefixtures("_bare")
@@ -311,6 +307,4 @@ def test_without_psutil_no_setting_is_switched(tmp_path: Path) -> None:
 def test_without_psutil_processes_are_known_by_their_number() -> None:
     assert processes.is_alive(os.getpid())
     assert not processes.is_alive(2**22 + 1)
-    assert processes.family(os.getpid()) == [os.getpid()]
-    assert processes.work(os.getpid()) == 0.0
     assert Machine().run(["sleep", "60"], timeout=0.1).code == HUNG

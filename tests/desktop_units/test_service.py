@@ -306,7 +306,7 @@ def test_what_has_no_place_in_a_unit_is_refused(
     tmp_path: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     on = machine(tmp_path)
-    assert run(on, "install", *arguments) == 1
+    assert run(on, "install", *arguments) == 2
     reported = capsys.readouterr()
     assert said in reported.err
     assert "me:secret" not in reported.out + reported.err

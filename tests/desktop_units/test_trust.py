@@ -401,7 +401,7 @@ def test_a_system_of_an_unknown_kind_is_said_to_be_one(
     assert actions.failed
     out = capsys.readouterr().out
     assert "not known here; mitmproxy's page: https://" in out
-    assert f"export SSL_CERT_FILE={confdir}/mitmproxy-ca-cert.pem" in out
+    assert f"export SSL_CERT_FILE={confdir}/normalize/ca-bundle.pem" in out
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/debian_version").touch()
     actions.install()

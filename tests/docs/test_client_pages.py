@@ -97,7 +97,7 @@ def test_options_that_are_set_exist() -> None:
 
 def test_modes_are_modes() -> None:
     modes = re.findall(r"--mode (\S+)", TEXT)
-    assert len(modes) > 3
+    assert len(modes) > 2
     for mode in modes:
         ProxyMode.parse(mode)
 

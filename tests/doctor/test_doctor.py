@@ -23,7 +23,6 @@ from llm_normalize.doctor import asked_card, card_text
 from llm_normalize.doctor import command as doctor
 from llm_normalize.doctor.answer import Answer
 from llm_normalize.doctor.card import card_of
-from llm_normalize.doctor.known_providers import PROVIDERS as KNOWN
 from llm_normalize.doctor.provider import Provider, Secrets
 from llm_normalize.doctor.verdict import CONFORMS, LEFT, NONE, REPAIRED, judge
 from llm_normalize.repair.fix import (
@@ -37,6 +36,7 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.routing.hosts import PROVIDERS, Hosts
+from llm_normalize.run.known_providers import PROVIDERS as KNOWN
 from llm_normalize.text.loopback import is_loopback
 from support import Break, Part, Script, body_script
 

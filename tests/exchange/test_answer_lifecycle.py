@@ -142,6 +142,18 @@ def test_a_stream_is_repaired_as_it_passes(proxy: Proxy) -> None:
     assert "mode" not in record
 
 
+def test_an_answer_is_reported_in_one_line(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    proxy.stream(chat_flow(), BAD)
+    proxy.stream(chat_flow(), GOOD)
+    assert messages(caplog, "INFO") == [
+        f"normalize: {HOST} m: 4 of 4 events repaired (data-space-missing 4)",
+        f"normalize: {HOST} m: nothing to repair",
+    ]
+
+
 def test_secrets_of_the_request_are_in_no_log(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -423,7 +435,11 @@ def test_a_body_that_broke_off_has_a_record(proxy: Proxy) -> None:
     ("message", "status", "words"),
     [
         ("Client disconnected.", None, "the client left before an answer"),
-        ("Server disconnected.", 502, "no answer arrived"),
+        (
+            "Server disconnected.",
+            502,
+            f"No answer from {HOST}: it closed the connection before its answer was whole",
+        ),
     ],
 )
 def test_log_says_why_no_answer_arrived(

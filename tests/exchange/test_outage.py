@@ -121,7 +121,26 @@ def test_reason_is_in_plain_words(message: str, reason: str) -> None:
     assert reason_of(message).startswith(reason)
     said = reason_of(message).replace("mitmproxy's option", "")
     for hidden in ("10.0.0", "/etc", "Errno", "mitmproxy"):
-        assert hidden not in said
+        assert hidden not in said.partition(". Add that CA")[0]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "unable to get local issuer certificate",
+        "unable to get issuer certificate",
+        "unable to verify the first certificate",
+        "self-signed certificate",
+        "self-signed certificate in certificate chain",
+    ],
+)
+def test_certificate_of_an_unknown_ca_is_not_called_invalid(said: str) -> None:
+    assert reason_of(f"Certificate verify failed: {said}") == (
+        f"its certificate is from an unknown CA ({said}). Add that CA to the system's "
+        "store, or to a file that SSL_CERT_FILE names, and start llm-normalize again; a "
+        "mitmproxy that it has not started takes a file with all CAs to be trusted as its "
+        "option ssl_verify_upstream_trusted_ca"
+    )
 
 
 def failed(message: str, **more: Any) -> http.HTTPFlow:

@@ -223,6 +223,30 @@ def test_certificate_of_the_ca_and_never_its_key(proxy: Proxy, mitm_ca: Path) ->
     assert bytes.fromhex(reported.replace(":", "")) == found
 
 
+def test_file_for_clients_has_all_roots_and_the_ca(proxy: Proxy, mitm_ca: Path) -> None:
+    assert get(proxy, "/ca-bundle.pem")[0] == 404
+    pem = give_ca(proxy, mitm_ca).strip()
+    proxy.addon._home.running()
+    path = proxy.folder / "normalize" / "ca-bundle.pem"
+    text = path.read_text()
+    assert text.count("BEGIN CERT") > 100
+    assert text.rstrip().endswith(pem)
+    made = asked("/ca-bundle.pem")
+    proxy.addon.requestheaders(made)
+    assert response_of(made).text == text
+    assert ssl.create_default_context(cafile=path).get_ca_certs()
+
+
+def test_file_that_cannot_be_written_is_said_and_nothing_else_suffers(
+    proxy: Proxy, mitm_ca: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    give_ca(proxy, mitm_ca)
+    proxy.folder.mkdir(exist_ok=True)
+    (proxy.folder / "normalize").touch()
+    proxy.addon._home.running()
+    assert "ca-bundle.pem cannot be written: " in messages(caplog)[0]
+
+
 # -- the PAC file ------------------------------------------------------------------------
 
 

@@ -35,12 +35,17 @@ def test_what_is_to_be_set_is_what_a_shell_understands(home: Path) -> None:
     confdir = home / "it's a folder"
     confdir.mkdir()
     (confdir / trust_advice.CERTIFICATE).write_text("the certificate")
+    (confdir / "normalize").mkdir()
+    (confdir / "normalize" / "ca-bundle.pem").write_text("all roots")
     found = trust_advice.of(confdir, "http://127.0.0.1:9", system="linux")
     lines = [found.exports]
-    lines += [f'cat "${name}"' for name in trust_advice.VARIABLES]
+    names = (*trust_advice.BUNDLES, trust_advice.EXTRA)
+    lines += [f'cat "${name}"' for name in names]
     lines += ['echo "$HTTPS_PROXY"', found.curl.replace("curl --cacert", "cat")]
     done = ended(["sh", "-ec", "\n".join(lines)], check=True)
-    assert done.stdout.count("the certificate") == len(trust_advice.VARIABLES) + 1
+    # Node adds it to its own roots; what the others are given replaces theirs.
+    assert done.stdout.count("the certificate") == 1
+    assert done.stdout.count("all roots") == len(trust_advice.BUNDLES) + 1
     assert "http://127.0.0.1:9\n" in done.stdout
     assert found.sentence.startswith(found.install)
     for words in (found.install, found.exports, found.curl):
@@ -53,8 +58,8 @@ def test_another_machine_is_not_led_to_a_file_of_this_one() -> None:
     found = trust_advice.afar("http://192.0.2.1:8080")
     assert found.install == ""
     assert "trust install" not in found.markdown
-    assert "http://192.0.2.1:8080/mitmproxy-ca-cert.pem" in found.exports
-    assert 'NODE_EXTRA_CA_CERTS="$PWD/mitmproxy-ca-cert.pem"' in found.exports
+    assert "http://192.0.2.1:8080/ca-bundle.pem" in found.exports
+    assert 'NODE_EXTRA_CA_CERTS="$PWD/ca-bundle.pem"' in found.exports
 
 
 def test_commands_of_windows() -> None:
@@ -67,7 +72,8 @@ def test_commands_of_windows() -> None:
     )
     assert "$env:HTTPS_PROXY = 'http://h:1'; $env:SSL_CERT_FILE = " in found.exports
     assert f"'{file.replace("'", "''")}'" in found.exports
-    assert found.curl == f'curl --cacert "{file}"'
+    bundle = confdir.absolute() / "normalize" / "ca-bundle.pem"
+    assert found.curl == f'curl --cacert "{bundle}"'
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,17 @@ def test_the_line_says_all_that_can_be_done(
     assert ("HTTPS_PROXY=" in line) == (mode == "regular")
 
 
+def test_https_in_a_base_url_is_told_to_be_http(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fail(Distrust(), None, mode="reverse:https://a.test")
+    (line,) = messages(caplog)
+    assert line.endswith(
+        "To fix this: write http://, not https://, in its base URL: http://[::1]:8082 "
+        "needs no certificate"
+    )
+
+
 def test_another_failure_is_no_refusal(caplog: pytest.LogCaptureFixture) -> None:
     distrust = Distrust()
     for error in (None, "The client disconnected."):

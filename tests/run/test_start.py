@@ -3,7 +3,7 @@
 import importlib.metadata
 import io
 import os
-import shlex
+import re
 import socket
 import sys
 import threading
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE, STDOUT, Popen
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,10 @@ from llm_normalize.desktop.proxy.settings import Target
 from llm_normalize.home import trust_advice
 from llm_normalize.run import command as run_command
 from llm_normalize.run import start
-from llm_normalize.run import upstream_auth as proxy_upstream_auth
+from llm_normalize.run.handover import SAYS, UPSTREAM_AUTH
 from llm_normalize.run.mitmproxy_options import Listens, Plan, plan
 from llm_normalize.run.next_steps import Ways, next_steps, refusal
-from llm_normalize.run.ports import first_taken, has, is_taken
+from llm_normalize.run.ports import first_taken, is_taken
 from llm_normalize.run.upstream_proxy import (
     Upstream,
     UpstreamProxyError,
@@ -37,6 +38,7 @@ from support import Provider, Request, Script, body_script
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = str(Path(sys.prefix) / "bin" / "mitmdump")
 SCRIPT = str(ROOT / "addon" / "normalize.py")
+HOOKS = str(ROOT / "addon" / "llm_normalize" / "run" / "hooks.py")
 
 
 pytestmark = pytest.mark.usefixtures("signal_handlers")
@@ -193,9 +195,6 @@ def test_page_is_not_given_as_the_free_port(other: int) -> None:
 def test_free_port_and_no_port_are_fine() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert has(os.getpid(), "127.0.0.1", port)
-    assert not has(os.getpid(), "127.0.0.1", port)
-    assert not has(2**22 + 1, "127.0.0.1", port)
     assert first_taken(planned("-p", str(port))) is None
     assert first_taken(planned("--mode", "local:curl")) is None
     assert not is_taken("no.such.host.invalid", port)
@@ -211,22 +210,25 @@ class BecameError(Exception):
 
 @pytest.fixture(autouse=True)
 def became(monkeypatch: pytest.MonkeyPatch) -> None:
-    def become(command: list[str]) -> None:
-        raise BecameError(command)
+    def become(command: list[str], variables: dict[str, str]) -> None:
+        raise BecameError(command, variables)
 
     monkeypatch.setattr(start, "become", become)
-    monkeypatch.setattr(start, "beside", lambda _: None)
 
 
 def run(*given: str) -> int:
     return run_command.main(given)
 
 
-def command(*given: str) -> list[str]:
+def became_of(*given: str) -> tuple[list[str], dict[str, str]]:
     with pytest.raises(BecameError) as caught:
         run(*given)
-    found: list[str] = caught.value.args[0]
-    return found
+    command, variables = caught.value.args
+    return command, variables
+
+
+def command(*given: str) -> list[str]:
+    return became_of(*given)[0]
 
 
 def free() -> str:
@@ -235,18 +237,19 @@ def free() -> str:
 
 
 @pytest.mark.parametrize(
-    ("given", "handed"),
+    ("given", "made"),
     [
         ([], ["--listen-host", "127.0.0.1"]),
-        (["--listen-host", "::1"], ["--listen-host", "::1"]),
-        (["--set", "listen_host=::1"], ["--set", "listen_host=::1"]),
+        (["--listen-host", "::1"], []),
+        (["--set", "listen_host=::1"], []),
     ],
 )
 def test_only_this_machine_is_served_unless_asked_otherwise(
-    given: list[str], handed: list[str]
+    given: list[str], made: list[str]
 ) -> None:
     port = free()
-    assert command(*given, "-p", port) == [PROGRAM, "-s", SCRIPT, *handed, "-p", port]
+    handed = ["-s", SCRIPT, *made, "-s", HOOKS, *given, "-p", port]
+    assert command(*given, "-p", port) == [PROGRAM, *handed]
 
 
 def test_listen_host_of_the_config_file_does_not_open_it(home: Path) -> None:
@@ -255,9 +258,9 @@ def test_listen_host_of_the_config_file_does_not_open_it(home: Path) -> None:
     assert "--listen-host" in command("-p", free())
 
 
-def test_arguments_that_mitmproxy_refuses_are_its_own_to_refuse() -> None:
-    assert command("--no-such")[-1] == "--no-such"
+def test_what_mitmproxy_alone_can_say_is_left_to_it() -> None:
     assert command("--", "--help")[-1] == "--help"
+    assert command("--options")[-1] == "--options"
 
 
 @contextmanager
@@ -292,32 +295,36 @@ def until(said: list[str], text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("given", [("--listen-host", "::1"), ()])
-def test_start_says_three_lines_when_its_own_port_answers(
-    home: Path, given: tuple[str, ...]
-) -> None:
+def test_start_says_what_to_do_next_when_it_listens(given: tuple[str, ...]) -> None:
     with started("-p", "0", *given, HTTPS_PROXY="http://a:b@corp.example:3128") as (
         process,
         said,
     ):
-        lines = until(said, "its home page: ")
         until(said, "A proxy was set: corp.example:3128")
-        host, port = (
-            "[::1]" if given else "127.0.0.1",
-            int(lines[0].split(":")[-1][:-2]),
-        )
-        assert port == int(lines[0].split(" its ")[0].rstrip(";").rpartition(":")[2])
-        found = status(host.strip("[]"), port)
-        assert found is not None
-        assert found.pid == process.pid
-        url = f"http://{host}:{port}"
-        text = "".join(lines)
-        assert f"mitmdump listens on {host}:{port}; its home page: {url}/\n" in text
-        assert f"\n  trust: python3 {ROOT}/scripts/run.py trust install" in text
-        assert str(home / ".mitmproxy" / "mitmproxy-ca-cert.pem") in text
-        assert (
-            f"\n  programs: export HTTPS_PROXY={shlex.quote(url)}; more: {ROOT}" in text
-        )
+        text = "".join(said)
+        host = "[::1]" if given else "127.0.0.1"
+        place = f"mitmdump listens on {re.escape(host)}:([0-9]+); its home page: "
+        found = re.search(place + rf"http://{re.escape(host)}:\1/\n", text)
+        assert found is not None, text
+        port = int(found[1])
+        answer = status(host.strip("[]"), port)
+        assert answer is not None
+        assert answer.pid == process.pid
+        tool = f"python3 {ROOT}/scripts/run.py"
+        assert f"\n  one program:  {tool} exec -p {port} -- PROGRAM\n" in text
+        assert f"\n  the desktop:  {tool} trust install\n" in text
+        assert f"\n  by base URL:  {tool} nvidia (or another provider)\n" in text
+        assert f"\n  more:         {ROOT}/README.md\n" in text
+        # Nobody has asked the proxy anything until then, and its own page is no answer.
+        assert "client connect" not in text
+        assert "GET" not in "".join(said)
     assert process.returncode == 0
+
+
+def test_address_of_mitmwebs_page_is_said_with_its_token() -> None:
+    with started("-p", "0", "--web", "--web-port", free()) as (_, said):
+        lines = until(said, "flows:")
+        assert re.search(r"flows: +http://127.0.0.1:[0-9]+/\?token=\w{32}\n", lines[0])
 
 
 @pytest.mark.parametrize(
@@ -337,7 +344,6 @@ def test_start_says_three_lines_when_its_own_port_answers(
             ],
             ["env:NAME", "did you mean true?"],
         ),
-        (["-p", "abc"], ["invalid int value: 'abc'"]),
     ],
 )
 def test_start_that_fails_says_why_and_nothing_of_a_next_step(
@@ -351,11 +357,26 @@ def test_start_that_fails_says_why_and_nothing_of_a_next_step(
     assert not [line for line in said if "home page" in line or "base URL" in line]
 
 
-def test_reverse_proxy_says_its_steps_when_it_listens() -> None:
-    port = free()
-    with started("-p", port, "--mode", "reverse:https://a.example") as (_, said):
-        lines = until(said, f"mitmdump listens on 127.0.0.1:{port} for https://a.exam")
-        assert "in its base URL" in lines[1]
+@pytest.mark.parametrize(
+    ("given", "path", "base"),
+    [
+        (["--mode", "reverse:https://a.example"], "/v1", "https://a.example/v1"),
+        (["nvidia"], "/v1", "https://integrate.api.nvidia.com/v1"),
+        (
+            ["run", "--provider", "gemini"],
+            "/v1beta/openai",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+        ),
+        (["--provider", "http://a.example:8000/x/"], "/x", "http://a.example:8000/x"),
+    ],
+)
+def test_reverse_proxy_says_its_base_url_when_it_listens(
+    given: list[str], path: str, base: str
+) -> None:
+    with started(*given, "-p", "0") as (_, said):
+        first, second, *_ = until(said, "Set your client's base URL to ")
+        assert re.fullmatch(rf"Set .* to http://127.0.0.1:[0-9]+{path}\n", first)
+        assert second == f"  It stands for {base}:\n"
 
 
 def test_proxy_with_a_password_says_its_steps_too() -> None:
@@ -372,6 +393,11 @@ def test_proxy_with_a_password_says_its_steps_too() -> None:
         (["--web", "--set", "web_port=99999"], "invalid port 99999"),
         (["--listen-host", "192.0.2.1"], "cannot listen on 192.0.2.1:8080: "),
         (["--web", "--web-host", "192.0.2.1"], "cannot listen on 192.0.2.1:8081"),
+        (
+            ["-p", "abc"],
+            "arguments: argument --listen-port/-p: invalid int value: 'abc'",
+        ),
+        (["--no-such"], "unknown flag --no-such\n"),
         (["--sytem-proxy"], "unknown flag --sytem-proxy: did you mean --system-proxy?"),
         (["--pacc"], "unknown flag --pacc: did you mean --pac?"),
         (["--chekc"], "unknown flag --chekc: did you mean --check?"),
@@ -390,7 +416,9 @@ def test_proxy_with_a_password_says_its_steps_too() -> None:
 def test_what_cannot_start_gets_a_sentence(
     given: list[str], says: str, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
-    assert run(*given) == 1
+    is_wrong_call = "listen on" not in says and "mitmweb" not in says
+    is_wrong_call &= "--web-port" not in says and "address of this" not in says
+    assert run(*given) == (2 if is_wrong_call else 1)
     said = capsys.readouterr().err
     assert said.startswith("llm_normalize: ")
     assert says in said
@@ -498,22 +526,23 @@ def test_versions_are_reported_and_nothing_is_made(
 def test_proxy_of_the_network_is_gone_through(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv(proxy_upstream_auth.VARIABLE, raising=False)
     monkeypatch.setenv("COMPANY", "http://me:s3cret@corp.example:3128")
-    reported = command("--upstream-proxy", "env:COMPANY", "-p", free())
+    reported, given = became_of("--upstream-proxy", "env:COMPANY", "-p", free())
     assert reported[reported.index("--mode") + 1] == "upstream:http://corp.example:3128"
-    assert reported.count("-s") == 2
     assert "s3cret" not in " ".join(reported) + capsys.readouterr().err
-    assert os.environ.pop(proxy_upstream_auth.VARIABLE) == "me:s3cret"
-    reported = command("--upstream-proxy", "corp.example:3128", "-p", free())
-    assert reported.count("-s") == 1
-    assert proxy_upstream_auth.VARIABLE not in os.environ
+    assert given == {SAYS: "mitmdump ", UPSTREAM_AUTH: "me:s3cret"}
+    _, given = became_of("--upstream-proxy", "corp.example:3128", "-p", free())
+    assert given == {SAYS: "mitmdump "}
 
 
 @pytest.mark.parametrize(
     ("given", "says"),
     [
         (["--upstream-proxy", "http://a:1", "--mode", "socks5"], "leave --mode out"),
+        (["--provider", "nvidia", "--mode", "socks5"], "leave --mode out"),
+        (["--provider", "nvidai"], "unknown provider nvidai: did you mean nvidia?"),
+        (["--provider", "none"], "unknown provider none: doctor --list prints"),
+        (["--provider", "ftp://a/k?key=x"], "invalid --provider: expected a name, or"),
         (
             ["--upstream-proxy", "http://127.0.0.1:9", "-p", "9"],
             "names this proxy itself",
@@ -529,16 +558,18 @@ def test_proxy_of_the_network_is_gone_through(
         (["--check", "--bogus=secret"], "llm_normalize: unknown flag --bogus\n"),
         (
             ["--check", "-p"],
-            "with these arguments: argument --listen-port/-p: expected",
+            "take these arguments: argument --listen-port/-p: expected",
         ),
-        (["--check", "--mode", "nonsense"], "with these arguments: unknown mode\n"),
+        (["--check", "--mode", "nonsense"], "take these arguments: unknown mode\n"),
+        (["--check", "--provider", "nvidai"], "did you mean nvidia?"),
         (["--check", "--commands"], "mitmdump does not serve with these arguments\n"),
     ],
 )
 def test_what_makes_no_sense_gets_a_sentence(
     given: list[str], says: str, capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
-    assert run(*given) == 1
+    # That there is no desktop is no fault of the call.
+    assert run(*given) == (1 if says.endswith("of a system without") else 2)
     said = capsys.readouterr().err
     assert said.startswith("llm_normalize: ")
     assert says in said
@@ -546,25 +577,24 @@ def test_what_makes_no_sense_gets_a_sentence(
     assert not (home / ".mitmproxy" / "normalize" / "system-proxy.json").exists()
 
 
-def test_mitmproxy_itself_says_what_is_wrong_with_its_arguments(
+def test_mitmproxy_itself_says_what_is_wrong_with_its_configuration(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
-    reported = command("--pac", "-p", "abc")
-    assert reported[-2:] == ["-p", "abc"]
+    (home / ".mitmproxy").mkdir()
+    (home / ".mitmproxy" / "config.yaml").write_text("mode: [odd]\n")
+    command("--pac")
     assert (
         "--pac switches nothing: mitmproxy prints the reason" in capsys.readouterr().err
     )
-    assert list(home.iterdir()) == []
 
 
 def test_another_folder_of_mitmproxys_is_named_where_the_ca_is() -> None:
     reported = planned("--set", "confdir=/tmp/a b")
-    says = next_steps("mitmdump", reported, Ways("linux"))[1]
+    says = "\n".join(next_steps("mitmdump", reported, Ways("linux")))
     trusts = trust_advice.command("install", Path("/tmp/a b"), system="linux")
     assert trusts.endswith(" install --confdir '/tmp/a b'")
-    assert f"{trusts}, or" in says
-    assert "SSL_CERT_FILE='/tmp/a b/mitmproxy-ca-cert.pem' (Node" in says
-    assert "--confdir" not in next_steps("mitmdump", planned(), Ways("linux"))[1]
+    assert trusts in says
+    assert "--confdir" not in "".join(next_steps("mitmdump", planned(), Ways("linux")))
 
 
 def test_taken_port_is_refused(other: int, capsys: pytest.CaptureFixture[str]) -> None:
@@ -648,29 +678,30 @@ def listening(*arguments: str) -> Plan:
     return planned("--listen-host", "127.0.0.1", *arguments)
 
 
+def steps(*arguments: str, program: str = "mitmdump", **ways: Any) -> str:
+    plan = listening(*arguments)
+    return "\n".join(next_steps(program, plan, Ways(**{"system": "linux", **ways})))
+
+
 def test_steps_fit_the_system() -> None:
-    assert (
-        "start with --pac (or --system-proxy)"
-        in (next_steps("mitmdump", listening(), Ways("linux", "GNOME"))[2])
-    )
-    assert (
-        "GNOME's proxy is set to this server"
-        in (next_steps("mitmdump", listening(), Ways("linux", "GNOME", is_on=True))[2])
-    )
-    windows = "\n".join(next_steps("mitmdump", listening(), Ways("windows", "Windows")))
-    assert f"py {ROOT / 'scripts'}" in windows
-    assert "$env:HTTPS_PROXY = '" in windows
+    said = steps(settings="GNOME")
+    assert "\n                and start with --pac (or --system-proxy)\n" in said
+    said = steps(settings="GNOME", is_on=True)
+    assert "GNOME's proxy is set to this server, and is restored on exit\n" in said
+    assert "--pac" not in said
+    assert f"py {ROOT / 'scripts'}" in steps(system="windows", settings="Windows")
+    assert " exec -- PROGRAM\n" in steps()
+    assert " exec -p 81 -- PROGRAM\n" in steps("-p", "81")
 
 
 def test_steps_fit_the_mode() -> None:
-    reverse = listening("--mode", "reverse:https://a.example", "-p", "81")
-    first, client, last = next_steps("mitmweb", reverse, Ways("linux"))
-    assert first == "mitmweb listens on 127.0.0.1:81 for https://a.example"
-    assert "http://127.0.0.1:81 for https://a.example in its base URL" in client
-    assert "no certificate is needed" in last
-    local = next_steps("mitmdump", listening("--mode", "local:curl"), Ways("linux"))
-    assert local[0] == "mitmdump starts in the mode local"
-    assert len(local) == 3
+    reverse = steps("--mode", "reverse:https://a.example", "-p", "81")
+    assert reverse.splitlines()[0] == (
+        "Set your client's base URL to http://127.0.0.1:81/v1"
+    )
+    assert "http:// and not https://, no certificate" in reverse
+    local = steps("--mode", "local:curl")
+    assert local.startswith("mitmdump starts in the mode local\n  trust: ")
     assert next_steps("mitmdump", listening("-n"), Ways("linux")) == []
     everywhere = next_steps("mitmdump", planned(), Ways("linux"))[0]
     assert everywhere.endswith(

@@ -1,10 +1,11 @@
 """What the check finds: a line with its mark, what was seen, and the repair."""
 
 import enum
+import json
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -142,14 +143,15 @@ class Report:
         findings: Those that were printed.
     """
 
-    def __init__(self, out: TextIO | None = None) -> None:
+    def __init__(self, out: TextIO | None = None, *, is_json: bool = False) -> None:
         self.findings: list[Finding] = []
         self._out = out or sys.stdout
+        self._is_json = is_json
 
     def add(self, findings: Sequence[Finding]) -> None:
-        """Print *findings*."""
-        for each in findings:
-            self.findings.append(each)
+        """Print *findings*; those of one JSON object come at its end."""
+        self.findings.extend(findings)
+        for each in findings if not self._is_json else ():
             mark = styled(f"{each.mark:<4}", COLOURS[each.mark])
             self._say(f"{mark} {each.step:<{WIDTH}} {each.saw}")
             if each.repair:
@@ -159,6 +161,10 @@ class Report:
         """Print the sum and return the exit code."""
         count = len(self.findings)
         failed = [each for each in self.findings if each.mark is Mark.FAIL]
+        if self._is_json:
+            steps = [asdict(each) for each in self.findings]
+            self._say(json.dumps({"failed": len(failed), "steps": steps}, indent=1))
+            return int(bool(failed))
         warned = sum(each.mark is Mark.WARN for each in self.findings)
         skipped = sum(each.mark is Mark.SKIP for each in self.findings)
         if failed:

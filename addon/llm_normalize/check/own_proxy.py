@@ -67,19 +67,19 @@ def folder() -> Iterator[Path]:
 
 
 def _folder(confdir: Path, apart: Path) -> Path:
-    """Return a folder in which mitmproxy finds all and so makes nothing.
+    """Return *apart* with links to what *confdir* has: what is made stays out of that.
 
-    Where something is missing, that is *apart*, with what there is.
+    Where a user may make no links, on Windows, it is *confdir* itself if that is whole.
     """
-    if all((confdir / f"mitmproxy-{each}.pem").exists() for each in ("ca", "dhparam")):
-        return confdir
     apart.mkdir()
-    named = [confdir / f"mitmproxy-{each}.pem" for each in ("ca", "ca-cert")]
-    for each in (*named, config(confdir)):
-        # Windows lets few users make links: then the addon's defaults have to do.
-        with contextlib.suppress(OSError):
+    named = [confdir / f"mitmproxy-{each}.pem" for each in ("ca", "ca-cert", "dhparam")]
+    try:
+        for each in (*named, config(confdir)):
             if each is not None and each.exists():
                 (apart / each.name).symlink_to(each)
+    except OSError:
+        if all(each.exists() for each in named):
+            return confdir
     return apart
 
 

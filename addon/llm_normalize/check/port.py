@@ -55,7 +55,7 @@ def judge(
     else:
         who = f"{brief(owner.name) or 'a program'} (pid {owner.pid})"
     if owner and any(NAME in each or "normalize.py" in each for each in owner.command):
-        reverse = is_reverse(owner)
+        reverse = processes.is_reverse(owner)
         why = "in reverse mode, which this check does not walk"
         if not reverse:
             why = "which does not answer /status.json"
@@ -92,11 +92,6 @@ def skips(command: Sequence[str]) -> list[str]:
     name = "normalize_skip="
     given = [each.removeprefix(name) for each in options(command) if name in each]
     return [each for each in given if each]
-
-
-def is_reverse(owner: Listener | None) -> bool:
-    """Tell whether a listener is a reverse proxy."""
-    return owner is not None and any("reverse:" in each for each in owner.command)
 
 
 def is_upstream(command: Sequence[str]) -> bool:

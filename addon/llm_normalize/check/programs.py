@@ -15,12 +15,12 @@ from typing import NamedTuple
 import certifi
 
 from ..desktop.machine import Machine
-from ..desktop.trust import linux
 from ..desktop.trust.certificate import read
+from ..home import ca_bundle
 from ..text.authority import address
 from ..text.printable import brief
 from .ca import Authority
-from .finding import Finding, Mark, Way, install, trusting, variable
+from .finding import Finding, Mark, Way, trusting, variable
 from .handshakes import NODE, PYTHON
 
 TIMEOUT = 8
@@ -69,7 +69,7 @@ def judge(machine: Machine, probe: Probe, led: Led) -> Iterator[Finding]:
     yield _marked("CA in system", system, must=led.shell or led.desktop)
     # urllib and requests follow the desktop's setting there.
     follows = led.desktop and machine.system != "linux"
-    for step, found in _python(machine, probe, system_has=system.mark is Mark.OK):
+    for step, found in _python(machine, probe):
         yield _marked(step, found, must=led.shell or follows)
     yield _marked("CA in Node", _node(machine, probe), must=led.shell)
 
@@ -164,9 +164,7 @@ def _interpreter(machine: Machine) -> str:
     return next((name for name in names if machine.find(name)), sys.executable)
 
 
-def _python(
-    machine: Machine, probe: Probe, *, system_has: bool
-) -> Iterator[tuple[str, _Found]]:
+def _python(machine: Machine, probe: Probe) -> Iterator[tuple[str, _Found]]:
     step = "CA in Python"
     asked = [probe.way.host, str(probe.way.port), probe.host, certifi.where()]
     command = [_interpreter(machine), "-c", PYTHON, *asked]
@@ -176,13 +174,10 @@ def _python(
     except (ValueError, TypeError):
         yield step, _Found(Mark.FAIL, f"Python failed: {brief(done.last_line)}")
         return
-    bundle = roots_of(machine, probe.ca)
-    is_own = bundle == str(probe.ca.path)
-    lead = install(machine, probe.ca.folder) + "; "
-    first = "" if is_own or system_has else lead
+    bundle = str(ca_bundle.path_of(probe.ca.folder))
     why = brief(str(results.get("ssl", "")))
     if why:
-        repair = first + variable(machine, "SSL_CERT_FILE", bundle)
+        repair = variable(machine, "SSL_CERT_FILE", bundle)
         yield step, _Found(Mark.FAIL, f"ssl and urllib refuse it: {why}", repair)
     else:
         yield step, _Found(Mark.OK, "ssl and urllib trust it")
@@ -193,7 +188,7 @@ def _python(
         saw = f"{' and '.join(refused)} refuse{'s' if len(refused) == 1 else ''} it: "
         saw += "they read certifi's file unless a variable names another"
         sets = [variable(machine, names[each], bundle) for each in refused]
-        yield step, _Found(Mark.FAIL, saw, first + "; ".join(sets))
+        yield step, _Found(Mark.FAIL, saw, "; ".join(sets))
         return
     lonely = _lonely(machine, probe.ca, (*names.values(), "CURL_CA_BUNDLE"))
     if lonely:
@@ -201,18 +196,10 @@ def _python(
             f"{lonely} names a file with this CA alone: httpx and requests can verify "
         )
         saw += "no host that is not opened"
-        repair = first + variable(machine, lonely, bundle)
-        if is_own:
-            repair = f"add the CA to a copy of {certifi.where()} and name that"
+        repair = variable(machine, lonely, bundle)
         yield step, _Found(Mark.WARN, saw, repair)
         return
     yield step, _Found(Mark.OK, "httpx and requests would trust it")
-
-
-def roots_of(machine: Machine, ca: Authority) -> str:
-    """Return the file to name: the system's own, which the CA is put into, else the CA's."""
-    roots = linux.system(machine, ca.certificate, ca.folder).roots_file
-    return str(roots if roots is not None and roots.exists() else ca.path)
 
 
 def _lonely(machine: Machine, ca: Authority, names: tuple[str, ...]) -> str:

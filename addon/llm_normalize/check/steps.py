@@ -19,6 +19,7 @@ from . import (
     own_proxy,
     pac,
     programs,
+    provider_leg,
     system_proxy,
     variables,
 )
@@ -35,9 +36,17 @@ from .programs import Led
 
 
 def walk(
-    machine: Machine, host: str, port: int, confdir: Path
+    machine: Machine, host: str, port: int, confdir: Path, base: str = ""
 ) -> Iterator[Sequence[Finding]]:
-    """Yield the findings of each step, as they are made."""
+    """Yield the findings of each step, as they are made.
+
+    Args:
+        machine: The machine.
+        host: Where the proxy listens.
+        port: Where it listens.
+        confdir: mitmproxy's folder.
+        base: The base URL of a provider that is to be asked; empty for none.
+    """
     with contextlib.ExitStack() as stack:
         path = _Path(machine, Way(host, port), confdir, stack)
         yield [
@@ -69,6 +78,9 @@ def walk(
         opens = through.status.opens if through.status is not None else ""
         yield [other_hosts.judge(here.way, folder, opens)]
         yield [path.stream(here)]
+        if base:
+            way = path.way if path.found is not None else None
+            yield [provider_leg.judge(way, base, through.ca)]
 
 
 class _Through(NamedTuple):
@@ -108,7 +120,7 @@ class _Path:
         # What a reverse proxy is asked, it asks its provider.
         self.found = (
             None
-            if check_port.is_reverse(self.owner)
+            if processes.is_reverse(self.owner)
             else local_server.status(way.host, way.port)
         )
         hosts = self.found.hosts if self.found else own_proxy.hosts(confdir)

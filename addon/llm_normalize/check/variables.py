@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..desktop import local_server
+from ..desktop import local_server, node
 from ..desktop.machine import Machine
 from ..desktop.proxy.variables import of_https, parse, spelled, value
+from ..text.command_line import command_line
 from ..text.loopback import HOSTS, is_loopback
 from .finding import (
     Finding,
@@ -18,8 +19,6 @@ from .finding import (
 
 STEP = "variables"
 NAMES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-NODE = "NODE_USE_ENV_PROXY"
-KNOWS = "process.stdout.write(String(process.allowedNodeEnvironmentFlags.has(%r)))"
 
 
 def lead_here(machine: Machine, way: Way) -> bool:
@@ -144,14 +143,13 @@ def _hit(entry: str, hosts: Sequence[str]) -> str:
 
 
 def _node(machine: Machine) -> Iterable[Finding]:
-    if machine.find("node") is None:
-        return
-    asked = machine.run(["node", "-e", KNOWS % "--use-env-proxy"], timeout=5)
-    if asked.code:
-        return  # its line about trust reports that it does not start
-    if asked.out.strip() != "true":
-        saw = f"this Node does not know {NODE} (22.21 and 24 do): its programs need "
-        yield Finding(Mark.SKIP, STEP, saw + "a proxy setting of their own")
-    elif machine.environ.get(NODE) != "1":
-        saw = f"{NODE} is not 1: Node's own fetch and https follow no variable"
-        yield Finding(Mark.WARN, STEP, saw, variable(machine, NODE, "1"))
+    found, knows = node.version(machine)
+    if not found:
+        return  # its line about trust reports one that does not start
+    if not knows:
+        repair = "a newer Node, or a base URL: "
+        repair += command_line("nvidia", system=machine.system)
+        yield Finding(Mark.FAIL, STEP, node.ignores(found), repair)
+    elif machine.environ.get(node.SWITCH) != "1":
+        saw = f"{node.SWITCH} is not 1: Node's own fetch and https follow no variable"
+        yield Finding(Mark.WARN, STEP, saw, variable(machine, node.SWITCH, "1"))

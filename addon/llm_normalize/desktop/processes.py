@@ -130,11 +130,6 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def family(pid: int) -> list[int]:
-    """A process that runs, and what it started; empty where it has ended."""
-    return [each.pid for each in _family(pid)] if IS_COMPLETE else [pid]
-
-
 def _family(pid: int) -> "list[psutil.Process]":
     try:
         found = psutil.Process(pid)
@@ -142,16 +137,6 @@ def _family(pid: int) -> "list[psutil.Process]":
         return [found, *found.children(recursive=True)]
     except psutil.Error:
         return []
-
-
-def work(pid: int) -> float:
-    """The seconds that a process, and what it started, has worked so far."""
-    seconds = 0.0
-    for each in _family(pid) if IS_COMPLETE else ():
-        with contextlib.suppress(psutil.Error):
-            times = each.cpu_times()
-            seconds += times.user + times.system
-    return seconds
 
 
 def kill(pid: int) -> list[int]:
@@ -183,19 +168,9 @@ def listener(port: int) -> Listener | None:
     return None
 
 
-def listening(pid: int) -> list[int] | None:
-    """The ports where a process, or what it started, listens; None: not known."""
-    if not IS_COMPLETE:
-        return None
-    ports: list[int] = []
-    for each in _family(pid):
-        try:
-            ports += filter(None, map(_listens, each.net_connections("tcp")))
-        except psutil.AccessDenied:
-            return None
-        except psutil.Error:
-            continue
-    return ports
+def is_reverse(owner: Listener | None) -> bool:
+    """Tell whether a listener is a reverse proxy."""
+    return owner is not None and any("reverse:" in each for each in owner.command)
 
 
 def _listens(connection: Any) -> int:

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..run.known_providers import PROVIDERS
 from ..text.console import say
 from ..text.loopback import is_loopback
 from ..text.printable import escaped
-from .known_providers import PROVIDERS
 
 if TYPE_CHECKING:
     from .card import Card
@@ -203,6 +203,13 @@ def _key(parser: _Parser, given: str | None, variable: str) -> str:
 def main(given: Sequence[str]) -> int:
     """Do what the command line asks for and return the exit code."""
     flags = parse(given)
+    if flags.list and flags.json:
+        known = {
+            name: {"base_url": base, "key": of}
+            for name, (base, of) in PROVIDERS.items()
+        }
+        _write(json.dumps(known, indent=1))
+        return 0
     if flags.list:
         rows = (f"{name:12} {base:56} {of}" for name, (base, of) in PROVIDERS.items())
         _write("\n".join(map(str.rstrip, rows)))

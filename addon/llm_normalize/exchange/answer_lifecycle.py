@@ -12,6 +12,7 @@ from ..mitm.second_request import is_gone
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
 from ..text.printable import brief
+from . import outage
 from .delivery.answer_path import AnswerPath, path_of
 from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
@@ -261,6 +262,8 @@ class Answers:
             running = exchange.new_answer(settings())
             if status is None and client_left(flow):
                 running.why = "the client left before an answer"
+            else:
+                running.why = outage.reason(flow)
             running.close(self._stats, status or gateway_status(flow), "error")
 
     def hand_over(

@@ -51,9 +51,15 @@ def error_of(exchange: Exchange) -> http.Response | None:
     if any(each in message for each in _LOOPS):
         sentence = f"{host} is this proxy itself. Change the route or the base URL."
         return refusal(_LOOP, sentence, "loop_detected")
+    return refusal(_BAD_GATEWAY, f"{reason(flow)}.", "bad_gateway")
+
+
+def reason(flow: http.HTTPFlow) -> str:
+    """Return who does not answer a flow that has an error, and why."""
+    message = flow.error.msg if flow.error else ""
+    host = place_of(flow.request, brief(flow.request.host))
     asked = failing(host, message, flow.server_conn)
-    sentence = f"No answer from {asked}: {reason_of(message)}."
-    return refusal(_BAD_GATEWAY, sentence, "bad_gateway")
+    return f"No answer from {asked}: {reason_of(message)}"
 
 
 def end(

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from mitmproxy import ctx, http, tls
+from mitmproxy import ctx, exceptions, http, tls
 from mitmproxy.proxy import mode_specs
 
 from .. import __version__
@@ -32,7 +32,7 @@ from ..routing.own_address import (
 from ..routing.pace import Queues
 from ..routing.routes import Routes
 from ..text.authority import address
-from . import client_pages, pac, rendering
+from . import ca_bundle, client_pages, pac, rendering
 from .own_host import is_foreign, is_local, is_own_port, names_proxy
 from .probe import HOST, PATTERN, Probe, serves
 from .rendering import Visit
@@ -45,6 +45,7 @@ _TEXT = "text/plain; charset=utf-8"
 _HTML = "text/html; charset=utf-8"
 _CERTIFICATE = "application/x-x509-ca-cert"
 _CA_PATH = "/mitmproxy-ca-cert"
+_BUNDLE_PATH = f"/{ca_bundle.BUNDLE}"
 
 type Answer = tuple[str, str | bytes]
 """A content type, and a body."""
@@ -72,6 +73,15 @@ class Home:
         self._begun = time.monotonic()
 
     # -- hooks -----------------------------------------------------------------------
+
+    def running(self) -> None:
+        """Write the file of all roots, the proxy's CA with them, that clients are given."""
+        path = ca_bundle.path_of(_confdir())
+        try:
+            if authority := ca_certificate(early=True).strip():
+                ca_bundle.write(path, [*ca_bundle.roots(authority), authority])
+        except (OSError, ValueError, exceptions.OptionsError) as error:
+            logger.warning("normalize: %s cannot be written: %s", path, error)
 
     def connect(self, flow: http.HTTPFlow) -> None:
         """Take a CONNECT to the probe's host, which is nowhere."""
@@ -161,12 +171,8 @@ class Home:
             return pac.TYPE, self._pac(flow.client_conn.proxy_mode, visit)
         if path == "/status.json" and visit.is_local:
             return "application/json", self._facts().json()
-        if path.startswith(_CA_PATH) and (pem := ca_certificate()):
-            forms: dict[str, Answer] = {
-                ".pem": (_CERTIFICATE, pem),
-                ".cer": (_CERTIFICATE, _der(pem)),
-            }
-            return forms.get(path.removeprefix(_CA_PATH))
+        if path.startswith((_CA_PATH, _BUNDLE_PATH)):
+            return _certificates(path)
         chosen = [each for each in pages if path == f"/clients/{each.slug}"]
         if not chosen:
             return None
@@ -210,6 +216,21 @@ class Home:
 
 def _confdir() -> Path:
     return Path(ctx.options.confdir).expanduser()
+
+
+def _certificates(path: str) -> Answer | None:
+    """Return the CA's certificate, in the form that *path* asks for, or all roots."""
+    bundle = ca_bundle.path_of(_confdir())
+    if path == _BUNDLE_PATH and bundle.exists():
+        return _CERTIFICATE, bundle.read_bytes()
+    pem = ca_certificate()
+    if not pem:
+        return None
+    forms: dict[str, Answer] = {
+        ".pem": (_CERTIFICATE, pem),
+        ".cer": (_CERTIFICATE, _der(pem)),
+    }
+    return forms.get(path.removeprefix(_CA_PATH))
 
 
 def _der(pem: str) -> bytes:

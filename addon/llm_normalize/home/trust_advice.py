@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..text.command_line import SYSTEM, command_line, is_at_hand, quoted
+from . import ca_bundle
 
 CERTIFICATE = "mitmproxy-ca-cert.pem"
-VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
-"""What Python (and much else), requests and Node take the file from."""
+BUNDLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+"""What Python (and much else) and requests take all their roots from."""
+EXTRA = "NODE_EXTRA_CA_CERTS"
+"""What Node takes the CA from, which it adds to its own roots."""
 WITHOUT = "without a desktop (a server, a container, WSL), in the shell that starts the client"
-ALONE = "Python and curl trust this CA alone then"
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Advice:
     @property
     def sentence(self) -> str:
         """All of it on one line, the command first."""
-        return f"{self.install}; {WITHOUT}: {self.exports}; {self.curl} ({ALONE})"
+        return f"{self.install}; {WITHOUT}: {self.exports}; {self.curl}"
 
     @property
     def markdown(self) -> str:
@@ -92,8 +94,8 @@ class Advice:
 
     @property
     def without(self) -> str:
-        """Where `exports` and `curl` are for, and what becomes of it."""
-        return f"{WITHOUT[0].upper()}{WITHOUT[1:]} ({ALONE})"
+        """Where `exports` and `curl` are for."""
+        return f"{WITHOUT[0].upper()}{WITHOUT[1:]}"
 
 
 def of(
@@ -107,14 +109,20 @@ def of(
         system: This machine's kind, `linux`, `macos` or `windows`.
         home: The user's folder.
     """
-    file = str(confdir.absolute() / CERTIFICATE)
     values = {"HTTPS_PROXY": proxy} if proxy else {}
-    values |= dict.fromkeys(VARIABLES, file)
+    bundle = str(ca_bundle.path_of(confdir.absolute()))
     return Advice(
         command("install", confdir, system=system, home=home),
-        setting(values, system=system),
-        f"curl --cacert {quoted(file, system=system)}",
+        setting(values | variables(confdir), system=system),
+        f"curl --cacert {quoted(bundle, system=system)}",
     )
+
+
+def variables(confdir: Path) -> dict[str, str]:
+    """Return the variables by which most programs trust the CA, beside all other roots."""
+    folder = confdir.absolute()
+    bundle = str(ca_bundle.path_of(folder))
+    return dict.fromkeys(BUNDLES, bundle) | {EXTRA: str(folder / CERTIFICATE)}
 
 
 def afar(base: str) -> Advice:
@@ -123,10 +131,11 @@ def afar(base: str) -> Advice:
     Args:
         base: The proxy's URL, as that machine reaches it.
     """
-    names = " ".join(f'{name}="$PWD/{CERTIFICATE}"' for name in VARIABLES)
-    fetch = f"curl --noproxy '*' -o {CERTIFICATE} {base}/{CERTIFICATE}"
+    bundle = ca_bundle.BUNDLE
+    names = " ".join(f'{name}="$PWD/{bundle}"' for name in (*BUNDLES, EXTRA))
+    fetch = f"curl --noproxy '*' -o {bundle} {base}/{bundle}"
     exports = f"{fetch} && export HTTPS_PROXY={base} {names}"
-    return Advice("", exports, f"curl --cacert {CERTIFICATE}")
+    return Advice("", exports, f"curl --cacert {bundle}")
 
 
 def command(

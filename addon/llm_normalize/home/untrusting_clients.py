@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mitmproxy import connection, tls
 
+from ..routing.routes import is_reverse
 from ..text.authority import address
 from ..text.printable import brief
 from . import trust_advice
@@ -51,8 +52,18 @@ class Distrust:
             "normalize: a client refused the connection to %s: it does not trust "
             "mitmproxy's CA. To fix this: %s",
             host,
-            trust_advice.of(confdir, _proxy(data.context.client)).sentence,
+            _advice(data.context.client, confdir),
         )
+
+
+def _advice(client: connection.Client, confdir: Path) -> str:
+    """Return what to do about it."""
+    if is_reverse(client.proxy_mode):
+        here = f"http://{address(*client.sockname[:2])}"
+        return (
+            f"write http://, not https://, in its base URL: {here} needs no certificate"
+        )
+    return trust_advice.of(confdir, _proxy(client)).sentence
 
 
 def _proxy(client: connection.Client) -> str:

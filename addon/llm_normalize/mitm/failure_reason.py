@@ -9,8 +9,10 @@ _FAILED = "the connection failed"
 _INVALID = "it answered with invalid HTTP"
 _REFUSED = "refused while validate_inbound_headers is on"  # mitmproxy's option
 _UNKNOWN_CA = (
-    r"its certificate is from an unknown CA (\1). Set mitmproxy's option "
-    "ssl_verify_upstream_trusted_ca to a file with all CAs to be trusted"
+    r"its certificate is from an unknown CA (\1). Add that CA to the system's store, or "
+    "to a file that SSL_CERT_FILE names, and start llm-normalize again; a mitmproxy that "
+    "it has not started takes a file with all CAs to be trusted as its option "
+    "ssl_verify_upstream_trusted_ca"
 )
 _REFUSED_CONNECT = "refused HTTP CONNECT request:"
 

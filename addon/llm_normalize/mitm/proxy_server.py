@@ -35,9 +35,16 @@ def first_port() -> int | None:
     return addresses[0][1] if addresses else None
 
 
-def ca_certificate() -> str:
-    """Return the certificate of mitmproxy's CA, without its key; empty before it runs."""
+def ca_certificate(*, early: bool = False) -> str:
+    """Return the certificate of mitmproxy's CA, without its key; empty before it runs.
+
+    Args:
+        early: Whether mitmproxy is to read or make it now: it does so only after the
+            `running` of scripts (mitmproxy/addons/tlsconfig.py).
+    """
     config = ctx.master.addons.get("tlsconfig")
+    if config is not None and config.certstore is None and early:
+        config.configure({"confdir"})
     store = config and config.certstore
     return store.default_ca.to_pem().decode() if store else ""
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import IO, Any, NoReturn, Self
 
@@ -27,14 +27,22 @@ SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 class Child:
     """A running program, which ends with the `with` block at the latest."""
 
-    def __init__(self, command: Sequence[str], *, is_read: bool = False) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str] | None = None,
+        *,
+        is_read: bool = False,
+    ) -> None:
         """Start *command* at the beginning of the block.
 
         Args:
             command: The program and its arguments.
+            variables: What it has beside the environment of this process.
             is_read: Whether `output` has all that it says; it gets no input then.
         """
         self._command = command
+        self._variables = variables or {}
         self._is_read = is_read
 
     def __enter__(self) -> Self:
@@ -42,9 +50,10 @@ class Child:
         if self._is_read:
             pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
             pipes |= {"stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
-        environ = _environ(**({"PYTHONUNBUFFERED": "1"} if self._is_read else {}))
+        variables = {"PYTHONUNBUFFERED": "1"} if self._is_read else self._variables
+        env = environ(variables)
         try:
-            self._process = subprocess.Popen(list(self._command), env=environ, **pipes)
+            self._process = subprocess.Popen(list(self._command), env=env, **pipes)
         except OSError as error:
             raise _not_started(self._command, error) from error
         return self
@@ -111,14 +120,21 @@ class _Signalled(Exception):  # noqa: N818 - nothing went wrong
 class Supervised(Child):
     """A running program that is ended in order, whatever signals this process gets."""
 
-    def __init__(self, command: Sequence[str], *, owns_terminal: bool = False) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        variables: Mapping[str, str] | None = None,
+        *,
+        owns_terminal: bool = False,
+    ) -> None:
         """Start *command* at the beginning of the block.
 
         Args:
             command: The program and its arguments.
+            variables: What it has beside the environment of this process.
             owns_terminal: Whether Ctrl-C is the child's to interpret.
         """
-        super().__init__(command)
+        super().__init__(command, variables)
         self._owns_terminal = owns_terminal
         self._is_signalled = False
         self._may_raise = False
@@ -188,27 +204,32 @@ class Supervised(Child):
         return isinstance(error, _Signalled)
 
 
-def become(command: Sequence[str]) -> NoReturn:
+def become(command: Sequence[str], variables: Mapping[str, str]) -> NoReturn:
     """Let *command* take the place of this process.
+
+    Args:
+        command: The program, found by PATH if need be, and its arguments.
+        variables: What it has beside the environment of this process.
 
     Raises:
         StartError: It cannot be started.
     """
     sys.stdout.flush()
     if sys.platform == "win32":  # its execv returns to the shell at once
-        with Supervised(command) as child:
+        with Supervised(command, variables) as child:
             child.wait()
         sys.exit(child.code)
     try:
-        os.execve(command[0], list(command), _environ())  # noqa: S606 - no shell wanted
+        os.execvpe(command[0], list(command), environ(variables))  # noqa: S606 - no shell wanted
     except OSError as error:
         raise _not_started(command, error) from error
 
 
-def _environ(**more: str) -> dict[str, str]:
-    """Return the variables without what would lead a program's Python astray."""
+def environ(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without what would lead a program's Python astray."""
     dropped = {"PYTHONHOME", "__PYVENV_LAUNCHER__"}
-    return {each: os.environ[each] for each in os.environ if each not in dropped} | more
+    kept = {each: os.environ[each] for each in os.environ if each not in dropped}
+    return {**kept, **variables}
 
 
 def _not_started(command: Sequence[str], error: OSError) -> StartError:

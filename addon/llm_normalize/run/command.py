@@ -34,6 +34,10 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     own = ["--" + name.replace("_", "-") for name in asked]
     if len(own) > 1:
         parser.error(f"{own[0]} does not go with {own[1]}")
+    if flags.provider is not None:
+        other = own[0] if own else "--upstream-proxy" if flags.upstream_proxy else ""
+        if other and other != "--check":
+            parser.error(f"--provider does not go with {other}")
     if flags.demo and (flags.console or flags.upstream_proxy or rest):
         # Only the names: what stands behind them may be a password.
         what = [each.partition("=")[0] for each in rest if each[:1] == "-"]
@@ -51,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=f"{NAME} [run] [--web | --console] [--pac | --system-proxy]\n"
         "                           [--upstream-proxy URL] [ARGS]\n"
+        f"       {NAME} PROVIDER [--web | --console] [ARGS]\n"
         f"       {NAME} [run] --restore | --check [ARGS] | --demo [--web]\n"
         f"       {NAME} --script | --version\n"
         f"       {NAME} TOOL [ARGS]",
@@ -100,6 +105,12 @@ def _parser() -> argparse.ArgumentParser:
         "with a password as env:NAME, the variable that holds the URL",
     )
     parser.add_argument(
+        "--provider",
+        metavar="NAME",
+        help="be a server in front of that provider, for clients that take a base URL: "
+        "a name of doctor --list, or a base URL; the first word NAME alone does it, too",
+    )
+    parser.add_argument(
         "--restore",
         action="store_true",
         help="only restore the system's settings, after a start that was killed",
@@ -116,9 +127,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--version",
-        action="version",
-        version=f"llm_normalize {__version__}",
-        help="print the version, and end",
+        action="store_true",
+        help="print the versions of it and of what it runs on, and end",
     )
     return parser
 
@@ -138,16 +148,18 @@ def main(given: Sequence[str]) -> int:
     if flags.check:
         return cli.main(["check", *given])
     # Here, since they bring mitmproxy.
-    if flags.script:
-        from ..desktop.mitmproxy_program import script  # noqa: PLC0415
+    from mitmproxy.utils import debug  # noqa: PLC0415
 
-        print(script())
-        return 0
     from ..desktop.machine import Machine  # noqa: PLC0415
+    from ..desktop.mitmproxy_program import script  # noqa: PLC0415
     from ..desktop.proxy.settings import ProxyError  # noqa: PLC0415
     from . import start, system_proxy  # noqa: PLC0415
     from .start_error import StartError  # noqa: PLC0415
 
+    if flags.version or flags.script:
+        versions = f"llm_normalize: {__version__}\n{debug.dump_system_info()}"
+        print(versions if flags.version else script())
+        return 0
     machine = Machine()
     try:
         if flags.restore:  # whatever is wrong with the options
@@ -156,4 +168,4 @@ def main(given: Sequence[str]) -> int:
         return system_proxy.begin(prepared, machine)
     except (StartError, ProxyError) as error:
         complain(error)
-        return 1
+        return getattr(error, "code", 1)

@@ -21,7 +21,7 @@ from mitmproxy.proxy import mode_specs
 from mitmproxy.tools import cmdline
 
 from ..text.loopback import LOCAL
-from .start_error import StartError
+from .start_error import CallError, StartError
 
 PAGE = 8081  # mitmweb's own
 LARGEST = 65535
@@ -126,7 +126,7 @@ def _plan(program: str, arguments: list[str], *, configured: bool) -> Plan | Non
     )
     for port in (planned.page, *(each.port for each in planned.listens)):
         if port and not 0 < port <= LARGEST:
-            raise StartError(f"invalid port {port}: expected 1 to {LARGEST}")
+            raise CallError(f"invalid port {port}: expected 1 to {LARGEST}")
     return planned
 
 
@@ -141,7 +141,7 @@ def _load(opts: options.Options, folder: Path) -> None:
 
 
 def refusal(program: str, arguments: list[str]) -> str:
-    """Return why `plan` has none for these *arguments*, whatever `config.yaml` says.
+    """Return what is wrong with *arguments*, whatever `config.yaml` says; empty if nothing.
 
     Args:
         program: Whose arguments they are.
@@ -167,7 +167,7 @@ def refusal(program: str, arguments: list[str]) -> str:
         if flags:
             return f"unknown flag {flags[0]}"
         why = ""
-    return f"{program} does not serve with these arguments{why and f': {why}'}"
+    return why and f"{program} does not take these arguments: {why}"
 
 
 def misspelled(program: str, arguments: Sequence[str], ours: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from ..desktop import other_systems
 from ..desktop.local_server import reachable
@@ -10,9 +11,11 @@ from ..desktop.mitmproxy_program import script
 from ..desktop.proxy.settings import Target
 from ..home import trust_advice
 from ..text.authority import address
-from ..text.command_line import CHECKOUT
+from ..text.command_line import CHECKOUT, command_line
+from . import known_providers
 from .mitmproxy_options import FORWARD, Listens, Plan
 
+DEFAULT_PORT = 8080
 ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 
 
@@ -30,32 +33,64 @@ class Ways(NamedTuple):
     is_on: bool = False
 
 
-def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
-    """Return the lines to say when *program* starts: three, or none if it does not serve."""
+def next_steps(
+    program: str, plan: Plan, ways: Ways, page: str = "", base: str = ""
+) -> list[str]:
+    """Return the lines to say when *program* serves, none if it does not.
+
+    Args:
+        program: Its name.
+        plan: Where it listens.
+        ways: The ways to set the proxy.
+        page: mitmweb's own address, with its token.
+        base: The base URL that it stands for, if `--provider` named it.
+    """
     if not plan.listens:
         return []
-    more = f"more: {_more()}"
     first = plan.listens[0]
+    flows = [f"  flows:        {page}"] if page else []
     if first.mode == "reverse" and first.port is not None:
-        upstream = _base(first.data)
-        return [
-            f"{program} listens on {_listening_address(first)} for {upstream}",
-            f"  client: http://{_reachable_address(first)} for {upstream} in its base URL",
-            f"  no certificate is needed; {more}",
-        ]
-    trust = f"  trust: {_install(ways, plan)}, or for one program {_trust(ways, plan)}"
+        return [*_base_url(first, base), *flows]
+    trust = trust_advice.command("install", plan.confdir, system=ways.system)
     if first.mode not in FORWARD or first.port is None:
-        return [
+        said = [
             f"{program} starts in the mode {first.mode}",
-            trust,
-            f"  {more}",
+            f"  trust:        {trust}",
         ]
-    home = f"http://{_reachable_address(first)}/"
+    else:
+        said = _proxy(program, first, ways, trust)
+    return [*said, *flows, f"  more:         {_more()}"]
+
+
+def _base_url(listens: Listens, base: str) -> list[str]:
+    """Return what a client sets that can be given a base URL."""
+    base = base or known_providers.base_of(listens.data)
+    here = f"http://{_reachable_address(listens)}{urlsplit(base).path}"
     return [
-        f"{program} listens on {_listening_address(first)}; its home page: {home}",
-        trust,
-        f"  programs: {_programs(ways, home.rstrip('/'))}; {more}",
+        f"Set your client's base URL to {here}",
+        f"  It stands for {base}:",
+        "  the same key, http:// and not https://, no certificate.",
     ]
+
+
+def _proxy(program: str, listens: Listens, ways: Ways, trust: str) -> list[str]:
+    """Return the ways for programs to use a proxy."""
+    at = [] if listens.port == DEFAULT_PORT else ["-p", str(listens.port)]
+    home = f"http://{_reachable_address(listens)}/"
+    one = command_line("exec", *at, "--", "PROGRAM", system=ways.system)
+    base = command_line("nvidia", system=ways.system)
+    said = [
+        f"{program} listens on {_listening_address(listens)}; its home page: {home}",
+        f"  one program:  {one}",
+        f"  the desktop:  {trust}",
+    ]
+    if ways.is_on:
+        said.append(
+            f"                {ways.settings}'s proxy is set to this server, and is restored on exit"
+        )
+    elif ways.settings:
+        said.append("                and start with --pac (or --system-proxy)")
+    return [*said, f"  by base URL:  {base} (or another provider)"]
 
 
 def _more() -> Path:
@@ -67,35 +102,13 @@ def _more() -> Path:
     return next(filter(Path.is_dir, docs), script().parent)
 
 
-def _programs(ways: Ways, url: str) -> str:
-    one = trust_advice.setting({"HTTPS_PROXY": url}, system=ways.system)
-    if ways.is_on:
-        return f"{ways.settings}'s proxy is set to this server, and is restored on exit"
-    if ways.settings:
-        return f"start with --pac (or --system-proxy) for all, or for one {one}"
-    return one
-
-
-def _install(ways: Ways, plan: Plan) -> str:
-    return trust_advice.command("install", plan.confdir, system=ways.system)
-
-
-def _trust(ways: Ways, plan: Plan) -> str:
-    certificate = str(plan.confdir / trust_advice.CERTIFICATE)
-    one = trust_advice.setting({"SSL_CERT_FILE": certificate}, system=ways.system)
-    return f"{one} (Node: NODE_EXTRA_CA_CERTS)"
-
-
 def _listening_address(listens: Listens) -> str:
-    return address(listens.host or "*", listens.port)
+    host = "*" if listens.host in ANYWHERE else listens.host
+    return address(host, listens.port)
 
 
 def _reachable_address(listens: Listens) -> str:
     return address(reachable(listens.host), listens.port)
-
-
-def _base(data: str) -> str:
-    return data if "://" in data else f"https://{data}"
 
 
 def refusal(flag: str, machine: Machine, target: Target) -> str:

@@ -3,13 +3,12 @@
 import errno
 import socket
 import sys
-from http import HTTPStatus
 from typing import NamedTuple
 
 from ..desktop import processes
-from ..desktop.local_server import fetch, reachable, status
+from ..desktop.local_server import reachable, status
 from ..text.loopback import LOCAL
-from .mitmproxy_options import Listens, Plan
+from .mitmproxy_options import Plan
 
 
 class Taken(NamedTuple):
@@ -115,43 +114,3 @@ def _owner(port: int) -> str:
     version = f" {found.version}" if found.version else ""
     number = f" (process {found.pid})" if found.pid else ""
     return f"llm_normalize{version[:20]} is running there already{number}"
-
-
-def has(pid: int, host: str, port: int) -> bool:
-    """Tell whether a process, or one that it started, listens on *port* (of *host*)."""
-    found = processes.listening(pid)
-    return is_taken(host, port) if found is None else port in found
-
-
-def serving(pid: int, listens: Listens) -> int:
-    """Return the port where a process answers as llm_normalize; 0 as long as it does not.
-
-    Args:
-        pid: The process; or one that it started.
-        listens: A mode of it in which it is a server, too.
-    """
-    family = processes.family(pid)
-    host = reachable(listens.host)
-    for port in [listens.port] if listens.port else (processes.listening(pid) or ()):
-        found = status(host, port)
-        if found is not None and found.pid in family:
-            return port
-        # Who asks from another address gets no status, and with a password nobody does.
-        answer = fetch(host, port, "/proxy.pac") if has(pid, host, port) else None
-        if found is None and answer and answer.status in _SERVED:
-            return port
-    return 0
-
-
-def has_any(pid: int, listens: Listens) -> int:
-    """Return the port where a process listens: that of a mode, or any; 0 for none."""
-    if listens.port:
-        return listens.port if has(pid, listens.host, listens.port) else 0
-    return next(iter(processes.listening(pid) or ()), 0)
-
-
-_SERVED = (
-    HTTPStatus.OK,
-    HTTPStatus.UNAUTHORIZED,
-    HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
-)

@@ -7,28 +7,27 @@ system's programs are to be led to it, `system_proxy` stays beside it.
 import argparse
 import contextlib
 import errno
-import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
+from urllib.parse import urlsplit
 
 from ..desktop.machine import Machine
 from ..desktop.mitmproxy_program import program, script
-from ..desktop.proxy.systems import choose
 from ..text.authority import address
-from ..text.console import complain, say
+from ..text.console import say
 from ..text.loopback import HOSTS, LOCAL
-from . import next_steps, ports, upstream_proxy
-from .announcer import beside, until_serving
+from . import known_providers, ports, upstream_proxy
 from .child import become
+from .handover import SAYS, UPSTREAM_AUTH
 from .mitmproxy_options import Plan, misspelled, plan, refusal
-from .start_error import StartError
-from .upstream_auth import VARIABLE
+from .start_error import CallError, StartError
 
 CA = "mitmproxy-ca.pem"
 ROOM = 1 << 16  # bytes that mitmproxy's CA takes at most
-AUTH = Path(__file__).with_name("upstream_auth.py")
+HOOKS = Path(__file__).with_name("hooks.py")
 
 
 class Start(NamedTuple):
@@ -39,12 +38,21 @@ class Start(NamedTuple):
         command: How.
         plan: What it is going to do, None if it prints why it does not serve.
         flag: `--pac` or `--system-proxy` if the system is to be switched, else empty.
+        base: The base URL of the provider that `--provider` names, else empty.
+        auth: The password of the upstream proxy, else empty.
     """
 
     program: str
     command: list[str]
     plan: Plan | None
     flag: str
+    base: str = ""
+    auth: str = ""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What `hooks` finds in the environment."""
+        return {UPSTREAM_AUTH: self.auth} if self.auth else {}
 
 
 def prepared(
@@ -57,40 +65,71 @@ def prepared(
     """
     name = "mitmweb" if flags.web else "mitmproxy" if flags.console else "mitmdump"
     if flags.console and not (flags.check or sys.stdout.isatty()):
-        raise StartError("--console needs a terminal: start it in one, or without it")
+        raise CallError("--console needs a terminal: start it in one, or without it")
     given = ["-s", str(script())]
     first = plan(name, [*given, *arguments])
     if first is None:
         own = ["--" + name.replace("_", "-") for name in vars(flags)]
-        wrong = misspelled(name, arguments, own)
-        if wrong:
-            raise StartError(wrong)
+        if wrong := misspelled(name, arguments, own):
+            raise CallError(wrong)
     if first is None or not first.says_host:
         given += ["--listen-host", LOCAL]
-    upstream = None
-    if flags.upstream_proxy is not None:
-        if first and any(each.mode != "regular" for each in first.listens):
-            raise StartError("--upstream-proxy is a mode of its own: leave --mode out")
-        upstream = upstream_proxy.upstream(flags.upstream_proxy, machine.environ)
-        given += ["--mode", f"upstream:{upstream.url}"]
-        if upstream.auth:
-            given += ["-s", str(AUTH)]
-            os.environ[VARIABLE] = upstream.auth
+    leads = _leads(flags, machine)
+    if leads.mode and first and any(each.mode != "regular" for each in first.listens):
+        raise CallError(f"{leads.flag} is a mode of its own: leave --mode out")
+    # Behind the addon: what it does when mitmproxy serves is its last step.
+    given += [*leads.mode, "-s", str(HOOKS)]
     planned = plan(name, [*given, *arguments])
+    if planned is None and (why := refusal(name, [*given, *arguments])):
+        raise CallError(why)
     if planned is None and flags.check:
         planned = _unconfigured(name, [*given, *arguments])
     ours = planned.forward if planned else None
-    if upstream and ours and upstream.url.partition("//")[2] in _own(ours.port):
-        raise StartError("--upstream-proxy names this proxy itself")
+    if ours and leads.place in _own(ours.port):
+        raise CallError("--upstream-proxy names this proxy itself")
     flag = "--pac" if flags.pac else "--system-proxy" if flags.system_proxy else ""
-    return Start(name, [str(program(name)), *given, *arguments], planned, flag)
+    command = [str(program(name)), *given, *arguments]
+    return Start(name, command, planned, flag, leads.base, leads.auth)
+
+
+class _Leads(NamedTuple):
+    """Where all requests go, if a flag of ours says so.
+
+    Attributes:
+        flag: The flag.
+        mode: mitmproxy's arguments for it.
+        place: The upstream proxy's host and port.
+        auth: Its password.
+        base: The provider's base URL.
+    """
+
+    flag: str = ""
+    mode: Sequence[str] = ()
+    place: str = ""
+    auth: str = ""
+    base: str = ""
+
+
+def _leads(flags: argparse.Namespace, machine: Machine) -> _Leads:
+    if flags.upstream_proxy is not None:
+        url, auth = upstream_proxy.upstream(flags.upstream_proxy, machine.environ)
+        mode = ["--mode", f"upstream:{url}"]
+        return _Leads("--upstream-proxy", mode, url.partition("//")[2], auth)
+    if flags.provider is None:
+        return _Leads()
+    base = known_providers.named(flags.provider)
+    if not base:
+        raise CallError(known_providers.unknown(flags.provider))
+    parts = urlsplit(base)
+    mode = ["--mode", f"reverse:{parts.scheme}://{parts.netloc}"]
+    return _Leads("--provider", mode, base=base)
 
 
 def _unconfigured(name: str, arguments: list[str]) -> Plan:
     """Return the plan without `config.yaml`: the check reports what is wrong with that."""
     planned = plan(name, arguments, configured=False)
     if planned is None:  # nothing is started that could say why
-        raise StartError(refusal(name, arguments))
+        raise CallError(f"{name} does not serve with these arguments")
     return planned
 
 
@@ -137,51 +176,27 @@ def ensure_writable(folder: Path) -> None:
         ) from error
 
 
-def alone(start: Start, machine: Machine) -> NoReturn:
+def alone(start: Start) -> NoReturn:
     """Start mitmproxy, and switch nothing.
 
     Raises:
         StartError: It would not start.
     """
-    if start.plan is None:
-        become(start.command)
-    ensure_free(start.plan)
-    ensure_writable(start.plan.confdir)
-    settings = choose(machine)
-    ways = next_steps.Ways(machine.system, settings.name if settings else "")
-    own = os.getpid()
+    if start.plan is not None:
+        ensure_free(start.plan)
+        ensure_writable(start.plan.confdir)
     # The console has the whole terminal.
-    if start.plan.listens and start.program != "mitmproxy":
-        beside(lambda: say_next(own, start, machine, ways))
-    become(start.command)
+    says = start.program if start.program != "mitmproxy" else ""
+    become(start.command, {SAYS: f"{says} {start.base}", **start.variables})
 
 
-def say_next(pid: int, start: Start, machine: Machine, ways: next_steps.Ways) -> None:
-    """Say what to do next as soon as mitmproxy, process *pid*, serves."""
-    assert start.plan is not None
-    first, *others = start.plan.listens
-    try:
-        found = until_serving(pid, first)
-    except StartError as error:
-        complain(error)
-        return
-    if found is None:  # it has printed why
-        return
-    planned = start.plan._replace(listens=(found, *others))
-    say("\n".join(next_steps.next_steps(start.program, planned, ways)))
-    ours = planned.forward
-    if ours and not goes_on(planned):
-        hint(upstream_proxy.from_environment(machine.environ), ours.port)
-
-
-def goes_on(planned: Plan) -> bool:
-    """Tell whether it goes through a proxy of the network."""
-    return any(each.mode == "upstream" for each in planned.listens)
-
-
-def hint(proxy: str, port: int | None) -> None:
+def hint(proxy: str, planned: Plan) -> None:
     """Say how to go through a *proxy* that was set before, if that is not this one."""
-    if proxy and proxy not in _own(port):
-        say(
-            f"  A proxy was set: {proxy}; to go through it: --upstream-proxy http://{proxy}"
-        )
+    modes = {each.mode for each in planned.listens}
+    ours = {place for each in planned.listens for place in _own(each.port)}
+    if not proxy or proxy in ours or "upstream" in modes:
+        return
+    how = f"to go through it: --upstream-proxy http://{proxy}"
+    if "reverse" in modes:
+        how = "a base URL does not go through it; --upstream-proxy without one does"
+    say(f"  A proxy was set: {proxy}; {how}")

@@ -18,10 +18,12 @@ from ..desktop.proxy.systems import choose
 from ..text.command_line import command_line
 from ..text.console import complain, say
 from ..text.loopback import LOCAL
-from . import next_steps, ports
+from . import next_steps
 from .child import Supervised
-from .start import Start, alone, ensure_free, ensure_writable, goes_on, hint
-from .start_error import StartError
+from .handover import awaited
+from .mitmproxy_options import Plan
+from .start import Start, alone, ensure_free, ensure_writable, hint
+from .start_error import CallError, StartError
 from .upstream_proxy import from_environment
 
 
@@ -41,7 +43,7 @@ def begin(start: Start, machine: Machine) -> int:
             is_back = repair(machine, folder, is_mine=is_mine)
             if is_switch:
                 return switched(start, machine) if is_back else 1
-    return alone(start, machine)
+    return alone(start)
 
 
 def restore(machine: Machine) -> int:
@@ -122,12 +124,12 @@ def switched(start: Start, machine: Machine) -> int:
     assert planned is not None
     listens = planned.forward
     if listens is None or not listens.port:
-        raise StartError(
+        raise CallError(
             f"{start.flag} is for a proxy that clients are pointed to (the regular mode, or "
             "--upstream-proxy) on a port of its own: here nothing is switched"
         )
     if listens.host not in next_steps.ANYWHERE | {LOCAL}:
-        raise StartError(f"{start.flag} needs {LOCAL}: listen there, or everywhere")
+        raise CallError(f"{start.flag} needs {LOCAL}: listen there, or everywhere")
     target = Target(LOCAL, listens.port, start.flag == "--pac")
     settings = choose(machine)
     if settings is None:
@@ -137,10 +139,18 @@ def switched(start: Start, machine: Machine) -> int:
     before = settings.current()
     folder = proxy_state.place(machine.home)
     owner = proxy_state.started(os.getpid())
-    with Supervised(start.command, owns_terminal=start.program == "mitmproxy") as child:
+    owns_terminal = start.program == "mitmproxy"
+    with (
+        awaited() as ready,
+        Supervised(
+            start.command,
+            {**ready.variables, **start.variables},
+            owns_terminal=owns_terminal,
+        ) as child,
+    ):
         try:
             try:
-                child.wait_until(lambda: bool(ports.serving(child.pid, listens)))
+                child.wait_until(lambda: bool(ready.listens()))
                 if target.pac:
                     ensure_pac(target)
                 proxy = proxy_state.started(child.pid)
@@ -148,8 +158,7 @@ def switched(start: Start, machine: Machine) -> int:
                 ways = next_steps.Ways(machine.system, settings.name, is_on=True)
                 for line in next_steps.next_steps(start.program, planned, ways):
                     say(line)
-                if not goes_on(planned):
-                    advise(before, target)
+                advise(before, target, planned)
                 child.wait()
             finally:
                 child.ignore_signals()
@@ -171,12 +180,13 @@ def ensure_pac(target: Target) -> None:
         raise StartError(f"{target.url} answers {answered}: nothing was switched")
 
 
-def advise(before: InForce, target: Target) -> None:
+def advise(before: InForce, target: Target, planned: Plan) -> None:
     """Say what there was *before*, if programs need it to get out of their network."""
     pac = "found by WPAD" if before.is_searched else before.pac
-    if pac and pac != target.url:
+    is_on = any(each.mode == "upstream" for each in planned.listens)
+    if pac and pac != target.url and not is_on:
         say(
             f"  A PAC address was set: {pac}; hosts that had a proxy by it are now "
             "reached directly, which your network may not let pass"
         )
-    hint(before.proxy or from_environment(), target.port)
+    hint(before.proxy or from_environment(), planned)

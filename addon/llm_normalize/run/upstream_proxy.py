@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..desktop.proxy import variables
-from .start_error import StartError
+from .start_error import CallError
 
 FROM_ENVIRONMENT = "env:"
 
 
-class UpstreamProxyError(StartError):
+class UpstreamProxyError(CallError):
     """What is wrong with the address of the network's proxy, as one sentence."""
 
 

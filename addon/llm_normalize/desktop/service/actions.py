@@ -3,8 +3,10 @@
 import argparse
 import contextlib
 import difflib
+import json
 import time
 from pathlib import Path
+from typing import Any
 
 from ...text.command_line import command_line
 from .. import local_server, other_systems, private_file
@@ -216,29 +218,53 @@ def remove(machine: Machine, *, force: bool) -> None:
         print(f"Left in place (not created by llm-normalize): {drop_ins}")
 
 
-def status(machine: Machine) -> int:
-    """Tell how the service does; return 0 if it runs and listens."""
+def facts(machine: Machine) -> dict[str, Any] | None:
+    """Return how the service does; None if there is none.
+
+    Raises:
+        ServiceError: systemd does not tell.
+    """
     path = path_of(machine)
     if machine.system != "linux" or not path.exists():
-        print(f"Not installed: there is no {path}.")
-        _report_others(machine)
-        return 1
+        return None
     text = path.read_text(encoding="utf-8", errors="replace")
-    if not unit.is_ours(text):
-        origin = "not written by llm_normalize"
-    else:
+    origin = "not written by llm_normalize"
+    if unit.is_ours(text):
         origin = "as written" if unit.is_untouched(text) else "changed by hand"
     state = _properties(machine)
-    print(f"unit:  {path} ({origin}; {state.get('UnitFileState') or 'not loaded'})")
-    print(
-        f"state: {state.get('ActiveState')} ({state.get('SubState')}), process "
-        f"{state.get('MainPID')}, restarted {state.get('NRestarts')} times, "
-        f"last result {state.get('Result')}"
-    )
     where = unit.listens(text)
-    listening = where is not None and local_server.listens(*where)
-    if where is not None:
-        word = "answers" if listening else "does not answer"
-        print(f"port:  {where.host}:{where.port} {word}")
-    print(f"logs:  journalctl --user -u {unit.NAME}")
-    return 0 if state.get("ActiveState") == "active" and listening else 1
+    return {
+        "unit": str(path),
+        "origin": origin,
+        "enabled": state.get("UnitFileState") or "not loaded",
+        "state": state.get("ActiveState"),
+        "sub_state": state.get("SubState"),
+        "pid": state.get("MainPID"),
+        "restarts": state.get("NRestarts"),
+        "result": state.get("Result"),
+        "listens": f"{where.host}:{where.port}" if where is not None else None,
+        "answers": where is not None and local_server.listens(*where),
+        "logs": f"journalctl --user -u {unit.NAME}",
+    }
+
+
+def status(machine: Machine, *, is_json: bool = False) -> int:
+    """Tell how the service does; return 0 if it runs and listens."""
+    found = facts(machine)
+    if is_json:
+        print(json.dumps(found, indent=1))
+    elif found is None:
+        print(f"Not installed: there is no {path_of(machine)}.")
+        _report_others(machine)
+    else:
+        print(f"unit:  {found['unit']} ({found['origin']}; {found['enabled']})")
+        print(
+            f"state: {found['state']} ({found['sub_state']}), process {found['pid']}, "
+            f"restarted {found['restarts']} times, last result {found['result']}"
+        )
+        if found["listens"]:
+            word = "answers" if found["answers"] else "does not answer"
+            print(f"port:  {found['listens']} {word}")
+        print(f"logs:  {found['logs']}")
+    does = found is not None and found["state"] == "active" and found["answers"]
+    return 0 if does else 1

@@ -54,12 +54,17 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         action="store_true",
         help="replace or remove a unit of ours that was changed by hand",
     )
+    parser.add_argument(
+        "--json", action="store_true", help="with status: print one JSON object"
+    )
     words = list(given)
     cut = words.index("--") if "--" in words else len(words)
     flags, rest = parser.parse_known_args(words[:cut])
     rest += words[cut + 1 :]
     if flags.port not in range(1, 65536):
         parser.error(f"-p {flags.port}: a port is a number from 1 to 65535")
+    if flags.json and flags.what != "status":
+        parser.error("--json goes with status")
     if rest and flags.what != "install":
         parser.error(
             f"{flags.what} takes no arguments of mitmdump's, such as {rest[0]}"
@@ -84,7 +89,7 @@ def main(given: Sequence[str], machine: Machine | None = None) -> int:
     machine = machine or Machine()
     try:
         if flags.what == "status":
-            return actions.status(machine)
+            return actions.status(machine, is_json=flags.json)
         if flags.what == "remove":
             actions.remove(machine, force=flags.force)
         else:
@@ -93,7 +98,7 @@ def main(given: Sequence[str], machine: Machine | None = None) -> int:
         for line in getattr(error, "lines", ()):
             print(line)
         say(f"{PROG}: {error}")
-        return 1
+        return getattr(error, "code", 1)
     except OSError as error:
         where = error.filename or actions.path_of(machine)
         say(f"{PROG}: {where}: {error.strerror or error}")

@@ -36,6 +36,12 @@ class ServiceError(Exception):
         self.lines = lines
 
 
+class ServiceCallError(ServiceError):
+    """The command line is wrong, whatever this machine is like."""
+
+    code = 2
+
+
 class Plan(NamedTuple):
     """What is to run.
 
@@ -71,18 +77,18 @@ def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
     """The plan of a service with the user's *arguments*.
 
     Raises:
-        ServiceError: One of them has no place in a unit.
+        ServiceCallError: One of them has no place in a unit.
     """
     for name in _SECRETS:
         if _value(arguments, f"--{name.replace('_', '-')}", f"{name}="):
-            raise ServiceError(
+            raise ServiceCallError(
                 f"{name} is a secret, which every user can see on a command line: set "
                 "it in mitmproxy's config.yaml instead."
             )
     if "@" in _value(arguments, "-m", "--mode", "mode=").rpartition("/")[2]:
-        raise ServiceError("a mode with @ names a port of its own: use -p instead.")
+        raise ServiceCallError("a mode with @ names a port of its own: use -p instead.")
     if _value(arguments, "listen_port="):
-        raise ServiceError("set the port with -p.")
+        raise ServiceCallError("set the port with -p.")
     host = _value(arguments, "--listen-host", "listen_host=") or LOCAL
     command = [str(program("mitmdump")), "-s", str(script())]
     # In one spelling, so that the unit can be asked for it.
@@ -96,7 +102,7 @@ def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
     confdir = _value(arguments, "confdir=") or str(confdir_of(machine))
     folder = machine.home / confdir[2:] if confdir.startswith("~/") else Path(confdir)
     if not folder.is_absolute():
-        raise ServiceError(f"confdir={confdir}: a service needs the whole path.")
+        raise ServiceCallError(f"confdir={confdir}: a service needs the whole path.")
     environment = folder / "normalize" / "service.env"
     return Plan([*command, *rest], environment, unit.Listens(host, port))
 

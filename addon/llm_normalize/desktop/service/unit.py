@@ -68,6 +68,8 @@ WantedBy=default.target
 class UnitError(Exception):
     """What cannot be written in a unit, as one sentence."""
 
+    code = 2  # the exit code: a word of the command line, mostly
+
 
 class Listens(NamedTuple):
     """Where the service of a unit listens."""

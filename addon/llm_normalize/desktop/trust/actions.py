@@ -7,7 +7,7 @@ import json
 import shlex
 from typing import Any
 
-from ...home import trust_advice
+from ...home import ca_bundle, trust_advice
 from ...text.command_line import quoted
 from .. import other_systems
 from . import status as trust_status
@@ -90,15 +90,12 @@ class Actions(Session):
         self.ask("Go on?")
         for store, _ in todo:
             self.line(store.name, self._install(store))
-        file = self.confdir / trust_advice.CERTIFICATE
-        # All roots where they are in one file: with the CA's alone, hosts that are not
-        # opened would be refused.
-        stores = trust_status.of(self.machine, certificate, self.confdir)
-        bundles = (
-            store.roots_file for store in stores if store.state().state == "trusted"
-        )
-        roots = next(filter(None, bundles), file)
-        shown = {"file": file, "roots": roots}
+        shown = {
+            "file": self.confdir / trust_advice.CERTIFICATE,
+            "roots": ca_bundle.path_of(
+                self.confdir
+            ),  # the proxy writes it as it starts
+        }
         named = {name: quoted(str(path)) for name, path in shown.items()}
         print(f"\n{HINTS.format(**named)}")
 

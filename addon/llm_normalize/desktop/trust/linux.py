@@ -42,10 +42,6 @@ class _Bundled(Store):
     bundle: Path
     java: Path
 
-    @property
-    def roots_file(self) -> Path:
-        return self.bundle
-
     def roots(self) -> list[Certificate]:
         try:
             return [*read(self.bundle.read_text(encoding="utf-8", errors="replace"))]

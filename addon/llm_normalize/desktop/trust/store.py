@@ -62,11 +62,6 @@ class Store(ABC):
     certificate: Certificate
     confdir: Path
 
-    @property
-    def roots_file(self) -> Path | None:
-        """A file of all roots that the system trusts, None without one."""
-        return None
-
     @abstractmethod
     def state(self) -> Status:
         """Tell how it stands. Never raises, never asks, changes nothing."""

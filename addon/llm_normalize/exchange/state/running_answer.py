@@ -257,9 +257,9 @@ class RunningAnswer:
         stats.add(
             record.host, record.model, fixes, names, record.tokens, protocol, status
         )
-        if summary := self._summary(status, end, figures[0]):
-            host, model = brief_name(record.host), brief_name(record.model)
-            logger.info("normalize: %s %s: %s", host, model, summary)
+        summary = self._summary(status, end, figures[0]) or "nothing to repair"
+        host, model = brief_name(record.host), brief_name(record.model)
+        logger.info("normalize: %s %s: %s", host, model, summary)
         return line
 
     def complete(

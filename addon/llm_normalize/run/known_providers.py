@@ -1,4 +1,14 @@
-"""Known providers: where they are, and where their key usually is."""
+"""Known providers: where they are, and where their key usually is.
+
+Read on Python 3.8, too, before a checkout has its environment: see scripts/run.py.
+"""
+
+from __future__ import annotations
+
+import difflib
+from urllib.parse import urlsplit
+
+CHAT = "/chat/completions"
 
 # Name: base URL, and the variable that usually has its key.
 PROVIDERS = {
@@ -38,3 +48,42 @@ PROVIDERS = {
     "xai": ("https://api.x.ai/v1", "XAI_API_KEY"),
     "zai": ("https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
 }
+
+
+def base_of(place: str) -> str:
+    """Return the base URL of a provider whose *place* is known: a URL without its path.
+
+    A provider that is not in the list has OpenAI's own path, as most do.
+    """
+    url = place if "://" in place else f"https://{place}"
+    host = urlsplit(url).netloc
+    known = (base for base, _ in PROVIDERS.values() if urlsplit(base).netloc == host)
+    return next(known, f"{url.rstrip('/')}/v1")
+
+
+def named(given: str) -> str:
+    """Return the base URL that a name or a URL stands for; empty if it is neither."""
+    if given in PROVIDERS:
+        return PROVIDERS[given][0]
+    try:
+        parts = urlsplit(given)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
+        is_url = is_url and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or parts.query or parts.fragment or parts.username is not None:
+        return ""
+    path = parts.path.rstrip("/")
+    if path.endswith(CHAT):
+        path = path[: -len(CHAT)]
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return origin + path if path else base_of(origin)
+
+
+def unknown(given: str) -> str:
+    """Return what is wrong with a provider that was *given*; a URL is not quoted."""
+    if "/" in given:
+        return "invalid --provider: expected a name, or a URL such as https://host/v1"
+    near = difflib.get_close_matches(given.lower(), PROVIDERS, 1)
+    meant = f"did you mean {near[0]}?" if near else "doctor --list prints the names"
+    return f"unknown provider {given}: {meant}"

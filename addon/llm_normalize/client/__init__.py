@@ -1,0 +1,1 @@
+"""One program, or one shell, as a client of the proxy."""

@@ -1,0 +1,1 @@
+"""One program through the proxy."""

@@ -1,0 +1,76 @@
+"""The variables by which a program uses the proxy, trusts its CA, and all other roots."""
+
+import contextlib
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    pkcs12,
+)
+
+from ..desktop import node
+from ..desktop.machine import Machine
+from ..home import ca_bundle, trust_advice
+from ..text.authority import address
+from ..text.loopback import LOCAL
+
+_JAVA = "JAVA_TOOL_OPTIONS"
+_PASSWORD = "changeit"  # noqa: S105 - Java's own, of a file without a secret
+
+
+def variables(machine: Machine, port: int, confdir: Path) -> dict[str, str]:
+    """Return what to set for the programs of this machine, and nothing else.
+
+    Args:
+        machine: The machine.
+        port: Where the proxy listens on it.
+        confdir: The proxy's folder.
+    """
+    url = f"http://{address(LOCAL, port)}"
+    trust = trust_advice.variables(confdir)
+    bundle = ca_bundle.path_of(confdir.absolute())
+    return {
+        "HTTPS_PROXY": url,
+        "https_proxy": url,  # which counts where a shell has both
+        **trust,
+        "CURL_CA_BUNDLE": str(bundle),
+        node.SWITCH: "1",
+        **_of_java(machine, port, bundle),
+    }
+
+
+def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
+    """Return the options of Java, which follows no variable; nothing without a Java."""
+    is_there = machine.find("java") or machine.environ.get("JAVA_HOME")
+    if not is_there or not hasattr(pkcs12, "serialize_java_truststore"):
+        return {}
+    store = bundle.with_suffix(".p12")
+    with contextlib.suppress(OSError):
+        _write_store(bundle, store)
+    options = {
+        "https.proxyHost": LOCAL,
+        "https.proxyPort": port,
+        "javax.net.ssl.trustStore": f'"{store}"' if " " in str(store) else store,
+        "javax.net.ssl.trustStoreType": "PKCS12",
+        "javax.net.ssl.trustStorePassword": _PASSWORD,
+    }
+    before = machine.environ.get(_JAVA, "").split("-Dhttps.proxyHost=")[0].strip()
+    made = " ".join(f"-D{name}={value}" for name, value in options.items())
+    return {_JAVA: f"{before} {made}".strip()}
+
+
+def _write_store(bundle: Path, store: Path) -> None:
+    if store.exists() and store.stat().st_mtime >= bundle.stat().st_mtime:
+        return
+    with warnings.catch_warnings():  # some systems' roots have a serial number of 0
+        warnings.simplefilter("ignore")
+        found = x509.load_pem_x509_certificates(bundle.read_bytes())
+    entries = [
+        pkcs12.PKCS12Certificate(each, str(number).encode())
+        for number, each in enumerate(found)
+    ]
+    encryption = BestAvailableEncryption(_PASSWORD.encode())
+    store.write_bytes(pkcs12.serialize_java_truststore(entries, encryption))

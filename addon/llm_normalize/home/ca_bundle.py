@@ -1,0 +1,77 @@
+"""The roots that this machine trusts, and with them the proxy's CA: a file for clients.
+
+A client that is given the CA alone refuses every host whose TLS the proxy leaves closed.
+"""
+
+import contextlib
+import os
+import re
+import ssl
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import certifi
+
+FOLDER = "normalize"
+BUNDLE = "ca-bundle.pem"
+_SYSTEM = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Gentoo
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  # Fedora, RHEL
+    "/etc/ssl/ca-bundle.pem",  # openSUSE
+    "/etc/ssl/cert.pem",  # macOS, Alpine, the BSDs
+)
+"""Where systems have all their roots: a Python may have been built for other paths."""
+_CERTIFICATE = re.compile(
+    "-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL
+)
+
+
+def path_of(confdir: Path) -> Path:
+    """Return where the bundle is, in mitmproxy's folder *confdir*."""
+    return confdir / FOLDER / BUNDLE
+
+
+def write(path: Path, certificates: list[str]) -> None:
+    """Put a bundle into the place of *path*, unless it is there already.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    text = "".join(f"{each}\n" for each in certificates)
+    with contextlib.suppress(FileNotFoundError):
+        if path.read_text("ascii", errors="replace") == text:
+            return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text, encoding="ascii")
+    part.replace(path)
+
+
+def roots(without: str = "") -> list[str]:
+    """Return what programs on this machine trust, as PEM.
+
+    That is mitmproxy's own list, the system's store, and the file that `SSL_CERT_FILE`
+    names, since a company's CA is mostly in one of these two.
+
+    Args:
+        without: The proxy's CA: no server that the proxy itself asks has that.
+    """
+    found = dict[bytes, str]()
+    for each in _everything():
+        with contextlib.suppress(ValueError):
+            found.setdefault(ssl.PEM_cert_to_DER_cert(each), each)
+    if without:
+        found.pop(ssl.PEM_cert_to_DER_cert(without.strip()), None)
+    return [*found.values()]
+
+
+def _everything() -> Iterator[str]:
+    for path in (certifi.where(), *_SYSTEM, os.environ.get("SSL_CERT_FILE", "")):
+        with contextlib.suppress(OSError):
+            text = Path(path).read_text("ascii", errors="ignore")
+            yield from _CERTIFICATE.findall(text)
+    if sys.platform == "win32":
+        for name in ("ROOT", "CA"):
+            for der, _, _ in ssl.enum_certificates(name):
+                yield ssl.DER_cert_to_PEM_cert(der).strip()

@@ -1,0 +1,1 @@
+"""What llm-normalize has set up on this machine: told, and taken away."""

@@ -1,0 +1,82 @@
+"""What runs and what is set up, for programs."""
+
+from typing import Any
+
+from ...desktop import local_server, processes
+from ...desktop.machine import Machine
+from ...desktop.proxy import state as proxy_state
+from ...desktop.proxy.settings import ProxyError
+from ...desktop.service import actions
+from ...desktop.service.plan import ServiceError
+from ...desktop.trust import authority
+from ...desktop.trust import status as trust_status
+from ...desktop.trust.authority import AuthorityError
+from ...home.trust_advice import CERTIFICATE
+from ...text.loopback import LOCAL
+from ...text.printable import brief
+
+
+def facts(machine: Machine, port: int) -> dict[str, Any]:
+    """Return what is found.
+
+    Its keys: `proxy` (null without one on the port), `other` (what listens there instead),
+    `ca` (the path), `trust` (stores), `system_proxy` (where it is set to), `service`.
+    """
+    owner = processes.listener(port)
+    is_reverse = processes.is_reverse(owner)
+    proxy = None if is_reverse else _proxy(port)
+    other = ""
+    if proxy is None and (owner is not None or local_server.listens(LOCAL, port)):
+        other = brief(owner.name) if owner is not None and owner.name else "a program"
+        other += " in reverse mode, for clients that have its base URL," * is_reverse
+    confdir = authority.confdir_of(machine)
+    if proxy is not None:
+        confdir = type(confdir)(proxy["confdir"])
+    path = confdir / CERTIFICATE
+    try:
+        stores = trust_status.stores(machine, confdir)
+    except AuthorityError:
+        stores = []
+    return {
+        "proxy": proxy,
+        "other": other,
+        "ca": str(path) if path.exists() else "",
+        "trust": [
+            {"name": each.name, "place": each.place, "state": each.state().state}
+            for each in stores
+        ],
+        "system_proxy": _switched(machine),
+        "service": _service(machine),
+    }
+
+
+def _proxy(port: int) -> dict[str, Any] | None:
+    found = local_server.status(LOCAL, port)
+    if found is None:
+        return None
+    answer = local_server.fetch(LOCAL, port, "/status.json")
+    counters = answer.json().get("counters", []) if answer is not None else []
+    return {
+        "port": port,
+        **{
+            name: getattr(found, name) for name in ("version", "mode", "pid", "confdir")
+        },
+        "hosts": len(found.hosts),
+        "answers": sum(each.get("responses", 0) for each in counters),
+        "repaired": sum(each.get("repaired", 0) for each in counters),
+    }
+
+
+def _switched(machine: Machine) -> str:
+    try:
+        state = proxy_state.read(proxy_state.place(machine.home))
+    except ProxyError as error:
+        return str(error)
+    return "" if state is None else f"{state.settings}: {state.place}"
+
+
+def _service(machine: Machine) -> dict[str, Any] | None:
+    try:
+        return actions.facts(machine)
+    except ServiceError as error:
+        return {"state": str(error)}

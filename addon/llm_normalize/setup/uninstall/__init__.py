@@ -1,0 +1,1 @@
+"""Everything taken away again."""

@@ -1,0 +1,326 @@
+"""One program through the proxy: real programs, a provider, and a host that is not opened."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from llm_normalize.client import proxy
+from llm_normalize.client.exec import command as exec_command
+from llm_normalize.client.variables import variables
+from llm_normalize.demo import provider
+from llm_normalize.desktop import node
+from llm_normalize.desktop.machine import Machine, Result
+from llm_normalize.run.start_error import StartError
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = [sys.executable, "-m", "llm_normalize"]
+ASK = {
+    "model": provider.MODEL,
+    "stream": True,
+    "messages": [{"role": "user", "content": "What are streams?"}],
+}
+URLLIB = """
+import sys, urllib.error, urllib.request
+asked = urllib.request.Request(sys.argv[1], sys.argv[3].encode(), {"content-type": "application/json"})
+print("null roles:", urllib.request.urlopen(asked).read().count(b'"role":null'))
+try:
+    urllib.request.urlopen(sys.argv[2])
+except urllib.error.HTTPError as error:
+    print("unlisted:", error.code)
+"""
+CURL = """
+curl -sS -H 'content-type: application/json' -d "$3" "$1" | grep -c '"role":null' | sed 's/^/null roles: /'
+curl -sS -o /dev/null -w 'unlisted: %{http_code}\\n' "$2"
+"""
+JAVA = """
+import java.net.URI;
+import java.net.http.*;
+public class Ask {
+  public static void main(String[] given) throws Exception {
+    HttpClient client = HttpClient.newHttpClient();
+    HttpRequest asked = HttpRequest.newBuilder(URI.create(given[0]))
+        .header("content-type", "application/json")
+        .POST(HttpRequest.BodyPublishers.ofString(given[2])).build();
+    String body = client.send(asked, HttpResponse.BodyHandlers.ofString()).body();
+    System.out.println("null roles: " + (body.split("\\"role\\":null", -1).length - 1));
+    asked = HttpRequest.newBuilder(URI.create(given[1])).build();
+    int status = client.send(asked, HttpResponse.BodyHandlers.ofString()).statusCode();
+    System.out.println("unlisted: " + status);
+  }
+}
+"""
+
+
+class Hosts(NamedTuple):
+    listed: int
+    unlisted: int
+    roots: Path
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
+    """Two servers behind private CAs: a provider, and one whose TLS stays closed."""
+    folder = tmp_path_factory.mktemp("hosts")
+    roots = folder / "roots.pem"
+    places = [folder / "one", folder / "two"]
+    for each in places:
+        each.mkdir()
+    with provider.running(places[0]) as one, provider.running(places[1]) as two:
+        roots.write_bytes(one.ca.read_bytes() + two.ca.read_bytes())
+        yield Hosts(one.port, two.port, roots)
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "PYTHONPYCACHEPREFIX")
+        if name in os.environ
+    }
+    return {**kept, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "addon")}
+
+
+def executed(
+    environ: dict[str, str], *given: str, **more: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, "exec", *given],
+        env={**environ, **more},
+        cwd=environ["HOME"],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+def asking(hosts: Hosts, *program: str) -> list[str]:
+    url = f"https://localhost:{hosts.listed}/v1/chat/completions"
+    other = f"https://localhost:{hosts.unlisted}/"
+    listed = f"normalize_hosts=localhost:{hosts.listed}"
+    return ["--set", listed, "--", *program, url, other, json.dumps(ASK)]
+
+
+@pytest.mark.parametrize("name", ["urllib", "curl", "java"])
+def test_program_gets_repaired_answers_and_reaches_other_hosts(
+    name: str, hosts: Hosts, environ: dict[str, str], tmp_path: Path
+) -> None:
+    if name == "java" and not shutil.which("javac"):
+        pytest.skip("needs a JDK")
+    if name == "java":
+        (tmp_path / "Ask.java").write_text(JAVA)
+        subprocess.run(["javac", "Ask.java"], cwd=tmp_path, check=True)
+    program = {
+        "urllib": [sys.executable, "-c", URLLIB],
+        "curl": ["sh", "-c", CURL, "sh"],
+        "java": ["java", "-Dhttp.nonProxyHosts=", "Ask"],
+    }
+    # What the shell trusts is what the proxy trusts of the provider.
+    done = executed(
+        environ, *asking(hosts, *program[name]), SSL_CERT_FILE=str(hosts.roots)
+    )
+    assert done.stdout == "null roles: 0\nunlisted: 404\n", done.stderr
+    assert done.returncode == 0
+    log = tmp_path / ".mitmproxy" / "normalize" / "exec.log"
+    assert f"its log: {log}\n" in done.stderr
+    said = f"localhost:{hosts.listed} {provider.MODEL}: 9 of 10 events repaired ("
+    assert said in log.read_text()
+    assert (log.parent / "pairs-exec.jsonl").exists()
+
+
+def test_program_has_its_own_signals_and_exit_code_and_the_proxy_ends_with_it(
+    environ: dict[str, str],
+) -> None:
+    code = (
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+        "print(os.getpid(), os.environ['HTTPS_PROXY'], flush=True)\n"
+        "time.sleep(60)"
+    )
+    words = [*PROGRAM, "exec", sys.executable, "-c", code]
+    with subprocess.Popen(
+        words, env=environ, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        pid, url = process.stdout.readline().split()
+        assert int(pid) == process.pid  # it is the program by now
+        port = int(url.rpartition(":")[2])
+        socket.create_connection(("127.0.0.1", port), 5).close()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 7
+    end = time.monotonic() + 30
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 5).close()
+        except ConnectionRefusedError:
+            break
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_a_proxy_that_does_not_start_says_why(environ: dict[str, str]) -> None:
+    done = executed(environ, "--set", "normalize_mode=x", "--", "true")
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "llm_normalize: the proxy did not start: invalid normalize_mode 'x': expected "
+        "repair or observe ("
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "says"),
+    [
+        ([], 2, "expected a program, behind --"),
+        (["-p", "8081"], 2, "expected a program, behind --"),
+        (["--", "no-such-program"], 127, "no-such-program is not found"),
+        (["--provider", "nvidia", "--", "true"], 1, "leave --mode and --provider out"),
+    ],
+)
+def test_a_wrong_call_gets_a_sentence(
+    given: list[str], code: int, says: str, environ: dict[str, str]
+) -> None:
+    done = executed(environ, *given)
+    assert done.returncode == code
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "port", "ours", "program"),
+    [
+        (["codex", "-p", "1"], 8080, [], ["codex", "-p", "1"]),
+        (["codex", "--", "x"], 8080, [], ["codex", "--", "x"]),
+        (["-p", "81", "--", "a", "--", "b"], 81, [], ["a", "--", "b"]),
+        (["--set", "a=b", "--", "a"], 8080, ["--set", "a=b"], ["a"]),
+    ],
+)
+def test_what_belongs_to_the_program_is_its_own(
+    given: list[str], port: int, ours: list[str], program: list[str]
+) -> None:
+    flags, arguments, words = exec_command.parse(given)
+    assert (flags.port, arguments, words) == (port, ours, program)
+
+
+# Which proxy
+
+
+def test_without_a_proxy_env_prints_no_line(environ: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+    done = subprocess.run(
+        [*PROGRAM, "env", "-p", port],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"no proxy listens on port {port}; to start it: " in done.stderr
+    assert done.stderr.endswith(f"run.py -p {port}\n")
+
+
+@pytest.mark.parametrize(
+    ("environ", "named"),
+    [
+        ({}, None),
+        ({"HTTPS_PROXY": "http://corp.example:3128"}, "env:HTTPS_PROXY"),
+        ({"https_proxy": "http://a:b@corp.example:1"}, "env:https_proxy"),
+        ({"ALL_PROXY": "http://corp.example:3128"}, "env:ALL_PROXY"),
+        ({"ALL_PROXY": "socks5://corp.example:3128"}, None),
+        ({"HTTPS_PROXY": "http://127.0.0.1:1"}, None),  # where nothing listens any more
+    ],
+)
+def test_own_proxy_goes_through_that_of_the_network(
+    environ: dict[str, str], named: str | None
+) -> None:
+    assert proxy._of_the_network(Machine(environ=environ)) == named
+
+
+def test_arguments_that_do_not_serve_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(StartError, match="not for a proxy that serves"):
+        proxy.started(Machine(), ["--options"])
+
+
+# What is set
+
+
+class Having(Machine):
+    def find(self, program: str) -> str | None:
+        return f"/bin/{program}" if program in self.environ["HAS"] else None
+
+    def run(self, command: object, *, text: str = "", timeout: float = 60) -> Result:
+        return Result(0, self.environ["NODE"])
+
+
+def test_variables_are_those_of_proxy_and_trust(tmp_path: Path) -> None:
+    found = variables(Having(environ={"HAS": ""}), 81, tmp_path)
+    bundle = str(tmp_path / "normalize" / "ca-bundle.pem")
+    assert found == {
+        "HTTPS_PROXY": "http://127.0.0.1:81",
+        "https_proxy": "http://127.0.0.1:81",
+        "SSL_CERT_FILE": bundle,
+        "REQUESTS_CA_BUNDLE": bundle,
+        "CURL_CA_BUNDLE": bundle,
+        "NODE_EXTRA_CA_CERTS": str(tmp_path / "mitmproxy-ca-cert.pem"),
+        "NODE_USE_ENV_PROXY": "1",
+    }
+
+
+def test_options_of_java_stay_and_ours_come_once(tmp_path: Path) -> None:
+    machine = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": "-Dmine=1"})
+    first = variables(machine, 81, tmp_path)["JAVA_TOOL_OPTIONS"]
+    assert first.startswith("-Dmine=1 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=81")
+    again = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": first})
+    assert variables(again, 81, tmp_path)["JAVA_TOOL_OPTIONS"] == first
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#!/usr/bin/env node\nx", True),
+        ("#!/usr/bin/env -S node --x\n", True),
+        ("#!/bin/sh\nnode x\n", False),
+        ("", False),
+    ],
+)
+def test_script_for_node_is_known_by_its_first_line(
+    text: str, expected: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "tool"
+    path.write_text(text)
+    path.chmod(0o755)
+    assert node.is_node(Machine(), str(path)) is expected
+
+
+@pytest.mark.parametrize(
+    ("printed", "found"),
+    [("v20.20.2", ("v20.20.2", False)), ("v24.5.0 ok", ("v24.5.0", True))],
+)
+def test_node_says_whether_it_follows_the_variables(
+    printed: str, found: tuple[str, bool]
+) -> None:
+    assert node.version(Having(environ={"HAS": "node", "NODE": printed})) == found
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+def test_program_for_a_node_that_ignores_the_proxy_is_told_so(
+    environ: dict[str, str],
+) -> None:
+    version, knows = node.version(Machine())
+    done = executed(environ, "node", "-p", "process.env.NODE_USE_ENV_PROXY")
+    assert (done.returncode, done.stdout) == (0, "1\n")
+    ignored = f"Node {version} ignores proxy variables (22.21 and 24.5 follow them)"
+    assert (ignored in done.stderr) is not knows

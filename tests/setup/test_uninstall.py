@@ -1,0 +1,82 @@
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from llm_normalize.setup.uninstall import command, leftovers
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user who has installed the package, and used nothing of it."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(leftovers, "CHECKOUT", tmp_path / "none")
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def used(home: Path) -> list[Path]:
+    """What using it has left."""
+    confdir = home / ".mitmproxy"
+    (confdir / "normalize").mkdir(parents=True)
+    (confdir / "normalize" / "pairs-8080.jsonl").touch()
+    (confdir / "mitmproxy-ca.pem").touch()
+    (confdir / "mitmproxy-dhparam.pem").touch()
+    demo = Path(tempfile.gettempdir()) / "llm-normalize-demo-x"
+    demo.mkdir()
+    names = ("mitmproxy-ca.pem", "mitmproxy-dhparam.pem", "normalize")
+    return [*(confdir / name for name in names), demo]
+
+
+def test_where_nothing_is_left_it_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command.main([]) == 0
+    assert capsys.readouterr().out == "Nothing of llm-normalize is left.\n"
+
+
+def test_what_is_shown_goes_and_nothing_else(
+    home: Path, used: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(["--dry-run"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[:-1] == [str(each) for each in used]
+    assert said[-1].startswith("Stays, remove it as it was installed: pip uninstall")
+    assert all(each.exists() for each in used)
+    (home / ".mitmproxy" / "config.yaml").touch()
+    assert command.main(["--yes"]) == 0
+    assert not any(each.exists() for each in used)
+    assert [each.name for each in (home / ".mitmproxy").iterdir()] == ["config.yaml"]
+
+
+def test_folder_of_mitmproxys_goes_if_it_is_empty(home: Path, used: list[Path]) -> None:
+    assert used
+    assert command.main(["--yes"]) == 0
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("answer", ["", "n", None])
+def test_without_agreement_everything_stays(
+    answer: str | None, used: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def given(_: str) -> str:
+        if answer is None:
+            raise EOFError
+        return answer
+
+    monkeypatch.setattr("builtins.input", given)
+    assert command.main([]) == 1
+    assert all(each.exists() for each in used)
+
+
+def test_files_stay_while_the_system_s_proxy_cannot_be_restored(
+    home: Path, used: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / ".mitmproxy" / "normalize" / "system-proxy.json").write_text("{")
+    assert command.main(["--yes"]) == 1
+    assert all(each.exists() for each in used)
+    assert "the files stay until that is done" in capsys.readouterr().err
