@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 39_330, "scripts": 8_660, "tests": 68_473}
+BUDGETS = {"addon": 39_330, "scripts": 8_660, "tests": 68_477}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 510
 """Modules of the addon."""
