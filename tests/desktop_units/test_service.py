@@ -313,6 +313,16 @@ def test_what_has_no_place_in_a_unit_is_refused(
     assert on.ran == []
 
 
+@pytest.mark.parametrize(
+    "given",
+    [["install", "-p", "0"], ["install", "-p", "70000"], ["status", "-x"], ["start"]],
+)
+def test_bad_arguments_are_refused(given: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        script.parse(given)
+    assert ended.value.code == 2
+
+
 # -- other systems --------------------------------------------------------------------------
 
 
