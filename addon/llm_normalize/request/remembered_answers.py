@@ -79,8 +79,12 @@ class RememberedAnswers:
         size += _ROOM
         self._known[key] = recalled, size, self._now()
         self._size += size
-        while len(self._known) > COUNT or self._size > SIZE:
+        while len(self._known) > COUNT or self._size > SIZE or self._is_old():
             self._forget(next(iter(self._known)))
+
+    def _is_old(self) -> bool:
+        _, _, since = next(iter(self._known.values()))
+        return self._now() - since > AGE
 
     def _forget(self, key: bytes) -> None:
         _, size, _ = self._known.pop(key, (None, 0, 0))

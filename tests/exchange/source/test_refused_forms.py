@@ -11,6 +11,7 @@ from exchange.source.second_answers import SecondAnswers
 from llm_normalize.exchange.source import polling, retry
 from llm_normalize.exchange.source.retry import MAX_RETRIES
 from llm_normalize.mitm.second_request import Reply
+from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.request.adaptation import LEARNED, Adaptation, RequestExample
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.wire.json_text import dumps, loads
@@ -150,3 +151,103 @@ def test_form_that_is_known_to_be_wanted_is_sent_at_once(proxy: Proxy) -> None:
     example = form.examples[0]
     proxy.set(normalize_adapt=[f"*.nvidia.com:{form.name}"])
     assert sent(proxy, example.before) == {"model": "m", **example.after}
+
+
+# -- what the client forgot -----------------------------------------------------------
+
+THOUGHTS = (
+    b"The `reasoning_content` in the thinking mode must be passed back to the API."
+)
+SIGNED = {"extra_content": {"google": {"thought_signature": "s"}}}
+CALL = {"id": "c77", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+HISTORY: Any = {
+    "messages": [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c77", "content": "sunny"},
+    ]
+}
+
+
+def answered(proxy: Proxy, *deltas: Any) -> None:
+    """Let the client get an answer as a stream."""
+    chunks = [chunk({"role": "assistant", "content": ""}), *map(chunk, deltas)]
+    made = chat_flow(request={"model": "m", "stream": True})
+    proxy.stream(made, wire([*chunks, chunk({}, finish="stop"), DONE]))
+
+
+def put_back(proxy: Proxy, upstream: SecondAnswers, key: str | None = None) -> Any:
+    """Return the message that is sent once the provider has refused it."""
+    words = dumps({"error": {"message": THOUGHTS.decode()}})
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    made = refused(HISTORY, words)
+    if key is not None:
+        made.request.headers["authorization"] = key
+    assert play(proxy, made).status_code == 200
+    return loads(upstream.asked[-1].content or b"")["messages"][1]
+
+
+def test_reasoning_of_a_call_is_put_back_for_its_client_alone(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    answered(
+        proxy,
+        {"reasoning_content": "So "},
+        {"reasoning_content": "the weather."},
+        {"tool_calls": [{**CALL, "index": 0}]},
+    )
+    assert sent(proxy, HISTORY) == {"model": "m", **HISTORY}  # nobody has refused it
+    assert put_back(proxy, upstream, "Bearer another")["reasoning_content"] == " "
+    assert put_back(proxy, upstream)["reasoning_content"] == "So the weather."
+    (_, message, _) = sent(proxy, HISTORY)["messages"]
+    assert message["reasoning_content"] == "So the weather."
+
+
+def test_reasoning_of_a_body_is_put_back(proxy: Proxy, upstream: SecondAnswers) -> None:
+    body = copy.deepcopy(GOOD_BODY)
+    body["choices"][0]["message"] |= {"reasoning_content": "Hm.", "tool_calls": [CALL]}
+    proxy.body(chat_flow(request={"model": "m"}), dumps(body))
+    assert put_back(proxy, upstream)["reasoning_content"] == "Hm."
+
+
+def test_signature_of_a_call_is_put_back(proxy: Proxy, upstream: SecondAnswers) -> None:
+    answered(proxy, {"tool_calls": [{**CALL, **SIGNED, "index": 0}]})
+    words = b'[{"error":{"message":"Function call is missing a thought_signature"}}]'
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    assert play(proxy, refused(HISTORY, words)).status_code == 200
+    (again,) = upstream.asked
+    assert loads(again.content or b"")["messages"][1]["tool_calls"] == [CALL | SIGNED]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"normalize_gate": "file:gate"},
+        {"normalize_mode": "observe"},
+        {"normalize_skip": ["parameter-learned"]},
+    ],
+)
+def test_where_nothing_is_put_back_nothing_is_remembered(
+    proxy: Proxy, tmp_path: Path, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gate").write_text("token", "utf-8")
+    (tmp_path / "gate").chmod(0o600)
+    monkeypatch.chdir(tmp_path)
+    proxy.set(**options)
+    made = chat_flow(request={"model": "m", "stream": True})
+    made.request.headers["authorization"] = "Bearer token"
+    proxy.addon.requestheaders(made)
+    proxy.stream(
+        made,
+        wire(
+            [
+                chunk({"reasoning_content": "Hm."}),
+                chunk({"content": "Hi"}),
+                chunk({}, finish="stop"),
+                DONE,
+            ]
+        ),
+    )
+    answers = proxy.addon._answers._replacements.learned.answers  # type: ignore[attr-defined]
+    assert (answers.size == 0) is bool(options)
