@@ -1,4 +1,5 @@
 import tracemalloc
+from typing import Any
 
 import pytest
 
@@ -11,13 +12,12 @@ ME, OTHER = b"me", b"other"
 SIGNED = {"extra_content": {"google": {"thought_signature": "s"}}}
 
 
-def said(reasoning: str = "Hm.", text: str = "", **calls: object) -> SaidAnswer:
+def said(reasoning: str = "Hm.", text: str = "", **calls: Any) -> SaidAnswer:
     made = SaidAnswer()
     made.note({"reasoning_content": reasoning})
     made.note({"content": text})
-    for at, (name, extra) in enumerate(calls.items()):
-        more = extra if isinstance(extra, dict) else {}
-        made.note({"tool_calls": [{"index": at, "id": name, **more}]})
+    for at, (name, more) in enumerate(calls.items()):
+        made.note({"tool_calls": [{"index": at, "id": name, **(more or {})}]})
     return made
 
 
@@ -82,7 +82,7 @@ def test_the_oldest_goes_first(
     monkeypatch.setattr(module, "SIZE", size)
     answers = RememberedAnswers()
     for name in "abcd":
-        answers.add(ME, "a.test", 443, said(**{name: None}))
+        answers.add(ME, "a.test", 443, said("Hm.", "", **{name: None}))
     memory = answers.of(ME, "a.test", 443)
     assert [memory.call(name) is None for name in "abcd"] == [True, False, False, False]
 
@@ -92,7 +92,10 @@ def test_memory_is_level() -> None:
     tracemalloc.start()
     for n in range(module.COUNT * 2):
         answers.add(
-            ME, "a.test", 443, said(f"Thought {n}. " + "x" * 4096, **{f"c{n}": None})
+            ME,
+            "a.test",
+            443,
+            said(f"Thought {n}. " + "x" * 4096, "", **{f"c{n}": None}),
         )
         if n == module.COUNT:
             before, _ = tracemalloc.get_traced_memory()

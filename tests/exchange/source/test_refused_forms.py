@@ -1,6 +1,7 @@
 """Forms that a refusal asks for: sent at once, learned, and named in the log."""
 
 import copy
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def sent(proxy: Proxy, body: Any, key: str | None = None) -> Any:
         made.request.headers["authorization"] = key
     proxy.addon.requestheaders(made)
     proxy.addon.request(made)
-    return loads(made.request.content)
+    return loads(made.request.content or b"")
 
 
 @pytest.mark.parametrize(("each", "example"), CHANGING)
@@ -249,5 +250,36 @@ def test_where_nothing_is_put_back_nothing_is_remembered(
             ]
         ),
     )
-    answers = proxy.addon._answers._replacements.learned.answers  # type: ignore[attr-defined]
+    answers = proxy.addon._answers._replacements.learned.answers
     assert (answers.size == 0) is bool(options)
+
+
+# -- words that ask for nothing known ---------------------------------------------------
+
+
+def test_words_that_ask_for_nothing_known_are_logged_without_the_request(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    secret = "Tell nobody about Zanzibar."
+    words = f"Frobnication is off. You said: {secret} Bearer nvapi-key"
+    asked = {"messages": [{"role": "user", "content": secret}]}
+    play(proxy, refused(asked, dumps({"error": {"message": words}}), 422))
+    play(proxy, refused(asked, b'{"error":{"message":"No."}}', 429))
+    (record,) = proxy.records("refusal")
+    names = Path(__file__).parents[2] / "public_names.json"
+    assert [*record] == json.loads(names.read_text("utf-8"))["log"]["refusal"]
+    assert (record["status"], record["model"]) == (422, "m")
+    assert record["words"].startswith("Frobnication is off. You said: ")
+    assert not {"Zanzibar", "nvapi"} & {*record["words"].replace("-", " ").split()}
+    assert upstream.asked == []
+
+
+def test_last_refusal_is_the_one_that_is_logged(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    (form,) = (each for each in FORMS if each.name == "system-message-late")
+    example = form.examples[0]
+    upstream.replies = [Reply(400, "", JSON, b'{"error":{"message":"Out of tune"}}')]
+    play(proxy, refused(example.before, example.refusal))
+    (record,) = proxy.records("refusal")
+    assert record["words"] == "Out of tune"

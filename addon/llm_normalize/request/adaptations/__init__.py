@@ -84,12 +84,16 @@ NOT_DROPPED: tuple[tuple[str, str], ...] = (
         "the client reads what they ask for.",
     ),
     (
-        "`temperature` other than 1",
+        "`temperature` other than 1, unless the refusal names the nearest that is taken",
         "a provider that refuses it answers otherwise than the client wants.",
     ),
     (
-        "a limit of tokens, unless its other name is known",
+        "a limit of tokens, unless its other name is known, or the highest one",
         "an answer without end costs money.",
+    ),
+    (
+        "the words of a message, and whose they are",
+        "a form joins, moves and fills up messages, and takes none away that says something.",
     ),
     (
         "a refusal that names no parameter, or one that the request does not have",
