@@ -1093,7 +1093,9 @@ def test_log_gives_a_card_for_each_host_and_model(tmp_path: Path, run: Run) -> N
     )
 
 
-def test_card_shows_refusals_whose_words_are_not_known(tmp_path: Path, run: Run) -> None:
+def test_card_shows_refusals_whose_words_are_not_known(
+    tmp_path: Path, run: Run
+) -> None:
     kind = {"type": "refusal", "v": 1, "host": "api.x", "model": "m", "status": 400}
     refusals = [{**kind, "words": f"Refusal {n % 25}"} for n in range(50)]
     log = write(tmp_path / "pairs.jsonl", *refusals, flow("f"))

@@ -7,6 +7,7 @@ parted before messages are joined, and reasoning is put back into what that leav
 
 from ..adaptation import Adaptation
 from .assistant_content_null import AssistantContentNull
+from .chat_template_missing import ChatTemplateMissing
 from .content_parts_refused import ContentPartsRefused
 from .developer_role_unknown import DeveloperRoleUnknown
 from .max_completion_tokens_unknown import MaxCompletionTokensUnknown
@@ -26,6 +27,7 @@ from .store_refused import StoreRefused
 from .stream_options_refused import StreamOptionsRefused
 from .system_message_late import SystemMessageLate
 from .temperature_out_of_range import TemperatureOutOfRange
+from .thinking_refused import ThinkingRefused
 from .thought_signature_missing import ThoughtSignatureMissing
 from .tool_call_id_refused import ToolCallIdRefused
 from .tool_calls_parallel import ToolCallsParallel
@@ -52,6 +54,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     ToolsEmpty,
     PenaltyDefaultRefused,
     StreamOptionsRefused,
+    ChatTemplateMissing,
     # forms that a refusal asks for: of messages, the calls in them, parameters
     SystemMessageLate,
     MessageEmpty,
@@ -66,6 +69,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     ReasoningEffortUnknown,
     TemperatureOutOfRange,
     TopPWithTemperature,
+    ThinkingRefused,
     # what a provider has refused
     ParameterLearned,
 )
