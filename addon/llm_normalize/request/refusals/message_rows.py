@@ -8,7 +8,7 @@ from ..adaptations.thought_signature_missing import ThoughtSignatureMissing
 from ..adaptations.tool_call_id_refused import ToolCallIdRefused
 from ..adaptations.tool_calls_parallel import ToolCallsParallel
 from ..adaptations.user_after_tool import UserAfterTool
-from .refusal_row import QUOTES, Row, Said, words
+from .refusal_row import QUOTES, VARIATION, Row, Said, words
 
 _INSTRUCTIONS = r"(?:system|developer)"
 _MUST = r"(?:must|should|has to|have to|needs? to|can|may|is|are)(?: only)?"
@@ -43,10 +43,10 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             Said("Ollama", 500, "system message must be at the beginning"),
             Said("MiniMax", 400, "invalid params, invalid chat setting (2013)"),
             Said("Mistral", 400, "Unexpected role 'system' after role 'user'"),
-            Said("LM Studio", 400, "Only one system message is allowed, at the start"),
-            Said("SGLang", 400, "The system message should be the first message."),
-            Said("a gateway", 422, "Multiple system messages are not supported"),
-            Said("a gateway", 404, "messages: 'system' role must come first"),
+            Said(VARIATION, 400, "Only one system message is allowed, at the start"),
+            Said(VARIATION, 400, "The system message should be the first message."),
+            Said(VARIATION, 422, "Multiple system messages are not supported"),
+            Said(VARIATION, 404, "messages: 'system' role must come first"),
         ),
     ),
     Row(
@@ -94,7 +94,7 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 400,
                 "Please ensure that multiturn requests alternate between user and model.",
             ),
-            Said("a gateway", 422, "Consecutive user messages are not allowed"),
+            Said(VARIATION, 422, "Consecutive user messages are not allowed"),
         ),
     ),
     Row(
@@ -108,7 +108,7 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         ),
         (
             Said("Mistral", 400, "Unexpected role 'user' after role 'tool'"),
-            Said("a gateway", 422, "User message cannot follow a tool message"),
+            Said(VARIATION, 422, "User message cannot follow a tool message"),
         ),
     ),
     Row(
@@ -121,7 +121,7 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             r"(?:be non-?empty|have non-?empty|contain non-whitespace)\b",
             r"\b(?:message|content|text field)\b[^;\n]{0,60}\b(?:is|has|have) (?:an )?"
             r"(?:empty|blank)\b",
-            r"\b(?:with|have|has|an?|the)? ?\b(?:empty|blank) (?:message )?content\b",
+            r"\b(?:empty|blank) (?:message )?content\b",
             r"\bcontent\b[^;\n]{0,40}\b(?:at least 1 character|minimum length of 1)\b",
             r"\bassistant messages? (?:must|should) (?:have|contain)(?: either)? content or "
             r"tool[_ ]calls\b|\bneither content nor tool_calls\b",
@@ -155,7 +155,7 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 "ContentBlock object to the content field and try again.",
             ),
             Said("Gemini", 400, "contents.parts must not be empty."),
-            Said("a gateway", 500, "message content cannot be empty (index 3)"),
+            Said(VARIATION, 500, "message content cannot be empty (index 3)"),
         ),
     ),
     Row(
@@ -199,7 +199,7 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 "Jinja Exception: Tool call IDs should be alphanumeric strings with length "
                 "9!",
             ),
-            Said("a gateway", 422, "tool_call_id must have 9 alphanumeric characters"),
+            Said(VARIATION, 422, "tool_call_id must have 9 alphanumeric characters"),
         ),
     ),
     Row(
@@ -219,13 +219,13 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 500,
                 "Internal server error: This model only supports single tool-calls at once!",
             ),
-            Said("Ollama", 400, "parallel tool calls are not supported by this model"),
+            Said(VARIATION, 400, "parallel tool calls are not supported by this model"),
             Said(
-                "a gateway",
+                VARIATION,
                 422,
                 "The model does not support multiple tool calls in a turn",
             ),
-            Said("a gateway", 404, "Only one tool call per message is allowed"),
+            Said(VARIATION, 404, "Only one tool call per message is allowed"),
         ),
     ),
     Row(
@@ -252,12 +252,12 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 "call message at index 13",
             ),
             Said(
-                "NIM",
+                "DeepSeek",
                 400,
                 "Missing `reasoning_content` field in the assistant message at message "
                 "index 2.",
             ),
-            Said("a gateway", 422, "messages.1.reasoning_content: Field required"),
+            Said(VARIATION, 422, "messages.1.reasoning_content: Field required"),
             Said(
                 "OpenCode",
                 500,
@@ -280,10 +280,8 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 "Function call is missing a thought_signature in functionCall parts. This "
                 "is required for tools to work correctly.",
             ),
-            Said("Vertex", 400, "Missing thoughtSignature in a functionCall part"),
-            Said(
-                "a gateway", 500, "`thought_signature` is required for function calls"
-            ),
+            Said(VARIATION, 400, "Missing thoughtSignature in a functionCall part"),
+            Said(VARIATION, 500, "`thought_signature` is required for function calls"),
         ),
     ),
 )

@@ -14,7 +14,7 @@ from ..adaptations.thinking_refused import (
 from ..adaptations.tool_schema_refused import ToolSchemaRefused
 from ..adaptations.top_p_with_temperature import TopPWithTemperature
 from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE
-from .refusal_row import QUOTES, Row, Said, words
+from .refusal_row import QUOTES, VARIATION, Row, Said, words
 
 _BOTH = (
     rf"(?:temperature{QUOTES}\W{{1,4}}(?:and|or|with)?\W{{0,4}}top_?p"
@@ -53,8 +53,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 'b\'{\\"message\\":\\"`temperature` and `top_p` cannot both be specified '
                 "for this model. Please use only one.\\\"}'",
             ),
-            Said("a gateway", 422, "top_p and temperature may not be set together"),
-            Said("a gateway", 400, "Please set only one of temperature or top_p."),
+            Said(VARIATION, 422, "top_p and temperature may not be set together"),
+            Said(VARIATION, 400, "Please set only one of temperature or top_p."),
         ),
     ),
     Row(
@@ -86,7 +86,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "`max_tokens` must be less than or equal to `8192`, the maximum value for "
                 "`max_tokens` is less than the `context_window` for this model",
             ),
-            Said("a gateway", 500, "max_completion_tokens must be <= 8192"),
+            Said(VARIATION, 500, "max_completion_tokens must be <= 8192"),
         ),
         unless=_CONTEXT,
     ),
@@ -141,16 +141,20 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "\"Input should be 'low', 'medium' or 'high'\"}",
             ),
             Said(
-                "GitHub Copilot",
+                "CLIProxyAPI",
                 400,
                 'level "max" not supported, valid levels: low, medium, high',
             ),
             Said(
-                "Groq",
+                VARIATION,
                 400,
                 "`reasoning_effort` must be one of `low`, `medium`, or `high`",
             ),
-            Said("Ollama", 500, "invalid effort value: expected low, medium, high"),
+            Said(
+                "Ollama",
+                400,
+                'invalid think level: "max" (must be "high", "medium", "low")',
+            ),
         ),
     ),
     Row(
@@ -173,8 +177,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "Unsupported value: 'temperature' does not support 0.2 with this model. "
                 "Only the default (1) value is supported.",
             ),
-            Said("Anthropic", 400, "temperature must be in the range [0, 1]"),
-            Said("a gateway", 422, "temperature: should be between 0 and 1"),
+            Said(VARIATION, 400, "temperature must be in the range [0, 1]"),
+            Said(VARIATION, 422, "temperature: should be between 0 and 1"),
         ),
     ),
     Row(
@@ -190,7 +194,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             Said(
                 "Anthropic", 400, "temperature: Input should be less than or equal to 1"
             ),
-            Said("Anthropic", 400, "`temperature` may only be set to 1 when thinking"),
+            Said(VARIATION, 400, "`temperature` may only be set to 1 when thinking"),
         ),
     ),
     Row(

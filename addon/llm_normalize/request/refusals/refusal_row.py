@@ -9,11 +9,15 @@ QUOTES = r"[\"'`\\]{0,4}"
 """What may be around a name, maybe in JSON in JSON."""
 
 
+VARIATION = "a variation"
+"""Who says what nobody has reported: words of our own, like those of others."""
+
+
 class Said(NamedTuple):
     """What a provider has said.
 
     Attributes:
-        provider: Who.
+        provider: Who, or `VARIATION`.
         status: The HTTP status.
         words: The words, with the request's own parts replaced.
     """

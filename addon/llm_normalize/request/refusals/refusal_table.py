@@ -49,5 +49,6 @@ def forms_in(
 
 
 def _plain(value: str) -> str:
-    """Return the words or figures of a *value*, each after a blank."""
-    return " ".join(re.findall(r"\b(?!(?:and|or|to)\b)[\w.]+|\$\w+", value))
+    """Return the words or figures of a *value*, each once."""
+    found = re.findall(r"\b(?!(?:and|or|to)\b)[\w.]+|\$\w+", value)
+    return " ".join(dict.fromkeys(found))
