@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 38_550, "scripts": 8_660, "tests": 67_970}
+BUDGETS = {"addon": 40_515, "scripts": 8_660, "tests": 68_643}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 495
+MODULES = 516
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
