@@ -49,6 +49,11 @@ def test_the_defaults(proxy: Proxy) -> None:
         ("normalize_adapt", ["tools-empty"], "invalid normalize_adapt 'tools-empty'"),
         (
             "normalize_adapt",
+            ["a.test:max-tokens-too-large"],
+            "an adaptation that needs no value",
+        ),
+        (
+            "normalize_adapt",
             ["a.test:content-null"],
             "invalid normalize_adapt 'a.test:content-null'",
         ),
