@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 40_515, "scripts": 8_660, "tests": 68_643}
+BUDGETS = {"addon": 40_532, "scripts": 8_660, "tests": 68_661}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 516
 """Modules of the addon."""
