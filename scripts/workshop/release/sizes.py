@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 40_532, "scripts": 8_660, "tests": 68_661}
+BUDGETS = {"addon": 40_532, "scripts": 8_660, "tests": 68_674}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 516
 """Modules of the addon."""

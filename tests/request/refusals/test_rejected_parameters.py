@@ -97,6 +97,21 @@ def test_field_of_what_a_message_holds_is_dropped() -> None:
     assert "index" not in changed["messages"][1]["tool_calls"][0]
 
 
+def test_mark_for_a_cache_is_dropped_wherever_it_is() -> None:
+    part = {"type": "text", "text": "Hi"}
+    marked = {**part, "cache_control": {"type": "ephemeral"}}
+    body = {
+        "messages": [*HI, {"role": "user", "content": [part, marked]}],
+        "tools": [{**BARE[0], "cache_control": {}}],
+    }
+    for path in ("messages[*].content[*].cache_control", "tools[*].cache_control"):
+        body, edits = left(body, "cache_control")
+        assert edits == [("dropped", path)]
+    assert body["messages"][1]["content"] == [part, part]
+    assert left(body, "cache_control") == (body, [])
+    assert left(body, "text") == (body, [])
+
+
 @pytest.mark.parametrize(
     ("body", "name"),
     [

@@ -49,7 +49,7 @@ _DECLARING = {
     "parameters",
     "format",
 }
-_HOLDERS = (("messages",), ("tools",), ("tools", "function"))
+_HOLDERS = (("messages",), ("messages", "content"), ("tools",), ("tools", "function"))
 _ONE = (None, 1, Number("1.0"), Number("1"))
 _DEFAULTS: dict[str, tuple[Json, ...]] = {
     "n": _ONE,
@@ -195,7 +195,7 @@ def apply(change: Change, body: Body, memory: Memory = NO_MEMORY) -> list[Edit]:
 def _found(named: Path, body: Body) -> Path | None:
     """The path in *body* that a provider's words mean; None without one.
 
-    A name alone may be that of a field of messages, or of tools.
+    A name alone may be that of a field of messages, of their parts, or of tools.
     """
     top = _key(named[0], body)
     if top is None:
