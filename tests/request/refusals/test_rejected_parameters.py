@@ -100,7 +100,7 @@ def test_field_of_what_a_message_holds_is_dropped() -> None:
 def test_mark_for_a_cache_is_dropped_wherever_it_is() -> None:
     part = {"type": "text", "text": "Hi"}
     marked = {**part, "cache_control": {"type": "ephemeral"}}
-    body = {
+    body: Any = {
         "messages": [*HI, {"role": "user", "content": [part, marked]}],
         "tools": [{**BARE[0], "cache_control": {}}],
     }
