@@ -191,3 +191,16 @@ def test_tokens_are_summed_in_every_form(tmp_path: Path) -> None:
     text = list(as_text(*summed(tmp_path)))
     assert "3,000" in text[3]
     assert "40" in text[3].split()
+
+
+def test_refusals_whose_words_are_not_known_are_shown(tmp_path: Path) -> None:
+    kind = {"type": "refusal", "v": 1, "host": "api.x", "model": "m", "status": 400}
+    refusals = [{**kind, "words": f"Refusal \x1b {n % 60}"} for n in range(100)]
+    (tmp_path / "a.jsonl").write_bytes(lines(*refusals, flow()))
+    found, notes = summed(tmp_path)
+    said = json.loads(as_json(found, notes))["unknown_refusals"]
+    assert len(said) == 50
+    assert {**kind, "words": "Refusal \x1b 0", "count": 2}.items() >= said[0].items()
+    *_, first = (line for line in as_text(found, notes) if "Refusal" in line)
+    assert first.startswith("  api.x m  400, 2 times: Refusal ")
+    assert first.isprintable()

@@ -60,6 +60,10 @@ def as_json(found: Collected, notes: reader.Notes) -> str:
                 for at, each in buckets
             ],
         },
+        "unknown_refusals": [
+            {"host": host, "model": model, "status": status, "words": words, "count": n}
+            for (host, model, status, words), n in found.refusals.most_common()
+        ],
         "broken_off": [_broken(each) for each in found.latest()],
     }
     return json.dumps(made, indent=1, allow_nan=False)

@@ -14,6 +14,7 @@ FIXES = 12
 BROKEN = 5
 _OF_A_MODEL = 3  # fixes that are named beside it
 _MOST_NAME = 40
+_WORDS = 300
 
 
 def as_text(found: Collected, notes: reader.Notes) -> Iterator[str]:
@@ -27,6 +28,7 @@ def as_text(found: Collected, notes: reader.Notes) -> Iterator[str]:
     yield from _fixes(found)
     yield ""
     yield from _broken(found)
+    yield from _refusals(found)
 
 
 def _heading(found: Collected, notes: reader.Notes) -> str:
@@ -106,6 +108,17 @@ def _fixes(found: Collected) -> Iterator[str]:
     yield from text.aligned(table, 1)
     if len(needed) > FIXES:
         yield f"and {len(needed) - FIXES} more fixes"
+
+
+def _refusals(found: Collected) -> Iterator[str]:
+    if not found.refusals:
+        return
+    yield ""
+    yield "Refused, and the words ask for no form that is known; please report them:"
+    for (host, model, status, words), count in found.refusals.most_common(BROKEN):
+        name = f"{text.cut(host, _MOST_NAME)} {text.cut(model or '-', _MOST_NAME)}"
+        times = text.counted(count, "time")
+        yield escaped(f"  {name}  {status}, {times}: {text.cut(words, _WORDS)}")
 
 
 def _broken(found: Collected) -> Iterator[str]:

@@ -22,6 +22,7 @@ OTHER_PROTOCOL = "another protocol"
 LATEST = 30  # answers that broke off, listed one by one
 
 _NAME = 200  # characters of a name; whoever asks chooses it
+_REFUSALS = 50  # of different words
 _UNKNOWN = 50  # names of fixes that this version does not have
 _KNOWN = frozenset(fix.name for fix in FIXES)
 _PROTOCOLS = frozenset(each.name for each in PROTOCOLS)
@@ -61,6 +62,8 @@ class Collected:
         examples: Events before and after, of each fix.
         records: How many there were.
         strange: Of those, how many of a kind that is not known.
+        refusals: Refusals whose words ask for no form that is known, by host, model,
+            status and words: how many there were.
     """
 
     def __init__(self) -> None:
@@ -70,6 +73,7 @@ class Collected:
         self.examples = Examples()
         self.records = 0
         self.strange = 0
+        self.refusals = Counter[tuple[str, str, int, str]]()
         self._unknown: set[str] = set()
         self._latest: list[tuple[float, int, Broken]] = []
         self._numbers = itertools.count()
@@ -84,8 +88,20 @@ class Collected:
                 self.examples.add(record, fixes)
         elif kind in ("flow", "request"):
             self._add_answer(record)
+        elif kind == "refusal":
+            self._add_refusal(record)
         else:
             self.strange += 1
+
+    def _add_refusal(self, record: reader.Record) -> None:
+        host, model = reader.text_of(record, "host"), reader.text_of(record, "model")
+        status, words = (
+            reader.number_of(record, "status"),
+            reader.text_of(record, "words"),
+        )
+        said = host[:_NAME], model[:_NAME], status, words
+        if said in self.refusals or len(self.refusals) < _REFUSALS:
+            self.refusals[said] += 1
 
     def group(self, host: str, model: str, mode: str) -> Group:
         """Where the answers of these are counted; see `Stats` for the bounds."""

@@ -1,0 +1,298 @@
+"""Forms that a refusal asks for: sent at once, learned, and named in the log."""
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exchange.source.second_answers import SecondAnswers
+from llm_normalize.exchange.source import polling, retry
+from llm_normalize.exchange.source.retry import MAX_RETRIES
+from llm_normalize.mitm.second_request import Reply
+from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.request.adaptation import LEARNED, Adaptation, RequestExample
+from llm_normalize.request.adaptations import ADAPTATIONS
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import GOOD_BODY, Proxy, chat_flow, response_of
+from request.refusals.foreign_words import FOREIGN
+
+JSON = [("content-type", "application/json")]
+FORMS = [each for each in ADAPTATIONS if not each.hosts and each.name != LEARNED]
+CHANGING = [
+    pytest.param(each, example, id=f"{each.name}/{example.name}")
+    for each in FORMS
+    for example in each.examples
+    if example.changes
+]
+EVERYTHING: Any = {
+    "model": "m",
+    "max_tokens": 9,
+    "temperature": 1,
+    "top_p": 1,
+    "reasoning_effort": "low",
+    "parallel_tool_calls": True,
+    "messages": [
+        {"role": "system", "content": "a"},
+        {"role": "user", "content": "b"},
+        {"role": "user", "content": "c"},
+        {"role": "assistant", "content": ""},
+        {"role": "system", "content": "d"},
+    ],
+}
+
+
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> SecondAnswers:
+    made = SecondAnswers()
+    monkeypatch.setattr(retry, "send", made.send)
+    monkeypatch.setattr(polling, "_LOOK", 0.001)
+    return made
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def refused(body: Any, words: bytes, status: int = 400, **more: Any) -> Any:
+    made = chat_flow(
+        request={"model": "m", **body}, status=status, headers=dict(JSON), **more
+    )
+    response_of(made).raw_content = words
+    return made
+
+
+def play(proxy: Proxy, made: Any) -> Any:
+    proxy.addon.responseheaders(made)
+    proxy.respond(made)
+    return response_of(made)
+
+
+def sent(proxy: Proxy, body: Any, key: str | None = None) -> Any:
+    """Return what of *body* is sent to the provider, by a client with a *key*."""
+    made = chat_flow(request={"model": "m", **body})
+    made.response = None
+    if key is not None:
+        made.request.headers["authorization"] = key
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    return loads(made.request.content or b"")
+
+
+@pytest.mark.parametrize(("each", "example"), CHANGING)
+@pytest.mark.parametrize("status", [400, 404, 422, 500])
+def test_request_is_sent_again_in_the_form_that_is_asked_for(
+    proxy: Proxy,
+    upstream: SecondAnswers,
+    each: type[Adaptation],
+    example: RequestExample,
+    status: int,
+) -> None:
+    # What the host that is asked here is known to want is no matter of this test.
+    known = ["reasoning-refused", "developer-role-unknown"]
+    proxy.set(normalize_skip=known)
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    assert (
+        play(proxy, refused(example.before, example.refusal, status)).status_code == 200
+    )
+    (again,) = upstream.asked
+    after = {"model": "m", **example.after}
+    assert loads(again.content or b"") == after
+    (record,) = proxy.records("request")
+    assert set(record["fixes"]) == {each.name}
+    assert record["dropped"] + record["changed"]
+    # The next one is right at once, but for another client, and where it is skipped.
+    assert sent(proxy, example.before) == after
+    assert sent(proxy, example.before, "Bearer another") == {
+        "model": "m",
+        **example.before,
+    }
+    proxy.set(normalize_skip=[*known, each.name])
+    assert sent(proxy, example.before) == {"model": "m", **example.before}
+
+
+@pytest.mark.parametrize("words", FOREIGN)
+def test_refusal_that_nothing_mends_stays(
+    proxy: Proxy, upstream: SecondAnswers, words: str
+) -> None:
+    for status in (400, 404, 422, 500):
+        error = dumps({"error": {"message": words}})
+        assert play(proxy, refused(EVERYTHING, error, status)).status_code == status
+    assert upstream.asked == []
+
+
+def test_hostile_words_cannot_loop(proxy: Proxy, upstream: SecondAnswers) -> None:
+    limits = [
+        b'{"error":{"message":"max_tokens must be at most %d"}}' % n
+        for n in range(8, 1, -1)
+    ]
+    upstream.replies = [Reply(400, "", JSON, each) for each in limits[1:]]
+    assert play(proxy, refused(EVERYTHING, limits[0])).status_code == 400
+    assert len(upstream.asked) == MAX_RETRIES
+
+
+def test_words_that_ask_for_all_forms_make_one_request(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    words = dumps({"error": [loads(each.examples[0].refusal) for each in FORMS]})
+    upstream.replies = [Reply(400, "", JSON, words)]
+    before = copy.deepcopy(EVERYTHING)
+    assert play(proxy, refused(EVERYTHING, words)).status_code == 400
+    assert before == EVERYTHING
+    (again,) = upstream.asked
+    roles = [each["role"] for each in loads(again.content or b"")["messages"]]
+    assert roles == ["system", "user"]
+
+
+def test_form_that_is_known_to_be_wanted_is_sent_at_once(proxy: Proxy) -> None:
+    (form,) = (each for each in FORMS if each.name == "system-message-late")
+    example = form.examples[0]
+    proxy.set(normalize_adapt=[f"*.nvidia.com:{form.name}"])
+    assert sent(proxy, example.before) == {"model": "m", **example.after}
+
+
+# -- what the client forgot -----------------------------------------------------------
+
+THOUGHTS = (
+    b"The `reasoning_content` in the thinking mode must be passed back to the API."
+)
+SIGNED = {"extra_content": {"google": {"thought_signature": "s"}}}
+CALL = {"id": "c77", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+HISTORY: Any = {
+    "messages": [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c77", "content": "sunny"},
+    ]
+}
+
+
+def answered(proxy: Proxy, *deltas: Any) -> None:
+    """Let the client get an answer as a stream."""
+    chunks = [chunk({"role": "assistant", "content": ""}), *map(chunk, deltas)]
+    made = chat_flow(request={"model": "m", "stream": True})
+    proxy.stream(made, wire([*chunks, chunk({}, finish="stop"), DONE]))
+
+
+def put_back(proxy: Proxy, upstream: SecondAnswers, key: str | None = None) -> Any:
+    """Return the message that is sent once the provider has refused it."""
+    words = dumps({"error": {"message": THOUGHTS.decode()}})
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    made = refused(HISTORY, words)
+    if key is not None:
+        made.request.headers["authorization"] = key
+    assert play(proxy, made).status_code == 200
+    return loads(upstream.asked[-1].content or b"")["messages"][1]
+
+
+def test_reasoning_of_a_call_is_put_back_for_its_client_alone(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    answered(
+        proxy,
+        {"reasoning_content": "So "},
+        {"reasoning_content": "the weather."},
+        {"tool_calls": [{**CALL, "index": 0}]},
+    )
+    assert sent(proxy, HISTORY) == {"model": "m", **HISTORY}  # nobody has refused it
+    assert put_back(proxy, upstream, "Bearer another")["reasoning_content"] == " "
+    assert put_back(proxy, upstream)["reasoning_content"] == "So the weather."
+    (_, message, _) = sent(proxy, HISTORY)["messages"]
+    assert message["reasoning_content"] == "So the weather."
+
+
+def test_reasoning_of_a_text_is_put_back(proxy: Proxy, upstream: SecondAnswers) -> None:
+    answered(proxy, {"reasoning_content": "Hm."}, {"content": "Hel"}, {"content": "lo"})
+    words = dumps({"error": {"message": THOUGHTS.decode()}})
+    part = {"type": "text", "text": "Hello"}
+    for content in ("Hello", [part]):
+        upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+        asked = {"messages": [{"role": "assistant", "content": content}]}
+        play(proxy, refused(asked, words))
+        (message,) = loads(upstream.asked[-1].content or b"")["messages"]
+        assert message["reasoning_content"] == "Hm."
+
+
+def test_reasoning_of_a_body_is_put_back(proxy: Proxy, upstream: SecondAnswers) -> None:
+    body = copy.deepcopy(GOOD_BODY)
+    body["choices"][0]["message"] |= {"reasoning_content": "Hm.", "tool_calls": [CALL]}
+    proxy.body(chat_flow(request={"model": "m"}), dumps(body))
+    assert put_back(proxy, upstream)["reasoning_content"] == "Hm."
+
+
+def test_signature_of_a_call_is_put_back(proxy: Proxy, upstream: SecondAnswers) -> None:
+    answered(proxy, {"tool_calls": [{**CALL, **SIGNED, "index": 0}]})
+    words = b'[{"error":{"message":"Function call is missing a thought_signature"}}]'
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    assert play(proxy, refused(HISTORY, words)).status_code == 200
+    (again,) = upstream.asked
+    assert loads(again.content or b"")["messages"][1]["tool_calls"] == [CALL | SIGNED]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"normalize_gate": "file:gate"},
+        {"normalize_mode": "observe"},
+        {"normalize_skip": ["parameter-learned"]},
+    ],
+)
+def test_where_nothing_is_put_back_nothing_is_remembered(
+    proxy: Proxy, tmp_path: Path, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gate").write_text("token", "utf-8")
+    (tmp_path / "gate").chmod(0o600)
+    monkeypatch.chdir(tmp_path)
+    proxy.set(**options)
+    made = chat_flow(request={"model": "m", "stream": True})
+    made.request.headers["authorization"] = "Bearer token"
+    proxy.addon.requestheaders(made)
+    proxy.stream(
+        made,
+        wire(
+            [
+                chunk({"reasoning_content": "Hm."}),
+                chunk({"content": "Hi"}),
+                chunk({}, finish="stop"),
+                DONE,
+            ]
+        ),
+    )
+    answers = proxy.addon._answers._replacements.learned.answers
+    assert (answers.size == 0) is bool(options)
+
+
+# -- words that ask for nothing known ---------------------------------------------------
+
+
+def test_words_that_ask_for_nothing_known_are_logged_without_the_request(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    secret = "Tell nobody about Zanzibar."
+    words = f"Frobnication is off. You said: {secret} Bearer nvapi-key"
+    asked = {"messages": [{"role": "user", "content": secret}]}
+    play(proxy, refused(asked, dumps({"error": {"message": words}}), 422))
+    play(proxy, refused(asked, b'{"error":{"message":"No."}}', 429))
+    (record,) = proxy.records("refusal")
+    names = Path(__file__).parents[2] / "public_names.json"
+    assert [*record] == json.loads(names.read_text("utf-8"))["log"]["refusal"]
+    assert (record["status"], record["model"]) == (422, "m")
+    assert record["words"].startswith("Frobnication is off. You said: ")
+    assert not {"Zanzibar", "nvapi"} & {*record["words"].replace("-", " ").split()}
+    assert upstream.asked == []
+
+
+def test_last_refusal_is_the_one_that_is_logged(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    (form,) = (each for each in FORMS if each.name == "system-message-late")
+    example = form.examples[0]
+    upstream.replies = [Reply(400, "", JSON, b'{"error":{"message":"Out of tune"}}')]
+    play(proxy, refused(example.before, example.refusal))
+    (record,) = proxy.records("refusal")
+    assert record["words"] == "Out of tune"
