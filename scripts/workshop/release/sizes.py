@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 38_550, "scripts": 8_660, "tests": 65_166}
+BUDGETS = {"addon": 38_550, "scripts": 8_660, "tests": 65_194}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 495
 """Modules of the addon."""
