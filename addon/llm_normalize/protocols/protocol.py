@@ -6,10 +6,10 @@ reads plain chunks, and neither bytes nor the quirks of a provider.
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from ..wire.json_text import Json
 
@@ -22,6 +22,8 @@ UNTOLD = "The provider sent an error that the proxy failed at translating."
 UNFINISHED = (
     "The provider ended the answer without a finish reason: it may not be all of it."
 )
+NO_OUTPUT = "(no output)"
+"""What a tool said that said nothing: some providers refuse an empty message."""
 
 CALL = 8 * 1024
 """Characters' worth of a call in what an answer holds: no model makes a thousand."""
@@ -91,6 +93,34 @@ def make_id(exchange: str) -> str:
     return sha256(exchange.encode()).hexdigest()[:32]
 
 
+class StoredItems(Protocol):
+    """What is remembered of earlier answers to one client."""
+
+    def find(self, item_id: str) -> JsonObject | None:
+        """Return an item of an answer; None if it is not there."""
+
+    def add(self, items: Iterable[JsonObject]) -> None:
+        """Remember the items of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a translation depends on beside the request.
+
+    Attributes:
+        exchange: The id of the exchange, of which the ids in the answer are made.
+        by_template: Whether the provider takes parameters for a template, see `template`.
+        items: What is remembered of earlier answers to the client.
+    """
+
+    exchange: str = ""
+    by_template: bool = False
+    items: "StoredItems | None" = None
+
+
+NONE = Circumstances()
+
+
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
     """A request as chat, and how its answer gets back.
@@ -119,15 +149,12 @@ class ClientProtocol(ABC):
     """The body of an error that cannot be written."""
 
     @abstractmethod
-    def translate(
-        self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
-    ) -> ChatRequest:
+    def translate(self, body: JsonObject, under: Circumstances = NONE) -> ChatRequest:
         """Return a request as chat.
 
         Args:
             body: The request, as the client sent it.
-            headers: Its headers, by lower-case name.
-            exchange: The id of its exchange, of which the ids in the answer are made.
+            under: What it depends on beside that.
 
         Raises:
             UntranslatableError: Chat has no place for what it asks.

@@ -16,12 +16,13 @@ from ...chat.errors.errors import wrapped
 from ...chat.request_body import read_request
 from ...protocols import Endpoint, endpoint_at, model_list
 from ...protocols.answer_stream import error_in, object_in
-from ...protocols.protocol import UntranslatableError
+from ...protocols.item_memory import ClientItems, ItemMemory
+from ...protocols.protocol import Circumstances, UntranslatableError
 from ...repair.engine.translated_output import TRANSLATED
 from ...request.refusals.missing_path import STATUSES, is_path_missing
 from ...request.refusals.refusal_parser import LARGE
 from ...routing.gate import is_asked
-from ...routing.hosts import CHAT_ONLY, Hosts
+from ...routing.hosts import BY_TEMPLATE, CHAT_ONLY, Hosts
 from ...routing.key_headers import without_credentials
 from ...routing.model_names import model_in
 from ...text.printable import brief
@@ -74,6 +75,8 @@ class TranslationMemory:
     _known: Hosts = field(default_factory=lambda: Hosts.parse(CHAT_ONLY))
     _learned: OrderedDict[_Missing, set[bytes]] = field(default_factory=OrderedDict)
     """The clients that have found that a path is not served."""
+    _by_template: Hosts = field(default_factory=lambda: Hosts.parse(BY_TEMPLATE))
+    _items: ItemMemory = field(default_factory=ItemMemory)
 
     @property
     def _is_active(self) -> bool:
@@ -207,11 +210,35 @@ class TranslationMemory:
             return True
         try:
             exchange.recalls = not self._is_known_chat_only(exchange)
-            translate(exchange, endpoint)
+            self.translate(exchange, endpoint)
         except UntranslatableError as error:
             exchange.flow.response = refusal(error)
             return True
         return False
+
+    def translate(self, exchange: Exchange, endpoint: Endpoint) -> None:
+        """Make the request of *exchange* one for chat completions.
+
+        Raises:
+            UntranslatableError: Chat has no place for what it asks, or it is not read.
+        """
+        flow, adapted = exchange.flow, exchange.adapted
+        request = flow.request
+        content = _content(request)
+        model = model_in(content) if exchange.mapped_model is not None else None
+        # By its client's names:
+        asked = content if adapted is None else adapted.original
+        under = Circumstances(
+            flow.id,
+            by_template=self._by_template.include(request.host, request.port),
+            items=ClientItems(self._items, exchange.client),
+        )
+        made = TranslatedRequest.send(request, endpoint, asked, under, model)
+        exchange.translated = made
+        # What was asked is what the chat request asks: so much can be answered.
+        edits = [*(() if adapted is None else adapted.edits)]
+        edits += [(TRANSLATED, "dropped", path) for path in made.dropped]
+        exchange.adapted = Adapted(content_of(request), edits)
 
     def is_refused(self, exchange: Exchange) -> bool:
         """Tell whether the status of an answer may mean that its path is not served."""
@@ -290,25 +317,6 @@ def means_missing(
         request.path.partition("?")[0],
         model_in(request_body(request) or b"") or "",
     )
-
-
-def translate(exchange: Exchange, endpoint: Endpoint) -> None:
-    """Make the request of *exchange* one for chat completions.
-
-    Raises:
-        UntranslatableError: Chat has no place for what it asks, or it is not read.
-    """
-    flow, adapted = exchange.flow, exchange.adapted
-    request = flow.request
-    content = _content(request)
-    model = model_in(content) if exchange.mapped_model is not None else None
-    asked = content if adapted is None else adapted.original  # by its client's names
-    made = TranslatedRequest.send(request, endpoint, asked, flow.id, model)
-    exchange.translated = made
-    # What was asked is what the chat request asks: so much can be answered.
-    edits = [*(() if adapted is None else adapted.edits)]
-    edits += [(TRANSLATED, "dropped", path) for path in made.dropped]
-    exchange.adapted = Adapted(content_of(request), edits)
 
 
 def refusal(error: ValueError) -> http.Response:
