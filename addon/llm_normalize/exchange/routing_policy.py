@@ -17,6 +17,7 @@ from ..routing import cors
 from ..routing.gate import (
     is_asked,
     is_list,
+    is_model,
     is_plain,
     is_upgrade,
     key_refused,
@@ -293,8 +294,9 @@ class Routing:
     def _send(self, exchange: Exchange) -> None:
         flow, request = exchange.flow, exchange.flow.request
         waits = exchange.waits_for_model
-        exchange.wants_models = is_list(request) and bool(
-            self.models.names or waits or self.translations.has_list(request)
+        is_all = is_list(request)
+        exchange.wants_models = (is_all and bool(self.models.names or waits)) or (
+            (is_all or is_model(request)) and self.translations.has_list(request)
         )
         is_native_target = (
             exchange.route is not None and exchange.route.target.is_native

@@ -108,10 +108,11 @@ class TranslationMemory:
         return self._is_active and model_list(_headers(request)) is not None
 
     def listed(self, request: http.Request, body: bytes) -> bytes | None:
-        """Return a list of models in the form of a client's protocol; None if it has none."""
+        """Return models, or one, in the form of a client's protocol; None if it has none."""
         put = model_list(_headers(request)) if self._is_active else None
         value = object_in(body)
-        return dumps(put(value)) if put and value.get("object") == "list" else None
+        is_read = value.get("object") in ("list", "model")
+        return dumps(put(value)) if put and is_read else None
 
     def serves_chat_only(self, exchange: Exchange, endpoint: Endpoint) -> bool:
         """Tell whether it is known that nothing but chat is served where a request goes."""
