@@ -303,7 +303,8 @@ def test_adaptation_module_is_one_adaptation_named_as_its_file(path: Path) -> No
     assert f'name = "{name}"' in text or (name == LEARNED and "name = LEARNED" in text)
     assert len(text.splitlines()) <= FIX_LINES
     assert imports(path)[0] == set()
-    assert imports(path)[1] <= {"request/adaptation", "wire/json_text"}
+    own = {"adaptation", "message_forms", "tool_schemas"}
+    assert imports(path)[1] <= {f"request/{each}" for each in own} | {"wire/json_text"}
 
 
 def test_every_adaptation_module_is_in_the_order() -> None:

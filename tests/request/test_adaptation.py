@@ -24,7 +24,9 @@ EXAMPLES = [
     for each in ADAPTATIONS
     for example in each.examples
 ]
-DECLARED = [each for each in ADAPTATIONS if each.name != LEARNED]
+DECLARED = [each for each in ADAPTATIONS if each.hosts]
+FORMS = [each for each in ADAPTATIONS if not each.hosts and each.name != LEARNED]
+"""What a refusal may ask for: each is for no host of its own."""
 OPENAI: Any = {
     "model": "gpt-5",
     "messages": [
@@ -43,10 +45,12 @@ def edited(each: type[Adaptation], example: RequestExample) -> tuple[Any, list[A
     body: Any = loads(dumps(example.before))
     if not each.is_for_model(body.get("model")):
         return body, []
-    if each.name != LEARNED:
+    if each.hosts:
         return body, each().edit(body)
     found = changes_for(refusal_of(example.refusal), body)
-    return body, [edit for change in found for edit in apply(change, body)]
+    edits = [edit for change in found for edit in apply(change, body)]
+    assert {change.by for change in found} == ({each.name} if edits else set())
+    return body, edits
 
 
 @pytest.mark.parametrize(("each", "example"), EXAMPLES)
@@ -106,9 +110,20 @@ def test_names_are_unique_among_fixes_too() -> None:
     "body", [OPENAI, {}, {"messages": None}, {"messages": ["x", 7]}]
 )
 def test_what_is_right_stays(each: type[Adaptation], body: Any) -> None:
+    if body is OPENAI and each in FORMS:
+        return  # it is for requests that were refused
     changed = copy.deepcopy(body)
-    assert each().edit(changed) == []
+    assert each("1").edit(changed) == []
     assert changed == body
+
+
+@pytest.mark.parametrize("each", FORMS, ids=lambda each: each.name)
+def test_form_changes_nothing_in_what_it_replaces(each: type[Adaptation]) -> None:
+    for example in each.examples:
+        (wanted, *_) = refusal_of(example.refusal).forms
+        before = copy.deepcopy(example.before)
+        each(wanted.value).edit({**before})
+        assert before == example.before
 
 
 def test_models_are_recognised_by_their_names() -> None:

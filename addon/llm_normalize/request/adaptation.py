@@ -7,7 +7,7 @@ nothing away that the answer depends on, such as messages, tools or a format.
 import functools
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Self
 
 from ..routing.hosts import HostPattern
@@ -52,8 +52,41 @@ class RequestExample:
         return self.before != self.after
 
 
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What a client may have left out of an answer that it sends back.
+
+    Attributes:
+        reasoning: The answer's reasoning.
+        extra: Fields of a call that OpenAI does not define, such as its signature.
+    """
+
+    reasoning: str = ""
+    extra: dict[str, Json] = field(default_factory=dict)
+
+
+class Memory:
+    """What is remembered of the answers that one client has got from one host: nothing."""
+
+    def call(self, identity: Json) -> Recalled | None:
+        """What is remembered of the call with an id, and of the answer that made it."""
+        return None
+
+    def text(self, content: Json) -> Recalled | None:
+        """What is remembered of an answer without calls, by its content."""
+        return None
+
+
+NO_MEMORY = Memory()
+
+
 class Adaptation:
-    """One change of requests. A subclass overrides `edit`."""
+    """One change of requests. A subclass overrides `edit`.
+
+    Args:
+        value: What the provider's refusal names: the highest limit, say.
+        memory: What is remembered of earlier answers.
+    """
 
     name: ClassVar[str]
     """`<field>-<defect>`; users skip it by this name, so it is never renamed."""
@@ -61,7 +94,7 @@ class Adaptation:
     """The change, as `field -> what is sent`."""
     why: ClassVar[str]
     """What the provider answers otherwise."""
-    hosts: ClassVar[tuple[str, ...]]
+    hosts: ClassVar[tuple[str, ...]] = ()
     """Whom it is for, as `normalize_hosts` spells hosts; none: whoever refuses."""
     models: ClassVar[str] = ""
     """A pattern that is in the names of the models it is for, in lower case."""
@@ -70,6 +103,10 @@ class Adaptation:
     sources: ClassVar[tuple[str, ...]]
     """Where it was seen: issues, specifications, vendors' pages."""
     examples: "ClassVar[tuple[RequestExample, ...]]"
+
+    def __init__(self, value: str = "", memory: Memory = NO_MEMORY) -> None:
+        self.value = value
+        self.memory = memory
 
     @classmethod
     def is_for(cls, host: str, port: int) -> bool:
@@ -95,11 +132,13 @@ class HostAdaptations:
         keyed: Those that may concern it, in order, each with its key as JSON has it.
         wanted: The names of those that it gets whatever the model.
         learns: Whether what it refuses may be omitted.
+        forms: The names of those that its refusals may ask for.
     """
 
     keyed: tuple[tuple[bytes, type[Adaptation]], ...] = ()
     wanted: frozenset[str] = frozenset()
     learns: bool = False
+    forms: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -123,7 +162,8 @@ class HostAdaptations:
             if each.name in wanted or any(each.is_for(name, port) for name in hosts)
         ]
         learns = any(each.name == LEARNED for each in adaptations)
-        return cls(tuple(found), frozenset(wanted), learns)
+        forms = frozenset(each.name for each in adaptations if learns)
+        return cls(tuple(found), frozenset(wanted), learns, forms)
 
 
 @functools.cache
@@ -145,6 +185,21 @@ def messages(body: Body, *roles: str) -> Iterator[dict[str, Json]]:
     for each in listed if isinstance(listed, list) else ():
         if isinstance(each, dict) and (not roles or each.get("role") in roles):
             yield each
+
+
+def replaced(body: Body, key: str, made: Json, path: str = "") -> list[Edit]:
+    """Replace what *body* has at *key*, if that is something else.
+
+    Args:
+        body: The request.
+        key: The key.
+        made: What it is to have there.
+        path: What changed, if not all of it.
+    """
+    if made == body.get(key):
+        return []
+    body[key] = made
+    return [(CHANGED, path or key)]
 
 
 def renamed(body: dict[str, Json], old: str, new: str) -> None:

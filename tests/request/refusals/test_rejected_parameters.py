@@ -13,6 +13,8 @@ from llm_normalize.request.refusals.rejected_parameters import (
 from llm_normalize.wire.json_text import Number
 
 TOOLS = [{"type": "function", "function": {"name": "f", "strict": True}}]
+BARE = [{"type": "function", "function": {"name": "f"}}]
+LOOSE = [{"type": "function", "function": {"name": "f", "strict": False}}]
 FORCED = {"type": "function", "function": {"name": "f"}}
 HI = [{"role": "user", "content": "Hi"}]
 CALL = {"id": "c", "type": "function", "index": 0, "function": {"name": "f"}}
@@ -41,6 +43,10 @@ def left(body: Any, *names: str) -> tuple[Any, list[Any]]:
         ({"logprobs": False}, "logprobs", {}, "logprobs"),
         ({"tools": []}, "tools", {}, "tools"),
         ({"tool_choice": FORCED}, "tool_choice", {}, "tool_choice"),
+        ({"tools": LOOSE}, "tools.0.function.strict", {"tools": BARE}, "tools[*].function.strict"),
+        ({"tools": LOOSE}, "strict", {"tools": BARE}, "tools[*].function.strict"),
+        ({"tools": [{**BARE[0], "cache_control": {}}]}, "tools.0.cache_control", {"tools": BARE}, "tools[*].cache_control"),
+        ({"tools": [{**BARE[0], "defer_loading": True}]}, "defer_loading", {"tools": BARE}, "tools[*].defer_loading"),
         ({"tools": TOOLS, "tool_choice": "auto"}, "tool_choice", {"tools": TOOLS}, "tool_choice"),
         ({"max_tokens": None}, "max_tokens", {}, "max_tokens"),
         ({"max_tokens": 1, "max_completion_tokens": 2}, "max_tokens", {"max_completion_tokens": 2}, "max_tokens"),
@@ -101,6 +107,9 @@ def test_field_of_what_a_message_holds_is_dropped() -> None:
         ({"stream": False}, "stream"),
         ({"tools": TOOLS}, "tools"),
         ({"tools": TOOLS}, "tools.0.function.strict"),
+        ({"tools": TOOLS}, "strict"),
+        ({"tools": BARE}, "tools.0.function.name"),
+        ({"tools": [{"type": "function", "function": {"parameters": {"title": "A"}}}]}, "tools.0.function.parameters.title"),
         ({"functions": [{"name": "f"}]}, "functions"),
         ({"tools": TOOLS, "tool_choice": FORCED}, "tool_choice"),
         ({"tools": TOOLS, "tool_choice": "required"}, "tool_choice"),

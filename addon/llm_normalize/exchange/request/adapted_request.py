@@ -6,9 +6,9 @@ from operator import itemgetter
 
 from mitmproxy import http
 
-from ...request.adaptation import LEARNED, Body, HostAdaptations
+from ...request.adaptation import Body, HostAdaptations
 from ...request.refusals.learned_rejections import Key, Learned, mark_of
-from ...request.refusals.rejected_parameters import apply
+from ...request.refusals.rejected_parameters import apply, ordered
 from ...text.printable import brief
 from ...wire.json_text import Json, dumps, loads
 from ..message.message_body import content_of, put_content
@@ -93,11 +93,13 @@ def _adapt(
     if body is None:
         return None
     edits: list[RequestEdit] = []
+    memory = learned.answers.of(client, request.host, request.port)
     for each in fitting:
         if each.name in here.wanted or each.is_for_model(body.get("model")):
-            edits += [(each.name, *edit) for edit in each().edit(body)]
-    for change in learned.of(key_of(request, body, client)) if knows else ():
-        edits += [(LEARNED, *edit) for edit in apply(change, body)]
+            edits += [(each.name, *edit) for edit in each(memory=memory).edit(body)]
+    for change in ordered(learned.of(key_of(request, body, client)) if knows else ()):
+        if change.by in here.forms:
+            edits += [(change.by, *edit) for edit in apply(change, body, memory)]
     if not edits:
         return None
     adapted = Adapted(text, edits)

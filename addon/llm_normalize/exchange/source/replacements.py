@@ -5,7 +5,8 @@
 | 202 with an id | the result, which is fetched with the client's key | `pending_result` |
 | 429, 503 | to the same request after a while, or to a changed one then | `busy_provider` |
 | of a model that does not stream | to the request for one body | `native_provider` |
-| 400, 422, 500 that names what is refused | to the request without it | `retry` |
+| 400, 422 that names what is refused | to the request without it | `retry` |
+| 400, 404, 422, 500 that asks for another form | to the request in that form | `retry` |
 | 404, 405 … of a path that is not served | to a chat request | `chat_retry` |
 | 404 of chat, which was asked from memory | to the request as its client sent it | `chat_retry` |
 

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from mitmproxy import http
@@ -17,10 +17,10 @@ from ...mitm.second_request import (
     request_with,
     send,
 )
-from ...request.adaptation import LEARNED, Body
+from ...request.adaptation import NO_MEMORY, Body, Memory
 from ...request.refusals.learned_rejections import Learned
 from ...request.refusals.refusal_parser import LARGE, refusal_of
-from ...request.refusals.rejected_parameters import Change, apply, changes_for
+from ...request.refusals.rejected_parameters import FORMS, Change, apply, changes_for
 from ...text.echo import Echo
 from ...wire.content_encoding import beginning
 from ...wire.json_text import dumps
@@ -34,11 +34,11 @@ from .polling import LIMIT, unless_gone
 logger = logging.getLogger(__name__)
 
 MAX_RETRIES = 3
-"""How often one request is retried without a parameter."""
+"""How often one request is retried without a parameter, or in another form."""
 
 _REFUSED = (400, 422)
-_FAILED = 500  # of llama.cpp, whose template refuses a role
-STATUSES = (*_REFUSED, _FAILED)
+"""Statuses of answers that name a parameter."""
+STATUSES = (*_REFUSED, 404, 500)
 """Statuses of answers after which a changed request may be sent."""
 type Retry = Callable[[http.HTTPFlow], Awaitable[bool]]
 """Replaces a flow's first answer; returns False if the client disconnected."""
@@ -57,7 +57,12 @@ def retry_after_refusal(
     settings = running.settings
     flow, client = exchange.flow, exchange.client
     refused = (
-        RefusedRequest.of(flow, words=settings.parse_error_prose)
+        RefusedRequest.of(
+            flow,
+            words=settings.parse_error_prose,
+            forms=settings.adaptations.forms,
+            memory=learned.answers.of(client, flow.request.host, flow.request.port),
+        )
         if settings.adaptations.learns
         else None
     )
@@ -87,6 +92,8 @@ class RefusedRequest:
         changes: The changes to try next.
         echo: Finds what a refusal repeats of it.
         words: Whether the text of a refusal is parsed.
+        forms: The names of the forms that it may be given.
+        memory: What is remembered of earlier answers.
         edits: The changes made so far, each of them answered.
         live_body: The rest of the last answer, as it arrives.
     """
@@ -95,11 +102,20 @@ class RefusedRequest:
     changes: list[Change]
     echo: Echo = field(repr=False)
     words: bool = True
+    forms: Container[str] = FORMS
+    memory: Memory = NO_MEMORY
     edits: list[RequestEdit] = field(default_factory=list)
     live_body: ArrivingBody | None = None
 
     @classmethod
-    def of(cls, flow: http.HTTPFlow, *, words: bool = True) -> "RefusedRequest | None":
+    def of(
+        cls,
+        flow: http.HTTPFlow,
+        *,
+        words: bool = True,
+        forms: Container[str] = FORMS,
+        memory: Memory = NO_MEMORY,
+    ) -> "RefusedRequest | None":
         """Return the refused request of *flow*; None if there is nothing to change.
 
         Also None if mitmproxy sent no request: a replayed answer stays.
@@ -113,7 +129,7 @@ class RefusedRequest:
         if body is None:
             return None
         echo = Echo(request_body(request), secrets_of(request))
-        made = cls(body, [], echo, words)
+        made = cls(body, [], echo, words, forms, memory)
         made.changes = made._changes_for(response)
         return made if made.changes else None
 
@@ -125,13 +141,15 @@ class RefusedRequest:
         if status not in STATUSES:
             return []
         refusal = refusal_of(_beginning(response), self.echo, words=self.words)
-        found = changes_for(refusal, self.body, tried)
+        found = changes_for(refusal, self.body, tried, self.forms, self.memory)
         return [each for each in found if status in _REFUSED or each.is_form]
 
     def change(self) -> list[RequestEdit]:
         """Change the request, and return what was changed."""
         return [
-            (LEARNED, *edit) for each in self.changes for edit in apply(each, self.body)
+            (each.by, *edit)
+            for each in self.changes
+            for edit in apply(each, self.body, self.memory)
         ]
 
     async def retry(
@@ -159,7 +177,7 @@ class RefusedRequest:
         assert response is not None
         key, tried, times = key_of(request, self.body, client), list[Change](), 0
         while self.changes:
-            times += not all(each.is_form for each in self.changes)
+            times += not all(each.is_free for each in self.changes)
             edits = self.change()
             reply = await send_retry(flow, dumps(self.body), live=live)
             if reply is None:
@@ -175,7 +193,7 @@ class RefusedRequest:
             if self.changes or 200 <= reply.status < 300:  # noqa: PLR2004
                 learned.add(key, tried)
             if times >= MAX_RETRIES:
-                self.changes = [each for each in self.changes if each.is_form]
+                self.changes = [each for each in self.changes if each.is_free]
         return True
 
 

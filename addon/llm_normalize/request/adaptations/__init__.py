@@ -1,7 +1,8 @@
 """All adaptations, in the order in which they act on a request.
 
-None depends on another; the order is that of a request's fields, and what is learned
-comes last: of what the table knows, nothing is refused any more.
+The order is that of a request's fields. What a refusal may ask for comes behind what
+hosts are known to want: of that, nothing is refused any more. Among the forms, calls are
+parted before messages are joined, and reasoning is put back into what that leaves.
 """
 
 from ..adaptation import Adaptation
@@ -9,17 +10,30 @@ from .assistant_content_null import AssistantContentNull
 from .content_parts_refused import ContentPartsRefused
 from .developer_role_unknown import DeveloperRoleUnknown
 from .max_completion_tokens_unknown import MaxCompletionTokensUnknown
+from .max_tokens_too_large import MaxTokensTooLarge
+from .message_empty import MessageEmpty
+from .message_reasoning_missing import MessageReasoningMissing
 from .message_reasoning_refused import MessageReasoningRefused
 from .message_reasoning_renamed import MessageReasoningRenamed
 from .message_refusal_null import MessageRefusalNull
 from .parameter_learned import ParameterLearned
 from .penalty_default_refused import PenaltyDefaultRefused
 from .prompt_cache_key_refused import PromptCacheKeyRefused
+from .reasoning_effort_unknown import ReasoningEffortUnknown
 from .reasoning_refused import ReasoningRefused
+from .roles_not_alternating import RolesNotAlternating
 from .store_refused import StoreRefused
 from .stream_options_refused import StreamOptionsRefused
+from .system_message_late import SystemMessageLate
+from .temperature_out_of_range import TemperatureOutOfRange
+from .thought_signature_missing import ThoughtSignatureMissing
+from .tool_call_id_refused import ToolCallIdRefused
+from .tool_calls_parallel import ToolCallsParallel
+from .tool_schema_refused import ToolSchemaRefused
 from .tool_stream_refused import ToolStreamRefused
 from .tools_empty import ToolsEmpty
+from .top_p_with_temperature import TopPWithTemperature
+from .user_after_tool import UserAfterTool
 
 ADAPTATIONS: tuple[type[Adaptation], ...] = (
     # messages
@@ -38,6 +52,20 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     ToolsEmpty,
     PenaltyDefaultRefused,
     StreamOptionsRefused,
+    # forms that a refusal asks for: of messages, the calls in them, parameters
+    SystemMessageLate,
+    MessageEmpty,
+    ToolCallsParallel,
+    RolesNotAlternating,
+    UserAfterTool,
+    ToolCallIdRefused,
+    MessageReasoningMissing,
+    ThoughtSignatureMissing,
+    ToolSchemaRefused,
+    MaxTokensTooLarge,
+    ReasoningEffortUnknown,
+    TemperatureOutOfRange,
+    TopPWithTemperature,
     # what a provider has refused
     ParameterLearned,
 )

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import blake2b
 
+from ..remembered_answers import RememberedAnswers
 from .rejected_parameters import Change
 
 PAIRS = 256
@@ -29,9 +30,14 @@ def mark_of(credentials: Iterable[bytes]) -> bytes:
 
 
 class Learned:
-    """What helped; the pair that was asked for longest ago goes first."""
+    """What helped; the pair that was asked for longest ago goes first.
+
+    Attributes:
+        answers: What is remembered of answers, for providers that demand it back.
+    """
 
     def __init__(self) -> None:
+        self.answers = RememberedAnswers()
         self._changes: OrderedDict[Key, tuple[Change, ...]] = OrderedDict()
         self._places: set[tuple[str, int]] = set()
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ...text.echo import ECHO_KEYS, Echo
 from ...wire.json_text import Json, loads
 from . import message_refusals as form
+from .refusal_table import WantedForm, forms_in
 
 _DEEP = 8  # levels of nesting
 _LONG = 4096  # characters of a text that is looked at
@@ -102,12 +103,14 @@ class Refusal:
         developer: Whether it may be the role `developer`.
         roles: The messages, by their indexes, whose role it is.
         content: Content of messages that has to be a text.
+        forms: Forms that the words ask for.
     """
 
     paths: tuple[Path, ...] = ()
     developer: bool = False
     roles: tuple[str, ...] = ()
     content: tuple[form.RefusedContent, ...] = ()
+    forms: tuple[WantedForm, ...] = ()
 
 
 def refusal_of(body: bytes, echo: Echo = _NOTHING, *, words: bool = True) -> Refusal:
@@ -138,6 +141,7 @@ class _Reader:
         self._texts: list[str] = []
         self._roles: list[str] = []
         self._content: list[form.RefusedContent] = []
+        self._forms: list[WantedForm] = []
 
     def read(self, body: Json) -> Refusal:
         """The refusal in *body*."""
@@ -145,12 +149,14 @@ class _Reader:
         for text in self._texts:
             self._paths.extend(self._named(text))
             self._read_form(text)
+            self._forms += forms_in(text, self._repeats)
         developer = any(map(self._names_developer, self._texts))
         return Refusal(
             tuple(dict.fromkeys(filter(None, self._paths)))[:_MOST],
             developer,
             tuple(dict.fromkeys(self._roles))[:_MOST],
             tuple(dict.fromkeys(self._content))[:_MOST],
+            tuple(dict.fromkeys(self._forms))[:_MOST],
         )
 
     def _read_form(self, text: str) -> None:
@@ -217,6 +223,9 @@ class _Reader:
         else:
             return
         said = said[:_LONG]
+        if self._words:  # a value is refused beside its name
+            placed = f"{'.'.join(path)[:_LONG]}: {_WHITE.sub(' ', said)}"
+            self._forms += forms_in(placed, self._repeats)
         if path[:1] != ("messages",) or len(path) == 1 or self._echo.is_own(said):
             return
         if path[-1] == "role" or form.DEVELOPER.search(said):

@@ -4,11 +4,22 @@ What an answer depends on is never dropped: then the provider's error is the ans
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from ...wire.json_text import Json, Number
-from ..adaptation import CHANGED, DROPPED, Adaptation, Body, Edit, renamed
+from ..adaptation import (
+    CHANGED,
+    DROPPED,
+    LEARNED,
+    NO_MEMORY,
+    Adaptation,
+    Body,
+    Edit,
+    Memory,
+    renamed,
+)
+from ..adaptations import ADAPTATIONS
 from ..adaptations.assistant_content_null import AssistantContentNull
 from ..adaptations.content_parts_refused import ContentPartsRefused
 from ..adaptations.developer_role_unknown import DeveloperRoleUnknown
@@ -28,6 +39,17 @@ _SAYING = {
     "image_url", "input_audio", "file", "function", "custom", "arguments", "input",
     "audio", "refusal",
 }  # fmt: skip
+# The same of a tool, and of its function.
+_DECLARING = {
+    "type",
+    "function",
+    "custom",
+    "name",
+    "description",
+    "parameters",
+    "format",
+}
+_HOLDERS = (("messages",), ("tools",), ("tools", "function"))
 _ONE = (None, 1, Number("1.0"), Number("1"))
 _DEFAULTS: dict[str, tuple[Json, ...]] = {
     "n": _ONE,
@@ -43,17 +65,24 @@ class Change(NamedTuple):
     """What is done to a request whose parameter is refused.
 
     Attributes:
-        path: Where, from the top; `*` is any place of a list.
+        path: Where, from the top; `*` is any place of a list. Empty for a form.
         to: The new name of a limit, or what a message has there instead; None where it
-            is dropped.
+            is dropped. Of a form, what its adaptation needs to know.
+        by: The name of the adaptation that does it.
     """
 
     path: Path
     to: str | None = None
+    by: str = LEARNED
 
     @property
     def is_form(self) -> bool:
-        """Whether messages only say the same in another form."""
+        """Whether the request takes another form, and loses no parameter."""
+        return not self.path or self in _FORMS
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it may be tried beside as many others as may be: it is made once."""
         return self in _FORMS
 
 
@@ -66,10 +95,17 @@ _FORMS: dict[Change, type[Adaptation]] = {
     _NULL: AssistantContentNull,
 }
 """What does the same for hosts that are known to want it."""
+_ORDER = {each.name: at for at, each in enumerate(ADAPTATIONS)}
+FORMS = frozenset(_ORDER)
+"""The names of all adaptations."""
 
 
 def changes_for(
-    refusal: Refusal, body: Body, tried: Iterable[Change] = ()
+    refusal: Refusal,
+    body: Body,
+    tried: Iterable[Change] = (),
+    forms: Container[str] = FORMS,
+    memory: Memory = NO_MEMORY,
 ) -> list[Change]:
     """The permitted changes of *body*; none for a refused part that must stay.
 
@@ -77,6 +113,8 @@ def changes_for(
         refusal: What the provider refuses.
         body: The request.
         tried: What has been done to it already; it is not undone.
+        forms: The names of the forms that it may be given.
+        memory: What is remembered of earlier answers.
     """
     before = {each.path for each in tried}
     found = []
@@ -91,7 +129,16 @@ def changes_for(
         elif (other,) not in before:
             found.append(Change(path, other))
     found += _forms(refusal, body)
-    return list(dict.fromkeys(found))
+    for name, value in refusal.forms:
+        change = Change((), value, name)
+        if name in forms and apply(change, {**body}, memory):
+            found.append(change)
+    return ordered(dict.fromkeys(found))
+
+
+def ordered(changes: Iterable[Change]) -> list[Change]:
+    """Return *changes* in the order in which they are made: forms by that of adaptations."""
+    return sorted(changes, key=lambda each: _ORDER[each.by] if not each.path else -1)
 
 
 def _forms(refusal: Refusal, body: Body) -> Iterator[Change]:
@@ -115,11 +162,16 @@ def _is_changed(form: Change, body: Body, place: str) -> bool:
     return bool(_FORMS[form]().edit({"messages": copies}))
 
 
-def apply(change: Change, body: Body) -> list[Edit]:
-    """Do to *body* what once helped, unless it would now say something else."""
+def apply(change: Change, body: Body, memory: Memory = NO_MEMORY) -> list[Edit]:
+    """Do to *body* what once helped, unless it would now say something else.
+
+    A form replaces what *body* has at its top, and changes nothing in there.
+    """
+    if not change.path:
+        return ADAPTATIONS[_ORDER[change.by]](change.to or "", memory).edit(body)
     if change in _FORMS:
         return _FORMS[change]().edit(body)
-    path, to = change
+    path, to, _ = change
     name = _spelled(path)
     if to is not None:
         if body.get(path[0]) is None or body.get(to) is not None:
@@ -139,11 +191,13 @@ def apply(change: Change, body: Body) -> list[Edit]:
 def _found(named: Path, body: Body) -> Path | None:
     """The path in *body* that a provider's words mean; None without one.
 
-    A name alone may be that of a message's field.
+    A name alone may be that of a field of messages, or of tools.
     """
     top = _key(named[0], body)
     if top is None:
-        return _walked(("messages", *named), body) if len(named) == 1 else None
+        places = _HOLDERS if len(named) == 1 else ()
+        found = (_walked((*place, *named), body) for place in places)
+        return next((each for each in found if each is not None), None)
     return _walked((top, *named[1:_DEEP]), body)
 
 
@@ -207,7 +261,8 @@ def _may_drop(path: Path, holder: dict[str, Json], body: Body) -> bool:
     if top in _ALWAYS:
         return top == "messages" and len(path) > 1 and _says_nothing(path, holder)
     if len(path) > 1:
-        return top not in _CONTENT | _CHOICES.keys()
+        is_other = top not in _CONTENT | _CHOICES.keys()
+        return is_other or (top == "tools" and _declares_nothing(path, value))
     if key in _CHOICES:
         return not body.get(_CHOICES[key]) or value in (None, "auto")
     if key in _LIMITS:
@@ -225,6 +280,12 @@ def _says_nothing(path: Path, holder: dict[str, Json]) -> bool:
     if key == "name":
         return holder.get("role") not in ("function", "tool")
     return key not in _SAYING or (key == "refusal" and not holder[key])
+
+
+def _declares_nothing(path: Path, value: Json) -> bool:
+    """Tell whether a tool is the same without the last key of *path*, and its *value*."""
+    is_own = path[1:-1] in ((_LISTED,), (_LISTED, "function"))
+    return is_own and path[-1] not in _DECLARING and (path[-1] != "strict" or not value)
 
 
 def _spelled(path: Path) -> str:

@@ -1,0 +1,97 @@
+"""A keyword in the schema of a tool's parameters that the provider does not know."""
+
+from ...wire.json_text import Json
+from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
+from ..tool_schemas import without
+
+_WORDS = (
+    b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
+    b"'request.tools[0].function_declarations[0].parameters': Cannot find field.\"}}]"
+)
+
+
+def _asked(schema: Json) -> Body:
+    parameters = {"type": "object", "properties": {"a": schema}}
+    function = {"name": "f", "parameters": parameters}
+    return {"messages": HI, "tools": [{"type": "function", "function": function}]}
+
+
+class ToolSchemaRefused(Adaptation):
+    """Take out the keyword that the refusal names; what it tells a model, tell in words.
+
+    A constant becomes a list of one value; a type beside `anyOf` goes into each of its
+    schemas; beside a reference nothing stays; `true` becomes `{}`.
+    """
+
+    name = "tool-schema-refused"
+    changes = "`tools[].function.parameters` -> without the keyword that is refused"
+    why = "Gemini, Kimi and llama.cpp know a part of JSON Schema only."
+    key = "parameters"
+    sources = (
+        "https://github.com/anomalyco/opencode/issues/26405",
+        "https://github.com/can1357/oh-my-pi/issues/5952",
+        "https://github.com/abhigyanpatwari/GitNexus/issues/2703",
+        "https://github.com/MoonshotAI/kimi-cli/issues/2061",
+        "https://github.com/promptfoo/promptfoo/issues/6902",
+    )
+    examples = (
+        RequestExample(
+            "a keyword",
+            _asked({"type": "object", "propertyNames": {"minLength": 1}}),
+            _asked({"type": "object"}),
+            _WORDS,
+        ),
+        RequestExample(
+            "a pattern",
+            _asked({"type": "string", "pattern": "^a$", "description": "A name"}),
+            _asked({"type": "string", "description": "A name. Pattern: ^a$"}),
+            b'{"error":{"message":"Unknown name \\"pattern\\" at \'tools[0]\'"}}',
+        ),
+        RequestExample(
+            "a constant",
+            _asked({"const": "a"}),
+            _asked({"type": "string", "enum": ["a"]}),
+            b'{"error":{"message":"Unknown name \\"const\\" at \'tools[0]\'"}}',
+        ),
+        RequestExample(
+            "a type beside a choice",
+            _asked({"type": "string", "anyOf": [{"maxLength": 1}, {"enum": ["ab"]}]}),
+            _asked(
+                {
+                    "anyOf": [
+                        {"type": "string", "maxLength": 1},
+                        {"type": "string", "enum": ["ab"]},
+                    ]
+                }
+            ),
+            b'{"error":{"message":"tools.function.parameters is not a valid moonshot '
+            b"flavored json schema, details: <At path 'properties.a': when using anyOf, "
+            b'type should be defined in anyOf items instead of the parent schema>"}}',
+        ),
+        RequestExample.untouched("another keyword", _asked({"title": "A"}), _WORDS),
+        RequestExample.untouched(
+            "a parameter of that name",
+            _asked({"type": "object", "properties": {"propertyNames": {}}}),
+            _WORDS,
+        ),
+        RequestExample.untouched("no tools", {"messages": HI}, _WORDS),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Take it out."""
+        tools = body.get("tools")
+        if not isinstance(tools, list) or not self.value:
+            return []
+        return replaced(
+            body,
+            "tools",
+            [self._tool(each) for each in tools],
+            "tools[*].function.parameters",
+        )
+
+    def _tool(self, tool: Json) -> Json:
+        inner = tool.get("function") if isinstance(tool, dict) else None
+        if not isinstance(inner, dict) or "parameters" not in inner:
+            return tool
+        made = without(inner["parameters"], self.value)
+        return {**tool, "function": {**inner, "parameters": made}}

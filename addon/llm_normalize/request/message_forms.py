@@ -1,0 +1,190 @@
+"""Messages in another form that say the same: joined, moved, or with other ids.
+
+Nothing in here changes a message in place: what is refused may still be sent as it is.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from hashlib import blake2b
+
+from ..wire.json_text import Json
+
+type Message = dict[str, Json]
+
+NOTHING = "."
+"""What is said where something must be said: blanks alone are refused by some."""
+_INSTRUCTIONS = ("system", "developer")
+_THOUGHTS = "reasoning_content"
+_BREAK = "\n\n"
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SIZE = 9
+_is_short_id = re.compile(rf"[a-zA-Z0-9]{{{_SIZE}}}").fullmatch
+
+
+def listed(value: Json) -> list[Json]:
+    """Return *value* if it is a list; else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def with_messages(body: dict[str, Json], make: Callable[[list[Json]], Json]) -> Json:
+    """Return what *make* returns for the messages of *body*, if it has some."""
+    found = body.get("messages")
+    return make(found) if isinstance(found, list) else found
+
+
+def role_of(message: Json) -> str:
+    """Return the role of a message; empty if it has none."""
+    role = message.get("role") if isinstance(message, dict) else None
+    return role if isinstance(role, str) else ""
+
+
+def calls_of(message: Json) -> list[Message]:
+    """Return the tool calls of a message."""
+    found = message.get("tool_calls") if isinstance(message, dict) else None
+    return [each for each in listed(found) if isinstance(each, dict)]
+
+
+def says_nothing(content: Json) -> bool:
+    """Tell whether *content* is empty, or parts that are."""
+    return not content or (
+        isinstance(content, list)
+        and all(
+            isinstance(each, dict)
+            and each.get("type") == "text"
+            and not each.get("text")
+            for each in content
+        )
+    )
+
+
+def joined_content(first: Json, second: Json) -> Json:
+    """Return one content after another: a text of two texts, parts where either has parts."""
+    if says_nothing(first) or says_nothing(second):
+        return second if says_nothing(first) else first
+    if isinstance(first, str) and isinstance(second, str):
+        return first + _BREAK + second
+    return [*_parts(first), *_parts(second)]
+
+
+def _parts(content: Json) -> list[Json]:
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
+def _joined(first: Message, second: Message) -> Message:
+    """Return two messages of one role as one."""
+    made = {**second, **first}
+    made["content"] = joined_content(first.get("content"), second.get("content"))
+    if first.get(_THOUGHTS) and second.get(_THOUGHTS):
+        made[_THOUGHTS] = joined_content(first[_THOUGHTS], second[_THOUGHTS])
+    return made
+
+
+def with_one_system(messages: Sequence[Json]) -> list[Json]:
+    """Return *messages* with all instructions in one system message, at the front."""
+    found = [each for each in messages if role_of(each) in _INSTRUCTIONS]
+    if not found or found == list(messages[:1]):
+        return list(messages)
+    made: Message = {}
+    for each in found:
+        made = _joined(made, each) if made else {**each, "role": "system"}
+    return [made, *(each for each in messages if role_of(each) not in _INSTRUCTIONS)]
+
+
+def with_neighbours_joined(messages: Iterable[Json]) -> list[Json]:
+    """Return *messages* in which no two of one role follow each other.
+
+    An answer with calls is followed by their results: nothing is joined to it.
+    """
+    made: list[Json] = []
+    for each in messages:
+        last = made[-1] if made else None
+        if (
+            isinstance(last, dict)
+            and isinstance(each, dict)
+            and role_of(last) == role_of(each) != "tool"
+            and not calls_of(last)
+        ):
+            made[-1] = _joined(last, each)
+        else:
+            made.append(each)
+    return made
+
+
+def with_answers_between(messages: Iterable[Json]) -> list[Json]:
+    """Return *messages* with an answer that says nothing between a result and a user."""
+    made: list[Json] = []
+    for each in messages:
+        if role_of(each) == "user" and made and role_of(made[-1]) == "tool":
+            made.append({"role": "assistant", "content": NOTHING})
+        made.append(each)
+    return made
+
+
+def with_single_calls(messages: Sequence[Json]) -> list[Json]:
+    """Return *messages* in which each call has a message of its own, before its result."""
+    made: list[Json] = []
+    at = 0
+    while at < len(messages):
+        each, calls = messages[at], calls_of(messages[at])
+        at += 1
+        if not isinstance(each, dict) or len(calls) < 2:  # noqa: PLR2004
+            made.append(each)
+            continue
+        begin = at
+        while at < len(messages) and role_of(messages[at]) == "tool":
+            at += 1
+        results = messages[begin:at]
+        content = None if each.get("content") is None else ""
+        again: Message = {"role": "assistant", "content": content}
+        for place, call in enumerate(calls):
+            made.append({**(again if place else each), "tool_calls": [call]})
+            made += [one for one in results if _result_of(one) == call.get("id")]
+        ids = [call.get("id") for call in calls]
+        made += [one for one in results if _result_of(one) not in ids]
+    return made
+
+
+def _result_of(message: Json) -> Json:
+    return message.get("tool_call_id") if isinstance(message, dict) else None
+
+
+def with_short_ids(messages: Sequence[Json]) -> list[Json]:
+    """Return *messages* with ids of calls that are nine letters, the same for the same."""
+    own = {
+        given
+        for each in messages
+        for given in [*(call.get("id") for call in calls_of(each)), _result_of(each)]
+        if isinstance(given, str) and given
+    }
+    short = {given: given for given in own if _is_short_id(given)}
+    taken = set(short)
+    for given in sorted(own - taken):
+        short[given] = _short_id(given, taken)
+        taken.add(short[given])
+    return [_with_ids(each, short) for each in messages]
+
+
+def _with_ids(message: Json, short: dict[str, str]) -> Json:
+    def renamed(holder: Message, key: str) -> Message:
+        given = holder.get(key)
+        made = short.get(given, given) if isinstance(given, str) else given
+        return holder if made == given else {**holder, key: made}
+
+    if not isinstance(message, dict):
+        return message
+    made = renamed(message, "tool_call_id")
+    calls = listed(message.get("tool_calls"))
+    found = [renamed(each, "id") if isinstance(each, dict) else each for each in calls]
+    return made if found == calls else {**made, "tool_calls": found}
+
+
+def _short_id(given: str, taken: Collection[str]) -> str:
+    """Return nine letters for an id, always the same unless another id has them."""
+    data, found = given.encode(errors="surrogatepass"), ""
+    while not found or found in taken:
+        data = blake2b(data, digest_size=8).digest()
+        number, found = int.from_bytes(data), ""
+        for _ in range(_SIZE):
+            number, at = divmod(number, len(_LETTERS))
+            found += _LETTERS[at]
+    return found

@@ -1,0 +1,266 @@
+"""What providers say against messages: their order, their content, what they lack."""
+
+from ..adaptations.message_empty import MessageEmpty
+from ..adaptations.message_reasoning_missing import MessageReasoningMissing
+from ..adaptations.roles_not_alternating import RolesNotAlternating
+from ..adaptations.system_message_late import SystemMessageLate
+from ..adaptations.thought_signature_missing import ThoughtSignatureMissing
+from ..adaptations.tool_call_id_refused import ToolCallIdRefused
+from ..adaptations.tool_calls_parallel import ToolCallsParallel
+from ..adaptations.user_after_tool import UserAfterTool
+from .refusal_row import QUOTES, Row, Said, words
+
+_MUST = r"(?:must|should|has to|have to|needs? to|can|may|is|are)(?: only)?"
+
+MESSAGE_ROWS: tuple[Row, ...] = (
+    Row(
+        SystemMessageLate,
+        words(
+            rf"\bsystem{QUOTES}(?: (?:role|prompt|instruction))?{QUOTES}(?: messages?)?{QUOTES}"
+            rf" (?:at index \d+ )?{_MUST}(?: be| come| appear| occur)?(?: placed)?(?: only)?"
+            r"(?: allowed)?(?: only)?(?: be)?(?: at| in| as| the| very){0,4}"
+            r" (?:beginning|start|first|front|top|position 0|index 0)\b",
+            r"\b(?:only|at most|more than|exactly|not support) (?:one|a single|1|multiple|several)"
+            rf" (?:leading )?{QUOTES}system{QUOTES} (?:message|prompt|role)",
+            rf"\b(?:multiple|several|duplicate|additional|consecutive) {QUOTES}system{QUOTES}"
+            r" (?:messages|prompts|roles)\b[^.;]{0,24}\b(?:not|un\w+)",
+            rf"\bunexpected role {QUOTES}system{QUOTES} after role\b",
+            rf"\bsystem{QUOTES} messages? (?:is |are )?(?:not at the|only at the|after|found after)",
+            r"\binvalid chat setting\b",
+            r"\bsystem(?: ?消息| 角色|消息)[^。;]{0,8}(?:开头|首|第一)",
+        ),
+        (
+            Said("vLLM", 400, "System message must be at the beginning."),
+            Said(
+                "llama.cpp",
+                500,
+                "While executing CallExpression at line 85, column 32 in source:\n"
+                "{{- raise_exception('System message must be at the beginnin...\n"
+                "Error: Jinja Exception: System message must be at the beginning.",
+            ),
+            Said("Ollama", 500, "system message must be at the beginning"),
+            Said("MiniMax", 400, "invalid params, invalid chat setting (2013)"),
+            Said("Mistral", 400, "Unexpected role 'system' after role 'user'"),
+            Said("LM Studio", 400, "Only one system message is allowed, at the start"),
+            Said("SGLang", 400, "The system message should be the first message."),
+            Said("a gateway", 422, "Multiple system messages are not supported"),
+            Said("a gateway", 404, "messages: 'system' role must come first"),
+        ),
+    ),
+    Row(
+        RolesNotAlternating,
+        words(
+            r"\b(?:must|should|have to|has to|needs? to|expected to|not|don't) "
+            r"(?:strictly |always )?alternat(?:e|ing)\b",
+            rf"\bmultiple {QUOTES}(?:user|assistant){QUOTES} (?:roles|messages|turns) in a row\b",
+            r"\b(?:consecutive|successive|adjacent) (?:messages (?:with|of|from) the same role"
+            rf"|{QUOTES}(?:user|assistant){QUOTES} (?:messages|roles|turns))\b",
+            rf"\bunexpected role {QUOTES}(\w+){QUOTES} after role {QUOTES}\1\b",
+        ),
+        (
+            Said(
+                "vLLM",
+                400,
+                "Conversation roles must alternate user/assistant/user/assistant/...",
+            ),
+            Said(
+                "Anthropic",
+                400,
+                'messages: roles must alternate between "user" and "assistant", but '
+                'found multiple "assistant" roles in a row',
+            ),
+            Said(
+                "Bedrock",
+                400,
+                "A conversation must alternate between user and assistant roles.",
+            ),
+            Said(
+                "Perplexity",
+                400,
+                "After the (optional) system message(s), user or tool message(s) should "
+                "alternate with assistant message(s).",
+            ),
+            Said(
+                "TGI",
+                500,
+                "Template error: syntax error: Conversation roles must alternate "
+                "user/assistant/user/assistant/... (in <string>:1)",
+            ),
+            Said("a gateway", 422, "Consecutive user messages are not allowed"),
+        ),
+    ),
+    Row(
+        UserAfterTool,
+        words(
+            rf"\bunexpected role {QUOTES}user{QUOTES} after role {QUOTES}tool\b",
+            rf"\b{QUOTES}user{QUOTES} messages? (?:cannot|can't|must not|may not|is not allowed to) "
+            rf"(?:directly )?(?:follow|come after|be sent after) (?:a )?{QUOTES}tool\b",
+            rf"\bafter (?:a )?{QUOTES}tool{QUOTES} (?:message|result|role)s?,? (?:an )?"
+            rf"{QUOTES}assistant{QUOTES} (?:message )?(?:is expected|must follow)",
+        ),
+        (
+            Said("Mistral", 400, "Unexpected role 'user' after role 'tool'"),
+            Said("a gateway", 422, "User message cannot follow a tool message"),
+        ),
+    ),
+    Row(
+        MessageEmpty,
+        words(
+            r"\b(?:message|messages(?! \w*(?: not|not|n't) be)|content(?: blocks?)?"
+            r"|contents?\.parts)\b[^;\n]{0,80}\b(?:must not|cannot|can not|can't|should not|may not) be (?:empty|blank)\b",
+            r"\b(?:messages?|content(?: blocks?)?)\b[^;\n]{0,40}"
+            r"\b(?:must|should) (?:be|have) non-?empty\b",
+            r"\bcontent field in the message object at \S+ is empty\b",
+            r"\bassistant messages? must have either content or tool_calls\b",
+            r"\b(?:empty|blank) (?:assistant|tool) messages?\b[^.;]{0,24}\b(?:not|un\w+)",
+            r"(?:消息|内容)[^。;]{0,8}不能为空",
+        ),
+        (
+            Said(
+                "Kimi",
+                400,
+                "Invalid request: the message at position 1 with role 'assistant' must "
+                "not be empty",
+            ),
+            Said(
+                "Anthropic",
+                400,
+                "messages.11: all messages must have non-empty content except for the "
+                "optional final assistant message",
+            ),
+            Said("Anthropic", 400, "messages: text content blocks must be non-empty"),
+            Said(
+                "Mistral",
+                400,
+                "Assistant message must have either content or tool_calls, but not none.",
+            ),
+            Said(
+                "Bedrock",
+                400,
+                "The content field in the Message object at messages.1 is empty. Add a "
+                "ContentBlock object to the content field and try again.",
+            ),
+            Said("Gemini", 400, "contents.parts must not be empty."),
+            Said("a gateway", 500, "message content cannot be empty (index 3)"),
+        ),
+    ),
+    Row(
+        ToolCallIdRefused,
+        words(
+            r"\btool[ _]?call[ _]ids?\b[^;]{0,160}?\bwith a length of \d",
+            rf"\btool_call(?:s{QUOTES}[.\[]\W{{0,3}}\d{{1,4}}\W{{1,4}}|_)id{QUOTES}\b"
+            r"[^;]{0,80}?\b(?:too long|maximum length|match(?:es)? (?:the )?pattern)",
+            rf"\btool_(?:use|result)\.(?:tool_use_)?id{QUOTES}: string should match pattern",
+            r"\btool[ _]call[ _]ids?\b[^.;]{0,40}\b(?:nine|9) (?:alphanumeric )?"
+            r"(?:characters|letters)",
+        ),
+        (
+            Said(
+                "Mistral",
+                400,
+                "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
+            ),
+            Said(
+                "oMLX",
+                500,
+                "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9",
+            ),
+            Said(
+                "OpenAI",
+                400,
+                "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a "
+                "string with maximum length 40, but got a string with length 48 instead.",
+            ),
+            Said(
+                "Anthropic",
+                400,
+                "messages.1.content.0.tool_use.id: String should match pattern "
+                "'^[a-zA-Z0-9_-]+$'",
+            ),
+            Said("a gateway", 422, "tool_call_id must have 9 alphanumeric characters"),
+        ),
+    ),
+    Row(
+        ToolCallsParallel,
+        words(
+            r"\bsupports? (?:only )?(?:a )?(?:single|one) (?:tool|function)[ -]calls?\b",
+            r"\bonly (?:one|a single|1) (?:tool|function)[ -]calls?\b",
+            r"\b(?:parallel|multiple|several|more than one) (?:tool|function)[ -]"
+            r"(?:calls?|calling)\b[^.;]{0,32}\b(?:not|un\w+)\b",
+            r"\b(?:not|cannot|can't|n't) (?:support|handle|make|allow) "
+            r"(?:parallel|multiple|several|more than one) (?:tool|function)[ -]call",
+        ),
+        (
+            Said("NIM", 400, "This model only supports single tool-calls at once!"),
+            Said(
+                "NIM",
+                500,
+                "Internal server error: This model only supports single tool-calls at once!",
+            ),
+            Said("Ollama", 400, "parallel tool calls are not supported by this model"),
+            Said(
+                "a gateway",
+                422,
+                "The model does not support multiple tool calls in a turn",
+            ),
+            Said("a gateway", 404, "Only one tool call per message is allowed"),
+        ),
+    ),
+    Row(
+        MessageReasoningMissing,
+        words(
+            rf"\breasoning_content{QUOTES}\b[^;]{{0,60}}\bmust be (?:passed|sent|provided"
+            r"|included|returned|present|set)\b",
+            rf"\breasoning_content{QUOTES} (?:field )?(?:is |was )?(?:missing|required)\b",
+            r"\bmissing\b[^.;]{0,24}\breasoning_content\b",
+            rf"\breasoning_content{QUOTES}: field required\b",
+            r"reasoning_content[^。;]{0,12}(?:缺失|缺少|必须|不能为空)",
+        ),
+        (
+            Said(
+                "DeepSeek",
+                400,
+                "The `reasoning_content` in the thinking mode must be passed back to the "
+                "API.",
+            ),
+            Said(
+                "Kimi",
+                400,
+                "thinking is enabled but reasoning_content is missing in assistant tool "
+                "call message at index 13",
+            ),
+            Said(
+                "NIM",
+                400,
+                "Missing `reasoning_content` field in the assistant message at message "
+                "index 2.",
+            ),
+            Said("a gateway", 422, "messages.1.reasoning_content: Field required"),
+            Said(
+                "OpenCode",
+                500,
+                "Error from provider: Upstream request failed: [invalid_request_error] "
+                "The reasoning_content in the thinking mode must be passed back to the API.",
+            ),
+        ),
+    ),
+    Row(
+        ThoughtSignatureMissing,
+        words(
+            rf"\bmissing\b[^.;]{{0,24}}{QUOTES}\bthought[_ ]?signature\b",
+            rf"\bthought[_ ]?signature{QUOTES} (?:is |was )?(?:missing|required|not found)\b",
+        ),
+        (
+            Said(
+                "Gemini",
+                400,
+                "Function call is missing a thought_signature in functionCall parts. This "
+                "is required for tools to work correctly.",
+            ),
+            Said("Vertex", 400, "Missing thoughtSignature in a functionCall part"),
+            Said(
+                "a gateway", 500, "`thought_signature` is required for function calls"
+            ),
+        ),
+    ),
+)

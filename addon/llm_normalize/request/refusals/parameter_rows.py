@@ -1,0 +1,277 @@
+"""What providers say against parameters: their values, and the schemas of tools."""
+
+from ..adaptations.max_tokens_too_large import MaxTokensTooLarge
+from ..adaptations.reasoning_effort_unknown import LEVELS, ReasoningEffortUnknown
+from ..adaptations.temperature_out_of_range import TemperatureOutOfRange
+from ..adaptations.tool_schema_refused import ToolSchemaRefused
+from ..adaptations.top_p_with_temperature import TopPWithTemperature
+from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE
+from .refusal_row import QUOTES, Row, Said, words
+
+_BOTH = (
+    rf"(?:temperature{QUOTES}\W{{1,4}}(?:and|or|with)?\W{{0,4}}top_?p"
+    rf"|top_?p{QUOTES}\W{{1,4}}(?:and|or|with)?\W{{0,4}}temperature)\b"
+)
+_LIMIT = r"\bmax_(?:completion_|output_|new_)?tokens\b"
+_NUMBER = r"(?P<value>\d{1,7})\b"
+_LEVEL = rf"{QUOTES}(?:{'|'.join(LEVELS)}|auto|default){QUOTES}"
+_LISTED = r"(?:values?|levels?|options?|efforts?)(?: (?:are|is))?"
+_CONTEXT = words(r"\bcontext (?:length|limit|window|size)|\bcredits?\b|\bafford")
+"""The context is too long, or too dear: a client has to know that."""
+
+PARAMETER_ROWS: tuple[Row, ...] = (
+    Row(
+        TopPWithTemperature,
+        words(
+            rf"\b{_BOTH}[^.;]{{0,40}}\b(?:both|together|same time|simultaneously|mutually)\b",
+            rf"\b(?:both|only one of|either|one of|not both)\b[^.;]{{0,16}}{QUOTES}\b{_BOTH}",
+        ),
+        (
+            Said(
+                "Anthropic",
+                400,
+                "`temperature` and `top_p` cannot both be specified for this model. Please "
+                "use only one.",
+            ),
+            Said(
+                "LiteLLM",
+                400,
+                "litellm.BadRequestError: VertexAIException BadRequestError - "
+                'b\'{\\"message\\":\\"`temperature` and `top_p` cannot both be specified '
+                "for this model. Please use only one.\\\"}'",
+            ),
+            Said("a gateway", 422, "top_p and temperature may not be set together"),
+            Said("a gateway", 400, "Please set only one of temperature or top_p."),
+        ),
+    ),
+    Row(
+        MaxTokensTooLarge,
+        words(
+            rf"{_LIMIT}[^;]{{0,80}}?(?:less than or equal to|at most|no (?:more|greater) than"
+            r"|<=|not exceed|cannot be (?:greater|larger|more) than|up to)\W{0,3}(?:\w+ )?"
+            rf"{QUOTES}{_NUMBER}",
+        ),
+        (
+            Said("vLLM", 422, "max_tokens: Input should be less than or equal to 8192"),
+            Said(
+                "OpenAI",
+                400,
+                "max_tokens is too large: 128000. This model supports at most 8192 "
+                "completion tokens, whereas you provided 128000.",
+            ),
+            Said(
+                "Groq",
+                400,
+                "`max_tokens` must be less than or equal to `8192`, the maximum value for "
+                "`max_tokens` is less than the `context_window` for this model",
+            ),
+            Said("a gateway", 500, "max_completion_tokens must be <= 8192"),
+        ),
+        unless=_CONTEXT,
+    ),
+    Row(
+        MaxTokensTooLarge,
+        words(rf"{_LIMIT}[^;\[]{{0,40}}[\[(]\d{{1,4}}, ?{_NUMBER}[\])]"),
+        (
+            Said(
+                "DeepSeek",
+                400,
+                "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+            ),
+            Said(
+                "DashScope",
+                400,
+                "<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be "
+                "[1, 8192]",
+            ),
+        ),
+        unless=_CONTEXT,
+    ),
+    Row(
+        MaxTokensTooLarge,
+        words(
+            rf"{_LIMIT}[^;]{{0,40}}?\d{{1,7}} ?> ?{_NUMBER}",
+        ),
+        (
+            Said(
+                "Anthropic",
+                400,
+                "max_tokens: 64000 > 8192, which is the maximum allowed number of output "
+                "tokens for this model",
+            ),
+        ),
+        unless=_CONTEXT,
+    ),
+    Row(
+        ReasoningEffortUnknown,
+        words(
+            rf"(?<![a-z])(?:effort|level)s?\b[^;]{{0,160}}?\b(?:(?:supported|valid|allowed|possible|"
+            rf"accepted) {_LISTED}|should be|must be(?: one of)?|one of|expected|supports?"
+            rf"(?: only)?)\W{{0,6}}(?P<value>{_LEVEL}(?:(?:\W{{1,6}}|,? (?:and|or) ){_LEVEL})*)",
+        ),
+        (
+            Said(
+                "OpenAI",
+                400,
+                "reasoning_effort: Invalid value: 'max'. Supported values are: 'low', "
+                "'medium', and 'high'.",
+            ),
+            Said(
+                "SGLang",
+                400,
+                "{'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': "
+                "\"Input should be 'low', 'medium' or 'high'\"}",
+            ),
+            Said(
+                "GitHub Copilot",
+                400,
+                'level "max" not supported, valid levels: low, medium, high',
+            ),
+            Said(
+                "Groq",
+                400,
+                "`reasoning_effort` must be one of `low`, `medium`, or `high`",
+            ),
+            Said("Ollama", 500, "invalid effort value: expected low, medium, high"),
+        ),
+    ),
+    Row(
+        TemperatureOutOfRange,
+        words(
+            rf"\btemperature{QUOTES}\b[^;]{{0,60}}?\bonly (?:the default )?\(?"
+            r"(?P<value>\d(?:\.\d{1,3})?)\)?(?: \w+)? (?:is|are) (?:allowed|supported)",
+        ),
+        (
+            Said("Kimi", 400, "invalid temperature: only 1 is allowed for this model"),
+            Said(
+                "OpenAI",
+                400,
+                "Unsupported value: 'temperature' does not support 0.2 with this model. "
+                "Only the default (1) value is supported.",
+            ),
+        ),
+    ),
+    Row(
+        TemperatureOutOfRange,
+        words(
+            rf"\btemperature{QUOTES}\b[^;]{{0,40}}?(?:between|range|in|within|from)"
+            r"(?: of| is)?\W{1,4}(?P<value>\d(?:\.\d{1,3})?\W{1,3}(?:and |to )?"
+            r"\d(?:\.\d{1,3})?)\b",
+        ),
+        (
+            Said("Anthropic", 400, "temperature must be in the range [0, 1]"),
+            Said("a gateway", 422, "temperature: should be between 0 and 1"),
+        ),
+    ),
+    Row(
+        TemperatureOutOfRange,
+        words(
+            rf"\btemperature{QUOTES}\b[^;]{{0,60}}?\b(?:less than or equal to|at most|<=)"
+            rf" {QUOTES}(?P<value>\d(?:\.\d{{1,3}})?)\b",
+        ),
+        (
+            Said(
+                "Anthropic", 400, "temperature: Input should be less than or equal to 1"
+            ),
+        ),
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(
+            rf"\bunknown name {QUOTES}(?P<value>[a-zA-Z$]{{1,40}}){QUOTES} at "
+            rf"{QUOTES}[\w.\[\]]{{0,40}}(?:tools|function_declarations)\b",
+        ),
+        (
+            Said(
+                "Gemini",
+                400,
+                'Invalid JSON payload received. Unknown name "propertyNames" at '
+                "'request.tools[0].function_declarations[0].parameters': Cannot find "
+                "field.",
+            ),
+        ),
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(
+            rf"\b(?:schema|parameters)\b[^;]{{0,160}}?{QUOTES}(?P<value>[a-zA-Z$]{{1,40}}){QUOTES} "
+            r"(?:keyword )?is not (?:permitted|supported|allowed)\b",
+        ),
+        (
+            Said(
+                "OpenAI",
+                400,
+                "Invalid schema for function 'f': In context=('properties', 'a'), "
+                "'propertyNames' is not permitted.",
+            ),
+        ),
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(
+            r"\bunrecognized schema: true\b",
+            r"\bjson schema\b[^;]{0,200}\bproperty schema for \S+ must be an object\b",
+        ),
+        (
+            Said(
+                "llama.cpp",
+                500,
+                "JSON schema conversion failed: Unrecognized schema: true",
+            ),
+            Said(
+                "Kimi",
+                400,
+                "tools.function.parameters is not a valid moonshot flavored json schema, "
+                "details: <At path 'properties.a': property schema for 'b' must be an "
+                "object>",
+            ),
+        ),
+        value=BOOLEAN,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(r"\bwhen using anyof, type should be defined in anyof items\b"),
+        (
+            Said(
+                "Kimi",
+                400,
+                "tools.function.parameters is not a valid moonshot flavored json schema, "
+                "details: <At path 'root': when using anyOf, type should be defined in "
+                "anyOf items instead of the parent schema>",
+            ),
+        ),
+        value=ANY_OF,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(
+            r"\bconflicting keywords found after \$ref expansion\b",
+            r"\bwhen using \$ref, type should be defined in the referenced schema\b",
+        ),
+        (
+            Said(
+                "Kimi",
+                400,
+                "tools.function.parameters is not a valid moonshot flavored json schema, "
+                "details: <At path 'properties.a': conflicting keywords found after $ref "
+                "expansion: description>",
+            ),
+        ),
+        value=REFERENCE,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(
+            r"\bfailed to (?:parse|initialize) grammar\b", r"\bpattern must start with"
+        ),
+        (
+            Said("llama.cpp", 400, "Failed to parse grammar"),
+            Said(
+                "llama.cpp",
+                500,
+                "JSON schema: Pattern must start with '^' and end with '$'",
+            ),
+        ),
+        value="pattern",
+    ),
+)

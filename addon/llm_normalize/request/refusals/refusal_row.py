@@ -1,0 +1,46 @@
+"""A row of the table of refusals: what providers say, and the form that they mean."""
+
+import re
+from typing import NamedTuple
+
+from ..adaptation import Adaptation
+
+QUOTES = r"[\"'`\\]{0,4}"
+"""What may be around a name, maybe in JSON in JSON."""
+
+
+class Said(NamedTuple):
+    """What a provider has said.
+
+    Attributes:
+        provider: Who.
+        status: The HTTP status.
+        words: The words, with the request's own parts replaced.
+    """
+
+    provider: str
+    status: int
+    words: str
+
+
+class Row(NamedTuple):
+    """What providers say, and the form that they mean.
+
+    Attributes:
+        form: The adaptation that gives a request this form.
+        words: Matches what they say.
+        said: What some have said.
+        value: What the form needs to know; empty if the words hold it, or it needs nothing.
+        unless: Matches words that mean something else.
+    """
+
+    form: type[Adaptation]
+    words: re.Pattern[str]
+    said: tuple[Said, ...]
+    value: str = ""
+    unless: re.Pattern[str] | None = None
+
+
+def words(*patterns: str) -> re.Pattern[str]:
+    """Return what matches any of *patterns*, in either case."""
+    return re.compile("|".join(patterns), re.IGNORECASE)

@@ -1,0 +1,120 @@
+"""What is remembered of answers: what a client may not send back, and a provider demands.
+
+In memory alone, by credentials and host: a reload and another process know nothing of it.
+Bounded by count, size and age, whatever clients and providers do. It is put back only into
+requests that a provider has refused for its absence.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+
+from ..wire.json_text import Json, dumps
+from .adaptation import Memory, Recalled
+
+COUNT = 4096
+"""Calls and texts that are remembered."""
+SIZE = 16 * 1024 * 1024
+"""Characters that are remembered of all of them."""
+AGE = 24 * 60 * 60
+"""Seconds after which nothing is remembered."""
+_EACH = 256 * 1024  # characters of one of them
+_ROOM = 256  # what one takes besides its characters
+
+type _Place = tuple[bytes, str, int]
+"""A client's mark, a host and its port."""
+
+
+class RememberedAnswers:
+    """What is remembered of the answers of this run; what is oldest goes first.
+
+    Args:
+        now: Tells the time, in seconds.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._known: OrderedDict[bytes, tuple[Recalled, int, float]] = OrderedDict()
+        self._size = 0
+
+    @property
+    def size(self) -> int:
+        """Characters that are remembered, with what they take besides."""
+        return self._size
+
+    def of(self, client: bytes, host: str, port: int) -> Memory:
+        """Return what is remembered of answers to *client* from a host."""
+        return _MemoryOf(self, (client, host, port))
+
+    def add(
+        self,
+        client: bytes,
+        host: str,
+        port: int,
+        calls: Iterable[tuple[str, dict[str, Json]]],
+        text: str,
+        reasoning: str,
+    ) -> None:
+        """Remember an answer that a client has got.
+
+        Args:
+            client: The client's mark.
+            host: The provider's host.
+            port: Its port.
+            calls: The ids of its calls, each with the fields that OpenAI does not define.
+            text: Its content, by which it is known without calls.
+            reasoning: Its reasoning.
+        """
+        place = client, host, port
+        found = [("call", name, extra) for name, extra in calls]
+        for kind, name, extra in found or [("text", text, {})]:
+            size = len(reasoning) + (len(dumps(extra)) if extra else 0)
+            if name and 0 < size <= _EACH:
+                self._put(_key(place, kind, name), Recalled(reasoning, extra), size)
+
+    def _put(self, key: bytes, recalled: Recalled, size: int) -> None:
+        self._forget(key)
+        size += _ROOM
+        self._known[key] = recalled, size, self._now()
+        self._size += size
+        while len(self._known) > COUNT or self._size > SIZE:
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, key: bytes) -> None:
+        _, size, _ = self._known.pop(key, (None, 0, 0))
+        self._size -= size
+
+    def get(self, place: _Place, kind: str, name: Json) -> Recalled | None:
+        """Return what is remembered under a name; None if nothing is."""
+        if not isinstance(name, str) or not name or not self._known:
+            return None
+        key = _key(place, kind, name)
+        recalled, _, since = self._known.get(key, (None, 0, 0))
+        if recalled is not None and self._now() - since > AGE:
+            self._forget(key)
+            return None
+        return recalled
+
+
+class _MemoryOf(Memory):
+    def __init__(self, answers: RememberedAnswers, place: _Place) -> None:
+        self._answers = answers
+        self._place = place
+
+    def call(self, identity: Json) -> Recalled | None:
+        """What is remembered of the call with an id, and of the answer that made it."""
+        return self._answers.get(self._place, "call", identity)
+
+    def text(self, content: Json) -> Recalled | None:
+        """What is remembered of an answer without calls, by its content."""
+        return self._answers.get(self._place, "text", content)
+
+
+def _key(place: _Place, kind: str, name: str) -> bytes:
+    """Return under what something is remembered: its hash, as names may be long."""
+    client, host, port = place
+    head = f"{host}:{port}:{kind}:".encode(errors="surrogatepass")
+    name = name.strip() if kind == "text" else name
+    data = client + head + name.encode(errors="surrogatepass")
+    return blake2b(data, digest_size=20).digest()

@@ -1,0 +1,93 @@
+"""Schemas of tools' parameters, without what a provider does not know of JSON Schema."""
+
+from ..wire.json_text import Json, dumps
+from .message_forms import listed
+
+_SPOKEN = {
+    "pattern": "Pattern: {}",
+    "format": "Format: {}",
+    "minimum": "At least {}",
+    "maximum": "At most {}",
+    "exclusiveMinimum": "More than {}",
+    "exclusiveMaximum": "Less than {}",
+    "multipleOf": "A multiple of {}",
+    "minLength": "At least {} characters",
+    "maxLength": "At most {} characters",
+    "minItems": "At least {} items",
+    "maxItems": "At most {} items",
+    "default": "By default {}",
+}
+"""What tells a model something: it is told in the description."""
+_SILENT = {
+    "$comment", "$id", "$schema", "additionalProperties", "contentEncoding",
+    "contentMediaType", "dependentRequired", "deprecated", "examples", "maxProperties",
+    "minProperties", "nullable", "patternProperties", "propertyNames", "readOnly",
+    "strict", "title", "unevaluatedItems", "unevaluatedProperties", "uniqueItems",
+    "writeOnly",
+}  # fmt: skip
+_HOLDS_SCHEMAS = ("properties", "$defs", "definitions", "patternProperties")
+_CHOICES = ("anyOf", "oneOf")
+BOOLEAN, ANY_OF, REFERENCE = "boolean", "anyOf", "$ref"
+"""Values that are no keywords: `true` as a schema, and what is beside a choice or reference."""
+_KEYWORDS = {*_SPOKEN, *_SILENT, "const"}
+
+
+def without(schema: Json, refused: str) -> Json:
+    """Return *schema* without a keyword, and so the schemas in it.
+
+    What the keyword tells a model, the description tells. A constant becomes a list of one
+    value; a type beside a choice goes into each of its schemas; beside a reference nothing
+    stays; `true` becomes `{}`.
+
+    Args:
+        schema: The schema.
+        refused: The keyword, or `BOOLEAN`, `ANY_OF` or `REFERENCE`.
+    """
+    if schema is True and refused == BOOLEAN:
+        return {}
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: _inside(key, each, refused) for key, each in schema.items()}
+    if refused == ANY_OF:
+        return _type_inside(made)
+    if refused == REFERENCE:
+        return {"$ref": made["$ref"]} if "$ref" in made else made
+    return _without(made, refused) if refused in _KEYWORDS else made
+
+
+def _inside(key: str, value: Json, refused: str) -> Json:
+    if key in _HOLDS_SCHEMAS and isinstance(value, dict):
+        return {name: without(each, refused) for name, each in value.items()}
+    if key in (*_CHOICES, "allOf", "prefixItems"):
+        return [without(each, refused) for each in listed(value)]
+    return without(value, refused) if key in ("items", "not", "contains") else value
+
+
+def _without(schema: dict[str, Json], keyword: str) -> dict[str, Json]:
+    if keyword not in schema:
+        return schema
+    made = {key: each for key, each in schema.items() if key != keyword}
+    value = schema[keyword]
+    if keyword == "const":
+        kind = {str: "string", bool: "boolean", int: "integer"}.get(type(value))
+        typed = {"type": kind} if kind and "type" not in made else {}
+        return {**typed, **made, "enum": [value]}
+    if keyword in _SPOKEN and not isinstance(value, list | dict):
+        shown = value if isinstance(value, str) else dumps(value).decode()
+        told = _SPOKEN[keyword].format(shown)
+        before = str(made.get("description") or "").rstrip(".")
+        made["description"] = f"{before}. {told}" if before else told
+    return made
+
+
+def _type_inside(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return a schema with its type in each of its choices, and not beside them."""
+    key = next((each for each in _CHOICES if each in schema), None)
+    if key is None or "type" not in schema:
+        return schema
+    kind = schema["type"]
+    some = [
+        {"type": kind, **each} if isinstance(each, dict) else each
+        for each in listed(schema[key])
+    ]
+    return {name: each for name, each in schema.items() if name != "type"} | {key: some}

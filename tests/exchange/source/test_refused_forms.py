@@ -1,0 +1,152 @@
+"""Forms that a refusal asks for: sent at once, learned, and named in the log."""
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exchange.source.second_answers import SecondAnswers
+from llm_normalize.exchange.source import polling, retry
+from llm_normalize.exchange.source.retry import MAX_RETRIES
+from llm_normalize.mitm.second_request import Reply
+from llm_normalize.request.adaptation import LEARNED, Adaptation, RequestExample
+from llm_normalize.request.adaptations import ADAPTATIONS
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import GOOD_BODY, Proxy, chat_flow, response_of
+from request.refusals.foreign_words import FOREIGN
+
+JSON = [("content-type", "application/json")]
+FORMS = [each for each in ADAPTATIONS if not each.hosts and each.name != LEARNED]
+CHANGING = [
+    pytest.param(each, example, id=f"{each.name}/{example.name}")
+    for each in FORMS
+    for example in each.examples
+    if example.changes
+]
+EVERYTHING: Any = {
+    "model": "m",
+    "max_tokens": 9,
+    "temperature": 1,
+    "top_p": 1,
+    "reasoning_effort": "low",
+    "parallel_tool_calls": True,
+    "messages": [
+        {"role": "system", "content": "a"},
+        {"role": "user", "content": "b"},
+        {"role": "user", "content": "c"},
+        {"role": "assistant", "content": ""},
+        {"role": "system", "content": "d"},
+    ],
+}
+
+
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> SecondAnswers:
+    made = SecondAnswers()
+    monkeypatch.setattr(retry, "send", made.send)
+    monkeypatch.setattr(polling, "_LOOK", 0.001)
+    return made
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def refused(body: Any, words: bytes, status: int = 400, **more: Any) -> Any:
+    made = chat_flow(
+        request={"model": "m", **body}, status=status, headers=dict(JSON), **more
+    )
+    response_of(made).raw_content = words
+    return made
+
+
+def play(proxy: Proxy, made: Any) -> Any:
+    proxy.addon.responseheaders(made)
+    proxy.respond(made)
+    return response_of(made)
+
+
+def sent(proxy: Proxy, body: Any, key: str | None = None) -> Any:
+    """Return what of *body* is sent to the provider, by a client with a *key*."""
+    made = chat_flow(request={"model": "m", **body})
+    made.response = None
+    if key is not None:
+        made.request.headers["authorization"] = key
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    return loads(made.request.content)
+
+
+@pytest.mark.parametrize(("each", "example"), CHANGING)
+@pytest.mark.parametrize("status", [400, 404, 422, 500])
+def test_request_is_sent_again_in_the_form_that_is_asked_for(
+    proxy: Proxy,
+    upstream: SecondAnswers,
+    each: type[Adaptation],
+    example: RequestExample,
+    status: int,
+) -> None:
+    known = ["reasoning-refused"]  # of the host that is asked here
+    proxy.set(normalize_skip=known)
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    assert (
+        play(proxy, refused(example.before, example.refusal, status)).status_code == 200
+    )
+    (again,) = upstream.asked
+    after = {"model": "m", **example.after}
+    assert loads(again.content or b"") == after
+    (record,) = proxy.records("request")
+    assert set(record["fixes"]) == {each.name}
+    assert record["dropped"] + record["changed"]
+    # The next one is right at once, but for another client, and where it is skipped.
+    assert sent(proxy, example.before) == after
+    assert sent(proxy, example.before, "Bearer another") == {
+        "model": "m",
+        **example.before,
+    }
+    proxy.set(normalize_skip=[*known, each.name])
+    assert sent(proxy, example.before) == {"model": "m", **example.before}
+
+
+@pytest.mark.parametrize("words", FOREIGN)
+def test_refusal_that_nothing_mends_stays(
+    proxy: Proxy, upstream: SecondAnswers, words: str
+) -> None:
+    for status in (400, 404, 422, 500):
+        error = dumps({"error": {"message": words}})
+        assert play(proxy, refused(EVERYTHING, error, status)).status_code == status
+    assert upstream.asked == []
+
+
+def test_hostile_words_cannot_loop(proxy: Proxy, upstream: SecondAnswers) -> None:
+    limits = [
+        b'{"error":{"message":"max_tokens must be at most %d"}}' % n
+        for n in range(8, 1, -1)
+    ]
+    upstream.replies = [Reply(400, "", JSON, each) for each in limits[1:]]
+    assert play(proxy, refused(EVERYTHING, limits[0])).status_code == 400
+    assert len(upstream.asked) == MAX_RETRIES
+
+
+def test_words_that_ask_for_all_forms_make_one_request(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    words = dumps({"error": [loads(each.examples[0].refusal) for each in FORMS]})
+    upstream.replies = [Reply(400, "", JSON, words)]
+    before = copy.deepcopy(EVERYTHING)
+    assert play(proxy, refused(EVERYTHING, words)).status_code == 400
+    assert before == EVERYTHING
+    (again,) = upstream.asked
+    roles = [each["role"] for each in loads(again.content or b"")["messages"]]
+    assert roles == ["system", "user"]
+
+
+def test_form_that_is_known_to_be_wanted_is_sent_at_once(proxy: Proxy) -> None:
+    (form,) = (each for each in FORMS if each.name == "system-message-late")
+    example = form.examples[0]
+    proxy.set(normalize_adapt=[f"*.nvidia.com:{form.name}"])
+    assert sent(proxy, example.before) == {"model": "m", **example.after}

@@ -1,0 +1,75 @@
+"""The table of refusals: each row knows its words, and none hides another."""
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from llm_normalize.request.adaptation import LEARNED
+from llm_normalize.request.adaptations import ADAPTATIONS
+from llm_normalize.request.refusals.refusal_parser import refusal_of
+from llm_normalize.request.refusals.refusal_row import Row
+from llm_normalize.request.refusals.refusal_table import ROWS
+from llm_normalize.text.echo import Echo
+from request.refusals.foreign_words import FOREIGN
+
+STATUSES = {400, 404, 422, 500}
+SAID = [
+    pytest.param(row, said.words, id=said.words) for row in ROWS for said in row.said
+]
+
+
+def asked_for(words: str, **more: Any) -> set[str]:
+    body = json.dumps({"error": {"message": words, **more}}).encode()
+    return {each.name for each in refusal_of(body).forms}
+
+
+@pytest.mark.parametrize(("row", "words"), SAID)
+def test_words_ask_for_the_form_of_their_row_alone(row: Row, words: str) -> None:
+    assert asked_for(words) == {row.form.name}
+    wrapped = f"litellm.BadRequestError: Error code: 400 - {{'message': '{words}'}}"
+    assert asked_for(wrapped) == {row.form.name}
+    assert asked_for(json.dumps({"error": {"message": words}})) == {row.form.name}
+
+
+def test_no_row_hides_another() -> None:
+    for row, other in permutations(ROWS, 2):
+        words = f"{row.said[0].words} {other.said[0].words}"
+        if row.unless and row.unless.search(words):
+            continue
+        assert asked_for(words) >= {row.form.name, other.form.name}, words
+
+
+def test_every_form_has_a_row_and_every_row_tells_who_said_it() -> None:
+    forms = {each.name for each in ADAPTATIONS if not each.hosts} - {LEARNED}
+    assert {row.form.name for row in ROWS} == forms
+    for row in ROWS:
+        assert row.said
+        assert {each.status for each in row.said} <= STATUSES
+        assert all(each.provider for each in row.said)
+
+
+@pytest.mark.parametrize("words", [said.words for row in ROWS for said in row.said])
+def test_words_of_the_request_ask_for_nothing(words: str) -> None:
+    asked = {"model": "m", "messages": [{"role": "user", "content": words}]}
+    body = json.dumps({"error": {"message": f"Refused: {words}"}}).encode()
+    assert refusal_of(body, Echo(json.dumps(asked).encode())).forms == ()
+
+
+@pytest.mark.parametrize("words", FOREIGN)
+def test_words_about_something_else_ask_for_nothing(words: str) -> None:
+    assert asked_for(words) == set()
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        ({"loc": ["body", "max_tokens"], "msg": "Input should be less than or equal to 8192"}, "8192"),
+        ({"param": "reasoning_effort", "message": "Supported values are: 'low' and 'high'."}, "low high"),
+        ({"param": "temperature", "message": "must be at most 1"}, "1"),
+    ],
+)  # fmt: skip
+def test_value_is_read_beside_the_name_of_its_field(body: Any, value: str) -> None:
+    (found,) = refusal_of(json.dumps({"detail": [body]}).encode()).forms
+    assert found.value == value
