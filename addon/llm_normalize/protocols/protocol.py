@@ -81,7 +81,11 @@ class AnswerTranslator(ABC):
 
     @abstractmethod
     def body(self, completion: JsonObject) -> JsonObject:
-        """Translate a repaired `chat.completion`."""
+        """Translate a repaired `chat.completion`.
+
+        Raises:
+            UntranslatableError: It is none that the client could use.
+        """
 
 
 def make_id(exchange: str) -> str:
@@ -109,11 +113,13 @@ class Circumstances:
 
     Attributes:
         exchange: The id of the exchange, of which the ids in the answer are made.
+        end: The end of its path.
         by_template: Whether the provider takes parameters for a template, see `template`.
         items: What is remembered of earlier answers to the client.
     """
 
     exchange: str = ""
+    end: str = ""
     by_template: bool = False
     items: "StoredItems | None" = None
 
@@ -143,6 +149,8 @@ class ClientProtocol(ABC):
     """In records and statistics."""
     path: ClassVar[str]
     """The end of its path, in the place of `/chat/completions`."""
+    also: ClassVar[tuple[str, ...]] = ()
+    """Ends of other paths, whose requests are translated, too."""
     owners: ClassVar[tuple[str, ...]]
     """Hosts of who has made it, and serves it: what they refuse is not the path."""
     last_resort: "ClassVar[JsonObject]"

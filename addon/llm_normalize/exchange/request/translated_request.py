@@ -9,7 +9,6 @@ from mitmproxy import http
 from ...chat.request_body import read_request
 from ...protocols import Endpoint, endpoint_at
 from ...protocols.protocol import (
-    NONE,
     AnswerTranslator,
     ChatRequest,
     Circumstances,
@@ -113,7 +112,7 @@ class TranslatedRequest:
         if encoding is not None:
             asked.headers["content-encoding"] = encoding
         # What it refers to is not remembered any more, and was sent.
-        under = Circumstances(flow.id, items=_Forgotten())
+        under = Circumstances(flow.id, endpoint.end, items=_Forgotten())
         found = _translation(endpoint, content_of(asked), under)
         return cls(endpoint.protocol, found.answer, found.dropped, path, body, encoding)
 
@@ -127,7 +126,8 @@ def chat_body(request: http.Request) -> bytes:
     endpoint = endpoint_at(request.path)
     if endpoint is None:
         raise ValueError("its protocol is not known")
-    return dumps(_translation(endpoint, content_of(request)).body)
+    under = Circumstances(end=endpoint.end)
+    return dumps(_translation(endpoint, content_of(request), under).body)
 
 
 class _Forgotten:
@@ -142,7 +142,7 @@ class _Forgotten:
 
 
 def _translation(
-    endpoint: Endpoint, content: bytes, under: Circumstances = NONE
+    endpoint: Endpoint, content: bytes, under: Circumstances
 ) -> ChatRequest:
     try:
         body = read_request(content)

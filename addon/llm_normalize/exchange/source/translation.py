@@ -128,7 +128,10 @@ class TranslationMemory:
         """Tell whether its client, or several others, found that a path is not served."""
         if not self._learned:
             return False
-        found = self._learned.get(_missing(exchange, endpoint), ())
+        # A path beside it is not served without it.
+        ends = endpoint, endpoint._replace(end=endpoint.protocol.path)
+        keys = [_missing(exchange, each) for each in ends]
+        found = {mark for key in keys for mark in self._learned.get(key, ())}
         marks = exchange.client, address_mark(exchange.flow)
         return len(found) >= _SEVERAL or any(each in found for each in marks)
 
@@ -231,6 +234,7 @@ class TranslationMemory:
         asked = content if adapted is None else adapted.original
         under = Circumstances(
             flow.id,
+            endpoint.end,
             by_template=self._by_template.include(request.host, request.port),
             items=ClientItems(self._items, exchange.client),
         )
@@ -284,10 +288,12 @@ class TranslationMemory:
 def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:
     """The key to remember if the protocol of *endpoint* is not served."""
     request, asked = exchange.flow.request, exchange.mapped_model
+    protocol = endpoint.protocol
     model = asked or model_in(request_body(request) or b"") or ""
     # The query may decide what is served: `api-version`.
     _, mark, query = without_credentials(request.path).partition("?")
-    path = endpoint.base + endpoint.protocol.path + mark + query
+    end = endpoint.end if endpoint.end in protocol.also else protocol.path
+    path = endpoint.base + end + mark + query
     return request.host, request.port, path, model
 
 

@@ -14,6 +14,7 @@ from ..protocol import (
     make_id,
 )
 from ..token_count import tokens_in
+from .compaction import PATH, CompactionAnswer, retained
 from .request import RequestTranslation
 from .response_object import LAST_RESORT, frame_of
 from .stream import Asked, ResponsesAnswer
@@ -24,6 +25,7 @@ class Responses(ClientProtocol):
 
     name = "responses"
     path = "/responses"
+    also = (f"{path}{PATH}",)
     owners = ("*.api.openai.com", "api.openai.com")
     last_resort = {"error": LAST_RESORT}  # noqa: RUF012
 
@@ -39,7 +41,11 @@ class Responses(ClientProtocol):
             Figures(made.body),
             under.items if body.get("store", True) else None,
         )
-        return ChatRequest(made.body, ResponsesAnswer(asked), tuple(made.dropped))
+        answer = ResponsesAnswer(asked)
+        if made.is_summary:
+            is_path = under.end.endswith(PATH)
+            answer = CompactionAnswer(asked, retained(body) if is_path else None)
+        return ChatRequest(made.body, answer, tuple(made.dropped))
 
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:
         # It is chat's own.

@@ -15,7 +15,7 @@ from ..call_arguments import spelled
 from ..json_values import as_string
 from ..protocol import NO_OUTPUT, JsonObject, UntranslatableError
 from .client_tools import CALLS, found_tools
-from .compaction import COMPACTED, summary_in
+from .compaction import COMPACTED, TRIGGER, summary_in
 from .content import as_text, output_of, text_of, user_content, words_of
 from .reasoning_text import reasoning_of
 from .tools import INPUT, Tools
@@ -106,6 +106,8 @@ class History:
             (self._output if kind in _OUTPUTS else self._call)(at, item, path)
         elif kind in COMPACTED:
             self._compacted(item, path)
+        elif kind == TRIGGER:
+            return  # it asks for a summary, in the place of an answer
         elif kind == _FOUND:
             self._more_tools(item, path)
         elif kind is None or kind in handlers:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, override
 
 from ...wire.json_text import Json
 from ..call_arguments import arguments_in
@@ -284,7 +284,19 @@ class CustomCall(Call):
         return self._input.end()
 
 
-class ClientCall(Call):
+class Atom(OutputItem):
+    """An item that comes at once: no event of it changes nothing, and it has no parts."""
+
+    @override
+    def still_open(self) -> Iterator[ServerEvent]:
+        yield from ()
+
+    @override
+    def _parts_closed(self) -> Iterator[ServerEvent]:
+        yield from ()
+
+
+class ClientCall(Atom, Call):
     """A call of a tool of OpenAI's own: its arguments are fields, so they come at once."""
 
     prefix, kind = "tc", "client_call"
@@ -301,13 +313,6 @@ class ClientCall(Call):
         """Take more arguments."""
         self._end.add(arguments)
         self._texts.append(arguments)
-        yield from ()
-
-    def still_open(self) -> Iterator[ServerEvent]:
-        """Yield nothing: no event of it changes nothing."""
-        yield from ()
-
-    def _parts_closed(self) -> Iterator[ServerEvent]:
         yield from ()
 
     def _meant(self, arguments: str) -> str:

@@ -4,6 +4,7 @@ from ...wire.json_text import Json
 from ..json_values import as_list, as_object
 from ..protocol import NONE, Circumstances, JsonObject, UntranslatableError
 from ..template import THOUGHTS
+from .compaction import PATH, PROMPT, asks_for_summary
 from .history import History
 from .tools import Tools
 
@@ -31,6 +32,7 @@ class RequestTranslation:
         body: The body for chat completions.
         tools: The names of tools, and the way back.
         dropped: Paths of what has no place in chat.
+        is_summary: Whether a summary is asked for, in the place of an answer.
     """
 
     def __init__(self, request: JsonObject, under: Circumstances = NONE) -> None:
@@ -39,6 +41,7 @@ class RequestTranslation:
         self._seen = {"model", "input", "instructions", "tools", *_REFUSED, *_SAME}
         self.tools = Tools()
         self.tools.add(self._given.get("tools"), "tools")
+        self.is_summary = under.end.endswith(PATH) or asks_for_summary(request)
         stored = under.items.find if under.items else _nothing
         history = History(self._items(), self.tools, stored=stored)
         for change in history.changes:
@@ -56,6 +59,11 @@ class RequestTranslation:
             "messages": [*self._system(system), *messages],
         }
         self._add_tools()
+        if self.is_summary:
+            messages.append({"role": "user", "content": PROMPT})
+            self.body["messages"].append(messages[-1])
+            # They stay, since they are in the prompt's head.
+            self.body |= {"tool_choice": "none"} if "tools" in self.body else {}
         self._add_parameters()
         if under.by_template:
             self._add_template()

@@ -1,7 +1,5 @@
 """An image or a file, which a model cannot read: a sentence says that it was there."""
 
-from typing import ClassVar
-
 from ...wire.json_text import Json
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
 from ..message_forms import with_messages
@@ -36,7 +34,7 @@ class AttachmentRefused(Adaptation):
     changes = "an image, a file -> a sentence that says so (translated requests)"
     why = "Models without eyes answer 400: each later request of an agent would, too."
     key = "messages"
-    translated_only: ClassVar[bool] = True
+    translated_only = True
     sources = (
         "https://github.com/anthropics/claude-code/issues/91112",
         "https://github.com/Alishahryar1/free-claude-code/issues/512",
@@ -82,11 +80,19 @@ class AttachmentRefused(Adaptation):
         parts = [self._part(each) for each in content]
         if parts == content:
             return message
-        texts = [each.get("text") for each in parts if isinstance(each, dict)]
-        is_text = len(texts) == len(parts) and all(isinstance(x, str) for x in texts)
-        return {**message, "content": "\n".join(texts) if is_text else parts}
+        texts = [_text_of(each) for each in parts]
+        said = [each for each in texts if each is not None]
+        is_text = len(said) == len(parts)
+        return {**message, "content": "\n".join(said) if is_text else parts}
 
     def _part(self, part: Json) -> Json:
         kind = part.get("type") if isinstance(part, dict) else None
-        is_refused = kind in _NAMES and self.value in ("", kind)
-        return {"type": "text", "text": _said(_NAMES[kind])} if is_refused else part
+        name = _NAMES.get(kind) if isinstance(kind, str) else None
+        if name is None or self.value not in ("", kind):
+            return part
+        return {"type": "text", "text": _said(name)}
+
+
+def _text_of(part: Json) -> str | None:
+    text = part.get("text") if isinstance(part, dict) else None
+    return text if isinstance(text, str) else None
