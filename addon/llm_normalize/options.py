@@ -244,11 +244,10 @@ OPTIONS = (
     ),
     Option(
         "translate",
-        str,
-        "auto",
-        "Translate Responses and Messages for providers that serve only chat completions.",
+        Sequence[str],
+        ["auto"],
+        "Translate Responses and Messages for providers that serve only chat completions: auto or off; host, *.host or host:port names others whose own endpoints are not used.",
         translation.parse,
-        choices=translation.MODES,
     ),
     Option(
         "models",
@@ -302,7 +301,7 @@ class Values:
     pairs_size: int
     keepalive: int
     retry: int
-    translate: bool
+    translate: Hosts | None
     models: Models
     routes: Routes
     keys: Keys

@@ -270,10 +270,10 @@ def test_provider_that_serves_the_protocol_gets_it_untouched(
 
 
 @pytest.mark.parametrize(
-    "options", [{"normalize_translate": "off"}, {"normalize_mode": "observe"}]
+    "options", [{"normalize_translate": ["off"]}, {"normalize_mode": "observe"}]
 )
 def test_nothing_is_translated_that_shall_not_be(
-    reverse: Mitmdump, provider: Provider, options: dict[str, str]
+    reverse: Mitmdump, provider: Provider, options: dict[str, Any]
 ) -> None:
     script, others = chat_only(provider, *EVENTS)
     path, refused = others[RESPONSES]

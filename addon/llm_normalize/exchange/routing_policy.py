@@ -79,15 +79,6 @@ class Routing:
     def __post_init__(self) -> None:
         self._log_filter = LogFilter(self._secrets)
 
-    @property
-    def translates(self) -> bool:
-        """Whether requests are translated to chat."""
-        return self.translations.is_on
-
-    @translates.setter
-    def translates(self, is_on: bool) -> None:
-        self.translations.is_on = is_on
-
     def guard_log(self) -> None:
         """Keep keys out of mitmproxy's log, if there are any: each line costs time."""
         guard = self._log_filter

@@ -392,8 +392,7 @@ def test_thoughts_go_back_as_reasoning() -> None:
     ],
 )
 def test_an_assistant_that_says_nothing_is_no_message(blocks: list[JsonObject]) -> None:
-    both = {"role": "user", "content": "Hi\nHi"}
-    assert said(USER, by("assistant", *blocks), USER) == [both]
+    assert said(USER, by("assistant", *blocks), USER) == [USER, USER]
 
 
 def test_what_anthropic_summed_up_is_a_text() -> None:

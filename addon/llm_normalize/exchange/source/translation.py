@@ -1,13 +1,14 @@
 """Which requests are translated: those to providers of chat completions alone.
 
-Some are known (`hosts.CHAT_ONLY`). Others say so, by a path that they do not serve: that is
-remembered of a client and a model whose request has then been answered as chat, and of
+Some are known (`hosts.CHAT_ONLY`, and those that the user names). Others say so, by a path
+that they do not serve, or serve without the tools of today's clients: that is remembered of a client and a model whose request has then been answered as chat, and of
 all clients of the model once several have got that. It is forgotten where a request that
 was translated for it gets a 404 in turn.
 """
 
 import logging
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mitmproxy import ctx, http
@@ -19,7 +20,7 @@ from ...protocols.answer_stream import error_in, object_in
 from ...protocols.item_memory import ClientItems, ItemMemory
 from ...protocols.protocol import Circumstances, UntranslatableError
 from ...repair.engine.translated_output import TRANSLATED
-from ...request.refusals.missing_path import STATUSES, is_path_missing
+from ...request.refusals.missing_path import REFUSED, STATUSES, is_path_missing
 from ...request.refusals.refusal_parser import LARGE
 from ...routing.gate import is_asked
 from ...routing.hosts import BY_TEMPLATE, CHAT_ONLY, Hosts
@@ -37,7 +38,7 @@ from ..state.exchange import Exchange
 
 logger = logging.getLogger(__name__)
 
-MODES = ("auto", "off")
+_AUTO, _OFF = "auto", "off"
 _MOST = 1000
 """Paths that are remembered; clients choose them, so the oldest goes first."""
 _LONG = 1000
@@ -48,15 +49,22 @@ _BAD_REQUEST = 400
 _JSON = {"content-type": "application/json"}
 
 
-def parse(text: str) -> bool:
-    """Return whether *text*, the option's value, has requests translated.
+def parse(texts: Sequence[str]) -> Hosts | None:
+    """Return the hosts whose own endpoints are not used, of the option's value.
+
+    None if nothing is translated.
 
     Raises:
         ValueError: The value is invalid.
     """
-    if text not in MODES:
-        raise ValueError(f"invalid mode {text!r}: expected auto or off")
-    return text == MODES[0]
+    hosts = [each for each in texts if each not in (_AUTO, _OFF)]
+    if not texts or (_OFF in texts and len(texts) > 1):
+        given = ", ".join(texts) or "nothing"
+        raise ValueError(f"invalid value {given!r}: expected auto, off or hosts")
+    try:
+        return None if _OFF in texts else Hosts.parse([*CHAT_ONLY, *hosts])
+    except ValueError as error:
+        raise ValueError(f"expected auto, off or hosts: {error}") from None
 
 
 type _Missing = tuple[str, int, str, str]
@@ -68,11 +76,10 @@ class TranslationMemory:
     """What is known of who serves which protocols.
 
     Attributes:
-        is_on: Whether anything is translated.
+        chat_only: Hosts whose own endpoints are not used; None if nothing is translated.
     """
 
-    is_on: bool = True
-    _known: Hosts = field(default_factory=lambda: Hosts.parse(CHAT_ONLY))
+    chat_only: Hosts | None = field(default_factory=lambda: Hosts.parse(CHAT_ONLY))
     _learned: OrderedDict[_Missing, set[bytes]] = field(default_factory=OrderedDict)
     """The clients that have found that a path is not served."""
     _by_template: Hosts = field(default_factory=lambda: Hosts.parse(BY_TEMPLATE))
@@ -80,7 +87,8 @@ class TranslationMemory:
 
     @property
     def _is_active(self) -> bool:
-        return self.is_on and bool(ctx.options.normalize_mode == "repair")
+        is_on = self.chat_only is not None
+        return is_on and bool(ctx.options.normalize_mode == "repair")
 
     def endpoint(self, request: http.Request, *, is_routed: bool) -> Endpoint | None:
         """Return whose protocol *request* speaks, if that may be translated.
@@ -121,7 +129,8 @@ class TranslationMemory:
     def _is_known_chat_only(self, exchange: Exchange) -> bool:
         request = exchange.flow.request
         names, port = (request.host, named_host(request)), request.port
-        known = (self._known.include(name, port) for name in names)
+        hosts = self.chat_only or Hosts([])
+        known = (hosts.include(name, port) for name in names)
         return exchange.is_native or any(known)
 
     def _remembers(self, exchange: Exchange, endpoint: Endpoint) -> bool:
@@ -252,7 +261,7 @@ class TranslationMemory:
             exchange.endpoint is not None
             and exchange.translated is None
             and response is not None
-            and response.status_code in STATUSES
+            and response.status_code in (*STATUSES, *REFUSED)
             and not _is_owners(flow.request, exchange.endpoint)
             # Nor if mitmproxy has not asked: a replay answers in its own way.
             and bool(flow.server_conn.timestamp_start)

@@ -95,10 +95,8 @@ class Conversation:
             self.dropped.beside("messages[]", message, _MESSAGE)
             blocks = blocks_of(message.get("content"), f"{path}.content")
             if role not in _SYSTEM:
-                # Thoughts alone, no provider takes; and who asks again joins what was asked.
-                if role == "user" or self._says_anything(blocks):
-                    has_begun, was_user = True, role == "user"
-                    yield role, blocks
+                has_begun, was_user = True, role == "user"
+                yield role, blocks
             # One may be for a turn of the user that has passed.
             elif at > last or message.get("clear_at") != "next_user_message":
                 said = self._without_changes(blocks)
@@ -109,11 +107,6 @@ class Conversation:
                 elif not has_begun:
                     parts = self._parts(said)
                     self.system += [each for each in parts if each["type"] == "text"]
-
-    def _says_anything(self, blocks: list[JsonObject]) -> bool:
-        calls = any(each.get("type") == "tool_use" for each in blocks)
-        rest = [each for each in blocks if each.get("type") != "thinking"]
-        return calls or any(map(_is_filled, self._parts(rest)))
 
     def _without_changes(self, blocks: list[JsonObject]) -> list[JsonObject]:
         """Return what the system says, and take how it changes the tools."""
@@ -142,7 +135,10 @@ class Conversation:
                 rest.append(block)
         parts = self._parts(rest)
         message: JsonObject = {"role": "assistant", "content": joined(parts)}
-        if calls and not any(map(_is_filled, parts)):
+        says_nothing = not any(map(_is_filled, parts))
+        if says_nothing and not calls:
+            return  # no provider takes thoughts alone
+        if says_nothing:
             message["content"] = None
         if thoughts:
             message["reasoning_content"] = "\n".join(thoughts)
