@@ -53,11 +53,13 @@ class AnswerTranslator(ABC):
     Attributes:
         held: About how many characters of the answer it holds.
         last_resort: What ends the stream if its error cannot be written.
+        estimates: Whether a figure of tokens that it has sent is an estimate.
     """
 
     # Not evaluated: typing would keep it, and with it this module at each reload.
     last_resort: "ClassVar[Sequence[ServerEvent]]" = ()
     held: int = 0
+    estimates: bool = False
 
     @abstractmethod
     def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:

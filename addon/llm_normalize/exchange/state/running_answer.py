@@ -242,6 +242,8 @@ class RunningAnswer:
         record = self.record
         if self.rewriter is not None:
             record.tokens = self.rewriter.pipeline.tokens
+        if self.translated is not None:
+            record.estimates = self.translated.answer.estimates
         record.count_alike()
         is_read = self.settings.is_read
         line = record.close(status, end, *figures) if is_read else None

@@ -216,13 +216,14 @@ class MessagesAnswer(AnswerTranslator):
         if not self._last:
             return self.error({"message": UNFINISHED})
         self._has_ended = True
-        stops = self._asked.stops
+        stops, figures = self._asked.stops, self._asked.figures
+        self.estimates = figures.is_estimated
         return [
             *self._flow(is_over=True),
             _event(
                 "message_delta",
                 delta=ending(self._last, stops, has_call=bool(self._calls)),
-                usage=usage(self._asked.figures.counts()),
+                usage=usage(figures.counts()),
             ),
             _event("message_stop"),
         ]
@@ -236,7 +237,9 @@ class MessagesAnswer(AnswerTranslator):
 
     @override
     def body(self, completion: JsonObject) -> JsonObject:
-        return message_of(completion, self._asked)
+        made = message_of(completion, self._asked)
+        self.estimates = self._asked.figures.is_estimated
+        return made
 
 
 def _event(name: str, **data: Json) -> ServerEvent:

@@ -223,6 +223,7 @@ class ResponsesAnswer(AnswerTranslator):
         figures = self._asked.figures
         is_known = kind != "failed" or figures.is_given
         usage = usage_of(figures.counts()) if is_known else None
+        self.estimates = is_known and figures.is_estimated
         self._say(kind, output, usage=usage, **more)
         if self._asked.memory is not None:
             self._asked.memory.add(each.value() for each in output)
