@@ -145,8 +145,21 @@ def _request_section(each: type[Adaptation]) -> str:
     examples = "\n\n".join(map(_request_example, each.examples))
     return (
         f"## {each.name}\n\n{doc}\n\n- change: {each.changes}\n- otherwise: {each.why}\n"
-        f"- in requests to: {hosts}{models}\n\nSources:\n{sources}\n\n{examples}"
+        f"- in requests to: {hosts}{models}\n\n{_words_for(each)}"
+        f"Sources:\n{sources}\n\n{examples}"
     )
+
+
+def _words_for(form: type[Adaptation]) -> str:
+    """Return what providers say that ask for a form; nothing for another adaptation."""
+    from llm_normalize.request.refusals.refusal_table import ROWS  # noqa: PLC0415
+
+    said = [each for row in ROWS if row.form is form for each in row.said]
+    lines = (
+        f"- {each.provider}, {each.status}: `` {' '.join(each.words.split())} ``\n"
+        for each in said
+    )
+    return f"Words, among others:\n{''.join(lines)}\n" if said else ""
 
 
 def _request_example(example: RequestExample) -> str:

@@ -1093,6 +1093,20 @@ def test_log_gives_a_card_for_each_host_and_model(tmp_path: Path, run: Run) -> N
     )
 
 
+def test_card_shows_refusals_whose_words_are_not_known(
+    tmp_path: Path, run: Run
+) -> None:
+    kind = {"type": "refusal", "v": 1, "host": "api.x", "model": "m", "status": 400}
+    refusals = [{**kind, "words": f"Refusal {n % 25}"} for n in range(50)]
+    log = write(tmp_path / "pairs.jsonl", *refusals, flow("f"))
+    reported = run(str(log), "--json")
+    (card,) = json.loads(reported.out)["cards"]
+    notes = [each for each in card["notes"] if "Refusal" in each]
+    assert len(notes) == 20
+    assert notes[0].startswith("refused with 400: Refusal 0, 2 times: ")
+    assert "please report" in notes[0]
+
+
 def test_changed_event_that_still_breaks_a_rule_is_left(
     tmp_path: Path, run: Run
 ) -> None:

@@ -15,6 +15,8 @@ from .verdict import LEFT, NONE, REPAIRED, Fault, fault_of
 
 _OPEN = ("", "")  # host and model of an answer whose record is not there
 _FLOWS = 10_000
+_REFUSALS = 20
+"""Refusals of one host and model that a card shows."""
 _ALONE = (
     "does not validate",
     "beside a delta",
@@ -42,6 +44,14 @@ class _Changed:
     events: int = 0
     observed: int = 0
     ends: dict[str, int] = field(default_factory=dict)
+    refusals: dict[str, int] = field(default_factory=dict)
+
+    def add_refusal(self, record: reader.Record) -> None:
+        """Add a refusal whose words asked for nothing known."""
+        words = brief(reader.text_of(record, "words"))
+        said = f"refused with {reader.number_of(record, 'status')}: {words}"
+        if said in self.refusals or len(self.refusals) < _REFUSALS:
+            self.refusals[said] = self.refusals.get(said, 0) + 1
 
     def add_pair(self, record: reader.Record) -> None:
         """Add a pair."""
@@ -122,6 +132,8 @@ def cards(given: Iterable[str]) -> Iterator[Card]:
                 oldest = next(iter(under_way))
                 groups.setdefault(_OPEN, _Changed()).add(under_way.pop(oldest))
             under_way.setdefault(flow, _Changed()).add_pair(record)
+        elif record.get("type") == "refusal":
+            groups.setdefault(_key(record), _Changed()).add_refusal(record)
         elif record.get("type") == "flow":
             _close(groups, under_way.pop(flow, _Changed()), record)
     for changed in under_way.values():
@@ -138,8 +150,7 @@ def cards(given: Iterable[str]) -> Iterator[Card]:
 def _close(
     groups: dict[tuple[str, str], _Changed], changed: _Changed, record: reader.Record
 ) -> None:
-    key = (reader.text_of(record, "host"), reader.text_of(record, "model"))
-    group = groups.setdefault(key, _Changed())
+    group = groups.setdefault(_key(record), _Changed())
     group.add(changed)
     group.flows += 1
     group.repaired += bool(reader.number_of(record, "changed") or changed.pairs)
@@ -148,6 +159,10 @@ def _close(
     end = reader.text_of(record, "end")
     if end in ("upstream-broke", "error"):
         group.ends[end] = group.ends.get(end, 0) + 1
+
+
+def _key(record: reader.Record) -> tuple[str, str]:
+    return reader.text_of(record, "host"), reader.text_of(record, "model")
 
 
 def _card(host: str, model: str, changed: _Changed, read: list[str]) -> Card:
@@ -171,6 +186,10 @@ def _card(host: str, model: str, changed: _Changed, read: list[str]) -> Card:
     broke = {"upstream-broke": "broke off", "error": "got no response"}
     card.notes += [
         f"{count} answers {broke[end]}" for end, count in changed.ends.items()
+    ]
+    card.notes += [
+        f"{said}, {count} times: a form that these words ask for is not known; please report them"
+        for said, count in changed.refusals.items()
     ]
     card.notes += [*read, _LIMITS]
     return card

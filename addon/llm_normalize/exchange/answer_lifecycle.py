@@ -1,6 +1,7 @@
 """The life of an answer: it begins with its headers and ends in one record."""
 
 import asyncio
+import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
@@ -88,6 +89,14 @@ class Answers:
     def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
         running = exchange.running = exchange.new_answer(settings)
         running.know(self._proved, exchange.client)
+        adaptations = settings.adaptations
+        # Behind a gate all clients have the same token: what one has got is no other's.
+        if adaptations.learns and settings.parse_error_prose and not settings.observe:
+            request = exchange.flow.request.data
+            add = self._replacements.learned.answers.add
+            running.remember = functools.partial(
+                add, exchange.client, request.host, request.port
+            )
         return running
 
     def retry_as_chat(

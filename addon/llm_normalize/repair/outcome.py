@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from ..chat.chunks.chunk import Chunk, Tokens
+from ..chat.state.said_answer import SaidAnswer
 from ..wire.json_text import dumps
 from ..wire.sse import encode
 
@@ -47,6 +48,7 @@ class EventRecord:
         moved: Whether a later block was sent before it.
         status: The HTTP status that a body should have had, if another one.
         tokens: What a body's usage counts.
+        said: What the client may not send back of a body.
     """
 
     n: int
@@ -57,6 +59,7 @@ class EventRecord:
     moved: bool = False
     status: int | None = None
     tokens: Tokens = (None, None)
+    said: SaidAnswer | None = None
 
     def fixed(self, *names: str) -> None:
         """Record that the fixes of these *names* changed this block."""

@@ -84,7 +84,7 @@ class Collected:
                 self.examples.add(record, fixes)
         elif kind in ("flow", "request"):
             self._add_answer(record)
-        else:
+        elif kind != "refusal":  # its flow's record counts it
             self.strange += 1
 
     def group(self, host: str, model: str, mode: str) -> Group:

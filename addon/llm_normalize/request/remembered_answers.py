@@ -7,8 +7,9 @@ requests that a provider has refused for its absence.
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from hashlib import blake2b
+from typing import Protocol
 
 from ..wire.json_text import Json, dumps
 from .adaptation import Memory, Recalled
@@ -21,6 +22,23 @@ AGE = 24 * 60 * 60
 """Seconds after which nothing is remembered."""
 _EACH = 256 * 1024  # characters of one of them
 _ROOM = 256  # what one takes besides its characters
+
+
+class Said(Protocol):
+    """What an answer has said: see `chat.state.said_answer`."""
+
+    @property
+    def calls(self) -> dict[int, tuple[str, dict[str, Json]]]:
+        """The ids of its calls, each with the fields that OpenAI does not define."""
+
+    @property
+    def reasoning(self) -> str:
+        """Its reasoning."""
+
+    @property
+    def text(self) -> str:
+        """Its content, by which it is known without calls."""
+
 
 type _Place = tuple[bytes, str, int]
 """A client's mark, a host and its port."""
@@ -47,28 +65,11 @@ class RememberedAnswers:
         """Return what is remembered of answers to *client* from a host."""
         return _MemoryOf(self, (client, host, port))
 
-    def add(
-        self,
-        client: bytes,
-        host: str,
-        port: int,
-        calls: Iterable[tuple[str, dict[str, Json]]],
-        text: str,
-        reasoning: str,
-    ) -> None:
-        """Remember an answer that a client has got.
-
-        Args:
-            client: The client's mark.
-            host: The provider's host.
-            port: Its port.
-            calls: The ids of its calls, each with the fields that OpenAI does not define.
-            text: Its content, by which it is known without calls.
-            reasoning: Its reasoning.
-        """
-        place = client, host, port
-        found = [("call", name, extra) for name, extra in calls]
-        for kind, name, extra in found or [("text", text, {})]:
+    def add(self, client: bytes, host: str, port: int, said: Said) -> None:
+        """Remember what a *client* has got from a host."""
+        place, reasoning = (client, host, port), said.reasoning
+        found = [("call", *call) for call in said.calls.values()]
+        for kind, name, extra in found or [("text", said.text, {})]:
             size = len(reasoning) + (len(dumps(extra)) if extra else 0)
             if name and 0 < size <= _EACH:
                 self._put(_key(place, kind, name), Recalled(reasoning, extra), size)
@@ -78,8 +79,12 @@ class RememberedAnswers:
         size += _ROOM
         self._known[key] = recalled, size, self._now()
         self._size += size
-        while len(self._known) > COUNT or self._size > SIZE:
+        while len(self._known) > COUNT or self._size > SIZE or self._is_old():
             self._forget(next(iter(self._known)))
+
+    def _is_old(self) -> bool:
+        _, _, since = next(iter(self._known.values()))
+        return self._now() - since > AGE
 
     def _forget(self, key: bytes) -> None:
         _, size, _ = self._known.pop(key, (None, 0, 0))

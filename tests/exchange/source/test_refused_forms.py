@@ -1,6 +1,7 @@
 """Forms that a refusal asks for: sent at once, learned, and named in the log."""
 
 import copy
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from exchange.source.second_answers import SecondAnswers
 from llm_normalize.exchange.source import polling, retry
 from llm_normalize.exchange.source.retry import MAX_RETRIES
 from llm_normalize.mitm.second_request import Reply
+from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.request.adaptation import LEARNED, Adaptation, RequestExample
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.wire.json_text import dumps, loads
@@ -78,7 +80,7 @@ def sent(proxy: Proxy, body: Any, key: str | None = None) -> Any:
         made.request.headers["authorization"] = key
     proxy.addon.requestheaders(made)
     proxy.addon.request(made)
-    return loads(made.request.content)
+    return loads(made.request.content or b"")
 
 
 @pytest.mark.parametrize(("each", "example"), CHANGING)
@@ -150,3 +152,134 @@ def test_form_that_is_known_to_be_wanted_is_sent_at_once(proxy: Proxy) -> None:
     example = form.examples[0]
     proxy.set(normalize_adapt=[f"*.nvidia.com:{form.name}"])
     assert sent(proxy, example.before) == {"model": "m", **example.after}
+
+
+# -- what the client forgot -----------------------------------------------------------
+
+THOUGHTS = (
+    b"The `reasoning_content` in the thinking mode must be passed back to the API."
+)
+SIGNED = {"extra_content": {"google": {"thought_signature": "s"}}}
+CALL = {"id": "c77", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+HISTORY: Any = {
+    "messages": [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c77", "content": "sunny"},
+    ]
+}
+
+
+def answered(proxy: Proxy, *deltas: Any) -> None:
+    """Let the client get an answer as a stream."""
+    chunks = [chunk({"role": "assistant", "content": ""}), *map(chunk, deltas)]
+    made = chat_flow(request={"model": "m", "stream": True})
+    proxy.stream(made, wire([*chunks, chunk({}, finish="stop"), DONE]))
+
+
+def put_back(proxy: Proxy, upstream: SecondAnswers, key: str | None = None) -> Any:
+    """Return the message that is sent once the provider has refused it."""
+    words = dumps({"error": {"message": THOUGHTS.decode()}})
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    made = refused(HISTORY, words)
+    if key is not None:
+        made.request.headers["authorization"] = key
+    assert play(proxy, made).status_code == 200
+    return loads(upstream.asked[-1].content or b"")["messages"][1]
+
+
+def test_reasoning_of_a_call_is_put_back_for_its_client_alone(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    answered(
+        proxy,
+        {"reasoning_content": "So "},
+        {"reasoning_content": "the weather."},
+        {"tool_calls": [{**CALL, "index": 0}]},
+    )
+    assert sent(proxy, HISTORY) == {"model": "m", **HISTORY}  # nobody has refused it
+    assert put_back(proxy, upstream, "Bearer another")["reasoning_content"] == " "
+    assert put_back(proxy, upstream)["reasoning_content"] == "So the weather."
+    (_, message, _) = sent(proxy, HISTORY)["messages"]
+    assert message["reasoning_content"] == "So the weather."
+
+
+def test_reasoning_of_a_body_is_put_back(proxy: Proxy, upstream: SecondAnswers) -> None:
+    body = copy.deepcopy(GOOD_BODY)
+    body["choices"][0]["message"] |= {"reasoning_content": "Hm.", "tool_calls": [CALL]}
+    proxy.body(chat_flow(request={"model": "m"}), dumps(body))
+    assert put_back(proxy, upstream)["reasoning_content"] == "Hm."
+
+
+def test_signature_of_a_call_is_put_back(proxy: Proxy, upstream: SecondAnswers) -> None:
+    answered(proxy, {"tool_calls": [{**CALL, **SIGNED, "index": 0}]})
+    words = b'[{"error":{"message":"Function call is missing a thought_signature"}}]'
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    assert play(proxy, refused(HISTORY, words)).status_code == 200
+    (again,) = upstream.asked
+    assert loads(again.content or b"")["messages"][1]["tool_calls"] == [CALL | SIGNED]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"normalize_gate": "file:gate"},
+        {"normalize_mode": "observe"},
+        {"normalize_skip": ["parameter-learned"]},
+    ],
+)
+def test_where_nothing_is_put_back_nothing_is_remembered(
+    proxy: Proxy, tmp_path: Path, options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gate").write_text("token", "utf-8")
+    (tmp_path / "gate").chmod(0o600)
+    monkeypatch.chdir(tmp_path)
+    proxy.set(**options)
+    made = chat_flow(request={"model": "m", "stream": True})
+    made.request.headers["authorization"] = "Bearer token"
+    proxy.addon.requestheaders(made)
+    proxy.stream(
+        made,
+        wire(
+            [
+                chunk({"reasoning_content": "Hm."}),
+                chunk({"content": "Hi"}),
+                chunk({}, finish="stop"),
+                DONE,
+            ]
+        ),
+    )
+    answers = proxy.addon._answers._replacements.learned.answers
+    assert (answers.size == 0) is bool(options)
+
+
+# -- words that ask for nothing known ---------------------------------------------------
+
+
+def test_words_that_ask_for_nothing_known_are_logged_without_the_request(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    secret = "Tell nobody about Zanzibar."
+    words = f"Frobnication is off. You said: {secret} Bearer nvapi-key"
+    asked = {"messages": [{"role": "user", "content": secret}]}
+    play(proxy, refused(asked, dumps({"error": {"message": words}}), 422))
+    play(proxy, refused(asked, b'{"error":{"message":"No."}}', 429))
+    (record,) = proxy.records("refusal")
+    names = Path(__file__).parents[2] / "public_names.json"
+    assert [*record] == json.loads(names.read_text("utf-8"))["log"]["refusal"]
+    assert (record["status"], record["model"]) == (422, "m")
+    assert record["words"].startswith("Frobnication is off. You said: ")
+    assert not {"Zanzibar", "nvapi"} & {*record["words"].replace("-", " ").split()}
+    assert upstream.asked == []
+
+
+def test_last_refusal_is_the_one_that_is_logged(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    (form,) = (each for each in FORMS if each.name == "system-message-late")
+    example = form.examples[0]
+    upstream.replies = [Reply(400, "", JSON, b'{"error":{"message":"Out of tune"}}')]
+    play(proxy, refused(example.before, example.refusal))
+    (record,) = proxy.records("refusal")
+    assert record["words"] == "Out of tune"

@@ -24,6 +24,7 @@ from ..chunks.finish_words import FAILED, meaning
 from ..chunks.growing_text import NO_GROWTH, Growth
 from ..errors.chunk_errors import errors_in
 from .declared_tools import NONE, Tools
+from .said_answer import SaidAnswer
 from .sent_call import SentCalls
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
@@ -196,6 +197,8 @@ class Seen:
         """The token counts of the last usage."""
         self.calls = 0
         """The number of calls."""
+        self.said = SaidAnswer()
+        """What the client may not send back."""
 
     @property
     def room(self) -> int:
@@ -251,6 +254,8 @@ class Seen:
             self.tokens = tokens_of(chunk["usage"])
         self.error = self.error or bool(errors_in(chunk))
         for index, choice, delta in deltas(chunk):
+            if not index:
+                self.said.note(delta)
             seen = self.choices.get(index)
             if seen is None:
                 if len(self.choices) >= MAX_TRACKED:
@@ -267,6 +272,12 @@ class Seen:
                 seen.has_legacy = seen.has_legacy or bool(has_fields)
             for call in calls(delta) if "tool_calls" in delta else ():
                 self.calls += seen.calls.note(call, self.room)
+
+    def note_text(self, chunk: Chunk) -> None:
+        """Record a chunk, as it is sent, whose one choice goes on with its text alone."""
+        (choice,) = chunk["choices"]
+        if not choice.get("index"):
+            self.said.note(choice["delta"])
 
     def _note_envelope(self, chunk: Chunk) -> None:
         for key, kind in SHARED.items():

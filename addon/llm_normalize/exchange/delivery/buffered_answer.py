@@ -153,6 +153,7 @@ def repair_response(
     if repaired is not None:
         running.record.add_event(repaired)
         running.record.tokens = repaired.tokens
+        running.said = repaired.said
         running.snapshot.add_received(content or b"")
         running.snapshot.add_sent(
             content or b"" if settings.observe else repaired.after[0]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...chat.chunks.chunk import Tokens
+from ...records.masking import mask
 from ...records.pair_rows import NO_ROWS, Row, Rows
 from ...records.record_line import Entry, Record, TextPair, TextPairs
 from ...records.snapshot import VERSION, Snapshot
@@ -43,6 +44,7 @@ class AnswerRecord:
             the path of a field.
         protocol: The protocol of its client, if it was translated to that.
         estimates: Whether its client has got tokens that nobody has counted.
+        refusal: What the provider refused the request with, if nothing was changed for it.
     """
 
     flow: str
@@ -62,6 +64,7 @@ class AnswerRecord:
     request: list[tuple[str, str, str]] = field(default_factory=list)
     protocol: str | None = None
     estimates: bool = False
+    refusal: str = ""
     fixes: dict[str, int] = field(default_factory=dict)  # how often each
     changed: int = 0
     first_ms: float | None = None
@@ -183,6 +186,8 @@ class AnswerRecord:
         if self.write is not None:
             if self.request:
                 self.write(Entry(self._request()))
+            if self.refusal:
+                self.write(Entry(self._refusal(status)))
             self.write(Entry(record, self.secrets))
         return record
 
@@ -203,6 +208,20 @@ class AnswerRecord:
             "fixes": list(dict.fromkeys(name for name, _, _ in self.request)),
         }
         return self._mode(record | by_verb)
+
+    def _refusal(self, status: int | None) -> Record:
+        """The record of a refusal whose words asked for nothing that is known."""
+        words = mask(self.refusal, self.secrets, self.echo, is_error=True)
+        record = {
+            "type": "refusal",
+            "v": 1,
+            "flow": self.flow,
+            "host": self.host,
+            "model": self.model,
+            "status": status,
+            "words": words,
+        }
+        return self._mode(record)
 
     def flow_record(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int

@@ -70,6 +70,9 @@ def retry_after_refusal(
     )
     if refused is None:
         return None
+    running.record.refusal = refused.words_left
+    if not refused.changes:
+        return None
     if running.settings.observe:
         running.record.request.extend(refused.change())
         return None
@@ -80,6 +83,7 @@ def retry_after_refusal(
         finally:
             running.live_body = refused.live_body
             running.record.request.extend(refused.edits)
+            running.record.refusal = refused.words_left
 
     running.pending = True
     return retry
@@ -96,6 +100,7 @@ class RefusedRequest:
         words: Whether the text of a refusal is parsed.
         forms: The names of the forms that it may be given.
         memory: What is remembered of earlier answers.
+        words_left: What the last refusal says, if it asks for nothing that is known.
         edits: The changes made so far, each of them answered.
         live_body: The rest of the last answer, as it arrives.
     """
@@ -106,6 +111,7 @@ class RefusedRequest:
     words: bool = True
     forms: Container[str] = FORMS
     memory: Memory = NO_MEMORY
+    words_left: str = ""
     edits: list[RequestEdit] = field(default_factory=list)
     live_body: ArrivingBody | None = None
 
@@ -118,7 +124,7 @@ class RefusedRequest:
         forms: Container[str] = FORMS,
         memory: Memory = NO_MEMORY,
     ) -> "RefusedRequest | None":
-        """Return the refused request of *flow*; None if there is nothing to change.
+        """Return the refused request of *flow*; None if it was not refused, or is not known.
 
         Also None if mitmproxy sent no request: a replayed answer stays.
         """
@@ -133,18 +139,20 @@ class RefusedRequest:
         echo = Echo(request_body(request), secrets_of(request))
         made = cls(body, [], echo, words, forms, memory)
         made.changes = made._changes_for(response)
-        return made if made.changes else None
+        return made
 
     def _changes_for(
         self, response: http.Response, tried: Sequence[Change] = ()
     ) -> list[Change]:
         """Return the changes to try after *response*, given those already *tried*."""
-        status = response.status_code
+        status, self.words_left = response.status_code, ""
         if status not in STATUSES:
             return []
         refusal = refusal_of(_beginning(response), self.echo, words=self.words)
         found = changes_for(refusal, self.body, tried, self.forms, self.memory)
-        return [each for each in found if status in _REFUSED or each.is_form]
+        found = [each for each in found if status in _REFUSED or each.is_form]
+        self.words_left = "" if found else refusal.words
+        return found
 
     def change(self) -> list[RequestEdit]:
         """Change the request, and return what was changed."""

@@ -9,6 +9,7 @@ from mitmproxy import http
 from mitmproxy.flow import Error
 
 from ...chat.chunks.growing_text import Growth, ProvedGrowth
+from ...chat.state.said_answer import SaidAnswer
 from ...chat.state.stream_state import Asked
 from ...mitm.disconnect import break_off, client_left, gateway_status
 from ...mitm.flow_list import annotate, show_anew
@@ -75,6 +76,8 @@ class RunningAnswer:
             alone may be read until the thread is done.
         clock: Sends what nothing that is received would have sent.
         translated: What its client asked in another protocol, if it did.
+        said: What its client may not send back, of a body.
+        remember: Remembers that, where it may be put back.
     """
 
     flow: http.HTTPFlow
@@ -95,6 +98,8 @@ class RunningAnswer:
     before_repair: "RunningAnswer | None" = None
     clock: StreamClock | None = None
     translated: TranslatedRequest | None = None
+    said: SaidAnswer | None = None
+    remember: Callable[[SaidAnswer], None] | None = None
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -242,8 +247,11 @@ class RunningAnswer:
         record = self.record
         if self.rewriter is not None:
             record.tokens = self.rewriter.pipeline.tokens
+            self.said = self.rewriter.pipeline.said
         if self.translated is not None:
             record.estimates = self.translated.answer.estimates
+        if self.said and self.remember is not None:
+            self.remember(self.said)
         record.count_alike()
         is_read = self.settings.is_read
         line = record.close(status, end, *figures) if is_read else None

@@ -10,12 +10,14 @@ from ...chat.chunks.chunk import (
     is_chunk,
     is_flat,
     is_readable,
+    messages,
     tokens_of,
 )
 from ...chat.errors.chunk_errors import is_error
 from ...chat.errors.errors import failures_in, status_of
 from ...chat.errors.failed_body import says_any, tells_only_failure
 from ...chat.escaped_answer import escaped_answer
+from ...chat.state.said_answer import SaidAnswer
 from ...chat.state.stream_state import Asked, Seen
 from ...wire.json_text import Json, dumps, loads
 from ...wire.sse import BOM
@@ -69,6 +71,10 @@ def repair_body(
             is_whole = not _is_answer(value) or chain.body(record, value)
     if data.startswith(BOM) and not isinstance(value, str | None):
         record.fixed("bom-sent")
+    if not is_failure and _is_answer(value):
+        record.said = SaidAnswer.of(
+            next((message for _, message in messages(value)), None)
+        )
     if _USAGE not in record.fixes:  # else it is made up
         usage = value.get("usage") if isinstance(value, dict) else None
         record.tokens = tokens_of(usage)

@@ -215,6 +215,8 @@ class EventRepair:
         if is_text_alone(found) and self.machine.lets_pass(outgoing):
             if found & Finding.ARGUMENTS:
                 seen.note(chunk)  # a text changes nothing there
+            else:
+                seen.note_text(chunk)
             self._sender.send(outgoing)
             self.text = outgoing
         elif "choices" not in chunk and is_error(chunk):

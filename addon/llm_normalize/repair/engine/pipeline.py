@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from ...chat.chunks.chunk import Tokens
+from ...chat.state.said_answer import GrowingText, SaidAnswer
 from ...chat.state.stream_state import Asked, Seen
 from ...wire.event_boundary import EVENT
 from ...wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
@@ -77,6 +78,9 @@ class Pipeline:
         # Nothing below refers to this: a stream that nobody refers to shall be gone at
         # once, not when Python's collector halts all streams to find it.
         self._memory = TextMemory()
+        self._growing: GrowingText | None = (
+            None  # with the texts of events that are known
+        )
         self._count = count
         self._translate = output.translate
         self._chain = chain = Chain(plan, asked, self.seen, label)
@@ -165,6 +169,8 @@ class Pipeline:
                 return None
             n = parser.count
             parser.count += 1
+        if self._growing is not None:
+            self._growing.add(text)
         self.output.verbatim = not around.fixes
         if around.fixes:
             out = text.join(around.sent)
@@ -229,6 +235,12 @@ class Pipeline:
     def tokens(self) -> Tokens:
         """What the last usage counted."""
         return self.seen.tokens
+
+    @property
+    def said(self) -> SaidAnswer | None:
+        """What the client may not send back of an answer that has come to its finish."""
+        seen = self.seen
+        return seen.said if seen.choice(0).finished and not seen.error else None
 
     @property
     def is_between(self) -> bool:
@@ -403,6 +415,9 @@ class Pipeline:
                     if self._translate is not None:
                         record = self.output.repaired(record)
                     self._memory.learn(record, text.chunk, watched)
+                    is_first = not text.chunk["choices"][0].get("index")
+                    keys = self._memory.keys if is_first else ()
+                    self._growing = self.seen.said.growing(keys)
                     self._rests = True
                     return
         except Exception:

@@ -74,6 +74,8 @@ class TextMemory:
     def __init__(self) -> None:
         self.known: Around | None = None
         """What is around the texts of the last events; None if they are not alike."""
+        self.keys: list[str] = []
+        """The keys of these texts in the delta."""
         self._last: _Text | None = None
 
     def forget(self) -> None:
@@ -94,7 +96,7 @@ class TextMemory:
             return
         around, text, keys = self._last
         if last[0] == around and last[1] != text and read.isdisjoint(keys):
-            self.known = Around(*around)
+            self.known, self.keys = Around(*around), keys
 
 
 type _Text = tuple[_Around, bytes, list[str]]

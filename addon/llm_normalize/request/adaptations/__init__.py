@@ -8,6 +8,7 @@ parted before messages are joined, and reasoning is put back into what that leav
 from ..adaptation import Adaptation
 from .assistant_content_null import AssistantContentNull
 from .attachment_refused import AttachmentRefused
+from .chat_template_missing import ChatTemplateMissing
 from .content_parts_refused import ContentPartsRefused
 from .developer_role_unknown import DeveloperRoleUnknown
 from .max_completion_tokens_unknown import MaxCompletionTokensUnknown
@@ -27,6 +28,7 @@ from .store_refused import StoreRefused
 from .stream_options_refused import StreamOptionsRefused
 from .system_message_late import SystemMessageLate
 from .temperature_out_of_range import TemperatureOutOfRange
+from .thinking_refused import ThinkingRefused
 from .thought_signature_missing import ThoughtSignatureMissing
 from .tool_call_id_refused import ToolCallIdRefused
 from .tool_calls_parallel import ToolCallsParallel
@@ -53,6 +55,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     ToolsEmpty,
     PenaltyDefaultRefused,
     StreamOptionsRefused,
+    ChatTemplateMissing,
     # forms that a refusal asks for: of messages, the calls in them, parameters
     AttachmentRefused,
     SystemMessageLate,
@@ -68,6 +71,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     ReasoningEffortUnknown,
     TemperatureOutOfRange,
     TopPWithTemperature,
+    ThinkingRefused,
     # what a provider has refused
     ParameterLearned,
 )
@@ -86,12 +90,16 @@ NOT_DROPPED: tuple[tuple[str, str], ...] = (
         "the client reads what they ask for.",
     ),
     (
-        "`temperature` other than 1",
+        "`temperature` other than 1, unless the refusal names the nearest that is taken",
         "a provider that refuses it answers otherwise than the client wants.",
     ),
     (
-        "a limit of tokens, unless its other name is known",
+        "a limit of tokens, unless its other name is known, or the highest one",
         "an answer without end costs money.",
+    ),
+    (
+        "the words of a message, and whose they are",
+        "a form joins, moves and fills up messages, and takes none away that says something.",
     ),
     (
         "a refusal that names no parameter, or one that the request does not have",

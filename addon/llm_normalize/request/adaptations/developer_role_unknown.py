@@ -10,7 +10,7 @@ class DeveloperRoleUnknown(Adaptation):
 
     name = "developer-role-unknown"
     changes = "`messages[].role`: `developer` -> `system`"
-    why = "DeepSeek, Z.AI and others answer 400: unknown variant `developer`."
+    why = "DeepSeek, Z.AI and others answer 400: unknown variant `developer`; NIM a bare 500."
     hosts = (
         "api.deepseek.com",
         "api.z.ai",
@@ -23,11 +23,14 @@ class DeveloperRoleUnknown(Adaptation):
         "api.moonshot.ai",
         "api.moonshot.cn",
         "api.cloudflare.com",
+        "integrate.api.nvidia.com",
+        "ai.api.nvidia.com",
     )
     key = "developer"
     sources = (
         "https://github.com/earendil-works/pi/issues/1048",
         "https://github.com/vastsa/PI-Desktop/issues/30",
+        "https://github.com/anomalyco/opencode/pull/37833",
         "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/providers/openai-completions.ts",
     )
     examples = (

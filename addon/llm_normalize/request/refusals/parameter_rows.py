@@ -3,6 +3,12 @@
 from ..adaptations.max_tokens_too_large import MaxTokensTooLarge
 from ..adaptations.reasoning_effort_unknown import LEVELS, ReasoningEffortUnknown
 from ..adaptations.temperature_out_of_range import TemperatureOutOfRange
+from ..adaptations.thinking_refused import (
+    DISABLED,
+    ENABLE,
+    TEMPLATE,
+    ThinkingRefused,
+)
 from ..adaptations.tool_schema_refused import ToolSchemaRefused
 from ..adaptations.top_p_with_temperature import TopPWithTemperature
 from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE
@@ -273,5 +279,49 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             ),
         ),
         value="pattern",
+    ),
+    Row(
+        ThinkingRefused,
+        words(
+            rf"\bthinking{QUOTES}(?: mode)? does not support (?:this |a )?{QUOTES}tool_choice\b",
+            rf"\btool_choice{QUOTES} [^;]{{0,60}}\bincompatible with thinking\b",
+        ),
+        (
+            Said("DeepSeek", 400, "Thinking mode does not support this tool_choice"),
+            Said(
+                "Kimi",
+                400,
+                "tool_choice 'specified' is incompatible with thinking enabled",
+            ),
+        ),
+        value=DISABLED,
+    ),
+    Row(
+        ThinkingRefused,
+        words(
+            rf"\btool_choice{QUOTES} parameter does not support being set to \w+(?: or \w+)?"
+            r" in thinking mode\b"
+        ),
+        (
+            Said(
+                "DashScope",
+                400,
+                "<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does "
+                "not support being set to required or object in thinking mode",
+            ),
+        ),
+        value=ENABLE,
+    ),
+    Row(
+        ThinkingRefused,
+        words(r"\bprefill is (?:incompatible|not compatible) with enable_thinking\b"),
+        (
+            Said(
+                "llama.cpp",
+                400,
+                "Assistant response prefill is incompatible with enable_thinking.",
+            ),
+        ),
+        value=TEMPLATE,
     ),
 )

@@ -7,7 +7,7 @@ say anything.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...text.echo import ECHO_KEYS, Echo
 from ...wire.json_text import Json, loads
@@ -17,6 +17,7 @@ from .refusal_table import WantedForm, forms_in
 _DEEP = 8  # levels of nesting
 _LONG = 4096  # characters of a text that is looked at
 _MOST = 24  # names of one refusal
+_SHOWN = 400  # characters of words that are recorded
 _AROUND = 10  # letters beside a name that tell where it is quoted from
 _QUOTED_JSON = 24  # letters of JSON that are no coincidence
 LARGE = 64 * 1024
@@ -104,6 +105,7 @@ class Refusal:
         roles: The messages, by their indexes, whose role it is.
         content: Content of messages that has to be a text.
         forms: Forms that the words ask for.
+        words: What it says, for those that ask for nothing known.
     """
 
     paths: tuple[Path, ...] = ()
@@ -111,6 +113,7 @@ class Refusal:
     roles: tuple[str, ...] = ()
     content: tuple[form.RefusedContent, ...] = ()
     forms: tuple[WantedForm, ...] = ()
+    words: str = field(default="", compare=False)
 
 
 def refusal_of(body: bytes, echo: Echo = _NOTHING, *, words: bool = True) -> Refusal:
@@ -157,6 +160,7 @@ class _Reader:
             tuple(dict.fromkeys(self._roles))[:_MOST],
             tuple(dict.fromkeys(self._content))[:_MOST],
             tuple(dict.fromkeys(self._forms))[:_MOST],
+            "; ".join(dict.fromkeys(self._texts))[:_SHOWN],
         )
 
     def _read_form(self, text: str) -> None:

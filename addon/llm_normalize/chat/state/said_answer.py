@@ -1,0 +1,108 @@
+"""What an answer has said that its client may not send back: reasoning, fields of calls.
+
+Of the first choice alone, the one that goes on. Its text is stored behind reasoning only:
+it is needed to recognise that answer.
+"""
+
+from collections.abc import Sequence
+
+from ...wire.json_text import Json, dumps, loads
+from ..chunks.chunk import Chunk, calls, index_of
+
+TEXT, THOUGHTS = "content", ("reasoning_content", "reasoning")
+_LONG = 256 * 1024  # bytes of a text; a longer one is not remembered
+_PARTS = 512  # of a text before they are joined
+_CALLS = 128
+_OWN = {"index", "id", "type", "function", "custom"}
+
+
+class GrowingText:
+    """A text in parts, each spelled as in JSON; nothing once it is too long."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, part: bytes) -> None:
+        """Add what comes next."""
+        self._size += len(part)
+        if self._size > _LONG:
+            self._parts.clear()
+            return
+        self._parts.append(part)
+        if len(self._parts) > _PARTS:
+            self._parts[:] = [b"".join(self._parts)]
+
+    def __bool__(self) -> bool:
+        return self._size > 0
+
+    def __str__(self) -> str:
+        return str(loads(b'"%b"' % b"".join(self._parts)))
+
+
+class SaidAnswer:
+    """What one answer has said so far.
+
+    Attributes:
+        calls: The ids of its calls, each with the fields that OpenAI does not define.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[int, tuple[str, dict[str, Json]]] = {}
+        self._reasoning = GrowingText()
+        self._text = GrowingText()
+
+    @property
+    def reasoning(self) -> str:
+        """Its reasoning; empty if that is too long."""
+        return str(self._reasoning)
+
+    @property
+    def text(self) -> str:
+        """Its text, if it has reasoning."""
+        return str(self._text)
+
+    def __bool__(self) -> bool:
+        return bool(self._reasoning) or any(extra for _, extra in self.calls.values())
+
+    def note(self, delta: Chunk) -> None:
+        """Record a delta, or a message, as it is sent."""
+        thought = next((delta[key] for key in THOUGHTS if delta.get(key)), None)
+        if isinstance(thought, str):
+            self._reasoning.add(dumps(thought)[1:-1])
+        text = delta.get(TEXT)
+        if self._reasoning and text and isinstance(text, str):
+            self._text.add(dumps(text)[1:-1])
+        if "tool_calls" in delta:
+            for call in calls(delta):
+                self._note_call(call)
+
+    def _note_call(self, call: Chunk) -> None:
+        at = index_of(call)
+        identity, extra = self.calls.get(at, ("", {}))
+        if at not in self.calls and len(self.calls) >= _CALLS:
+            return
+        given = call.get("id")
+        more = {key: value for key, value in call.items() if key not in _OWN}
+        identity = identity or (given if isinstance(given, str) else "")
+        self.calls[at] = identity, {**extra, **more}
+
+    def growing(self, keys: Sequence[str]) -> GrowingText | None:
+        """Return what grows with texts under these *keys* of a delta, if it is stored."""
+        if TEXT in keys:
+            return self._text if self._reasoning and len(keys) == 1 else None
+        return self._reasoning if keys else None
+
+    @classmethod
+    def of(cls, message: Json) -> "SaidAnswer":
+        """Return what a whole *message* says."""
+        made = cls()
+        if isinstance(message, dict):
+            listed = enumerate(calls(message))
+            made.note(
+                {
+                    **message,
+                    "tool_calls": [{**call, "index": at} for at, call in listed],
+                }
+            )
+        return made
