@@ -53,11 +53,13 @@ class AnswerTranslator(ABC):
     Attributes:
         held: About how many characters of the answer it holds.
         last_resort: What ends the stream if its error cannot be written.
+        summarizes: Whether it is a summary of a conversation: half of one has a summary, too.
         estimates: Whether a figure of tokens that it has sent is an estimate.
     """
 
     # Not evaluated: typing would keep it, and with it this module at each reload.
     last_resort: "ClassVar[Sequence[ServerEvent]]" = ()
+    summarizes: ClassVar[bool] = False
     held: int = 0
     estimates: bool = False
 

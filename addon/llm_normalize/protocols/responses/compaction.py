@@ -92,6 +92,8 @@ class CompactionAnswer(ResponsesAnswer):
         retained: The items that are to precede it; None where it is asked by an item.
     """
 
+    summarizes = True
+
     def __init__(self, asked: Asked, retained: list[JsonObject] | None) -> None:
         super().__init__(asked)
         self._retained = retained

@@ -25,6 +25,8 @@ _BARE = re.compile(r'\\(?!["/bfnrt]|u[0-9a-fA-F]{4})')
 _LONGEST_PREFIX = 1000
 """Characters, blanks above all, before the string begins, and behind it."""
 _FENCE = "```"
+_SHELLS = ("bash", "sh", "zsh")
+_HERE = re.compile(r"\s*\w+ *<<-? *['\"]?(\w+)['\"]? *\n(.*?)\n?\1\s*", re.DOTALL)
 _KEYS = (INPUT, "patch", "diff", "cmd", "command", "content", "code", "script", "text")
 """Where a model puts the input, the surest first."""
 
@@ -139,13 +141,17 @@ class CustomInput:
             keys = [*value] if len(value) == 1 else [k for k in _KEYS if k in value]
             return self._text_in(value[keys[0]]) if keys else None
         if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            if len(value) == 3 and value[0] in _SHELLS:  # noqa: PLR2004
+                return str(value[2])
             is_command = value[:1] == [self._name] and len(value) > 1
             return "\n".join(value[is_command:])
         return value if isinstance(value, str) else None
 
 
 def _unfenced(text: str) -> str:
-    """Return what a fence of Markdown around all of *text* encloses."""
+    """Return what a fence of Markdown, or a here-document, around all of *text* encloses."""
+    if command := _HERE.fullmatch(text):
+        return command[2]
     first, _, rest = text.strip().partition("\n")
     inner = rest.removesuffix(_FENCE)
     is_fenced = first.startswith(_FENCE) and inner != rest and _FENCE not in inner
