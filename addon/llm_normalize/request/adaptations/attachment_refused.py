@@ -32,7 +32,7 @@ class AttachmentRefused(Adaptation):
 
     name = "attachment-refused"
     changes = "an image, a file -> a sentence that says so (translated requests)"
-    why = "Models without eyes answer 400: each later request of an agent would, too."
+    why = "Text models answer 400, also to each later request of an agent."
     key = "messages"
     translated_only = True
     sources = (
