@@ -1,6 +1,8 @@
 """The arguments of a call: clients and providers want an object."""
 
-from ..wire.json_text import Json, dumps, loads
+from collections.abc import Callable
+
+from ..wire.json_text import Json, dumps, loads, loads_leniently
 from .protocol import JsonObject
 
 _INVALID = "INVALID_JSON"
@@ -30,12 +32,12 @@ def spelled(given: Json) -> str:
         text = "{}" if given is None else dumps(given).decode()
     else:
         text = given.strip() or "{}"
-    is_object = isinstance(_parsed(text), dict)
+    is_object = isinstance(_parsed(text, loads_leniently), dict)
     return text if is_object else dumps(arguments_in(text)).decode()
 
 
-def _parsed(text: str) -> Json:
+def _parsed(text: str, parse: Callable[[bytes], Json] = loads) -> Json:
     try:
-        return loads(text.encode(errors="backslashreplace"))
+        return parse(text.encode(errors="backslashreplace"))
     except (ValueError, RecursionError):
         return None

@@ -31,9 +31,9 @@ class ItemMemory:
 
     def add(self, client: bytes, item: JsonObject) -> None:
         """Remember an *item* of an answer to *client*."""
-        data = dumps(item)
-        self._items[client, as_string(item.get("id"))] = data
-        self._size += len(data)
+        key, data = (client, as_string(item.get("id"))), dumps(item)
+        self._size += len(data) - len(self._items.pop(key, b""))
+        self._items[key] = data
         while self._size > self._most:
             _, oldest = self._items.popitem(last=False)
             self._size -= len(oldest)

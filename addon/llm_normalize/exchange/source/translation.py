@@ -1,9 +1,10 @@
 """Which requests are translated: those to providers of chat completions alone.
 
 Some are known (`hosts.CHAT_ONLY`, and those that the user names). Others say so, by a path
-that they do not serve, or serve without the tools of today's clients: that is remembered of a client and a model whose request has then been answered as chat, and of
-all clients of the model once several have got that. It is forgotten where a request that
-was translated for it gets a 404 in turn.
+that they do not serve, or serve without the tools of today's clients: that is remembered
+of a client and a model whose request has then been answered as chat, and of all clients of
+the model once several have got that. It is forgotten where a request that was translated
+for it gets a 404 in turn.
 """
 
 import logging

@@ -239,8 +239,9 @@ class ResponsesAnswer(AnswerTranslator):
             self._send(self._in(Reasoning).add(thought))
         text, logprobs = _text(delta, "content"), logprobs_of(choice.get("logprobs"))
         figures.write(text)
-        if text and not logprobs and not isinstance(self._spoken, Message):
-            text = self._blank.before(text)
+        if text and not isinstance(self._spoken, Message):
+            blank = self._blank
+            text = blank.take() + text if logprobs else blank.before(text)
         if text or logprobs:
             entries = sum(1 + len(each["top_logprobs"]) for each in logprobs)
             self.held += len(text) + entries * _PROBABILITY
