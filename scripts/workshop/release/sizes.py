@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 38_550, "scripts": 8_660, "tests": 67_970}
+BUDGETS = {"addon": 41_565, "scripts": 8_660, "tests": 69_596}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 495
+MODULES = 529
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
