@@ -30,7 +30,12 @@ _PNG = (
 _COMPACTION = re.compile(
     r"CONTEXT CHECKPOINT COMPACTION|detailed summary of", re.IGNORECASE
 )
+_TOO_LONG = (
+    "This model's maximum context length is 8192 tokens. However, you requested 8200 "
+    "tokens (8200 in the messages, 0 in the completion)."
+)
 _REFUSED = {
+    "length": _TOO_LONG,
     "calls": "This model only supports single tool-calls at once!",
     "images": "acme/wren-8b is not a multimodal model",
 }
@@ -57,6 +62,10 @@ def _printing(step: int) -> list[str]:
 class Session:
     """What a provider has said and seen in one session.
 
+    Args:
+        window: The characters of messages that it takes beside those of the first request,
+            if it is limited.
+
     Attributes:
         requests: The requests that were answered.
         refused: How often what was refused.
@@ -64,7 +73,9 @@ class Session:
         compactions: How often a summary was asked for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, window: int = 0) -> None:
+        self._window = window
+        self._first = 0
         self.requests: list[Json] = []
         self.refused = Counter[str]()
         self.faults: list[str] = []
@@ -81,14 +92,17 @@ class Session:
 
     def _answer(self, asked: Json) -> Script:
         messages = asked["messages"]
-        if why := _refusal(asked):
+        size = len(json.dumps(messages))
+        self._first = self._first or size
+        if why := self._refusal(asked, size - self._first):
             self.refused[why] += 1
             return body_script(dumps({"error": {"message": _REFUSED[why]}}), 400)
         self.requests.append(asked)
         tool = next((x for x in _names(asked) if x in _COMMANDS), None)
         if _COMPACTION.search(_text(messages[-1])):
             self.compactions += 1
-            self._look(messages)
+            if not self.refused["length"]:  # else it was in what was refused
+                self._look(messages)
             return _said(SUMMARY)
         if tool is None:
             return _said("A title")
@@ -97,11 +111,21 @@ class Session:
         if self._step >= TURNS:
             return _said(FINAL)
         if self._step == IMAGE:
-            (reader,) = _READERS.keys() & {*_names(asked)}
-            (folder,) = {*re.findall(r"in=(/[\w./-]+)", str(messages))}
-            return _called([(reader, {_READERS[reader]: f"{folder}/a.png"})])
+            return _reading(asked)
         commands = _printing(self._step)
         return _called([(tool, {_COMMANDS[tool]: each}) for each in commands])
+
+    def _refusal(self, asked: Json, grown: int) -> str | None:
+        """Return what of a request is refused; it has *grown* since the first one."""
+        messages = asked["messages"]
+        is_summary = _COMPACTION.search(_text(messages[-1]))
+        if self._window and grown > self._window and not is_summary:
+            self._look(messages)
+            return "length"
+        calls = [each.get("tool_calls") or [] for each in messages]
+        if asked.get("parallel_tool_calls") or any(len(each) > 1 for each in calls):
+            return "calls"
+        return "images" if '"image_url"' in json.dumps(messages) else None
 
     def _look(self, messages: list[Json]) -> None:
         """See that what came of the last step is there."""
@@ -114,11 +138,11 @@ class Session:
                 self.faults.append(f"{each} is lost")
 
 
-def _refusal(asked: Json) -> str | None:
-    calls = [each.get("tool_calls") or [] for each in asked["messages"]]
-    if asked.get("parallel_tool_calls") or any(len(each) > 1 for each in calls):
-        return "calls"
-    return "images" if '"image_url"' in json.dumps(asked["messages"]) else None
+def _reading(asked: Json) -> Script:
+    """Return a call that reads the image in the folder that an earlier one has printed."""
+    (reader,) = _READERS.keys() & {*_names(asked)}
+    (folder,) = {*re.findall(r"in=(/[\w./-]+)", str(asked["messages"]))}
+    return _called([(reader, {_READERS[reader]: f"{folder}/a.png"})])
 
 
 def _names(asked: Json) -> list[str]:

@@ -17,7 +17,8 @@ CLIENTS = {name: runner for runner in runners() for name in runner.translated}
 
 @pytest.mark.parametrize("client", ["codex", "claude-code"])
 def test_program_ends_a_long_session(client: str, tmp_path: Path) -> None:
-    session = Session()
+    # Codex shortens by what it has counted, Claude Code once it is refused.
+    session = Session(window=9_000 if client == "claude-code" else 0)
     # Estimated, for the provider does not count.
     request = {**REQUEST, "prompt": "Print words.", "compact_at": 13_000}
     with (
@@ -35,9 +36,9 @@ def test_program_ends_a_long_session(client: str, tmp_path: Path) -> None:
     assert outcome["exit"] == 0
     assert session.faults == []
     assert all(each["stream"] for each in session.requests)
-    assert session.refused.keys() == {"calls", "images"}
+    assert session.refused.keys() >= {"calls", "images"}
     assert complaints == []
     results = [x for x in session.requests[-1]["messages"] if x["role"] == "tool"]
     assert len({each["tool_call_id"] for each in results}) == len(results)
     assert mark(TURNS - 1) in str(results[-1])
-    assert (client == "codex") == (session.compactions > 0)
+    assert session.compactions > 0

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 41_565, "scripts": 8_660, "tests": 69_596}
+BUDGETS = {"addon": 41_565, "scripts": 8_660, "tests": 69_613}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 529
 """Modules of the addon."""
