@@ -1,7 +1,11 @@
-"""Starts a script of the project as a process, in the environment at hand."""
+"""Runs programs to their end, and the scripts in the environment at hand."""
 
+import os
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -31,10 +35,23 @@ def command(script: str, *arguments: str) -> list[str]:
 
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run *script* to its end."""
-    return subprocess.run(
-        command(script, *arguments),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return ended(command(script, *arguments))
+
+
+def ended(
+    command: Sequence[str], *, check: bool = False, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run *command* to its end, and return it with what it said as text."""
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}
+    return subprocess.run(command, check=check, **{**piped, "timeout": 300, **more})
+
+
+def is_empty(group: int) -> bool:
+    """Tell whether no process of a process group is left, soon."""
+    for _ in range(100):  # each has had its signal; some take a moment to end
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False

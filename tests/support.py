@@ -77,6 +77,7 @@ __all__ = [
     "server_context",
     "starting",
     "to",
+    "tunnelled",
 ]
 
 
@@ -297,6 +298,24 @@ def starting(
 def to(provider: Provider) -> tuple[str, str]:
     """Return the arguments of a reverse proxy."""
     return "--mode", f"reverse:http://{LOOPBACK}:{provider.port}"
+
+
+def tunnelled(
+    mitmdump: Mitmdump,
+    target: str,
+    protocol: str = "http/1.1",
+    *,
+    host: str = "",
+    sni: str | None = None,
+) -> Http1Client | Http2Client:
+    """Return a client behind CONNECT and TLS that speaks *protocol*.
+
+    It names *host* in its requests and *sni* in its TLS, each *target* unless given.
+    """
+    ca, alpn = mitmdump.ca, [protocol]
+    raw = connect(mitmdump.port, tunnel=target, ca=ca, alpn=alpn, sni=sni)
+    kind = Http2Client if protocol == "h2" else Http1Client
+    return kind(raw, host or target)
 
 
 def forward_proxy(

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from mitmproxy import contentviews, exceptions, tls
+from mitmproxy import contentviews, tls
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import HttpStream
@@ -17,13 +17,11 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
 from llm_normalize import addon
-from llm_normalize.commands import EVERY
 from llm_normalize.exchange.routing_policy import Routing
 from llm_normalize.exchange.state import running_answer
 from llm_normalize.exchange.stream import keepalive_clock
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.extended_methods import is_extended
-from llm_normalize.pause_limiter import EACH
 from llm_normalize.records import pairs_logs
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, wire
@@ -77,14 +75,6 @@ def test_no_thread_holds_streams_up_for_long(
         sys.setswitchinterval(usual)
 
 
-def test_hosts_may_change_while_running(proxy: Proxy) -> None:
-    proxy.set(normalize_hosts=["a.test"])
-    assert proxy.stream(chat_flow(host="a.test"), BAD) == GOOD
-    other = chat_flow()
-    proxy.addon.responseheaders(other)
-    assert response_of(other).stream is False
-
-
 def test_nothing_is_remembered_of_a_host_once_the_options_have_changed(
     proxy: Proxy,
 ) -> None:
@@ -97,27 +87,6 @@ def test_nothing_is_remembered_of_a_host_once_the_options_have_changed(
         proxy.addon.responseheaders(other)
         assert response_of(other).stream is False
         assert hello(proxy, "a.test", ("a.test", 443))
-
-
-def test_skipped_fixes_are_not_applied(proxy: Proxy) -> None:
-    proxy.set(normalize_skip=["data-space-missing"])
-    assert proxy.stream(chat_flow(), BAD) == BAD
-
-
-def test_alike_streams_share_nothing_once_the_options_have_changed(
-    proxy: Proxy,
-) -> None:
-    for _ in range(2):
-        for skipped, sent in (([], GOOD), (["data-space-missing"], BAD)):
-            proxy.set(normalize_skip=skipped)
-            for _ in range(4):
-                assert proxy.stream(chat_flow(), BAD) == sent
-
-
-def test_a_fix_may_be_skipped_on_one_host(proxy: Proxy) -> None:
-    proxy.set(normalize_skip=["api.groq.com:data-space-missing", "x.test:1:bom-sent"])
-    assert proxy.stream(chat_flow(host="api.groq.com"), BAD) == BAD
-    assert proxy.stream(chat_flow(), BAD) == GOOD
 
 
 def test_a_fix_is_skipped_by_the_upstream_s_name_behind_a_kept_host_header(
@@ -141,13 +110,6 @@ def test_a_running_answer_keeps_the_fixes_it_started_with(proxy: Proxy) -> None:
     assert response_of(body).raw_content != dumps(BAD_BODY)
 
 
-def test_a_running_answer_keeps_the_mode_it_started_with(proxy: Proxy) -> None:
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    proxy.set(normalize_mode="observe")
-    assert proxy.feed(made, BAD) == GOOD
-
-
 # -- the path of the log -----------------------------------------------------------
 
 
@@ -168,13 +130,6 @@ def test_a_size_given_later_is_the_running_log_s(proxy: Proxy) -> None:
     assert proxy.addon.logs.current.size == 2 * 1024 * 1024
 
 
-def test_an_empty_path_turns_the_log_off(proxy: Proxy) -> None:
-    proxy.set(normalize_pairs="")
-    assert proxy.stream(chat_flow(), BAD) == GOOD
-    assert not (proxy.folder / "normalize").exists()
-    assert proxy.addon.logs.current is None
-
-
 def test_the_log_is_named_for_the_port(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,13 +138,6 @@ def test_the_log_is_named_for_the_port(
     proxy.stream(chat_flow(), GOOD)
     proxy.close()
     assert (proxy.folder / "normalize" / "pairs-9090.jsonl").exists()
-
-
-def test_the_port_that_is_asked_for_counts_before_there_is_one(proxy: Proxy) -> None:
-    proxy.set(listen_port=7070)
-    proxy.stream(chat_flow(), GOOD)
-    proxy.close()
-    assert (proxy.folder / "normalize" / "pairs-7070.jsonl").exists()
 
 
 def test_a_path_whose_words_contain_a_placeholder_stays(proxy: Proxy) -> None:
@@ -227,24 +175,6 @@ def test_a_path_that_comes_back_is_written_again(
     assert messages(caplog) == []
 
 
-def test_a_path_that_cannot_be_had_costs_the_log_only(proxy: Proxy) -> None:
-    try:
-        proxy.set(normalize_pairs="~no-such-user-at-all/pairs.jsonl")
-    except exceptions.OptionsError:
-        return  # refusing it is as good
-    assert proxy.stream(chat_flow(), BAD) == GOOD
-
-
-def test_a_full_disk_is_reported_in_the_event_log(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    (proxy.folder / "normalize").write_bytes(b"a file, no folder")
-    assert proxy.stream(chat_flow(), BAD) == GOOD
-    proxy.close()
-    (said,) = messages(caplog)
-    assert said.startswith("normalize: cannot write the pairs log")
-
-
 def test_a_log_that_cannot_start_does_not_cost_the_repair(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,13 +183,6 @@ def test_a_log_that_cannot_start_does_not_cost_the_repair(
 
 
 # -- commands ----------------------------------------------------------------------
-
-
-def test_stats_count_what_was_repaired(proxy: Proxy) -> None:
-    proxy.stream(chat_flow(), BAD)
-    proxy.stream(chat_flow(), GOOD)
-    rows = cast(list[list[str]], proxy.addon.stats_command())
-    assert rows[1:] == [[HOST, "m", "2", "1", "data-space-missing", "4"]]
 
 
 USAGE = b'{"prompt_tokens":7,"completion_tokens":%d,"total_tokens":9}'
@@ -324,37 +247,7 @@ def test_an_adaptation_is_made_for_a_host_of_ones_own(proxy: Proxy) -> None:
     assert sent("127.0.0.1:8000") == "developer"
 
 
-def test_fixes_lists_all_and_says_where_one_is_skipped(proxy: Proxy) -> None:
-    proxy.set(normalize_skip=["content-null", "*.a.test:content-null", "bom-sent"])
-    head, *rows = cast(list[list[str]], proxy.addon.fixes_command())
-    assert head == ["fix", "skipped", "change"]
-    assert [row[0] for row in rows] == [each.name for each in EVERY]
-    assert {row[0]: row[1] for row in rows if row[1]} == {
-        "bom-sent": "everywhere",
-        "content-null": "everywhere, on *.a.test",
-    }
-
-
 # -- requests ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("more", "changes"),
-    [
-        ({}, True),
-        ({"host": "other.test"}, False),
-        ({"path": "/v1/responses"}, False),
-        ({"method": "PUT"}, False),
-    ],
-)
-def test_requests_for_a_completion_of_a_selected_host_are_changed(
-    proxy: Proxy, more: Any, changes: bool
-) -> None:
-    asked = {"model": "m", "prompt_cache_key": "k"}
-    made = chat_flow(request=asked, **more)
-    made.response = None
-    proxy.addon.request(made)
-    assert (made.request.content == b'{"model":"m"}') is changes
 
 
 def test_request_that_another_addon_has_answered_stays(proxy: Proxy) -> None:
@@ -385,49 +278,35 @@ def hello(
 
 
 @pytest.mark.parametrize(
-    ("sni", "address", "closed"),
+    ("options", "sni", "address", "closed"),
     [
-        (HOST, (HOST, 443), False),
-        (HOST, ("192.0.2.1", 443), False),
-        (None, (HOST, 443), False),
-        ("other.test", (HOST, 443), True),
-        (HOST, None, False),
-        ("other.test", ("other.test", 443), True),
-        ("other.test", ("192.0.2.1", 443), True),
-        (None, ("192.0.2.1", 443), True),
-        (None, None, False),  # TLS with the proxy itself
+        ({}, HOST, ("192.0.2.1", 443), False),
+        ({}, None, (HOST, 443), False),
+        ({}, HOST, None, False),
+        ({}, "other.test", (HOST, 443), True),
+        ({}, "other.test", ("192.0.2.1", 443), True),
+        ({}, None, ("192.0.2.1", 443), True),
+        ({}, None, None, False),  # TLS with the proxy itself
+        ({"normalize_hosts": ["a.test:8443"]}, "a.test", ("a.test", 443), True),
+        ({"normalize_hosts": ["a.test:8443"]}, "a.test", ("192.0.2.1", 8443), False),
+        ({"normalize_hosts": ["[::1]:8443"]}, None, ("::1", 8443, 0, 0), False),
+        ({"normalize_only": False}, "other.test", ("other.test", 443), False),
+        ({"allow_hosts": ["other"]}, "other.test", ("other.test", 443), False),
     ],
 )
 def test_only_a_listed_host_is_opened_by_its_name_or_else_its_address(
-    proxy: Proxy, sni: str | None, address: tuple[str, int] | None, closed: bool
+    proxy: Proxy, options: Any, sni: str | None, address: Any, closed: bool
 ) -> None:
+    proxy.set(**options)
     assert hello(proxy, sni, address) is closed
 
 
-def test_the_port_decides_as_well(proxy: Proxy) -> None:
-    proxy.set(normalize_hosts=["a.test:8443"])
-    assert hello(proxy, "a.test", ("a.test", 443))
-    assert not hello(proxy, "a.test", ("192.0.2.1", 8443))
-
-
-def test_an_ipv6_address_is_one(proxy: Proxy) -> None:
-    proxy.set(normalize_hosts=["[::1]:8443"])
-    made = cast(tuple[str, int], ("::1", 8443, 0, 0))
-    assert not hello(proxy, None, made)
-
-
-def test_every_host_is_opened_when_only_is_off(proxy: Proxy) -> None:
-    proxy.set(normalize_only=False)
-    assert not hello(proxy, "other.test", ("other.test", 443))
-
-
-def test_the_user_s_allow_hosts_come_first(proxy: Proxy) -> None:
-    proxy.set(allow_hosts=["other"])
-    assert not hello(proxy, "other.test", ("other.test", 443))
-
-
-def test_in_reverse_mode_every_host_is_opened(proxy: Proxy) -> None:
-    assert not hello(proxy, "x", ("x", 443), "reverse:https://other.test")
+def test_in_reverse_mode_the_upstream_is_ours(proxy: Proxy) -> None:
+    mode = "reverse:https://other.test"
+    assert not hello(proxy, "x", ("x", 443), mode)
+    made = chat_flow(host="other.test")
+    made.client_conn.proxy_mode = ProxyMode.parse(mode)
+    assert proxy.stream(made, BAD) == GOOD
 
 
 def distrust(
@@ -463,19 +342,6 @@ def test_a_client_that_fails_for_another_reason_is_told_nothing(
     assert messages(caplog) == []
 
 
-@pytest.mark.parametrize(
-    ("address", "named"), [(("192.0.2.1", 443), "to 192.0.2.1:"), (None, "to ?:")]
-)
-def test_without_a_name_the_address_is_reported(
-    proxy: Proxy,
-    caplog: pytest.LogCaptureFixture,
-    address: tuple[str, int] | None,
-    named: str,
-) -> None:
-    distrust(proxy, None, address)
-    assert named in messages(caplog)[0]
-
-
 # -- requests and answers ----------------------------------------------------------
 
 
@@ -497,35 +363,11 @@ def test_any_other_request_is_left_alone(proxy: Proxy, more: dict[str, Any]) -> 
     assert made.request.get_state() == before
 
 
-def test_observing_leaves_the_request_alone(proxy: Proxy) -> None:
-    proxy.set(normalize_mode="observe")
-    made = chat_flow()
-    before = made.request.get_state()
-    proxy.addon.requestheaders(made)
-    assert made.request.get_state() == before
-
-
-def test_a_host_that_is_not_listed_is_left_alone(proxy: Proxy) -> None:
-    made = chat_flow(host="other.test")
-    before = response_of(made).get_state()
-    proxy.addon.responseheaders(made)
-    proxy.addon.response(made)
-    assert response_of(made).get_state() == before
-    assert response_of(made).stream is False
-    assert proxy.records() == []
-
-
 def test_the_host_header_names_the_host_too(proxy: Proxy) -> None:
     made = chat_flow(host="192.0.2.1")
     made.request.headers["host"] = HOST
     assert proxy.stream(made, BAD) == GOOD
     assert proxy.records("flow")[0]["host"] == HOST
-
-
-def test_in_reverse_mode_the_upstream_is_always_ours(proxy: Proxy) -> None:
-    made = chat_flow(host="other.test")
-    made.client_conn.proxy_mode = ProxyMode.parse("reverse:https://other.test")
-    assert proxy.stream(made, BAD) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -541,13 +383,6 @@ def test_other_event_streams_of_an_opened_host_pass_at_once(
     assert response_of(made).stream is expected
     assert headers_of(made) == before
     assert proxy.records() == []
-
-
-def test_another_addon_s_streaming_stays(proxy: Proxy) -> None:
-    made = chat_flow(path="/v1/responses")
-    response_of(made).stream = bytes.upper
-    proxy.addon.responseheaders(made)
-    assert response_of(made).stream == bytes.upper
 
 
 @pytest.mark.parametrize(
@@ -580,39 +415,11 @@ def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
     made = chat_flow(headers=headers)
     proxy.addon.responseheaders(made)
     assert headers_of(made) == headers
-    assert not callable(response_of(made).stream)
+    assert response_of(made).stream is True
     assert messages(caplog, "ERROR") == [f"normalize: {HOST} passes as it is"]
 
 
-def test_a_stream_that_passes_because_of_a_bug_is_not_held_back(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running_answer, "Rewriter", fail)
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    assert response_of(made).stream is True
-
-
-def test_a_body_that_passes_because_of_a_bug_is_buffered_as_ever(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running_answer, "AnswerRecord", fail)
-    made = chat_flow(headers={"content-type": "application/json"})
-    proxy.addon.responseheaders(made)
-    assert response_of(made).stream is False
-
-
 # -- the end of it all -------------------------------------------------------------
-
-
-def test_done_closes_the_logs_of_former_paths(proxy: Proxy) -> None:
-    proxy.stream(chat_flow(), GOOD)
-    old = proxy.addon.logs.current
-    proxy.set(normalize_pairs="")
-    proxy.close()
-    assert old is not None
-    assert not old._thread.is_alive()
-    assert len(proxy.log.read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
@@ -647,14 +454,6 @@ def test_what_waits_in_a_stream_is_sent_before_mitmproxy_ends(
     said = "does not let an addon send while nothing is received"
     assert [said in each for each in messages(caplog)].count(True) == is_broken
     assert proxy.end() == "upstream-broke"
-
-
-def test_a_reload_without_streams_closes_the_logs(proxy: Proxy) -> None:
-    proxy.stream(chat_flow(), GOOD)
-    log = proxy.addon.logs.current
-    proxy.addon.done()
-    assert log is not None
-    assert not log._thread.is_alive()
 
 
 def test_what_is_loaded_at_the_start_is_frozen_and_at_a_reload_nothing(
@@ -705,16 +504,6 @@ def test_mitmproxy_is_as_it_was_once_the_addon_goes(proxy: Proxy) -> None:
     assert all(is_extended(*each) for each in changed)
     proxy.addon.done()
     assert not any(is_extended(*each) for each in changed)
-
-
-def test_exchanges_and_connections_that_end_are_counted(proxy: Proxy) -> None:
-    made = chat_flow()
-    proxy.stream(made, GOOD)
-    both = made.request.raw_content, response_of(made).raw_content
-    bodies = sum(len(each or b"") for each in both)
-    assert proxy.addon._pauses._unused == EACH + bodies
-    proxy.addon.client_disconnected(made.client_conn)
-    assert proxy.addon._pauses._unused == 2 * EACH + bodies
 
 
 @pytest.mark.parametrize("shown", [True, False])

@@ -112,13 +112,6 @@ def test_one_strange_flow_does_not_keep_others_from_being_told(
     assert len(list(table)) == 3
 
 
-def test_capture_fills_if_it_is_asked_to(proxy: Proxy, tmp_path: Path) -> None:
-    flows = [repaired(proxy)]
-    _, row = proxy.addon.capture_command(flows, str(tmp_path / "c"), fill=True)
-    assert row[2] == "its words are filler"
-    assert b'"Hi"' not in (Path(str(row[0])) / "response.sse").read_bytes()
-
-
 def test_capture_notes_what_broke_off_and_what_was_altered(
     proxy: Proxy, tmp_path: Path
 ) -> None:
@@ -151,19 +144,6 @@ def test_fixes_tells_all_or_all_about_one(proxy: Proxy) -> None:
     assert one[4][1] == f"everywhere, on {HOST}"
     assert {row[0] for row in one[5:]} == {"source"}
     assert list(proxy.addon.fixes_command("bom-sent")[4]) == ["skipped", "nowhere"]
-
-
-def test_fixes_tells_of_requests_too(proxy: Proxy) -> None:
-    proxy.set(normalize_skip=[f"{HOST}:tools-empty", "parameter-learned"])
-    one = [list(row) for row in proxy.addon.fixes_command("tools-empty")]
-    assert [row[0] for row in one] == [
-        "fix", "change", "otherwise", "in requests to", "skipped", "source",
-    ]  # fmt: skip
-    assert one[3][1] == "api.mistral.ai"
-    assert one[4][1] == f"on {HOST}"
-    learned = [list(row) for row in proxy.addon.fixes_command("parameter-learned")]
-    assert learned[3] == ["in requests to", "all hosts"]
-    assert "tools-empty" in proxy.addon.names_command()
 
 
 def test_names_of_fixes_are_completed_and_checked(proxy: Proxy) -> None:

@@ -6,7 +6,6 @@ import pytest
 from mitmproxy import exceptions
 
 from llm_normalize.exchange.state.exchange import Exchange
-from llm_normalize.routing.hosts import PROVIDERS
 from proxies import HOST, Proxy, chat_flow
 
 
@@ -14,16 +13,6 @@ from proxies import HOST, Proxy, chat_flow
 def proxy(tmp_path: Path) -> Iterator[Proxy]:
     with Proxy(tmp_path) as made:
         yield made
-
-
-def test_the_defaults(proxy: Proxy) -> None:
-    options = proxy.context.options
-    assert options.normalize_hosts == list(PROVIDERS)
-    assert options.normalize_only is True
-    assert options.normalize_mode == "repair"
-    assert options.normalize_skip == []
-    assert options.normalize_pairs_size == "64m"
-    assert proxy.addon.name == "llm_normalize"
 
 
 @pytest.mark.parametrize(
@@ -84,15 +73,6 @@ def test_a_bad_value_is_refused_by_name_and_the_old_one_stays(
     assert getattr(proxy.context.options, option) == old
     assert proxy.addon.options.hosts.include(HOST, 443)
     assert proxy.addon.options.skip == state[1]
-
-
-def test_changes_of_requests_are_skipped_like_fixes(proxy: Proxy) -> None:
-    names = ["parameter-learned", "a.test:tools-empty"]
-    proxy.set(normalize_skip=names)
-    assert [name for _, name in proxy.addon.options.skip] == [
-        "parameter-learned",
-        "tools-empty",
-    ]
 
 
 @pytest.mark.parametrize("value", ["/", "a\0b", "~nobody-has-this-name/x"])

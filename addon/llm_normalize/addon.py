@@ -27,6 +27,7 @@ from .exchange.answer_lifecycle import Answers
 from .exchange.message.request_facts import named_host, place_of
 from .exchange.message.response_headers import answers_events
 from .exchange.routing_policy import Routing
+from .exchange.source.pacing import Pacing
 from .exchange.source.translation import put_in_protocol
 from .exchange.state.exchange import Exchange
 from .exchange.state.open_exchanges import OpenExchanges
@@ -42,6 +43,7 @@ from .mitm.deferred_options import take_deferred, take_each
 from .mitm.flow_list import is_shown, is_stored
 from .mitm.proxy_server import is_running
 from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
+from .mitm.second_request import is_gone
 from .options import Values, connect_late, declare, pairs_path
 from .pause_limiter import PauseLimiter
 from .records.pairs_log import PairsLog
@@ -74,7 +76,8 @@ class Normalize:
         self._answers = Answers(self.stats)
         self._exchanges = OpenExchanges(self._abandon)
         self._routing = Routing()
-        self._home = Home(self.stats)
+        self._pacing = Pacing(self._answers.streams, self._routing.grant)
+        self._home = Home(self.stats, self._pacing.queues)
         self._is_reloaded = False
         # By a host's names, its port and its scheme, until an option changes.
         self._settings_of: dict[tuple[str, str, int, str], Settings] = {}
@@ -122,6 +125,7 @@ class Normalize:
         for each in (self._home, routing, self._exchanges):
             each.hosts = values.hosts
         self._home.routes = values.routes
+        self._pacing.queues.paces = values.pace
         routing.guard_log()
         if self.logs.current is not None:
             self.logs.current.size = values.pairs_size
@@ -157,6 +161,7 @@ class Normalize:
         self._forget()
 
     def _forget(self) -> None:
+        self._pacing.done()
         self._routing.done(self._exchanges)
         self._exchanges.clear()
         stop_letting_clients_ask()
@@ -272,17 +277,22 @@ class Normalize:
         if exchange.is_chat and not exchange.waits_for_model:
             self._expect(exchange)
 
-    def request(self, flow: http.HTTPFlow) -> None:
-        """Change a request to what its provider accepts; it is sent after this."""
+    def request(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """Change a request to what its provider accepts; it is sent after this.
+
+        mitmproxy awaits what is returned.
+        """
         exchange = self._exchanges.of(flow)
         was_chat = exchange.is_chat and not exchange.waits_for_model
         self._routing.send(exchange)
-        if not exchange.is_chat:
-            return
-        if not was_chat:
+        if exchange.is_chat and not was_chat:
             self._expect(exchange)
-        if flow.response is None:
-            self._answers.adapt(exchange, self._settings(exchange))
+        if flow.response is not None or not exchange.is_selected:
+            return None
+        settings = self._settings(exchange)
+        if exchange.is_chat:
+            self._answers.adapt(exchange, settings)
+        return self._pacing.wait(exchange, settings)
 
     def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Decide how the answer passes: its headers are sent right after this.
@@ -290,6 +300,7 @@ class Normalize:
         mitmproxy awaits what is returned.
         """
         exchange = self._exchanges.of(flow)
+        self._pacing.answered(exchange)
         asked = self._answers.retry_as_asked(exchange, self._routing.translations)
         if asked is not None:
             return self._begin_unless(exchange, asked)
@@ -304,6 +315,13 @@ class Normalize:
             await second
 
     def _answered(self, exchange: Exchange) -> Awaitable[None] | None:
+        second = self._find_second(exchange)
+        response = exchange.flow.response
+        if exchange.has_begun and second is None and response is not None:
+            response.stream = response.stream or True  # it has headers already
+        return second
+
+    def _find_second(self, exchange: Exchange) -> Awaitable[None] | None:
         response = exchange.flow.response
         assert response is not None
         begun = exchange.is_chat and self._begin(exchange)
@@ -360,12 +378,15 @@ class Normalize:
         exchange, response = self._exchanges.of(flow), None
         if self._repairs:
             response = outage.error_of(exchange)
-        if response is not None:
+        is_early = exchange.has_begun and flow.response is None and not is_gone(flow)
+        if response is not None and is_early:
+            self._answers.put_in_events(exchange, response, self._settings(exchange))
+        elif response is not None:
             put_in_protocol(exchange, response)
             self._routing.grant(flow, response)
         broke = functools.partial(self._broke, exchange)
         send_rest = self._answers.streams.rest_of(exchange)
-        return outage.end(flow, response, broke, send_rest)
+        return outage.end(flow, response, broke, send_rest, is_early=is_early)
 
     def _broke(self, exchange: Exchange, status: int | None) -> None:
         self._answers.broke(exchange, lambda: self._settings(exchange), status)
@@ -435,6 +456,7 @@ class Normalize:
             stored=is_stored(),
             parse_error_prose=self._routing.gate is None,
             keepalive=self.options.keepalive,
+            begin=self.options.begin,
             retry=self.options.retry,
             place=place_of(request),
         )

@@ -23,6 +23,7 @@ from .routing.hosts import PROVIDERS, HostPattern, Hosts
 from .routing.keys import Keys, Secret
 from .routing.model_names import Models
 from .routing.own_address import is_here
+from .routing.pace import Pace, paces
 from .routing.routes import Routes
 
 logger = logging.getLogger(__name__)
@@ -243,6 +244,20 @@ OPTIONS = (
         _seconds,
     ),
     Option(
+        "pace",
+        Sequence[str],
+        [],
+        "How many requests of one credential a host takes; the others wait in order: host=40/60s, or host=40/60s,4 for four at once.",
+        paces,
+    ),
+    Option(
+        "begin",
+        int,
+        0,
+        "Seconds after which a stream begins whose provider has sent no headers; its status is then 200. 0 is never.",
+        _seconds,
+    ),
+    Option(
         "translate",
         Sequence[str],
         ["auto"],
@@ -301,6 +316,8 @@ class Values:
     pairs_size: int
     keepalive: int
     retry: int
+    pace: Sequence[Pace]
+    begin: int
     translate: Hosts | None
     models: Models
     routes: Routes

@@ -1,10 +1,9 @@
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.capture.filler import Arguments, Filler, chars_of, plain_of
+from llm_normalize.capture.filler import Arguments, Filler, chars_of
 
 
 def filled(raw: str, place: int = 0, of: str = "") -> str:
@@ -20,13 +19,6 @@ def test_escapes_stay_escapes() -> None:
     raw = r"\u00e9\n\\\/\ud835\udc00\ud83d\x"
     out = filled(raw)
     assert re.fullmatch(r"\\u00[67].\\n\\\\\\/\\ud840\\udc..\\ud83d\\x", out)
-
-
-@pytest.mark.parametrize(
-    ("char", "plain"), [("a", "a"), (r"\n", "\n"), (r"\u0041", "A"), (r"\x", "x")]
-)
-def test_escapes_are_read(char: str, plain: str) -> None:
-    assert plain_of(char) == plain
 
 
 def test_place_decides_and_a_name_if_there_is_one() -> None:

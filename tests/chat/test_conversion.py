@@ -27,11 +27,6 @@ CALL: Chunk = {
     "function": {"name": "f", "arguments": '{"a":1}'},
 }
 OTHER: Chunk = {**CALL, "id": "call_2", "function": {"name": "g", "arguments": "{}"}}
-CUSTOM: Chunk = {
-    "id": "call_3",
-    "type": "custom",
-    "custom": {"name": "c", "input": "x y"},
-}
 CITED: Chunk = {
     "type": "url_citation",
     "url_citation": {
@@ -70,51 +65,6 @@ def there_and_back(body: Chunk, asked: Asked | None = None) -> Chunk:
 
 
 # -- a body to chunks --------------------------------------------------------------
-
-
-def test_a_text_becomes_role_text_and_finish_with_usage() -> None:
-    assert chunks_of(said()) == [
-        chunk({"role": "assistant", "content": ""}),
-        chunk({"content": "Hi"}),
-        chunk({}, finish="stop", usage=USAGE),
-    ]
-
-
-def test_a_body_stays_as_it_is_while_its_chunks_are_made() -> None:
-    body = said(tool_calls=[CALL], reasoning_content="so")
-    before = copy.deepcopy(body)
-    chunks_of(body)
-    assert body == before
-
-
-@pytest.mark.parametrize("usage", [None, {}])
-def test_no_usage_makes_no_chunk_for_it(usage: Chunk | None) -> None:
-    assert chunks_of(completion({"content": "Hi"}, usage=usage))[-1] == chunk(
-        {}, finish="stop"
-    )
-    body = said()
-    del body["usage"]
-    assert len(chunks_of(body)) == 3
-    assert all("usage" not in each for each in chunks_of(body))
-
-
-@pytest.mark.parametrize("content", [None, "", []])
-def test_an_answer_that_says_nothing_has_a_role_and_a_finish(content: Any) -> None:
-    body = completion({"role": "assistant", "content": content, "refusal": None})
-    assert chunks_of(body) == [
-        chunk({"role": "assistant", "content": ""}),
-        chunk({}, finish="stop", usage=USAGE),
-    ]
-
-
-@pytest.mark.parametrize("role", [{}, {"role": None}, {"role": ""}])
-def test_a_message_without_role_is_the_assistants(role: Chunk) -> None:
-    body = completion({**role, "content": "Hi"})
-    assert deltas_of(body)[0] == {"role": "assistant", "content": ""}
-
-
-def test_another_role_is_left_to_its_fix() -> None:
-    assert deltas_of(said(role="model"))[0]["role"] == "model"
 
 
 def test_parts_come_in_the_order_of_openai_whatever_theirs() -> None:
@@ -189,11 +139,6 @@ def test_parts_of_a_content_stay_beside_the_reasoning_that_they_may_repeat() -> 
     assert (message["content"], message["reasoning_content"]) == ("Hi", "so")
 
 
-def test_log_probabilities_without_text_stand_beside_the_role() -> None:
-    body = with_choice(said(content=None), logprobs={"content": [TOKEN]})
-    assert chunks_of(body)[0]["choices"][0]["logprobs"] == {"content": [TOKEN]}
-
-
 def test_keys_that_openai_does_not_define_are_kept_at_each_level() -> None:
     body = with_choice(
         {**said(x_message=[1]), "citations": ["https://x"], "x_null": None},
@@ -260,100 +205,7 @@ def test_texts_of_a_body_come_in_a_bounded_number_of_pieces(n: int, most: int) -
     assert len(chunks_of(body)) <= most + 2 * n
 
 
-def test_every_chunk_has_the_envelope() -> None:
-    body = {**said(), "system_fingerprint": "fp", "service_tier": "default"}
-    shared = {
-        key: each for key, each in body.items() if key not in ("choices", "usage")
-    }
-    for each in chunks_of(body):
-        assert {key: each[key] for key in shared} == {
-            **shared,
-            "object": "chat.completion.chunk",
-        }
-
-
-def test_choices_follow_each_other_with_their_index() -> None:
-    one, two = (dict(said()["choices"][0], index=at) for at in (0, 1))
-    chunks = chunks_of({**said(), "choices": [one, two]})
-    indexes = [each["choices"][0]["index"] for each in chunks if each["choices"]]
-    assert indexes == [0, 0, 0, 1, 1, 1]
-    bare = {key: each for key, each in one.items() if key != "index"}
-    assert chunks_of({**said(), "choices": [bare]})[0]["choices"][0]["index"] == 0
-
-
 # -- chunks to a body --------------------------------------------------------------
-
-
-def test_chunks_of_a_text_become_a_body() -> None:
-    assert body_of(chunks_of(said())) == with_choice(said(), logprobs=None)
-
-
-def test_no_chunk_makes_a_body_without_choices() -> None:
-    assert body_of([]) == {"object": "chat.completion", "choices": []}
-
-
-def test_pieces_are_joined() -> None:
-    body = body_of(
-        [
-            chunk({"role": "assistant", "content": "", "reasoning_content": "so "}),
-            chunk({"reasoning_content": "be it"}),
-            chunk({"content": "H"}),
-            chunk({"content": None}),
-            chunk({"content": "i"}),
-            chunk({}, finish="length"),
-        ]
-    )
-    message = {"role": "assistant", "content": "Hi", "reasoning_content": "so be it"}
-    assert body["choices"] == [
-        {"index": 0, "message": message, "logprobs": None, "finish_reason": "length"}
-    ]
-
-
-def test_calls_are_joined_by_their_index() -> None:
-    def part(index: int, **more: Any) -> Chunk:
-        return chunk({"tool_calls": [{"index": index, **more}]})
-
-    body = body_of(
-        [
-            part(1, id="b", type="function", function={"name": "g", "arguments": ""}),
-            part(0, id="a", type="function", function={"name": "f", "arguments": ""}),
-            part(1, function={"arguments": "{}"}),
-            part(0, function={"arguments": '{"a"'}),
-            part(0, function={"arguments": ":1}"}),
-            part(2, id="c", type="custom", custom={"name": "c", "input": "x"}),
-            part(2, custom={"input": " y"}),
-        ]
-    )
-    message = body["choices"][0]["message"]
-    assert message["content"] is None
-    assert message["tool_calls"] == [
-        {**CALL, "id": "a"},
-        {**OTHER, "id": "b"},
-        {**CUSTOM, "id": "c"},
-    ]
-
-
-@pytest.mark.parametrize("content", ["", "Hi"])
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"tool_calls": [{"index": 0, **CALL}]},
-        {"function_call": CALL["function"]},
-        {"refusal": "no"},
-        {"audio": AUDIO},
-    ],
-)
-def test_content_is_null_only_where_something_stands_for_it(
-    content: str, more: Chunk
-) -> None:
-    message = body_of([chunk({"content": content}), chunk(more)])["choices"][0][
-        "message"
-    ]
-    assert message["content"] == (content or None)
-    assert body_of([chunk({"content": content})])["choices"][0]["message"] == {
-        "role": "assistant",
-        "content": content,
-    }
 
 
 def test_audio_and_legacy_calls_are_joined() -> None:
@@ -383,31 +235,6 @@ def test_lists_are_joined_and_other_values_replaced() -> None:
     assert (message["x"], message["y"]) == (2, {"index": 3, "z": "ab"})
 
 
-def test_log_probabilities_are_joined() -> None:
-    nothing: Chunk = {"content": None, "refusal": None}
-    body = body_of(
-        [
-            chunk({"content": ""}, logprobs=None),
-            chunk({"content": "Hi"}, logprobs={**nothing, "content": [TOKEN]}),
-            chunk({"content": "Hi"}, logprobs={**nothing, "content": [TOKEN]}),
-            chunk({}, logprobs=None, finish="stop"),
-        ]
-    )
-    assert body["choices"][0]["logprobs"] == {**nothing, "content": [TOKEN, TOKEN]}
-
-
-@pytest.mark.parametrize("logprobs", [None, [], "x", 7, {}, {"content": 7}])
-def test_log_probabilities_of_another_form_are_none(logprobs: Any) -> None:
-    found = body_of([chunk({"content": "Hi"}, logprobs=logprobs)])["choices"][0]
-    assert found["logprobs"] in (None, {"content": None})
-
-
-@pytest.mark.parametrize("delta", [None, "Hi", [], 7])
-def test_a_delta_of_another_form_says_nothing(delta: Any) -> None:
-    found = body_of([chunk({"content": "Hi"}), chunk({}, choice={"delta": delta})])
-    assert found["choices"][0]["message"]["content"] == "Hi"
-
-
 def test_what_stands_beside_choices_is_kept() -> None:
     body = body_of(
         [
@@ -425,12 +252,6 @@ def test_what_stands_beside_choices_is_kept() -> None:
     assert body["citations"] == ["a", "b"]
     assert body["usage"] == USAGE
     assert body["choices"][0]["stop_reason"] == "eos"
-
-
-def test_choices_are_sorted_by_their_index() -> None:
-    body = body_of([chunk({"content": str(at)}, index=at) for at in (2, 0, 1, 2)])
-    assert [each["index"] for each in body["choices"]] == [0, 1, 2]
-    assert [each["message"]["content"] for each in body["choices"]] == ["0", "1", "22"]
 
 
 # -- there and back ----------------------------------------------------------------
@@ -472,12 +293,6 @@ def test_a_body_comes_back_from_its_chunks(body: Chunk) -> None:
         if each is not None or key == "content"
     }
     assert back == expected
-
-
-def test_a_custom_call_keeps_its_input() -> None:
-    body = said(content=None, tool_calls=[CUSTOM, CALL])
-    body["choices"][0]["finish_reason"] = "tool_calls"
-    assert there_and_back(body)["choices"][0]["message"]["tool_calls"] == [CUSTOM, CALL]
 
 
 @given(bodies(), st.booleans())
@@ -580,14 +395,6 @@ def test_a_body_for_a_stream_becomes_one(framed: str, asked: Asked) -> None:
     assert out == expected
 
 
-@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
-@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
-def test_a_pretty_printed_body_becomes_a_stream(newline: bytes, asked: Asked) -> None:
-    text = json.dumps(said(content="a\nb"), indent=2).encode().replace(b"\n", newline)
-    for data in (text, newline * 3 + text, text + newline * 2):
-        assert b'"content":"a\\nb"' in streamed(data, asked)
-
-
 def test_lines_of_blanks_before_a_body_leave_when_they_come() -> None:
     data = b"\n         \n\n         \n" + dumps(said())
     reads = [data[:11], data[11:22], data[22:]]
@@ -596,82 +403,6 @@ def test_lines_of_blanks_before_a_body_leave_when_they_come() -> None:
     assert (
         conformance.check_stream(b"".join(out), conformance.Request(stream=True)) == []
     )
-
-
-@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
-def test_several_choices_of_a_body_become_a_stream(asked: Asked) -> None:
-    found = [
-        {"message": {"content": "a"}, "finish_reason": "stop"},
-        {"message": {"role": "assistant", "content": ""}, "finish_reason": "length"},
-    ]
-    for indexes in ((0, 1), (None, None), ("0", "1"), (1, 0)):
-        body = {
-            **said(),
-            "choices": [
-                {"index": at, **each} if at is not None else each
-                for at, each in zip(indexes, found, strict=True)
-            ],
-        }
-        out = streamed(dumps(body), replace(asked, n=2))
-        assert out.count(b'"role":"assistant"') == 2
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
-@pytest.mark.parametrize("forced", [False, True])
-@pytest.mark.parametrize("finish", ["tool_calls", None])
-@pytest.mark.parametrize(
-    "calls",
-    [
-        [CALL],
-        [CALL, OTHER],
-        [{**CALL, "index": 0}, {**OTHER, "index": 1}],
-        [{**CALL, "index": 0}, {**OTHER, "index": 0}],
-        [{"function": {"name": "f", "arguments": {"a": 1}}}],
-        [{"name": "f", "arguments": {"a": 1}}],
-        [{**CALL, "id": 7}],
-    ],
-)
-def test_tool_calls_of_a_body_become_a_stream(
-    asked: Asked, forced: bool, finish: str | None, calls: list[Chunk]
-) -> None:
-    message = {"role": "assistant", "content": None, "tool_calls": calls}
-    asked = replace(asked, tools=True, forced_tool=forced)
-    out = streamed(dumps(completion(message, finish=finish)), asked)
-    reason = "stop" if forced and finish is None else "tool_calls"
-    assert b'"finish_reason":"%b"' % reason.encode() in out
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize(
-    "body",
-    [
-        said(content=[{"type": "text", "text": "Hi"}]),
-        said(reasoning="so"),
-        said(content=None, refusal="no"),
-        with_choice(said(), logprobs={"content": [TOKEN], "refusal": None}),
-        with_choice(said(), finish_reason="eos"),
-        with_choice(said(), finish_reason=None),
-        {**said(), "object": "chat.completion.chunk"},
-        {**said(), "created": 1_760_000_000_123, "id": "", "model": None},
-        {key: each for key, each in said().items() if key != "object"},
-        said(tool_calls=None, function_call=None),
-        {"result": said(), "success": True, "errors": [], "messages": []},
-        {"result": {"response": "Hi", "usage": USAGE}, "success": True, "errors": []},
-        {
-            "result": {
-                "response": "",
-                "tool_calls": [{"name": "f", "arguments": {"a": 1}}],
-                "usage": USAGE,
-            },
-            "success": True,
-        },
-    ],
-)
-@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
-def test_a_body_of_any_provider_becomes_a_stream(body: Chunk, asked: Asked) -> None:
-    streamed(dumps(body), asked)
-    streamed(json.dumps(body, indent=4).encode(), asked)
 
 
 @pytest.mark.parametrize(
@@ -711,13 +442,6 @@ def test_what_may_be_the_first_of_many_is_not_given_an_end(body: Chunk) -> None:
     out = repaired(dumps(body), PLAIN)
     assert b"[DONE]" not in out
     assert b'"finish_reason":"' not in out
-
-
-def test_a_body_after_chunks_adds_no_second_answer() -> None:
-    data = wire(
-        [chunk({"role": "assistant", "content": "Hi"}), said(), b"data: [DONE]\n\n"]
-    )
-    assert conformance.meaning_of_stream(repaired(data, PLAIN)).choices[0].text == "Hi"
 
 
 @pytest.mark.unmeasured

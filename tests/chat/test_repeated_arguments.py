@@ -1,7 +1,6 @@
 """Arguments that a provider sends more than once: each part of them is sent once."""
 
 import json
-import random
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +27,6 @@ from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
     HoldingFix,
-    Wire,
     calling,
     chunk,
     completion,
@@ -135,23 +133,6 @@ def test_another_object_is_a_call_of_its_own(fragments: list[str], n: int) -> No
         ]
 
 
-def test_another_call_keeps_its_index() -> None:
-    events: Wire = [
-        calling(head(0)),
-        calling(rest(0, '{"a":1}{"a":2}')),
-        calling({**head(1), "function": {"name": "g", "arguments": ""}}),
-        calling(rest(1, '{"b":1}')),
-        chunk({}, finish="tool_calls"),
-        DONE,
-    ]
-    found = taken(repaired(wire(events), ASKED)).choices[0].calls
-    assert [(each.name, each.arguments) for each in found] == [
-        ("f", '{"a":1}'),
-        ("f", '{"a":2}'),
-        ("g", '{"b":1}'),
-    ]
-
-
 @pytest.mark.parametrize("fragments", REPEATED.values(), ids=REPEATED)
 @pytest.mark.parametrize("head_on_all", [False, True])
 @pytest.mark.parametrize("with_finish", [False, True])
@@ -163,19 +144,6 @@ def test_arguments_are_sent_once(
     assert arguments_in(answer(*sent, last=last, head_on_all=head_on_all)) == WHOLE
 
 
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("fragments", REPEATED.values(), ids=REPEATED)
-def test_every_cut_gives_the_same(fragments: list[str]) -> None:
-    data = answer(*fragments)
-    out = repaired(data, ASKED)
-    draw = random.Random(len(data))
-    for _ in range(3):
-        cuts = sorted(draw.sample(range(len(data)), 20))
-        reads = [data[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
-        assert b"".join(feed(reads, ASKED)) == out
-
-
-NESTED = '{"a":{"a":1}}'
 OWN: list[list[str]] = [
     ["{}"],
     [WHOLE],
@@ -240,21 +208,8 @@ def test_two_calls_are_distinguished() -> None:
     assert texts == ['{"0":10}', '{"1":11}']
 
 
-def both(*ends: int) -> list[Any]:
-    """Return chunks of two calls, whose arguments have come to *ends*."""
-    return [
-        calling(*[rest(at, f'{{"{at}":1{at}}}'[:end]) for at in (0, 1)]) for end in ends
-    ]
-
-
 HEADS = [calling(head(at, id=f"call_{at}")) for at in (0, 1)]
 FINISHED: list[Any] = [chunk({}, finish="tool_calls"), DONE]
-
-
-def test_two_calls_wait_in_one_chunk() -> None:
-    out = repaired(wire([*HEADS, *both(5, 8), *FINISHED]), ASKED)
-    texts = [call.arguments for call in taken(out).choices[0].calls]
-    assert texts == ['{"0":10}', '{"1":11}']
 
 
 def test_what_waits_of_an_event_that_passes_as_received_is_not_sent_again() -> None:
@@ -276,13 +231,6 @@ def test_what_waits_of_an_event_that_passes_as_received_is_not_sent_again() -> N
     out = repaired(data, ASKED, [*FIXES[:at], Faulty, *FIXES[at:]])
     texts = [call.arguments for call in taken(out).choices[0].calls]
     assert texts == ['"', '"']
-
-
-def test_a_template_does_not_hide_what_comes_again() -> None:
-    parts = ['{"a":"', *["word "] * 20, '"}']
-    text = "".join(parts)
-    assert arguments_in(answer(*parts, text)) == text
-    assert arguments_in(answer(*parts[:-1], text)) == text
 
 
 def test_a_tool_that_takes_nothing_does_not_wait() -> None:

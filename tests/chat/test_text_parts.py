@@ -12,22 +12,13 @@ from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.stream_state import MAX_TRACKED, Asked, Seen
-from llm_normalize.chat.tool_calls.harmony import Header, header_of
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.optional.think_as_text import ThinkAsText
 from llm_normalize.fixes.optional.tool_call_as_text import ToolCallAsText
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
-from llm_normalize.repair.fix import (
-    DONE,
-    Fix,
-    calling,
-    chunk,
-    completion,
-    head,
-    wire,
-)
+from llm_normalize.repair.fix import DONE, Fix, calling, chunk, completion, head, wire
 from llm_normalize.wire.json_text import dumps
 from measured import unmeasured
 from streams import ANY, feed, repaired
@@ -55,7 +46,6 @@ STOP = chunk({}, finish="stop")
 CALLS_ALONE = [fix for fix in EVERY_FIX if fix is not ThinkAsText]
 THOUGHTS_ALONE = [fix for fix in EVERY_FIX if fix is not ToolCallAsText]
 F = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
-G = "<tool_call><function=g>\n<parameter=b>\n2\n</parameter>\n<parameter=c>\nx y\n</parameter>\n</function></tool_call>"
 TO = "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>"
 ANALYSIS = "<|channel|>analysis<|message|>so<|end|>"
 FINAL = "<|start|>assistant<|channel|>final<|message|>"
@@ -106,19 +96,6 @@ def in_body(
     return message["content"] or "", thought, calls, choice["finish_reason"]
 
 
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("size", [1, 3, 7, 1000])
-def test_a_call_in_a_text_is_a_call(size: int) -> None:
-    calls = [("f", '{"a":1}'), ("g", '{"b":2,"c":"x y"}')]
-    assert said(F, size) == ("", "", calls[:1], "tool_calls")
-    assert said("Let me see. " + F + G, size) == (
-        "Let me see. ",
-        "",
-        calls,
-        "tool_calls",
-    )
-
-
 def deepseek(word: str) -> str:
     return f"<\uff5ctool▁{word}\uff5c>"
 
@@ -136,6 +113,68 @@ def dsml(bar: str, section: str = "tool_calls", *, ended: bool = True) -> str:
 M3 = "]<]minimax[>["
 NESTED = [("f", '{"o":{"k":[1,"x"],"m":{"n":"</o>"}},"c":"7"}')]
 SPECIAL = [("f", '{"a":1,"c":"x, \'y\' {z}","d":true,"o":{"k":[1,null]}}')]
+JSON, OTHER_JSON = '{"name":"f","arguments":{"a":1}}', '{"name":"g","arguments":{}}'
+INVOKED = '<invoke name="f">\n<parameter name="a">1</parameter>\n</invoke>'
+TO_G = TO.replace(".f", ".g")
+
+
+def within(tag: str, text: str) -> str:
+    return f"<{tag}>{text}</{tag}>"
+
+
+def hermes(text: str) -> str:
+    return within("tool_call", text)
+
+
+def qwen(name: str, **fields: object) -> str:
+    said = "".join(f"<parameter={k}>{v}</parameter>" for k, v in fields.items())
+    return f"<function={name}>{said}</function>"
+
+
+def dsml_call(*fields: tuple[str, str]) -> str:
+    """Return a call of f; each field is what stands in its tag, and its value."""
+    said = "".join(
+        f"<|DSML|parameter {name}>{value}</|DSML|parameter>" for name, value in fields
+    )
+    return (
+        f'<|DSML|tool_calls><|DSML|invoke name="f">{said}</|DSML|invoke>'
+        "</|DSML|tool_calls>"
+    )
+
+
+def m3(text: str, *, ended: bool = True) -> str:
+    """Return calls of MiniMax M3: each tag has its token before it, and `<<` is none."""
+    tags = f"<tool_call>\n{text}" + ("\n</tool_call>" if ended else "")
+    return tags.replace("<", M3 + "<").replace(f"{M3}<{M3}<", "<")
+
+
+def m3_f(text: str) -> str:
+    return f'<invoke name="f">{text}</invoke>'
+
+
+def lfm2(text: str) -> str:
+    return f"<|tool_call_start|>[{text}]<|tool_call_end|>"
+
+
+def gemma(text: str) -> str:
+    return f"<start_function_call>call:{text}<end_function_call>"
+
+
+def deepseek_calls(*calls: str, ended: bool = True) -> str:
+    begin, end = deepseek("call▁begin"), deepseek("call▁end")
+    said = "".join(begin + call + end for call in calls)
+    return deepseek("calls▁begin") + said + (deepseek("calls▁end") if ended else "")
+
+
+def kimi(*calls: str) -> str:
+    said = "".join(
+        f"<|tool_call_begin|>{call}<|tool_call_end|>".replace(
+            " ", "<|tool_call_argument_begin|>"
+        )
+        for call in calls
+    )
+    return f"<|tool_calls_section_begin|>{said}<|tool_calls_section_end|>"
+
 
 CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "DSML": (dsml("\uff5c"), BOTH),
@@ -146,95 +185,62 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "DSML, with blanks": (dsml(" | ", "tool_use"), BOTH),
     "DSML, no end": (dsml("\uff5c", ended=False), BOTH),
     "DSML, texts and values": (
-        (
-            '<|DSML|tool_calls><|DSML|invoke name="f">'
-            '<|DSML|parameter name="a" string="true">1</|DSML|parameter>'
-            '<|DSML|parameter name="o" string="false">{"k":[1]}</|DSML|parameter>'
-            '<|DSML|parameter name="c">\n7\n</|DSML|parameter>'
-            "</|DSML|invoke></|DSML|tool_calls>"
+        dsml_call(
+            ('name="a" string="true"', "1"),
+            ('name="o" string="false"', '{"k":[1]}'),
+            ('name="c"', "\n7\n"),
         ),
         [("f", '{"a":"1","o":{"k":[1]},"c":"7"}')],
     ),
     "DSML, of its own marks": (
-        (
-            '<|DSML|tool_calls><|DSML|invoke name="f">'
-            '<|DSML|parameter name="c" string="true"></|DSML|tool_calls>'
-            "</|DSML|parameter></|DSML|invoke></|DSML|tool_calls>"
-        ),
+        dsml_call(('name="c" string="true"', "</|DSML|tool_calls>")),
         [("f", '{"c":"</|DSML|tool_calls>"}')],
     ),
-    "MiniMax M3": (
-        (
-            f'{M3}<tool_call>\n{M3}<invoke name="f">{M3}<a>1{M3}</a>{M3}</invoke>\n'
-            f'{M3}<invoke name="g">\n{M3}</invoke>\n{M3}</tool_call>'
-        ),
-        BOTH,
-    ),
+    "MiniMax M3": (m3(m3_f("<a>1</a>") + '\n<invoke name="g">\n</invoke>'), BOTH),
     "MiniMax M3, tags in tags": (
-        (
-            f'{M3}<tool_call>\n{M3}<invoke name="f">\n{M3}<o>{M3}<k>{M3}<item>1{M3}</item>'
-            f"{M3}<item>x{M3}</item>{M3}</k>{M3}<m>{M3}<n></o>{M3}</n>{M3}</m>{M3}</o>\n"
-            f"{M3}<c>7{M3}</c>\n{M3}</invoke>\n{M3}</tool_call>"
+        m3(
+            m3_f(
+                "\n<o><k><item>1</item><item>x</item></k><m><n><</o></n></m></o>\n"
+                "<c>7</c>\n"
+            )
         ),
         NESTED,
     ),
     "MiniMax M3, a tag again": (
-        (
-            f'{M3}<tool_call>{M3}<invoke name="f">{M3}<o>1{M3}</o>{M3}<o>x{M3}</o>'
-            f"{M3}</invoke>{M3}</tool_call>"
-        ),
+        m3(m3_f("<o>1</o><o>x</o>")),
         [("f", '{"o":[1,"x"]}')],
     ),
     "MiniMax M3, without some of its tokens": (
-        f'<tool_call>\n{M3}<invoke name="f">{M3}<a>1</a>{M3}</invoke>\n{M3}</tool_call>',
+        m3(m3_f("<a>1<</a>")).removeprefix(M3),
         ONE,
     ),
-    "MiniMax M3, no end": (
-        f'{M3}<tool_call>\n{M3}<invoke name="f">{M3}<a>1{M3}</a>{M3}</invoke>',
-        ONE,
-    ),
+    "MiniMax M3, no end": (m3(m3_f("<a>1</a>"), ended=False), ONE),
     "Seed": (
-        (
-            "<seed:tool_call>\n<function=f>\n<parameter=a>1</parameter>\n</function>\n"
-            "</seed:tool_call><seed:tool_call><function=g></function></seed:tool_call>"
-        ),
+        within("seed:tool_call", f"\n{qwen('f', a=1)}\n")
+        + within("seed:tool_call", qwen("g")),
         BOTH,
     ),
-    "Nemotron": (
-        (
-            '<TOOLCALL>[{"name": "f", "arguments": {"a": 1}}, '
-            '{"name": "g", "arguments": {}}]</TOOLCALL>'
-        ),
-        BOTH,
-    ),
-    "Granite": ('<|tool_call|>[{"name": "f", "arguments": {"a": 1}}]', ONE),
-    "Phi": ('<|tool_call|>[{"name":"f","arguments":{"a":1}}]<|/tool_call|>', ONE),
-    "LongCat": (
-        '<longcat_tool_call>\n{"name":"f","arguments":{"a":1}}\n</longcat_tool_call>',
-        ONE,
-    ),
+    "Nemotron": (within("TOOLCALL", f"[{JSON}, {OTHER_JSON}]"), BOTH),
+    "Granite": (f"<|tool_call|>[{JSON}]", ONE),
+    "Phi": (f"<|tool_call|>[{JSON}]<|/tool_call|>", ONE),
+    "LongCat": (within("longcat_tool_call", f"\n{JSON}\n"), ONE),
     "LongCat, pairs": (
-        (
-            "<longcat_tool_call>f\n<longcat_arg_key>a</longcat_arg_key>\n"
-            "<longcat_arg_value>1</longcat_arg_value>\n</longcat_tool_call>"
-            "<longcat_tool_call>g\n</longcat_tool_call>"
-        ),
+        within(
+            "longcat_tool_call",
+            "f\n<longcat_arg_key>a</longcat_arg_key>\n"
+            "<longcat_arg_value>1</longcat_arg_value>\n",
+        )
+        + within("longcat_tool_call", "g\n"),
         BOTH,
     ),
-    "LFM2": ("<|tool_call_start|>[f(a=1), g()]<|tool_call_end|>", BOTH),
+    "LFM2": (lfm2("f(a=1), g()"), BOTH),
     "LFM2, values": (
-        (
-            "<|tool_call_start|>[f(a=1, c=\"x, 'y' {z}\", d=True, "
-            "o={'k': [1, None]})]<|tool_call_end|>"
-        ),
+        lfm2("f(a=1, c=\"x, 'y' {z}\", d=True, o={'k': [1, None]})"),
         SPECIAL,
     ),
-    "LFM2, JSON": (
-        '<|tool_call_start|>[{"name":"f","arguments":{"a":1}}]<|tool_call_end|>',
-        ONE,
-    ),
+    "LFM2, JSON": (lfm2(JSON), ONE),
     "LFM2, of its own marks": (
-        '<|tool_call_start|>[f(c="<|tool_call_end|>")]<|tool_call_end|>',
+        lfm2('f(c="<|tool_call_end|>")'),
         [("f", '{"c":"<|tool_call_end|>"}')],
     ),
     "Gemma 3": ("```tool_code\nf(a=1)\n```", ONE),
@@ -242,17 +248,10 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "```tool_code\nprint(default_api.f(a=1))\nprint(g())\n```",
         BOTH,
     ),
-    "FunctionGemma": (
-        (
-            "<start_function_call>call:f{a:1}<end_function_call>"
-            "<start_function_call>call:g{}<end_function_call>"
-        ),
-        BOTH,
-    ),
+    "FunctionGemma": (gemma("f{a:1}") + gemma("g{}"), BOTH),
     "FunctionGemma, values": (
-        (
-            "<start_function_call>call:f{a:<escape>1<escape>,"
-            "c:<escape>x, 'y' {z}<escape>,d:true,o:{k:[1,null]}}<end_function_call>"
+        gemma(
+            "f{a:<escape>1<escape>,c:<escape>x, 'y' {z}<escape>,d:true,o:{k:[1,null]}}"
         ),
         SPECIAL,
     ),
@@ -265,163 +264,119 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "harmony": (TO + '{"a": 1}<|call|>', ONE),
     "harmony, whose stop token is no text": (TO + '{"a": 1}', ONE),
-    "harmony, the tool beside the role": (
-        (
-            "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>"
-            '{"a":1}<|call|>'
-        ),
-        ONE,
-    ),
-    "harmony, from the role on": (
-        ' to=functions.f<|channel|>commentary <|constrain|>json<|message|>{"a":1}',
-        ONE,
-    ),
-    "harmony, from the channel on": (
-        '<|channel|>commentary to=functions.f<|message|>{"a":1}<|end|>',
-        ONE,
-    ),
-    "harmony, from the channel's name on": (
-        'commentary to=functions.f json<|message|>{"a":1}<|return|>',
-        ONE,
-    ),
-    "harmony, in the analysis": (
-        '<|channel|>analysis to=functions.f code<|message|>{"a":1}<|call|>',
-        ONE,
-    ),
-    "harmony, without a namespace": (
-        '<|channel|>commentary to=f<|message|>{"a":1}<|call|>',
-        ONE,
-    ),
-    "harmony, without the mark of a message": (
-        '<|channel|>commentary to=functions.f <|constrain|>json{"a":1}<|call|>',
-        ONE,
-    ),
-    "harmony, without any marks": ('commentary to=functions.f json{"a":1}', ONE),
-    "harmony, without blanks, too": ('commentary to=functions.fjson{"a":1}', ONE),
-    "harmony, two": (
-        TO + '{"a":1}<|call|>' + TO.replace(".f", ".g") + "{}<|call|>",
-        BOTH,
-    ),
-    "harmony, two without an end": (
-        TO + '{"a":1}' + TO.replace(".f", ".g") + "{}",
-        BOTH,
-    ),
-    "harmony, no arguments": (TO.replace(".f", ".g") + "<|call|>", BOTH[1:]),
+    "harmony, two": (TO + '{"a":1}<|call|>' + TO_G + "{}<|call|>", BOTH),
+    "harmony, two without an end": (TO + '{"a":1}' + TO_G + "{}", BOTH),
+    "harmony, no arguments": (TO_G + "<|call|>", BOTH[1:]),
     "harmony, of its own marks": (
         TO + '{"c":"<|call|> <|end|>"}<|call|>',
         [("f", '{"c":"<|call|> <|end|>"}')],
     ),
-    "MiniMax": (
-        (
-            '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n'
-            "</invoke>\n</minimax:tool_call>"
-        ),
-        ONE,
-    ),
+    **{
+        f"harmony, {name}": (head + '{"a":1}' + end, ONE)
+        for name, head, end in (
+            (
+                "the tool beside the role",
+                "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>",
+                "<|call|>",
+            ),
+            (
+                "from the role on",
+                " to=functions.f<|channel|>commentary <|constrain|>json<|message|>",
+                "",
+            ),
+            (
+                "from the channel on",
+                "<|channel|>commentary to=functions.f<|message|>",
+                "<|end|>",
+            ),
+            (
+                "from the channel's name on",
+                "commentary to=functions.f json<|message|>",
+                "<|return|>",
+            ),
+            (
+                "in the analysis",
+                "<|channel|>analysis to=functions.f code<|message|>",
+                "<|call|>",
+            ),
+            (
+                "without a namespace",
+                "<|channel|>commentary to=f<|message|>",
+                "<|call|>",
+            ),
+            (
+                "without the mark of a message",
+                "<|channel|>commentary to=functions.f <|constrain|>json",
+                "<|call|>",
+            ),
+            ("without any marks", "commentary to=functions.f json", ""),
+            ("without blanks, too", "commentary to=functions.fjson", ""),
+        )
+    },
+    "MiniMax": (within("minimax:tool_call", f"\n{INVOKED}\n"), ONE),
     "MiniMax, two, and no end": (
-        (
-            "<minimax:tool_call><invoke name='f'><parameter name='a'>1</parameter></invoke>"
-            "<invoke name=g></invoke>"
-        ),
+        "<minimax:tool_call>" + INVOKED.replace('"', "'") + "<invoke name=g></invoke>",
         BOTH,
     ),
     "MiniMax, of its own marks": (
-        (
-            '<minimax:tool_call><invoke name="f"><parameter name="c">\n'
-            "</parameter> or </invoke> or </minimax:tool_call>\n</parameter></invoke>"
-            "</minimax:tool_call>"
+        within(
+            "minimax:tool_call",
+            '<invoke name="f"><parameter name="c">\n'
+            "</parameter> or </invoke> or </minimax:tool_call>\n</parameter></invoke>",
         ),
         [("f", '{"c":"</parameter> or </invoke> or </minimax:tool_call>"}')],
     ),
-    "MiniMax M1": (
-        (
-            '<tool_calls>\n{"name": "f", "arguments": {"a": 1}}\n'
-            '{"name": "g", "arguments": {}}\n</tool_calls>'
-        ),
-        BOTH,
+    "MiniMax M1": (within("tool_calls", f"\n{JSON}\n{OTHER_JSON}\n"), BOTH),
+    "MiniMax M1, no end": (f"<tool_calls>{JSON}", ONE),
+    "Hermes, two": (F + "\n\n" + hermes('{"name":"g"}') + "\n", BOTH),
+    "Hermes, then Qwen": (
+        F + hermes("<function=g>\n<parameter=b>\n2\n</parameter>\n</function>"),
+        [*ONE, ("g", '{"b":2}')],
     ),
-    "MiniMax M1, no end": ('<tool_calls>{"name":"f","arguments":{"a":1}}', ONE),
-    "Hermes, two": (F + '\n\n<tool_call>{"name":"g"}</tool_call>\n', BOTH),
-    "Hermes, an array": (
-        (
-            '<tool_call>[{"name":"f","arguments":{"a":1}},{"name":"g","parameters":null}]'
-            "</tool_call>"
-        ),
-        BOTH,
-    ),
+    "Hermes, an array": (hermes(f'[{JSON},{{"name":"g","parameters":null}}]'), BOTH),
     "Hermes, arguments encoded": (
-        '<tool_call>{"name":"f","arguments":"{\\"a\\":1}"}</tool_call>',
+        hermes('{"name":"f","arguments":"{\\"a\\":1}"}'),
         ONE,
     ),
     "Hermes, as in the API": (
-        (
-            '<tool_call>{"type":"function","function":{"name":"f","arguments":{"a":1}}}'
-            "</tool_call>"
-        ),
+        hermes(f'{{"type":"function","function":{JSON}}}'),
         ONE,
     ),
     "Hermes, of its own marks": (
-        '<tool_call>{"name":"f","arguments":{"c":"</tool_call>"}}</tool_call>',
+        hermes('{"name":"f","arguments":{"c":"</tool_call>"}}'),
         [("f", '{"c":"</tool_call>"}')],
     ),
     "Qwen, of its own marks": (
-        (
-            "<tool_call><function=f><parameter=c></tool_call></parameter></function>"
-            "</tool_call>"
-        ),
+        hermes(qwen("f", c="</tool_call>")),
         [("f", '{"c":"</tool_call>"}')],
     ),
-    "Qwen, without the opening": (
-        "<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
-        ONE,
-    ),
-    "Qwen, without the tags, two": (
-        "<function=f><parameter=a>1</parameter></function>\n<function=g></function>",
-        BOTH,
-    ),
+    "Qwen, without the opening": (qwen("f", a="\n1\n") + "\n</tool_call>", ONE),
+    "Qwen, without the tags, two": (qwen("f", a=1) + "\n" + qwen("g"), BOTH),
     "Qwen, without the tags, of its own marks": (
-        "<function=f><parameter=c></function></parameter></function>",
+        qwen("f", c="</function>"),
         [("f", '{"c":"</function>"}')],
     ),
     "GLM": (
-        (
-            "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>\n"
-            "<tool_call>g\n</tool_call>"
-        ),
+        hermes("f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n")
+        + "\n"
+        + hermes("g\n"),
         BOTH,
     ),
-    "Mistral": ('[TOOL_CALLS][{"name":"f","arguments":{"a":1}}]', ONE),
+    "Mistral": (f"[TOOL_CALLS][{JSON}]", ONE),
     "Mistral, by name": ('[TOOL_CALLS]f[ARGS]{"a":1}[TOOL_CALLS]g{}</s>', BOTH),
     "Llama": (
         '<|python_tag|>{"name":"f","parameters":{"a":1}}; {"name":"g"}<|eom_id|>',
         BOTH,
     ),
     "DeepSeek V3": (
-        deepseek("calls▁begin")
-        + deepseek("call▁begin")
-        + f'function{deepseek("sep")}f\n```json\n{{"a":1}}\n```'
-        + deepseek("call▁end")
-        + deepseek("calls▁end"),
+        deepseek_calls(f'function{deepseek("sep")}f\n```json\n{{"a":1}}\n```'),
         ONE,
     ),
     "DeepSeek V3.1": (
-        deepseek("calls▁begin")
-        + "".join(
-            f"{deepseek('call▁begin')}{name}{deepseek('sep')}{arguments}"
-            f"{deepseek('call▁end')}"
-            for name, arguments in BOTH
-        ),
+        deepseek_calls(*(deepseek("sep").join(call) for call in BOTH), ended=False),
         BOTH,
     ),
-    "Kimi": (
-        (
-            "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
-            '<|tool_call_argument_begin|>{"a":1}<|tool_call_end|><|tool_call_begin|>'
-            "functions.g:1<|tool_call_argument_begin|>{}<|tool_call_end|>"
-            "<|tool_calls_section_end|>"
-        ),
-        BOTH,
-    ),
+    "Kimi": (kimi('functions.f:0 {"a":1}', "functions.g:1 {}"), BOTH),
 }
 
 
@@ -762,30 +717,6 @@ def test_message_that_speaks_of_marks(
     assert said(text, size) == (words, thought, [], "stop")
 
 
-@pytest.mark.parametrize(
-    ("text", "header"),
-    [
-        ("<|start|>assistant<|channel|>final<|message|>x", Header(45, "final")),
-        (
-            "<|channel|>commentary to=a.b code<|message|>",
-            Header(44, "commentary", "a.b"),
-        ),
-        ("<|channel|>fin", Header()),
-        ("<|channel|>final", Header()),
-        ("<|channel|>final <|constr", Header()),
-        ("<|start|>ass", Header()),
-        ("<|start|>assistant t", Header()),
-        ("<|channel|>other", None),
-        ("<|start|>user", None),
-        ("<|channel|>final one two", None),
-        ("<|channel|>final <b", None),
-        ("<|message|>", Header(11)),
-    ],
-)
-def test_header(text: str, header: Header | None) -> None:
-    assert header_of(text) == header
-
-
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_thoughts_before_the_answer_are_reasoning(size: int) -> None:
     assert said("<think>so <b></think>Hi <think>", size) == (
@@ -804,39 +735,11 @@ def test_thought_without_an_end_stays_in_a_body(text: str) -> None:
     assert in_body(text) == (text, "", [], "stop")
 
 
-def test_body_without_text_stays() -> None:
-    message = {"role": "assistant", "content": None, "refusal": "No."}
-    data = dumps(completion(message))
-    assert repair_body(data, 200, ASKED, EVERY_FIX).after[0] == data
-
-
 def test_what_waits_is_sent_before_the_finish_and_once() -> None:
     data = answer("<tool_call>{", 1000).replace(wire([STOP, DONE]), b"")
     both = data + wire([chunk({"content": "x"}, finish="stop"), DONE])
     out = repaired(both, ASKED, EVERY_FIX)
     assert taken(out).choices[0].text == "<tool_call>{x"
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_call_comes_out_of_each_of_several_choices(name: str) -> None:
-    text, calls = CALLS[name]
-    cut = [text[at : at + 4] for at in range(0, len(text), 4)]
-    parts = [
-        chunk(
-            None,
-            choices=[
-                {"index": at, "delta": {"content": part}, "finish_reason": None}
-                for at in (0, 1)
-            ],
-        )
-        for part in cut
-    ]
-    ends = [chunk({}, index=at, finish="stop") for at in (0, 1)]
-    asked = Asked(stream=True, tools=True, declared=TOOLS, n=2)
-    out = taken(repaired(wire([*parts, *ends, DONE]), asked, EVERY_FIX))
-    for choice in (out.choices[0], out.choices[1]):
-        found = [(call.name, call.arguments) for call in choice.calls]
-        assert (found, choice.finish_reason) == (calls, "tool_calls")
 
 
 @pytest.mark.unmeasured
@@ -846,12 +749,6 @@ def test_call_beside_a_finish_on_every_chunk_is_one() -> None:
         out = taken(repaired(wire([*events, DONE]), ASKED, EVERY_FIX)).choices[0]
         found = [(call.name, call.arguments) for call in out.calls]
         assert (out.text, found, out.finish_reason) == ("", calls, "tool_calls")
-
-
-def test_words_that_are_read_in_parts_are_no_change() -> None:
-    text = "<|channel|>commentary to=functions.h<|message|>{}<|call|>\n"
-    for wanted in (Wanted(TOOLS), Wanted(thoughts=True)):
-        assert read(Place(), text, wanted, ended=True)[0] == [Part(text)]
 
 
 @pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool_call>{"])
@@ -864,16 +761,6 @@ def test_what_waits_too_long_is_sent_as_it_came(text: str) -> None:
     choice = taken(b"".join(out)).choices[0]
     thought = choice.reasoning and "<think>" + choice.reasoning
     assert thought + choice.text == text
-
-
-def test_call_that_lacks_only_its_end_is_sent_after_a_moment() -> None:
-    pipeline = Pipeline(ASKED, EVERY_FIX)
-    out = pipeline.feed(wire([ROLE, chunk({"content": TO + '{"a":1}'})]))
-    assert not taken(b"".join(out)).choices[0].calls
-    out += pipeline.release()
-    assert taken(b"".join(out)).choices[0].calls[0].arguments == '{"a":1}'
-    out += [*pipeline.feed(wire([STOP, DONE])), *pipeline.end()]
-    assert taken(b"".join(out)).choices[0].finish_reason == "tool_calls"
 
 
 @pytest.mark.unmeasured
@@ -915,15 +802,6 @@ def test_text_without_its_end_beside_the_provider_s_own_call_is_none() -> None:
     choice = taken(repaired(data + DONE, ASKED, EVERY_FIX)).choices[0]
     assert [call.arguments for call in choice.calls] == ["{}"]
     assert choice.text == '<tool_call>{"name":"f","arguments":{"a":1}}'
-
-
-def test_thought_whose_provider_pauses_within_its_end_has_one() -> None:
-    pipeline = Pipeline(ASKED, EVERY_FIX)
-    out = pipeline.feed(wire([ROLE, chunk({"content": "<think>so</th"})]))
-    out += pipeline.release()
-    out += pipeline.feed(wire([chunk({"content": "ink>Hi"}), STOP, DONE]))
-    choice = taken(b"".join([*out, *pipeline.end()])).choices[0]
-    assert (choice.text, choice.reasoning) == ("Hi", "so</th")
 
 
 @pytest.mark.parametrize(
@@ -1002,16 +880,3 @@ def test_ends_that_a_call_speaks_of_are_bounded() -> None:
     assert at.held.startswith(TO)
     _, at = read(at, "<|call|>", wanted)
     assert at.held == ""
-
-
-def test_a_body_has_the_call() -> None:
-    body = dumps(completion({"role": "assistant", "content": F + G}))
-    out = json.loads(repair_body(body, 200, ASKED, EVERY_FIX).after[0])["choices"][0]
-    assert [each["function"]["name"] for each in out["message"]["tool_calls"]] == [
-        "f",
-        "g",
-    ]
-    assert (out["message"]["content"], out["finish_reason"]) == (None, "tool_calls")
-    beside = dumps(completion({"role": "assistant", "content": "So. " + F}))
-    out = json.loads(repair_body(beside, 200, ASKED, EVERY_FIX).after[0])["choices"][0]
-    assert out["message"]["content"] == "So. "

@@ -1,4 +1,4 @@
-"""The servers for the client tests, and the table at their end."""
+"""The servers for the client tests."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,10 +9,7 @@ import environments
 from clients import programs
 from clients.matrix import AT_ONCE, CLIENTS, Matrix
 from clients.servers import Provider, Proxy
-from clients.tables import as_text, compact
 from peers import sources
-
-MATRIX = pytest.StashKey[Matrix]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,7 +46,6 @@ def matrix(
     environments.prune(programs.folders() | sources.folders())
     pool = ThreadPoolExecutor(AT_ONCE)
     made = Matrix(provider.url, proxy.url, pool)
-    request.config.stash[MATRIX] = made
     # All that will be wanted, at once: what is first to be tested waits no longer.
     specs = [getattr(item, "callspec", None) for item in request.session.items]
     wanted = {spec.params.get("client") for spec in specs if spec is not None}
@@ -58,19 +54,8 @@ def matrix(
     pool.shutdown(cancel_futures=True)
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if environments.NOTES:
         terminalreporter.section("clients: their environments")
         for line in environments.NOTES:
-            terminalreporter.write_line(line)
-    made = config.stash.get(MATRIX, None)
-    if made is None:
-        return
-    known = made.known()
-    clients = [name for name in CLIENTS if any(name == client for client, _ in known)]
-    if clients:
-        terminalreporter.section("clients: what fails without the addon → with it")
-        for line in as_text(compact(known, clients)):
             terminalreporter.write_line(line)

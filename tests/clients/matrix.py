@@ -79,11 +79,6 @@ class Matrix:
         self.start([client])
         return self._runs[CLIENTS[client].name].result()[client, family]
 
-    def known(self) -> dict[Key, Cell]:
-        """Return all that has been reported, without waiting for more."""
-        ended = [run for run in self._runs.values() if run.done() and _went_well(run)]
-        return {key: cell for run in ended for key, cell in run.result().items()}
-
     def _run(self, runner: Runner) -> dict[Key, Cell]:
         return {
             (client, family): cell
@@ -122,10 +117,6 @@ def _references() -> dict[str, str]:
 
 
 _REFERENCES = _references()
-
-
-def _went_well(run: Future[dict[Key, Cell]]) -> bool:
-    return not run.cancelled() and run.exception() is None
 
 
 def _without(url: str, report: dict[str, Any]) -> dict[str, Any]:

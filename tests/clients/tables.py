@@ -94,15 +94,12 @@ def read_full(text: str) -> dict[Key, str]:
     return found
 
 
-def compact(
-    cells: Mapping[Key, Cell], clients: Iterable[str] = tuple(CLIENTS)
-) -> list[list[str]]:
+def compact(cells: Mapping[Key, Cell]) -> list[list[str]]:
     """Return a row for each client, a column for each group."""
-    names = list(clients)
-    counted = by_group(cells, names)
+    counted = by_group(cells, CLIENTS)
     rows = [
         [f"`{name}` ({package_of(name)})", *(counted[name, group] for group in GROUPS)]
-        for name in names
+        for name in CLIENTS
     ]
     return [["client", *GROUPS], *rows]
 
@@ -158,17 +155,6 @@ def written() -> tuple[dict[Key, str], dict[Key, str]]:
     """Return the cells of both tables as they stand."""
     text = FULL.read_text(encoding="utf-8") if FULL.exists() else ""
     return read_full(text), read_compact(COMPACT.read_text(encoding="utf-8"))
-
-
-def as_text(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows for a terminal."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            said.ljust(width) for said, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def heading(group: str) -> str:

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from types import NoneType
@@ -15,6 +14,7 @@ from clients.programs import runners
 from environments import EnvironmentLackingError
 from llm_normalize.conformance import chunk_faults, completion_faults
 from llm_normalize.conformance.openai_types import ChatCompletion, ChatCompletionChunk
+from script_runs import ended
 from workshop import ROOT, answer_types
 
 ODD: list[Any] = [None, "", "x", 0, 1.5, True, [], {}, [None], [1], [{}], "function"]
@@ -29,20 +29,16 @@ def asked(source: str, *model: str, values: Any = None) -> str:
         python, *_ = runner.command()
     except EnvironmentLackingError as error:
         give_up(client, error)
-    return subprocess.run(
+    return ended(
         [python, "-s", answer_types.__file__, source, *model],
         input=json.dumps(values),
-        capture_output=True,
-        encoding="utf-8",
         check=True,
     ).stdout
 
 
 def formatted(text: str) -> str:
     command = [sys.executable, "-m", "ruff", "format", "-"]
-    return subprocess.run(
-        command, input=text, capture_output=True, encoding="utf-8", check=True
-    ).stdout
+    return ended(command, input=text, check=True).stdout
 
 
 @pytest.mark.parametrize("source", answer_types.SOURCES)

@@ -1,8 +1,6 @@
 """A real SDK that believes it talks to api.openai.com: proxy variables and a CA only."""
 
 import json
-import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,8 @@ from clients import servers
 from clients.lacking import give_up
 from clients.programs import RUNNERS
 from end_to_end.test_browser import STREAM
-from support import LOOPBACK, Mitmdump, Provider, Script, make_ca
+from script_runs import ended
+from support import LOOPBACK, Mitmdump, Provider, body_script
 
 KEY = "nvapi-canary-4711"
 HOST = "api.openai.com"
@@ -29,12 +28,10 @@ for chunk in client.chat.completions.create(stream=True, **asked):
     for choice in chunk.choices:
         text += choice.delta.content or ""
         ends += [choice.finish_reason] if choice.finish_reason else []
-listed = [model.id for model in client.models.list().data] if "list" in sys.argv else []
+listed = [model.id for model in client.models.list().data]
 print(json.dumps([str(client.base_url), text, ends, sorted(models), listed]))
 """
 ASKED = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Name a stream."}]}
-
-type Start = Callable[..., Mitmdump]
 
 
 @pytest.fixture(scope="module")
@@ -49,32 +46,7 @@ def python() -> Path:
     return Path(environments.python_in(folder))
 
 
-@pytest.fixture
-def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    monkeypatch.setenv("A_KEY", KEY)
-    make_ca(tmp_path / "ca", "mitmproxy")
-    started: list[Mitmdump] = []
-
-    def begin(**options: Any) -> Mitmdump:
-        folder = tmp_path / "mitmdump"
-        folder.mkdir()
-        keys = {"normalize_keys": f"{LOOPBACK}=env:A_KEY"}
-        made = Mitmdump(folder, tmp_path / "ca", options=keys | options)
-        started.append(made)
-        return made.__enter__()
-
-    yield begin
-    for each in started:
-        each.stop()
-
-
-@pytest.fixture
-def upstream() -> Iterator[Provider]:
-    with Provider() as started:
-        yield started
-
-
-def ask(python: Path, mitmdump: Mitmdump, *args: str, **more: Any) -> list[Any]:
+def ask(python: Path, mitmdump: Mitmdump) -> list[Any]:
     environment = {
         name: value
         for name, value in servers.environment().items()
@@ -82,88 +54,37 @@ def ask(python: Path, mitmdump: Mitmdump, *args: str, **more: Any) -> list[Any]:
     }
     environment["HTTPS_PROXY"] = f"http://{LOOPBACK}:{mitmdump.port}"
     environment["SSL_CERT_FILE"] = str(mitmdump.ca)
-    done = subprocess.run(
-        [str(python), "-c", PROGRAM, json.dumps(ASKED | more), *args],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = ended([str(python), "-c", PROGRAM, json.dumps(ASKED)], env=environment)
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))
-
-
-def base_of(script: Script) -> str:
-    return script.path.removesuffix("/chat/completions")
 
 
 TEXT = "Mill" + " brook" * 40 + "."
 
 
 def test_stream_of_a_nim_like_provider(
-    python: Path, start: Start, upstream: Provider
+    python: Path, tmp_path: Path, mitm_ca: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = upstream.script(*STREAM)
-    models = Script(
-        f"{base_of(script)}/models", [b'{"object":"list","data":[{"id":"acme/brook-8b","object":"model","created":1,"owned_by":"acme"}]}'],
-        headers={"content-type": "application/json"}, framing="length",
-    )  # fmt: skip
-    upstream.alias(models, models.path)
-    mitmdump = start(
-        normalize_routes=f"{HOST}=http://{LOOPBACK}:{upstream.port}{base_of(script)}",
-        normalize_models="gpt-4o=acme/brook-8b",
-    )
-    assert ask(python, mitmdump, "list") == [
-        f"https://{HOST}/v1/",
-        TEXT,
-        ["stop"],
-        ["gpt-4o"],
-        ["acme/brook-8b", "gpt-4o"],
-    ]
+    monkeypatch.setenv("A_KEY", KEY)
+    with Provider() as upstream:
+        script = upstream.script(*STREAM)
+        base = script.path.removesuffix("/chat/completions")
+        listed = {"id": "acme/brook-8b", "object": "model", "created": 1}
+        body = json.dumps({"object": "list", "data": [{**listed, "owned_by": "acme"}]})
+        models = body_script(body.encode())
+        upstream.alias(models, f"{base}/models")
+        options = {
+            "normalize_keys": f"{LOOPBACK}=env:A_KEY",
+            "normalize_routes": f"{HOST}=http://{LOOPBACK}:{upstream.port}{base}",
+            "normalize_models": "gpt-4o=acme/brook-8b",
+        }
+        with Mitmdump(tmp_path, mitm_ca, options=options) as mitmdump:
+            assert ask(python, mitmdump) == [
+                f"https://{HOST}/v1/",
+                TEXT,
+                ["stop"],
+                ["gpt-4o"],
+                ["acme/brook-8b", "gpt-4o"],
+            ]
     for got in (*script.requests, *models.requests):
         assert got.headers["authorization"] == f"Bearer {KEY}"
-
-
-def test_stream_of_a_provider_with_a_protocol_of_its_own_that_does_not_stream(
-    python: Path, start: Start, upstream: Provider
-) -> None:
-    kind = {"content-type": "application/json"}
-    reported = {"result": {"response": "Mill brook."}, "success": True, "errors": []}
-    empty = {"result": {}, "success": True, "errors": []}
-    nothing = Script("", [json.dumps(empty).encode()], headers=kind)
-    script = upstream.script(
-        json.dumps(reported).encode(), turns=[nothing], headers=kind, framing="length"
-    )
-    upstream.alias(script, "/ai/run/@cf/acme/brook")
-    mitmdump = start(
-        normalize_routes=f"{HOST}=workers-ai:http://{LOOPBACK}:{upstream.port}",
-        normalize_models="gpt-4o=@cf/acme/brook",
-    )
-    assert ask(python, mitmdump)[1:4] == ["Mill brook.", ["stop"], ["gpt-4o"]]
-    assert len(script.requests) == 2
-
-
-def test_stream_of_a_provider_that_refuses_three_parameters(
-    python: Path, start: Start, upstream: Provider
-) -> None:
-    refused = [
-        Script(
-            "",
-            [f'{{"detail":"Unsupported parameter(s): `{name}`"}}'.encode()],
-            400,
-            {"content-type": "application/json"},
-            "length",
-        )
-        for name in ("metadata", "seed", "service_tier")
-    ]
-    script = upstream.script(*STREAM, turns=refused)
-    base = f"http://{LOOPBACK}:{upstream.port}{base_of(script)}"
-    mitmdump = start(
-        normalize_routes=f"{HOST}={base}", normalize_models="gpt-4o=acme/brook-8b"
-    )
-    more = {"metadata": {"a": "b"}, "seed": 7, "service_tier": "auto"}
-    for _ in range(2):
-        assert ask(python, mitmdump, **more)[1:4] == [TEXT, ["stop"], ["gpt-4o"]]
-    assert len(script.requests) == 5  # the second time, it is right at once
-    assert {*more} & json.loads(script.requests[-1].body).keys() == set()

@@ -76,13 +76,12 @@ def arguments(text: Any, index: int = 0) -> Any:
 
 
 OPEN = chunk({"role": "assistant", "content": ""})
+OTHER_OPEN = chunk({"role": "assistant", "content": ""}, index=1)
 NULL = chunk({"role": "assistant", "content": None})
 TEXT = chunk({"content": "Low tide"})
 STOP = chunk({}, "stop")
 CALLS = chunk({}, "tool_calls")
-ERROR = {
-    "error": {"message": "out of fish", "type": "x", "param": None, "code": "y"},
-}
+ERROR = {"error": {"message": "out of fish", "type": "x", "param": None, "code": "y"}}
 SCORES: Any = {
     "type": "moderation_results",
     "model": "watch-1",
@@ -161,7 +160,7 @@ GOOD_STREAMS = {
         Request(n=2),
         sse(
             OPEN,
-            chunk({"role": "assistant", "content": ""}, index=1),
+            OTHER_OPEN,
             chunk({"content": "ebb"}, index=1),
             TEXT,
             chunk({}, "length", 1),
@@ -261,167 +260,71 @@ def framed(old: bytes, new: bytes) -> bytes:
     return data.replace(old, new, 1)
 
 
-BAD_STREAMS: list[tuple[str, str, Request, bytes]] = [
-    ("framing", "CRLF", PLAIN, sse(OPEN, STOP, DONE).replace(b"\n", b"\r\n")),
-    ("framing", "CR", PLAIN, sse(OPEN, STOP, DONE).replace(b"\n", b"\r")),
-    ("framing", "no space", PLAIN, framed(b"data: {", b"data:{")),
-    ("framing", "two spaces", PLAIN, framed(b"data: {", b"data:  {")),
-    ("framing", "tight [DONE]", PLAIN, framed(b"data: [DONE]", b"data:[DONE]")),
-    ("framing", "trailing space", PLAIN, framed(b"[DONE]", b"[DONE] ")),
-    ("framing", "comment", PLAIN, b": ping\n\n" + sse(OPEN, STOP, DONE)),
-    ("framing", "event field", PLAIN, b"event: chunk\n" + sse(OPEN, STOP, DONE)),
-    ("framing", "id field", PLAIN, b"id: 1\n" + sse(OPEN, STOP, DONE)),
-    ("framing", "one newline", PLAIN, framed(b"\n\ndata: [", b"\ndata: [")),
-    ("framing", "no last blank line", PLAIN, sse(OPEN, STOP, DONE)[:-1]),
-    ("framing", "no last newline", PLAIN, sse(OPEN, STOP, DONE)[:-2]),
+def middle(*items: Any) -> bytes:
+    return sse(OPEN, *items, STOP, DONE)
+
+
+def every(**fields: Any) -> bytes:
+    return sse({**OPEN, **fields}, {**STOP, **fields}, DONE)
+
+
+def called(*deltas: Any) -> bytes:
+    return sse(NULL, *map(chunk, deltas), CALLS, DONE)
+
+
+BAD_STREAMS: list[tuple[str, Request, bytes]] = [
+    ("framing", PLAIN, sse(OPEN, STOP, DONE).replace(b"\n", b"\r\n")),
+    ("framing", PLAIN, sse(OPEN, STOP, DONE).replace(b"\n", b"\r")),
+    ("framing", PLAIN, framed(b"data: {", b"data:{")),
+    ("framing", PLAIN, framed(b"data: {", b"data:  {")),
+    ("framing", PLAIN, framed(b"data: [DONE]", b"data:[DONE]")),
+    ("framing", PLAIN, framed(b"[DONE]", b"[DONE] ")),
+    ("framing", PLAIN, b": ping\n\n" + sse(OPEN, STOP, DONE)),
+    ("framing", PLAIN, b"event: chunk\n" + sse(OPEN, STOP, DONE)),
+    ("framing", PLAIN, b"id: 1\n" + sse(OPEN, STOP, DONE)),
+    ("framing", PLAIN, framed(b"\n\ndata: [", b"\ndata: [")),
+    ("framing", PLAIN, sse(OPEN, STOP, DONE)[:-1]),
+    ("framing", PLAIN, sse(OPEN, STOP, DONE)[:-2]),
+    ("framing", PLAIN, middle(OPEN).replace(b"d", b"\xef\xbb\xbfd", 1)),
+    ("framing", PLAIN, framed(b"Low", b"L\xf6w")),
+    ("framing", PLAIN, middle("{'a': 1}")),
+    ("framing", PLAIN, middle('{"error": NaN}')),
+    ("framing", PLAIN, sse(OPEN) + b'data: {"a":\ndata: 1}\n\n' + sse(STOP, DONE)),
     (
         "framing",
-        "BOM",
-        PLAIN,
-        sse(OPEN, OPEN, STOP, DONE).replace(b"d", b"\xef\xbb\xbfd", 1),
-    ),
-    ("framing", "no UTF-8", PLAIN, framed(b"Low", b"L\xf6w")),
-    ("framing", "no JSON", PLAIN, sse(OPEN, "{'a': 1}", STOP, DONE)),
-    ("framing", "NaN", PLAIN, sse(OPEN, '{"error": NaN}', STOP, DONE)),
-    (
-        "framing",
-        "JSON over two lines",
-        PLAIN,
-        sse(OPEN) + b'data: {"a":\ndata: 1}\n\n' + sse(STOP, DONE),
-    ),
-    (
-        "framing",
-        "doubled prefix",
         PLAIN,
         framed(b"data: ", b"data: data: ").replace(b"\n\n", b"\n\n" + sse(OPEN), 1),
     ),
+    ("envelope", PLAIN, middle({**TEXT, "object": "chat.completion"})),
+    ("envelope", PLAIN, middle(without(TEXT, "id"))),
+    ("envelope", PLAIN, middle({**TEXT, "id": None})),
+    ("envelope", PLAIN, every(id="")),
+    ("envelope", PLAIN, sse(OPEN, {**STOP, "id": "chatcmpl-8"}, DONE)),
+    ("envelope", PLAIN, every(model="")),
+    ("envelope", PLAIN, sse(OPEN, {**STOP, "model": "gull-1"}, DONE)),
+    ("envelope", PLAIN, every(created=0)),
+    ("envelope", PLAIN, sse(OPEN, {**STOP, "created": 1700000001}, DONE)),
+    ("envelope", PLAIN, every(created="170")),
+    ("envelope", PLAIN, every(created=170.5)),
+    ("envelope", PLAIN, middle({**TEXT, "choices": None})),
+    ("envelope", PLAIN, middle(without(TEXT, "choices"))),
+    ("envelope", PLAIN, middle(chunk(choices=[{"delta": {"content": "x"}}]))),
+    ("envelope", PLAIN, middle(chunk({"content": "x"}, index="0"))),
+    ("envelope", PLAIN, middle(chunk(None))),
+    ("envelope", PLAIN, middle(chunk(choices=[{"index": 0}]))),
+    ("envelope", PLAIN, middle(chunk({"content": [{"type": "text"}]}))),
+    ("envelope", PLAIN, middle(chunk({"refusal": {}}))),
+    ("envelope", PLAIN, sse({**OPEN, "service_tier": "on_demand"}, STOP, DONE)),
+    ("envelope", PLAIN, sse({**OPEN, "system_fingerprint": 3}, STOP, DONE)),
+    ("envelope", PLAIN, middle(with_logprobs(-0.5))),
     (
         "envelope",
-        "no object",
         PLAIN,
-        sse(OPEN, {**TEXT, "object": "chat.completion"}, STOP, DONE),
+        middle(with_logprobs({"content": [without(TOKEN, "top_logprobs")]})),
     ),
-    ("envelope", "id missing", PLAIN, sse(OPEN, without(TEXT, "id"), STOP, DONE)),
-    ("envelope", "id null", PLAIN, sse(OPEN, {**TEXT, "id": None}, STOP, DONE)),
+    ("envelope", ASKED, sse(OPEN, STOP, bare(usage={"total_tokens": 3}), DONE)),
     (
         "envelope",
-        "id empty",
-        PLAIN,
-        sse(*({**c, "id": ""} for c in (OPEN, STOP)), DONE),
-    ),
-    ("envelope", "id changes", PLAIN, sse(OPEN, {**STOP, "id": "chatcmpl-8"}, DONE)),
-    (
-        "envelope",
-        "model empty",
-        PLAIN,
-        sse(*({**c, "model": ""} for c in (OPEN, STOP)), DONE),
-    ),
-    ("envelope", "model changes", PLAIN, sse(OPEN, {**STOP, "model": "gull-1"}, DONE)),
-    (
-        "envelope",
-        "created zero",
-        PLAIN,
-        sse(*({**c, "created": 0} for c in (OPEN, STOP)), DONE),
-    ),
-    (
-        "envelope",
-        "created changes",
-        PLAIN,
-        sse(OPEN, {**STOP, "created": 1700000001}, DONE),
-    ),
-    (
-        "envelope",
-        "created a string",
-        PLAIN,
-        sse(*({**c, "created": "170"} for c in (OPEN, STOP)), DONE),
-    ),
-    (
-        "envelope",
-        "created a float",
-        PLAIN,
-        sse(*({**c, "created": 170.5} for c in (OPEN, STOP)), DONE),
-    ),
-    (
-        "envelope",
-        "choices null",
-        PLAIN,
-        sse(OPEN, {**TEXT, "choices": None}, STOP, DONE),
-    ),
-    (
-        "envelope",
-        "choices missing",
-        PLAIN,
-        sse(OPEN, without(TEXT, "choices"), STOP, DONE),
-    ),
-    (
-        "envelope",
-        "index missing",
-        PLAIN,
-        sse(OPEN, chunk(choices=[{"delta": {"content": "x"}}]), STOP, DONE),
-    ),
-    (
-        "envelope",
-        "index a string",
-        PLAIN,
-        sse(OPEN, chunk({"content": "x"}, index="0"), STOP, DONE),
-    ),
-    ("envelope", "delta null", PLAIN, sse(OPEN, chunk(None), STOP, DONE)),
-    (
-        "envelope",
-        "delta missing",
-        PLAIN,
-        sse(OPEN, chunk(choices=[{"index": 0}]), STOP, DONE),
-    ),
-    (
-        "envelope",
-        "content a list",
-        PLAIN,
-        sse(OPEN, chunk({"content": [{"type": "text"}]}), STOP, DONE),
-    ),
-    (
-        "envelope",
-        "refusal an object",
-        PLAIN,
-        sse(OPEN, chunk({"refusal": {}}), STOP, DONE),
-    ),
-    (
-        "envelope",
-        "service tier unknown",
-        PLAIN,
-        sse({**OPEN, "service_tier": "on_demand"}, STOP, DONE),
-    ),
-    (
-        "envelope",
-        "fingerprint a number",
-        PLAIN,
-        sse({**OPEN, "system_fingerprint": 3}, STOP, DONE),
-    ),
-    (
-        "envelope",
-        "logprobs a number",
-        PLAIN,
-        sse(OPEN, with_logprobs(-0.5), STOP, DONE),
-    ),
-    (
-        "envelope",
-        "logprobs without top",
-        PLAIN,
-        sse(
-            OPEN,
-            with_logprobs({"content": [without(TOKEN, "top_logprobs")]}),
-            STOP,
-            DONE,
-        ),
-    ),
-    (
-        "envelope",
-        "usage partial",
-        ASKED,
-        sse(OPEN, STOP, bare(usage={"total_tokens": 3}), DONE),
-    ),
-    (
-        "envelope",
-        "usage details wrong",
         ASKED,
         sse(
             OPEN,
@@ -432,7 +335,6 @@ BAD_STREAMS: list[tuple[str, str, Request, bytes]] = [
     ),
     (
         "envelope",
-        "tool index missing",
         TOOLS,
         sse(
             OPEN, chunk({"tool_calls": [{"id": "c", "type": "function"}]}), CALLS, DONE
@@ -440,7 +342,6 @@ BAD_STREAMS: list[tuple[str, str, Request, bytes]] = [
     ),
     (
         "envelope",
-        "moderation odd",
         PLAIN,
         sse(
             OPEN,
@@ -449,234 +350,75 @@ BAD_STREAMS: list[tuple[str, str, Request, bytes]] = [
             DONE,
         ),
     ),
-    ("framing", "an array", PLAIN, sse(OPEN) + b"data: [1]\n\n" + sse(STOP, DONE)),
-    (
-        "envelope",
-        "not a chunk",
-        PLAIN,
-        sse(OPEN, {"status": 500, "title": "Gone"}, STOP, DONE),
-    ),
-    ("role", "never", PLAIN, sse(chunk({"content": ""}), STOP, DONE)),
+    ("framing", PLAIN, sse(OPEN) + b"data: [1]\n\n" + sse(STOP, DONE)),
+    ("envelope", PLAIN, middle({"status": 500, "title": "Gone"})),
+    ("role", PLAIN, sse(chunk({"content": ""}), STOP, DONE)),
+    ("role", PLAIN, sse(chunk({"content": ""}), OPEN, STOP, DONE)),
+    ("role", PLAIN, middle(chunk({"role": "assistant", "content": "x"}))),
+    ("role", PLAIN, sse(chunk({"role": "tool", "content": ""}), STOP, DONE)),
     (
         "role",
-        "in the second chunk",
-        PLAIN,
-        sse(chunk({"content": ""}), OPEN, STOP, DONE),
-    ),
-    (
-        "role",
-        "repeated",
-        PLAIN,
-        sse(OPEN, chunk({"role": "assistant", "content": "x"}), STOP, DONE),
-    ),
-    ("role", "another", PLAIN, sse(chunk({"role": "tool", "content": ""}), STOP, DONE)),
-    (
-        "role",
-        "not in the second choice",
         Request(n=2),
         sse(OPEN, chunk({"content": "x"}, index=1), STOP, chunk({}, "stop", 1), DONE),
     ),
-    ("content", "null, then text", TOOLS, sse(NULL, TEXT, STOP, DONE)),
-    ("content", "null, then the end", PLAIN, sse(NULL, STOP, DONE)),
-    (
-        "content",
-        "null, tool call too late",
-        TOOLS,
-        sse(NULL, TEXT, chunk(head()), CALLS, DONE),
-    ),
-    (
-        "content",
-        "null, then text beside a tool call",
-        TOOLS,
-        sse(NULL, chunk({"content": "x", **head()}), CALLS, DONE),
-    ),
-    ("content", "null later", PLAIN, sse(OPEN, chunk({"content": None}), STOP, DONE)),
-    (
-        "content",
-        "null beside a later tool call",
-        TOOLS,
-        sse(NULL, chunk({"content": None, **head()}), CALLS, DONE),
-    ),
-    (
-        "content",
-        "null beside reasoning",
-        PLAIN,
-        sse(OPEN, chunk({"content": None, "reasoning": "hm"}), STOP, DONE),
-    ),
-    (
-        "content",
-        "role null later",
-        PLAIN,
-        sse(OPEN, chunk({"role": None, "content": "x"}), STOP, DONE),
-    ),
-    (
-        "content",
-        "tool calls null",
-        PLAIN,
-        sse(OPEN, chunk({"content": "x", "tool_calls": None}), STOP, DONE),
-    ),
-    (
-        "content",
-        "function call null",
-        PLAIN,
-        sse(OPEN, chunk({"content": "x", "function_call": None}), STOP, DONE),
-    ),
-    ("tool-calls", "counted from 1", TOOLS, sse(NULL, chunk(head(1)), CALLS, DONE)),
+    ("content", TOOLS, sse(NULL, TEXT, STOP, DONE)),
+    ("content", PLAIN, sse(NULL, STOP, DONE)),
+    ("content", TOOLS, sse(NULL, TEXT, chunk(head()), CALLS, DONE)),
+    ("content", TOOLS, called({"content": "x", **head()})),
+    ("content", PLAIN, middle(chunk({"content": None}))),
+    ("content", TOOLS, called({"content": None, **head()})),
+    ("content", PLAIN, middle(chunk({"content": None, "reasoning": "hm"}))),
+    ("content", PLAIN, middle(chunk({"role": None, "content": "x"}))),
+    ("content", PLAIN, middle(chunk({"content": "x", "tool_calls": None}))),
+    ("content", PLAIN, middle(chunk({"content": "x", "function_call": None}))),
+    ("tool-calls", TOOLS, called(head(1))),
+    ("tool-calls", TOOLS, called(head(0), head(2))),
+    ("tool-calls", TOOLS, called(head(id=None))),
+    ("tool-calls", TOOLS, called(head(id=""))),
+    ("tool-calls", TOOLS, called(head(type=None))),
+    ("tool-calls", TOOLS, called(head(function={"arguments": ""}))),
+    ("tool-calls", TOOLS, called(head(function={"name": "", "arguments": ""}))),
+    ("tool-calls", TOOLS, called(head(function={"name": "f"}))),
+    ("tool-calls", TOOLS, called(head(0, None))),
+    ("tool-calls", TOOLS, called(head(0, "{}"))),
     (
         "tool-calls",
-        "a gap",
         TOOLS,
-        sse(NULL, chunk(head(0)), chunk(head(2)), CALLS, DONE),
+        called(head(), call(id="call_0", function={"arguments": "{}"})),
     ),
-    ("tool-calls", "no id", TOOLS, sse(NULL, chunk(head(id=None)), CALLS, DONE)),
-    ("tool-calls", "empty id", TOOLS, sse(NULL, chunk(head(id="")), CALLS, DONE)),
-    ("tool-calls", "no type", TOOLS, sse(NULL, chunk(head(type=None)), CALLS, DONE)),
+    ("tool-calls", TOOLS, called(head(), call(id=None, function={"arguments": "{}"}))),
     (
         "tool-calls",
-        "no name",
         TOOLS,
-        sse(NULL, chunk(head(function={"arguments": ""})), CALLS, DONE),
+        called(head(), call(type="function", function={"arguments": "{}"})),
     ),
     (
         "tool-calls",
-        "empty name",
         TOOLS,
-        sse(NULL, chunk(head(function={"name": "", "arguments": ""})), CALLS, DONE),
+        called(head(), call(function={"name": None, "arguments": "{}"})),
     ),
-    (
-        "tool-calls",
-        "opening without arguments",
-        TOOLS,
-        sse(NULL, chunk(head(function={"name": "f"})), CALLS, DONE),
-    ),
-    (
-        "tool-calls",
-        "opening with null arguments",
-        TOOLS,
-        sse(NULL, chunk(head(0, None)), CALLS, DONE),
-    ),
-    (
-        "tool-calls",
-        "whole in one chunk",
-        TOOLS,
-        sse(NULL, chunk(head(0, "{}")), CALLS, DONE),
-    ),
-    (
-        "tool-calls",
-        "id repeated",
-        TOOLS,
-        sse(
-            NULL,
-            chunk(head()),
-            chunk(call(id="call_0", function={"arguments": "{}"})),
-            CALLS,
-            DONE,
-        ),
-    ),
-    (
-        "tool-calls",
-        "id null later",
-        TOOLS,
-        sse(
-            NULL,
-            chunk(head()),
-            chunk(call(id=None, function={"arguments": "{}"})),
-            CALLS,
-            DONE,
-        ),
-    ),
-    (
-        "tool-calls",
-        "type repeated",
-        TOOLS,
-        sse(
-            NULL,
-            chunk(head()),
-            chunk(call(type="function", function={"arguments": "{}"})),
-            CALLS,
-            DONE,
-        ),
-    ),
-    (
-        "tool-calls",
-        "name null later",
-        TOOLS,
-        sse(
-            NULL,
-            chunk(head()),
-            chunk(call(function={"name": None, "arguments": "{}"})),
-            CALLS,
-            DONE,
-        ),
-    ),
-    (
-        "tool-calls",
-        "later without arguments",
-        TOOLS,
-        sse(NULL, chunk(head()), chunk(call(function={})), CALLS, DONE),
-    ),
-    (
-        "tool-calls",
-        "later without function",
-        TOOLS,
-        sse(NULL, chunk(head()), chunk(call()), CALLS, DONE),
-    ),
-    (
-        "tool-calls",
-        "later null arguments",
-        TOOLS,
-        sse(NULL, chunk(head()), chunk(arguments(None)), CALLS, DONE),
-    ),
-    (
-        "tool-calls",
-        "second call at index 0",
-        TOOLS,
-        sse(NULL, chunk(head()), chunk(head()), CALLS, DONE),
-    ),
-    ("finish", "missing", PLAIN, sse(OPEN, TEXT, DONE)),
+    ("tool-calls", TOOLS, called(head(), call(function={}))),
+    ("tool-calls", TOOLS, called(head(), call())),
+    ("tool-calls", TOOLS, called(head(), arguments(None))),
+    ("tool-calls", TOOLS, called(head(), head())),
+    ("finish", PLAIN, sse(OPEN, TEXT, DONE)),
+    ("finish", Request(n=2), middle(OTHER_OPEN)),
+    ("finish", PLAIN, sse(DONE)),
+    ("finish", PLAIN, sse(OPEN, chunk({"content": "x"}, "stop"), DONE)),
+    ("finish", PLAIN, sse(OPEN, chunk({"content": ""}, "stop"), DONE)),
+    ("finish", PLAIN, sse(chunk({"role": "assistant", "content": "x"}, "stop"), DONE)),
+    ("finish", PLAIN, middle(STOP)),
+    ("finish", PLAIN, sse(OPEN, STOP, TEXT, DONE)),
+    ("finish", PLAIN, sse(OPEN, chunk({}, "eos"), DONE)),
+    ("finish", PLAIN, sse(OPEN, chunk({"content": "x"}, None), chunk({}, ""), DONE)),
+    ("finish", TOOLS, sse(OPEN, CALLS, DONE)),
+    ("finish", TOOLS, sse(NULL, chunk(head()), chunk(arguments("{}")), STOP, DONE)),
     (
         "finish",
-        "missing in the second choice",
-        Request(n=2),
-        sse(OPEN, chunk({"role": "assistant", "content": ""}, index=1), STOP, DONE),
-    ),
-    ("finish", "no choice at all", PLAIN, sse(DONE)),
-    ("finish", "with text", PLAIN, sse(OPEN, chunk({"content": "x"}, "stop"), DONE)),
-    (
-        "finish",
-        "with empty text",
-        PLAIN,
-        sse(OPEN, chunk({"content": ""}, "stop"), DONE),
-    ),
-    (
-        "finish",
-        "in the only chunk",
-        PLAIN,
-        sse(chunk({"role": "assistant", "content": "x"}, "stop"), DONE),
-    ),
-    ("finish", "twice", PLAIN, sse(OPEN, STOP, STOP, DONE)),
-    ("finish", "then text", PLAIN, sse(OPEN, STOP, TEXT, DONE)),
-    ("finish", "not of the enum", PLAIN, sse(OPEN, chunk({}, "eos"), DONE)),
-    (
-        "finish",
-        "empty",
-        PLAIN,
-        sse(OPEN, chunk({"content": "x"}, None), chunk({}, ""), DONE),
-    ),
-    ("finish", "tool calls of which there are none", TOOLS, sse(OPEN, CALLS, DONE)),
-    (
-        "finish",
-        "stop after tool calls",
-        TOOLS,
-        sse(NULL, chunk(head()), chunk(arguments("{}")), STOP, DONE),
-    ),
-    (
-        "finish",
-        "beside another choice's text",
         Request(n=2),
         sse(
             OPEN,
-            chunk({"role": "assistant", "content": ""}, index=1),
+            OTHER_OPEN,
             chunk(
                 choices=[
                     {"index": 0, "delta": {}, "finish_reason": "stop"},
@@ -687,77 +429,36 @@ BAD_STREAMS: list[tuple[str, str, Request, bytes]] = [
             DONE,
         ),
     ),
-    ("usage", "asked, not sent", ASKED, sse(OPEN, STOP, DONE)),
-    ("usage", "asked, riding", ASKED, sse(OPEN, {**STOP, "usage": USAGE}, DONE)),
+    ("usage", ASKED, sse(OPEN, STOP, DONE)),
+    ("usage", ASKED, sse(OPEN, {**STOP, "usage": USAGE}, DONE)),
+    ("usage", ASKED, sse(OPEN, STOP, bare(usage=USAGE), bare(usage=USAGE), DONE)),
+    ("usage", ASKED, sse({**OPEN, "usage": USAGE}, STOP, bare(usage=USAGE), DONE)),
+    ("usage", ASKED, middle(bare(usage=USAGE))),
+    ("usage", ASKED, sse(bare(), OPEN, STOP, bare(usage=USAGE), DONE)),
+    ("usage", ASKED, sse(OPEN, STOP, {**MODERATION, "usage": USAGE}, DONE)),
+    ("usage", PLAIN, sse(OPEN, STOP, bare(usage=USAGE), DONE)),
+    ("usage", PLAIN, sse(bare(), OPEN, STOP, DONE)),
+    ("usage", PLAIN, middle({**TEXT, "usage": USAGE})),
     (
         "usage",
-        "asked, in two chunks",
-        ASKED,
-        sse(OPEN, STOP, bare(usage=USAGE), bare(usage=USAGE), DONE),
-    ),
-    (
-        "usage",
-        "asked, in every chunk",
-        ASKED,
-        sse({**OPEN, "usage": USAGE}, STOP, bare(usage=USAGE), DONE),
-    ),
-    (
-        "usage",
-        "asked, before the finish",
-        ASKED,
-        sse(OPEN, bare(usage=USAGE), STOP, DONE),
-    ),
-    (
-        "usage",
-        "asked, bare chunk without",
-        ASKED,
-        sse(bare(), OPEN, STOP, bare(usage=USAGE), DONE),
-    ),
-    (
-        "usage",
-        "asked, on the moderation",
-        ASKED,
-        sse(OPEN, STOP, {**MODERATION, "usage": USAGE}, DONE),
-    ),
-    ("usage", "not asked, bare", PLAIN, sse(OPEN, STOP, bare(usage=USAGE), DONE)),
-    ("usage", "not asked, bare without usage", PLAIN, sse(bare(), OPEN, STOP, DONE)),
-    (
-        "usage",
-        "not asked, with text",
-        PLAIN,
-        sse(OPEN, {**TEXT, "usage": USAGE}, STOP, DONE),
-    ),
-    (
-        "usage",
-        "not asked, twice",
         PLAIN,
         sse(OPEN, {**TEXT, "usage": USAGE}, {**STOP, "usage": USAGE}, DONE),
     ),
-    (
-        "usage",
-        "unknown, with text",
-        UNKNOWN,
-        sse(OPEN, {**TEXT, "usage": USAGE}, STOP, DONE),
-    ),
-    ("usage", "unknown, bare without usage", UNKNOWN, sse(OPEN, STOP, bare(), DONE)),
-    ("done", "missing", PLAIN, sse(OPEN, TEXT, STOP)),
-    ("done", "twice", PLAIN, sse(OPEN, STOP, DONE, DONE)),
-    ("done", "before the usage", ASKED, sse(OPEN, STOP, DONE, bare(usage=USAGE))),
-    ("error", "a string", PLAIN, sse(OPEN, {"error": "out of fish"})),
-    ("error", "no message", PLAIN, sse(OPEN, {"error": {"code": "x"}})),
-    (
-        "error",
-        "code a number",
-        PLAIN,
-        sse(OPEN, {"error": {"message": "m", "code": 503}}),
-    ),
-    ("error", "with choices", PLAIN, sse(OPEN, {**TEXT, **ERROR})),
+    ("usage", UNKNOWN, middle({**TEXT, "usage": USAGE})),
+    ("usage", UNKNOWN, sse(OPEN, STOP, bare(), DONE)),
+    ("done", PLAIN, sse(OPEN, TEXT, STOP)),
+    ("done", PLAIN, sse(OPEN, STOP, DONE, DONE)),
+    ("done", ASKED, sse(OPEN, STOP, DONE, bare(usage=USAGE))),
+    ("error", PLAIN, sse(OPEN, {"error": "out of fish"})),
+    ("error", PLAIN, sse(OPEN, {"error": {"code": "x"}})),
+    ("error", PLAIN, sse(OPEN, {"error": {"message": "m", "code": 503}})),
+    ("error", PLAIN, sse(OPEN, {**TEXT, **ERROR})),
 ]
 
 
 @each_case(
-    pytest.param(rule, request, data, id=f"{rule}: {name}")
-    for rule, name, request, data in BAD_STREAMS
+    pytest.param(rule, request, data, id=f"{rule} {at}")
+    for at, (rule, request, data) in enumerate(BAD_STREAMS)
 )
 def test_broken_rule_is_found(rule: str, request_: Request, data: bytes) -> None:
     found = {fault.split(": ")[0] for fault in check_stream(data, request_)}
@@ -968,23 +669,22 @@ def said(data: bytes) -> Any:
     return meaning_of_stream(data).choices[0]
 
 
+MORE = chunk({"content": " at six"})
+CLEAN = sse(OPEN, TEXT, MORE, STOP, DONE)
+AT_ONCE = sse(chunk({"content": "Low tide at six"}, "stop"), DONE)
+
+
 @pytest.mark.parametrize(
     "data",
     [
-        sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE),
-        sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE).replace(
-            b"\n", b"\r\n"
-        ),
-        sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE).replace(
-            b"\n", b"\r"
-        ),
-        sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE)
-        .replace(b"data: ", b"data:")
-        .replace(b"[DONE]", b"[DONE] "),
+        CLEAN,
+        CLEAN.replace(b"\n", b"\r\n"),
+        CLEAN.replace(b"\n", b"\r"),
+        CLEAN.replace(b"data: ", b"data:").replace(b"[DONE]", b"[DONE] "),
         b"\xef\xbb\xbf" + sse(OPEN, TEXT, chunk({"content": " at six"}, "stop"), DONE),
         b": hello\n\nretry: 9\n\n"
-        + sse(OPEN, "null", TEXT, ": ping", chunk({"content": " at six"}), STOP, DONE),
-        b"event: x\nid: 4\n" + sse(TEXT, chunk({"content": " at six"}), STOP, DONE),
+        + sse(OPEN, "null", TEXT, ": ping", MORE, STOP, DONE),
+        b"event: x\nid: 4\n" + sse(TEXT, MORE, STOP, DONE),
         sse(
             chunk({"role": None, "content": None}),
             chunk({"role": "", "content": "Low tide"}, ""),
@@ -1020,13 +720,9 @@ def said(data: bytes) -> Any:
         b"data: "
         + json.dumps(chunk({"content": "Low tide"})).encode()
         + sse(chunk({"content": " at six"}, "stop"), DONE),
-        b"data: " + sse(chunk({"content": "Low tide at six"}, "stop"), DONE),
-        sse(chunk({"content": "Low tide at six"}, "stop"), DONE).replace(
-            b"data: {", b"{"
-        ),
-        sse(chunk({"content": "Low tide at six"}, "stop"), DONE).replace(
-            b"\n\n", b"\n"
-        ),
+        b"data: " + AT_ONCE,
+        AT_ONCE.replace(b"data: {", b"{"),
+        AT_ONCE.replace(b"\n\n", b"\n"),
         "".join(
             f"data: {line}\n"
             for line in json.dumps(
@@ -1049,21 +745,16 @@ def said(data: bytes) -> Any:
         sse(
             chunk(choices=[{"text": "Low tide at six", "finish_reason": "stop"}]), DONE
         ),
-        sse(chunk({"content": "Low tide at six"}, "stop"), DONE)
-        .replace(b'"choices"', b'\nevent\ndata: "choices"')
-        .replace(b'data: {"', b' {"'),
-        sse(chunk({"content": "Low tide at six"}, "stop"), DONE).replace(
-            b'"delta"', b'\ndata: data: "delta"'
+        AT_ONCE.replace(b'"choices"', b'\nevent\ndata: "choices"').replace(
+            b'data: {"', b' {"'
         ),
-        sse(chunk({"content": "Low tide at six"}, "stop"), DONE).replace(
-            b'"stop"', b'"stop", "x": tr\ndata: ue'
-        ),
+        AT_ONCE.replace(b'"delta"', b'\ndata: data: "delta"'),
+        AT_ONCE.replace(b'"stop"', b'"stop", "x": tr\ndata: ue'),
     ],
 )
 def test_careless_streams_mean_the_same(data: bytes) -> None:
     meaning = meaning_of_stream(data)
-    clean = sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE)
-    assert meaning == meaning_of_stream(clean)
+    assert meaning == meaning_of_stream(CLEAN)
     assert (meaning.choices[0].text, meaning.done) == ("Low tide at six", True)
     assert meaning.choices[0].finish_reason == "stop"
 

@@ -1,16 +1,13 @@
 """The demo, run as a newcomer runs it: a real mitmdump, loopback only."""
 
 import http.client
-import importlib
 import json
 import os
 import re
-import select
 import signal
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from llm_normalize.demo import provider, readings
-from llm_normalize.demo.view import aligned
+from llm_normalize.demo.view import View, aligned
 from llm_normalize.desktop.mitmproxy_program import program as program_of_mitmproxy
+from script_runs import is_empty
 
 ADDON = Path(__file__).parents[2] / "addon"
 DEMO = ("-m", "llm_normalize", "demo")
@@ -92,52 +90,6 @@ def run(temporary: Path, *command: str, **more: str) -> Run:
     return Run(process.returncode, out, err, process.pid, temporary)
 
 
-def run_in_terminal(temporary: Path, columns: int, **more: str) -> Run:
-    """Run the demo in a terminal of that many columns."""
-    fcntl, pty, termios = map(importlib.import_module, ("fcntl", "pty", "termios"))
-    ours, theirs = pty.openpty()
-    size = [40, columns, 0, 0]
-    fcntl.ioctl(
-        theirs,
-        termios.TIOCSWINSZ,
-        b"".join(number.to_bytes(2, sys.byteorder) for number in size),
-    )
-    with subprocess.Popen(
-        [sys.executable, *DEMO],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment(temporary, **more),
-        start_new_session=True,
-    ) as process:
-        os.close(theirs)
-        read = b""
-        end = time.monotonic() + 60
-        while time.monotonic() < end and select.select([ours], [], [], 60)[0]:
-            try:
-                data = os.read(ours, 65536)
-            except OSError:  # Linux's way to say that the other side is closed
-                break
-            if not data:
-                break
-            read += data
-        os.close(ours)
-        code = process.wait(10)
-    out = read.decode().replace("\r\n", "\n")
-    return Run(code, out, "", process.pid, temporary)
-
-
-def is_empty(group: int) -> bool:
-    """Tell whether no process of the group is left, soon."""
-    for _ in range(20):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def program(folder: Path, *lines: str) -> Path:
     """Make a folder whose mitmdump is a shell script; return it."""
     path = folder / "mitmdump"
@@ -161,6 +113,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_demo_succeeds_although_the_users_proxy_is_out_of_order(plain: Run) -> None:
     assert (plain.code, plain.err) == (0, "")
+    assert "\x1b" not in plain.out  # no terminal, no colour
     assert "is what OpenAI would have sent" in plain.out
 
 
@@ -200,27 +153,6 @@ def test_nothing_but_the_pairs_log_stays(plain: Run) -> None:
     assert is_empty(plain.group)
 
 
-def test_output_that_is_no_terminal_has_no_colours(plain: Run) -> None:
-    assert "\x1b" not in plain.out
-
-
-def test_terminal_gets_colours_within_its_width(tmp_path: Path) -> None:
-    done = run_in_terminal(tmp_path, 100)
-    assert done.code == 0
-    assert '\x1b[31m"role":null,\x1b[0m' in done.out
-    assert "\x1b[32m" in done.out
-    assert max(map(len, done.rows)) <= 100
-    assert is_empty(done.group)
-
-
-def test_no_color_is_respected_and_eighty_columns_are_enough(tmp_path: Path) -> None:
-    done = run_in_terminal(tmp_path, 80, NO_COLOR="1")
-    assert done.code == 0
-    assert "\x1b" not in done.out
-    assert any('…{"role":null,"content":"Streams"}…' in row for row in done.rows)
-    assert max(map(len, done.rows)) <= 80
-
-
 # What may go wrong
 
 
@@ -258,12 +190,7 @@ def test_stream_that_was_not_repaired_fails_the_demo(tmp_path: Path) -> None:
     assert is_empty(done.group)
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)]
-)
-def test_web_shows_the_flows_until_it_is_told_to_end(
-    tmp_path: Path, number: signal.Signals, code: int
-) -> None:
+def test_web_shows_the_flows_until_it_is_told_to_end(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, *DEMO, "--web"],
         stdout=subprocess.PIPE,
@@ -279,9 +206,9 @@ def test_web_shows_the_flows_until_it_is_told_to_end(
         connection.request("GET", f"/flows{found[3]}")
         flows = json.loads(connection.getresponse().read())
         connection.close()
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         process.stdout.read()
-        assert process.wait(10) == code
+        assert process.wait(10) == 128 + signal.SIGTERM
     assert [flow["response"]["status_code"] for flow in flows] == [200, 200]
     assert is_empty(process.pid)
 
@@ -289,13 +216,9 @@ def test_web_shows_the_flows_until_it_is_told_to_end(
 @pytest.mark.skipif(
     not Path("/proc/thread-self/children").exists(), reason="no list of children here"
 )
-def test_web_ends_when_mitmweb_does_although_ctrl_c_is_ignored(tmp_path: Path) -> None:
+def test_web_ends_when_mitmweb_does(tmp_path: Path) -> None:
     with subprocess.Popen(
-        # As a shell starts what runs in its background.
-        [
-            *(sys.executable, "-c", IGNORING),
-            *(sys.executable, *DEMO, "--web"),
-        ],
+        [sys.executable, *DEMO, "--web"],
         stdout=subprocess.PIPE,
         env=environment(tmp_path),
         encoding="utf-8",
@@ -303,29 +226,12 @@ def test_web_ends_when_mitmweb_does_although_ctrl_c_is_ignored(tmp_path: Path) -
     ) as process:
         assert process.stdout is not None
         next(line for line in process.stdout if "http://" in line)
-        assert signal.SIGINT not in ignored_by(process.pid)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
         for child in children.split():
             os.kill(int(child), signal.SIGKILL)
         assert "mitmweb has ended." in process.stdout.read()
         assert process.wait(10) == 0
     assert is_empty(process.pid)
-
-
-IGNORING = """
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-
-
-def ignored_by(process: int) -> set[int]:
-    """Return the signals that a process ignores."""
-    status = Path(f"/proc/{process}/status").read_text()
-    found = re.search(r"SigIgn:\s*(\w+)", status)
-    assert found
-    mask = int(found[1], 16)
-    return {number for number in range(1, 65) if mask >> (number - 1) & 1}
 
 
 # The provider, and what is told of streams
@@ -355,27 +261,6 @@ def test_provider_lists_its_model_and_answers_in_one_piece(
     assert body["choices"][0]["message"]["content"].startswith("Streams")
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "sent", "status"),
-    [
-        ("GET", "/", None, 404),
-        ("POST", "/v1/embeddings", "{}", 404),
-        ("POST", "/v1/chat/completions", "{}", 400),
-        ("POST", "/v1/chat/completions", "[", 400),
-    ],
-)
-def test_provider_refuses_what_it_does_not_serve(
-    connection: http.client.HTTPSConnection,
-    method: str,
-    path: str,
-    sent: str | None,
-    status: int,
-) -> None:
-    connection.request(method, path, sent)
-    answer = connection.getresponse()
-    assert (answer.status, json.loads(answer.read())["status"]) == (status, status)
-
-
 def event(delta: dict[str, Any] | None, finish: str | None = None) -> str:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     choices = [] if delta is None else [choice]
@@ -399,6 +284,22 @@ def test_each_event_stands_beside_what_became_of_it() -> None:
         (before[2], []),
         (before[3], [text, finish, added]),
     ]
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_terminal_gets_colours_within_its_width(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    text = {"content": "streams are fun when they parse, " * 5}
+    View().row(event({"role": None, **text}), [event(text)])
+    View().row(None, ["data: [DONE]"])
+    out = capsys.readouterr().out
+    assert '\x1b[31m"role":null,\x1b[0m' in out
+    assert "\x1b[32m" in out
+    assert max(map(len, ANSI.sub("", out).splitlines())) <= columns
 
 
 def test_providers_own_stream_is_found_faulty() -> None:

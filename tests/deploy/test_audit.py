@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib import metadata
 
 import workshop
+from script_runs import ended
 from support import Provider, Request, Script, body_script
 
 HOLE = {
@@ -40,13 +41,10 @@ def audit(url: str) -> subprocess.CompletedProcess[str]:
     environment = workshop.variables(
         LLM_NORMALIZE_OSV=url, NO_PROXY="*", **workshop.MODULES
     )
-    return subprocess.run(
+    return ended(
         workshop.module("workshop.release.audit"),
         env=environment,
-        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
     )
 
 

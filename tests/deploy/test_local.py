@@ -1,6 +1,5 @@
 """The command that starts it all on one machine, and what it measures."""
 
-import os
 import re
 import signal
 import subprocess
@@ -9,10 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 import support
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
+from script_runs import ended
 from support import Http1Client
 from workshop import LOOPBACK
 from workshop.deploy.instances import Instance
@@ -43,26 +44,6 @@ def started(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
         process.stdout.close()
 
 
-def children(process: "subprocess.Popen[str]") -> set[int]:
-    listing = subprocess.run(
-        ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
-    )
-    pairs = [tuple(map(int, line.split())) for line in listing.stdout.splitlines()]
-    found, size = {process.pid}, 0
-    while size < len(found):
-        size = len(found)
-        found |= {pid for pid, parent in pairs if parent in found}
-    return found - {process.pid}
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_ended_and_leaves_nothing_running(
     tmp_path: Path, number: signal.Signals
@@ -76,12 +57,12 @@ def test_it_serves_until_it_is_ended_and_leaves_nothing_running(
             for _ in range(4):
                 with Http1Client(support.connect(port)) as client:
                     assert client.post(script.path, BODY).rest() == ANSWER
-            family = children(process)
+            family = psutil.Process(process.pid).children(recursive=True)
             assert len(family) == 4  # two instances, HAProxy's master and worker
             process.send_signal(number)
             code = process.wait(support.PATIENCE)
             assert code == (130 if number is signal.SIGINT else 128 + number)
-            assert not [pid for pid in family if is_running(pid)]
+            assert not [each for each in family if each.is_running()]
     logs = list(tmp_path.glob("*/normalize/pairs-*.jsonl"))
     assert len(logs) == 2
 
@@ -114,9 +95,7 @@ def test_users_setting_takes_the_place_of_the_shipped_one(tmp_path: Path) -> Non
 
 def test_measuring_tells_events_that_were_all_right() -> None:
     command = [sys.executable, SCRIPT, "--measure", "--instances", "1,2"]
-    done = subprocess.run(
-        [*command, "--seconds", "0.5"], capture_output=True, text=True, check=False
-    )
+    done = ended([*command, "--seconds", "0.5"])
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines()[2:4]]
     assert [row[0] for row in rows] == ["1", "2"]

@@ -7,22 +7,16 @@ listed. Both have certificates of their own, which no client trusts.
 
 import json
 import os
-import ssl
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Self
 
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from mitmproxy import certs
-
-from support import LOOPBACK, PATIENCE, Mitmdump, Provider, make_ca
+from support import LOOPBACK, PATIENCE, Mitmdump, Provider, make_ca, server_context
 
 NIM = "integrate.api.nvidia.com"
 UNLISTED = "example.org"
@@ -89,7 +83,7 @@ class Hosts:
     Attributes:
         nim: Stands for `NIM`.
         unlisted: Stands for `UNLISTED`.
-        ca: Their CA, which no client trusts.
+        provider_ca: Their CA, which no client trusts.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -98,9 +92,12 @@ class Hosts:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            self.ca = make_ca(self._folder / "provider", "provider")
+            self.provider_ca = make_ca(self._folder / "provider", "provider")
+            folder = self.provider_ca.parent
             self.nim, self.unlisted = (
-                stack.enter_context(Provider(_context(self.ca, name)))
+                stack.enter_context(
+                    Provider(server_context(folder, "provider", ["http/1.1"], name))
+                )
                 for name in (NIM, UNLISTED)
             )
             self._stack = stack.pop_all()
@@ -112,7 +109,7 @@ class Hosts:
     @property
     def options(self) -> dict[str, str]:
         """The options of a mitmproxy that trusts them."""
-        return {"ssl_verify_upstream_trusted_ca": str(self.ca)}
+        return {"ssl_verify_upstream_trusted_ca": str(self.provider_ca)}
 
     @property
     def script(self) -> str:
@@ -121,44 +118,27 @@ class Hosts:
         return REDIRECT.replace("{}", repr(ports))
 
 
-class Outside:
+class Outside(Hosts):
     """These hosts, and mitmdump before them.
 
     Attributes:
-        nim: Stands for `NIM`.
-        unlisted: Stands for `UNLISTED`.
         mitmdump: Listens on loopback; its CA is new.
-        provider_ca: The CA of the two hosts, which only mitmdump trusts.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._stack = ExitStack()
-
     def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            folder = self._folder
-            hosts = stack.enter_context(Hosts(folder))
-            self.nim, self.unlisted, self.provider_ca = (
-                hosts.nim,
-                hosts.unlisted,
-                hosts.ca,
+        super().__enter__()
+        with self._stack.pop_all() as stack:
+            make_ca(self._folder / "ca", "mitmproxy")
+            (self._folder / "run").mkdir()
+            made = Mitmdump(
+                self._folder / "run",
+                self._folder / "ca",
+                options=self.options,
+                scripts=[self.script],
             )
-            make_ca(folder / "ca", "mitmproxy")
-            (folder / "run").mkdir()
-            self.mitmdump = stack.enter_context(
-                Mitmdump(
-                    folder / "run",
-                    folder / "ca",
-                    options=hosts.options,
-                    scripts=[hosts.script],
-                )
-            )
+            self.mitmdump = stack.enter_context(made)
             self._stack = stack.pop_all()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
     @property
     def proxy(self) -> str:
@@ -281,24 +261,3 @@ def _is_chunk(line: str) -> bool:
 
 def _delta(line: str) -> Any:
     return json.loads(line.removeprefix("data: "))["choices"][0]["delta"]
-
-
-def _context(ca: Path, name: str) -> ssl.SSLContext:
-    """Return TLS settings of a server called *name*, whose CA is *ca*."""
-    store = certs.CertStore.from_store(ca.parent, "provider", 2048)
-    names: list[x509.GeneralName] = [
-        x509.DNSName(name),
-        x509.IPAddress(ip_address(LOOPBACK)),
-    ]
-    entry = store.get_cert(name, names)
-    key = entry.privatekey.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    pem = ca.parent / f"{name}.pem"
-    pem.write_bytes(key + entry.cert.to_pem())
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem)
-    context.set_alpn_protocols(["http/1.1"])
-    return context

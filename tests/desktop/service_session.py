@@ -14,9 +14,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / each) for each in ("tests", "scripts", "addon")]
 
+from desktop.session import until  # noqa: E402
 from desktop.starting import assert_it_repairs, is_open  # noqa: E402
 from llm_normalize.desktop.service import unit  # noqa: E402 - from the folders above
 from ports import free_port  # noqa: E402
+from script_runs import ended  # noqa: E402
 from support import Provider  # noqa: E402
 
 HOME = Path.home()
@@ -33,38 +35,20 @@ time.sleep(600)
 
 def service(*arguments: str, code: int = 0) -> str:
     script = str(ROOT / "scripts" / "run.py")
-    done = subprocess.run(
-        [sys.executable, script, "service", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+    done = ended(
+        [sys.executable, script, "service", *arguments], stderr=subprocess.STDOUT
     )
     assert done.returncode == code, done.stdout
     return done.stdout
 
 
 def systemctl(*arguments: str) -> str:
-    done = subprocess.run(
-        ["systemctl", "--user", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+    done = ended(["systemctl", "--user", *arguments])
     return (done.stdout + done.stderr).strip()
 
 
 def shown(name: str) -> str:
     return systemctl("show", f"--property={name}", "--value", unit.NAME)
-
-
-def until(what: str, holds: object) -> None:
-    assert callable(holds)
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, what
-        time.sleep(0.1)
 
 
 def install_use_and_remove() -> None:
@@ -84,8 +68,8 @@ def install_use_and_remove() -> None:
 
         first = shown("MainPID")
         os.kill(int(first), 9)
-        until("it is not back", lambda: shown("MainPID") not in (first, "0"))
-        until("it does not listen again", lambda: is_open(port))
+        until(lambda: shown("MainPID") not in (first, "0"))
+        until(lambda: is_open(port))
         assert shown("NRestarts") == "1"
         assert "restarted 1 times" in service("status")
         assert_it_repairs(port, provider)
@@ -113,7 +97,7 @@ def install_use_and_remove() -> None:
         # The kill may have cost the first one's record, and nothing else did.
         assert sum(each["type"] == "flow" for each in ends) in (3, 4)
         systemctl("start", unit.NAME)
-        until("it does not listen again", lambda: is_open(port))
+        until(lambda: is_open(port))
         service("remove")
     assert not is_open(port)
     assert not UNIT.exists()
@@ -128,7 +112,7 @@ def give_up_on_what_cannot_start() -> None:
     drop_in.write_text("[Service]\nRestartSec=100ms\n")
     said = service("install", "-p", str(free_port()), "--mode", "nonsense", code=1)
     assert "does not listen" in said
-    until("it is tried for ever", lambda: shown("ActiveState") == "failed")
+    until(lambda: shown("ActiveState") == "failed")
     assert f"Left in place (not created by llm-normalize): {drop_in}" in service(
         "remove"
     )
@@ -147,8 +131,8 @@ def hand_over_every_argument() -> None:
     text = unit.text_of(given, ["/bin/true", ODD], environment, listens)
     UNIT.write_text(text)
     systemctl("daemon-reload")
-    said = systemctl("start", unit.NAME)
-    until(f"it did not start: {said}", lambda: out.exists() and out.read_text())
+    systemctl("start", unit.NAME)
+    until(lambda: out.exists() and out.read_text())
     assert json.loads(out.read_text()) == [given, "yes"]
     assert systemctl("reload", unit.NAME) == ""
     systemctl("stop", unit.NAME)
@@ -164,7 +148,6 @@ def main() -> None:
         )
     try:
         until(
-            "systemd does not answer",
             lambda: systemctl("is-system-running") in ("running", "degraded"),
         )
         install_use_and_remove()

@@ -5,7 +5,6 @@ and an openssl on the PATH stand in that take a file of the test's for it.
 """
 
 import contextlib
-import datetime as dt
 import os
 import re
 import shlex
@@ -21,11 +20,10 @@ from typing import Any, NamedTuple
 import certifi
 import psutil
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 
 import support
 from ports import free_port
+from script_runs import ended
 from support import LOOPBACK, Provider, body_script, make_ca
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,14 +140,7 @@ class Desk:
 
     def check(self, port: int, confdir: Path | None = None) -> Checked:
         before = state(self.home)
-        done = subprocess.run(
-            self.command(port, confdir),
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = ended(self.command(port, confdir), env=self.environ)
         sys.stdout.write(done.stdout + done.stderr)
         assert done.stderr == ""
         assert state(self.home) == before
@@ -304,19 +295,6 @@ def test_another_proxy_behind_this_one_is_not_asked_for_this_machine(
         assert checked.of(step).mark == "ok", step
 
 
-def test_kdes_own_file_is_read_where_kde_is_the_desktop(desk: Desk, ca: Path) -> None:
-    shutil.copytree(ca, desk.confdir)
-    port = free_port()
-    folder = desk.home / ".config"
-    folder.mkdir()
-    lines = ["[Proxy Settings]", "ProxyType=2", f"Proxy Config Script={pac(port)}"]
-    (folder / "kioslaverc").write_text("\n".join([*lines, ""]))
-    desk.environ["XDG_CURRENT_DESKTOP"] = "KDE"
-    line = desk.check(port).of("system proxy")
-    assert line.mark == "FAIL"
-    assert line.saw.startswith(f"KDE: PAC file {pac(port)}: nothing listens there")
-
-
 def test_a_foreign_program_on_the_port_is_named(desk: Desk, ca: Path) -> None:
     shutil.copytree(ca, desk.confdir)
     with serving() as program:
@@ -333,48 +311,12 @@ def serving() -> Provider:
     return Provider(answer=lambda _: body_script(b"", 404))
 
 
-def test_a_proxy_with_another_folder_is_noticed(
-    desk: Desk, ca: Path, tmp_path: Path
-) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    make_ca(other, "mitmproxy")
-    with proxy(desk, ca) as running:
-        checked = desk.check(running.port, other)
-        line = checked.of("CA")
-        assert line.mark == "FAIL"
-        assert f"that of {running.confdir}" in line.saw
-        assert (
-            f"run.py check -p {running.port} --set confdir={running.confdir}"
-            in line.repair
-        )
-
-
-def test_variables_that_lead_elsewhere_are_noticed(desk: Desk, ca: Path) -> None:
-    dead = free_port()
-    with proxy(desk, ca) as running:
-        desk.environ["HTTPS_PROXY"] = f"http://me:secret@{LOOPBACK}:{dead}"
-        checked = desk.check(running.port)
-    (line,) = (each for each in checked.lines if each.step == "variables")
-    assert line.mark == "FAIL"
-    assert f"http://***@{LOOPBACK}:{dead}: nothing listens there" in line.saw
-    assert "secret" not in str(checked)
-
-
-def test_a_ca_that_nobody_trusts_is_noticed_by_all(desk: Desk, ca: Path) -> None:
+def test_a_ca_that_nobody_trusts_is_repaired_as_said(desk: Desk, ca: Path) -> None:
     with proxy(desk, ca) as running:
         desk.lead_here(running.port)
         checked = desk.check(running.port)
-    for step in ("CA in system", "CA in Python", "CA in Node", "CA in browsers"):
-        assert checked.marks(step) == {"FAIL"}, step
-    assert "run.py trust install" in checked.of("CA in system").repair
-    assert "NODE_EXTRA_CA_CERTS=" in checked.of("CA in Node").repair
-
-
-def test_the_repairs_for_python_and_node_work(desk: Desk, ca: Path) -> None:
-    with proxy(desk, ca) as running:
-        desk.lead_here(running.port)
-        checked = desk.check(running.port)
+        for step in ("CA in system", "CA in Python", "CA in Node", "CA in browsers"):
+            assert checked.marks(step) == {"FAIL"}, step
         # What `trust` would have put into the bundle that is named:
         desk.store.write_bytes(desk.store.read_bytes() + running.ca.read_bytes())
         for step in ("CA in Python", "CA in requests", "CA in Node"):
@@ -388,72 +330,26 @@ def test_the_repairs_for_python_and_node_work(desk: Desk, ca: Path) -> None:
         assert again.marks(step) == {"ok"}, step
 
 
-def test_an_expired_ca_is_noticed(desk: Desk, ca: Path, tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    shutil.copytree(ca, old)
-    expire(old)
-    with proxy(desk, old) as running:
-        desk.trust(running.ca)
-        desk.lead_here(running.port)
-        checked = desk.check(running.port)
-    assert checked.code == 1
-    assert "has expired" in checked.of("CA").saw
-    assert "mitmproxy-ca*" in checked.of("CA").repair
-    for step in ("CA in system", "CA in Node", "CA in browsers"):
-        assert checked.marks(step) == {"FAIL"}, step
-
-
-def expire(folder: Path) -> None:
-    """Let the CA in *folder* have ended yesterday."""
-    path = folder / "mitmproxy-ca.pem"
-    key = serialization.load_pem_private_key(path.read_bytes(), None)
-    old = x509.load_pem_x509_certificate(path.read_bytes())
-    now = dt.datetime.now(dt.UTC)
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(old.subject)
-        .issuer_name(old.issuer)
-        .public_key(old.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=9))
-        .not_valid_after(now - dt.timedelta(days=1))
-    )
-    for extension in old.extensions:
-        builder = builder.add_extension(extension.value, extension.critical)
-    made = builder.sign(key, hashes.SHA256())  # type: ignore[arg-type]
-    pem = made.public_bytes(serialization.Encoding.PEM)
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        serialization.NoEncryption(),
-    )
-    path.write_bytes(private + pem)
-    (folder / "mitmproxy-ca-cert.pem").write_bytes(pem)
-
-
-def test_an_opened_host_that_is_not_listed_is_noticed(desk: Desk, ca: Path) -> None:
-    with proxy(desk, ca, normalize_only="false") as running:
-        checked = desk.check(running.port)
-    assert checked.of("other hosts").mark == "warn"
-    assert "normalize_only is off" in checked.of("other hosts").saw
-
-
-def test_hosts_opened_by_mitmproxys_own_option_are_noticed(
-    desk: Desk, ca: Path
+@pytest.mark.parametrize(
+    ("scripts", "options", "mark", "saw"),
+    [
+        ((), {"normalize_only": "false"}, "warn", "normalize_only is off"),
+        ((), {"allow_hosts": "127.0.0.1"}, "warn", "allow_hosts"),
+        ((OPENS,), {}, "FAIL", "another certificate than its own"),
+    ],
+)
+def test_an_opened_host_that_is_not_listed_is_noticed(
+    scripts: tuple[str, ...],
+    options: dict[str, str],
+    mark: str,
+    saw: str,
+    desk: Desk,
+    ca: Path,
 ) -> None:
-    with proxy(desk, ca, allow_hosts="127.0.0.1") as running:
-        desk.trust(running.ca)
-        checked = desk.check(running.port)
-    assert checked.of("other hosts").mark == "warn"
-    assert "allow_hosts" in checked.of("other hosts").saw
-    assert checked.of("CA in Node").mark == "ok"
-
-
-def test_a_host_that_is_opened_by_nobodys_word_fails(desk: Desk, ca: Path) -> None:
-    with proxy(desk, ca, OPENS) as running:
-        checked = desk.check(running.port)
-    assert checked.of("other hosts").mark == "FAIL"
-    assert "another certificate than its own" in checked.of("other hosts").saw
+    with proxy(desk, ca, *scripts, **options) as running:
+        line = desk.check(running.port).of("other hosts")
+    assert line.mark == mark
+    assert saw in line.saw
 
 
 @pytest.mark.parametrize("scripts", [(), (HOLDS_BACK,)], ids=["passes", "held back"])
@@ -478,23 +374,6 @@ def test_a_proxy_that_cannot_reach_the_provider_gives_way(desk: Desk, ca: Path) 
         line = desk.check(running.port).of("stream")
     assert line.mark == "ok"
     assert "check's own" in line.saw
-
-
-@pytest.mark.parametrize(
-    ("options", "saw", "repair"),
-    [
-        ({"normalize_mode": "observe"}, "is observe", "normalize_mode=repair"),
-        ({"normalize_skip": "finish-with-delta"}, "unrepaired", "(finish-with-delta)"),
-    ],
-)
-def test_a_stream_that_is_not_repaired_is_noticed(
-    options: dict[str, str], saw: str, repair: str, desk: Desk, ca: Path
-) -> None:
-    with proxy(desk, ca, **options) as running:
-        line = desk.check(running.port).of("stream")
-    assert line.mark == "FAIL"
-    assert saw in line.saw
-    assert repair in line.repair
 
 
 def test_a_broken_configuration_is_reported(desk: Desk, ca: Path) -> None:

@@ -1,15 +1,14 @@
 """curl and Python, with the variables and options of their pages and nothing else."""
 
 import json
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 import environments
-from desktop.outside import ASKED, NIM, UNLISTED, Outside
-from support import Http1Client, connect
+from clients.lacking import give_up
+from desktop.outside import ASKED, Outside
 
 PROGRAMS = Path(__file__).parent / "programs"
 TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
@@ -26,27 +25,8 @@ def python() -> Path:
     try:
         environments.make_python(folder, lock)
     except environments.EnvironmentLackingError as error:
-        reason = f"no environment for the packages: {error}"
-        if os.environ.get("CI"):
-            pytest.fail(reason, pytrace=False)
-        pytest.skip(reason)
+        give_up("the packages", error)
     return Path(environments.python_in(folder))
-
-
-def test_unlisted_host_shows_its_own_certificate(outside: Outside) -> None:
-    script = outside.unlisted.script(b"its own")
-    tunnel = connect(
-        outside.mitmdump.port, tunnel=f"{UNLISTED}:443", ca=outside.provider_ca
-    )
-    with Http1Client(tunnel, UNLISTED) as client:
-        assert client.post(script.path, {}).rest() == b"its own"
-
-
-def test_listed_host_shows_one_of_mitmproxy(outside: Outside) -> None:
-    script = outside.nim.script(b"{}")
-    tunnel = connect(outside.mitmdump.port, tunnel=f"{NIM}:443", ca=outside.mitmdump.ca)
-    with Http1Client(tunnel, NIM) as client:
-        assert client.post(script.path, {}).rest() == b"{}"
 
 
 @pytest.mark.parametrize(

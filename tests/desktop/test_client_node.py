@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import environments
+from clients.lacking import give_up
 from desktop.outside import Outside
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -34,10 +35,7 @@ def client() -> list[str]:
         node, npm = found
         environments.make_node(folder, FILES, npm)
     except environments.EnvironmentLackingError as error:
-        reason = f"no environment for Node: {error}"
-        if os.environ.get("CI"):
-            pytest.fail(reason, pytrace=False)
-        pytest.skip(reason)
+        give_up("Node", error)
     # Node looks for packages from where the file is.
     program = folder / f"node_client.{os.getpid()}.mjs"
     shutil.copyfile(PROGRAMS / "node_client.mjs", program)

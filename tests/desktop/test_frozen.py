@@ -17,7 +17,8 @@ import test_layout
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import LOCAL, running
 from ports import free_port
-from support import Http1Client, Provider, Script
+from script_runs import ended
+from support import Http1Client, Provider
 from workshop.release import files as build
 
 HERE = Path(__file__).parent
@@ -91,14 +92,10 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def said(folder: Path, mitmdump: Path, *arguments: str) -> str:
-    done = subprocess.run(
+    done = ended(
         [str(mitmdump), "-q", "-n", "--set", f"confdir={folder}", *arguments],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=support.PATIENCE,
         env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
     )
     return done.stdout
@@ -163,27 +160,6 @@ def test_it_repairs_and_logs_and_its_commands_work(
     assert {"fixes", "stats", "rerun", "capture", "view"} <= words, reported
     assert "data-space-missing" in reported
     assert list(captures.rglob("response.sse")), reported
-
-
-def test_it_sends_a_refused_request_again(
-    mitmdump: Path, script: Path, tmp_path: Path
-) -> None:
-    port = free_port()
-    refusal = Script("", [b'{"detail":"Unsupported parameter: `seed`"}'], 400)
-    with Provider() as provider:
-        command = [str(mitmdump), "-s", str(script)]
-        command += ["--listen-host", LOCAL, "-p", str(port)]
-        command += ["--mode", f"reverse:http://{LOCAL}:{provider.port}"]
-        variables = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-        with running(command, port, tmp_path, variables):
-            played = provider.script(broken(HEAD), broken(TAIL), turns=[refusal])
-            with Http1Client(support.connect(port)) as client:
-                reply = client.post(played.path, {**BODY, "seed": 7})
-                assert reply.rest() == ANSWER
-    assert ["seed" in json.loads(each.body) for each in played.requests] == [
-        True,
-        False,
-    ]
 
 
 def test_the_zip_was_read_only_as_far_as_it_must(script: Path) -> None:

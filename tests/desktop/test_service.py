@@ -12,6 +12,7 @@ from desktop import service_session as session
 from llm_normalize.desktop.machine import Machine
 from llm_normalize.desktop.service import unit
 from llm_normalize.desktop.service.plan import plan
+from script_runs import ended
 
 
 def verified(folder: Path, text: str) -> str:
@@ -22,12 +23,9 @@ def verified(folder: Path, text: str) -> str:
     path.write_text(text, encoding="utf-8")
     runtime = folder / "runtime"
     runtime.mkdir(exist_ok=True, mode=0o700)
-    done = subprocess.run(
+    done = ended(
         [program, "--user", "verify", "--man=no", "--recursive-errors=no", str(path)],
-        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
         env={"HOME": str(folder), "XDG_RUNTIME_DIR": str(runtime), "PATH": "/usr/bin"},
     )
     return done.stdout + (f"exit {done.returncode}" if done.returncode else "")

@@ -19,7 +19,6 @@ import psutil
 import pytest
 
 from desktop.session import PATIENCE, ROOT, Session, Started, session, until
-from llm_normalize.desktop.machine import Result
 from ports import free_port
 from support import Provider, body_script
 
@@ -196,24 +195,6 @@ def test_what_the_user_changes_meanwhile_stays(gnome: Session) -> None:
     assert not gnome.state.exists()
 
 
-def test_a_proxy_that_the_user_turned_off_stays_off(gnome: Session) -> None:
-    started, _ = on(gnome)
-    gnome.says("gsettings", "set", SCHEMA, "mode", "none")
-    started.end(signal.SIGTERM)
-    assert dump(gnome) == "[/]\nmode='none'\n" or dump(gnome) == ""
-
-
-def test_own_proxy_is_never_what_was_there_before(gnome: Session) -> None:
-    killed, port = on(gnome)
-    proxy = psutil.Process(gnome.read_state()["proxy"]["pid"])
-    killed.end(signal.SIGKILL)
-    proxy.kill()
-    gnome.state.unlink()  # lost, and the settings still lead to that port
-    second = gnome.start("--system-proxy", "-p", str(port)).until_on()
-    second.end(signal.SIGTERM)
-    assert dump(gnome) == ""
-
-
 def test_a_port_that_is_taken_is_reported_with_its_owner(gnome: Session) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -227,22 +208,22 @@ def test_a_port_that_is_taken_is_reported_with_its_owner(gnome: Session) -> None
     assert not gnome.state.exists()
 
 
-def test_mitmproxy_that_does_not_start_switches_nothing(gnome: Session) -> None:
-    port = str(free_port())
-    failed = gnome.start("--system-proxy", "-p", port, "--certs", "/no/such/file")
-    assert failed.end() == 1
-    assert "nothing was switched" in failed.said
-    assert dump(gnome) == ""
+SILENT = """
+def request(flow):
+    if flow.request.path == "/proxy.pac":
+        flow.kill()
+"""
 
 
-def test_a_pac_address_that_is_not_answered_is_not_set(gnome: Session) -> None:
-    silent = gnome.home / "silent.py"
-    silent.write_text(
-        "def request(flow):\n"
-        "    if flow.request.path == '/proxy.pac':\n"
-        "        flow.kill()\n"
-    )
-    started = gnome.start("--pac", "-p", str(free_port()), "-s", str(silent))
+@pytest.mark.parametrize(
+    "arguments",
+    [("--system-proxy", "--certs", "/no/such/file"), ("--pac", "-s", "silent.py")],
+)
+def test_a_proxy_that_does_not_answer_switches_nothing(
+    gnome: Session, arguments: tuple[str, ...]
+) -> None:
+    (gnome.home / "silent.py").write_text(SILENT)
+    started = gnome.start(*arguments, "-p", str(free_port()))
     assert started.end() == 1
     assert "nothing was switched" in started.said
     assert dump(gnome) == ""
@@ -257,63 +238,6 @@ def test_an_earlier_proxy_is_reported_and_how_to_go_through_it(gnome: Session) -
     )
     started.until_says(hint)
     started.end(signal.SIGTERM)
-    assert dump(gnome) == before
-
-
-# Programs
-
-ANSWERS = """
-from mitmproxy import http
-
-PAC = '''function FindProxyForURL(url, host) {
-    return host == "listed.test" ? "PROXY 127.0.0.1:%d" : "DIRECT";
-}'''
-
-def request(flow):
-    if flow.request.path == "/proxy.pac":
-        pac = PAC % flow.client_conn.sockname[1]
-        kind = {"content-type": "application/x-ns-proxy-autoconfig"}
-        flow.response = http.Response.make(200, pac, kind)
-    if flow.request.pretty_host == "listed.test":
-        flow.response = http.Response.make(200, "<p>through the proxy</p>", {"content-type": "text/html"})
-"""
-
-
-def chromium(gnome: Session, url: str) -> Result:
-    return gnome.machine.run(
-        [
-            "chromium",
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            f"--user-data-dir={gnome.home / 'chromium'}",
-            "--dump-dom",
-            url,
-        ]
-    )
-
-
-def test_chromium_goes_where_gnome_says(gnome: Session) -> None:
-    answers = gnome.home / "answers.py"
-    answers.write_text(ANSWERS)
-    started, _ = on(gnome, "--system-proxy", "-s", str(answers))
-    page = chromium(gnome, "http://listed.test/")
-    started.end(signal.SIGTERM)
-    assert "through the proxy" in page.out, page
-
-
-def test_chromium_goes_where_the_script_says(gnome: Session) -> None:
-    answers = gnome.home / "answers.py"
-    answers.write_text(ANSWERS)
-    hosts = ("--set", "normalize_hosts=listed.test")
-    before = dump(gnome)
-    started, port = on(gnome, "--pac", "-s", str(answers), *hosts)
-    assert get(gnome, f"{SCHEMA} mode") == "'auto'"
-    url = f"http://127.0.0.1:{port}/proxy.pac"
-    assert get(gnome, f"{SCHEMA} autoconfig-url") == f"'{url}'"
-    page = chromium(gnome, "http://listed.test/")
-    started.end(signal.SIGTERM)
-    assert "through the proxy" in page.out, page
     assert dump(gnome) == before
 
 
@@ -469,26 +393,6 @@ def test_kde_keeps_what_was_written_meanwhile(kde: Session) -> None:
     for line in KIOSLAVERC.decode().splitlines()[1:]:
         assert line in text
     assert "127.0.0.1" not in text
-
-
-def test_kde_programs_are_notified(kde: Session) -> None:
-    match = "type='signal',interface='org.kde.KIO.Scheduler'"
-    with subprocess.Popen(
-        ["dbus-monitor", "--session", match],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=kde.environ,
-    ) as monitor:
-        started, _ = on(kde)
-        started.end(signal.SIGTERM)
-        monitor.terminate()
-        assert monitor.stdout is not None
-        heard = monitor.stdout.read().decode()
-    signals = [
-        line for line in heard.splitlines() if "reparseSlaveConfiguration" in line
-    ]
-    assert len(signals) == 2
-    assert all("path=/KIO/Scheduler" in line for line in signals)
 
 
 # Without a desktop

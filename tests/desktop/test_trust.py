@@ -5,11 +5,9 @@ away, if it gives root no namespace.
 """
 
 import contextlib
-import ipaddress
 import os
 import shutil
 import signal
-import ssl
 import subprocess
 import sys
 import time
@@ -18,12 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from mitmproxy.certs import CertStore
 
 from llm_normalize.desktop.trust import authority
-from support import Provider, body_script
+from script_runs import ended
+from support import Provider, body_script, server_context
 
 ROOT = Path(__file__).parents[2]
 TRUST = [sys.executable, str(ROOT / "scripts" / "run.py"), "trust"]
@@ -34,14 +30,10 @@ BROWSERS = ("--store", "nss", "--store", "firefox")
 def run(
     command: list[str], home: Path, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return ended(
         command,
         env={"PATH": os.environ["PATH"], "HOME": str(home), **more},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
 
 
@@ -65,22 +57,9 @@ def confdir(home: Path) -> Path:
 
 
 @pytest.fixture
-def site(confdir: Path, tmp_path: Path) -> Iterator[str]:
+def site(confdir: Path) -> Iterator[str]:
     """The address of a TLS server whose certificate the CA has signed."""
-    store = CertStore.from_store(confdir, "mitmproxy", 2048)
-    names = [
-        x509.DNSName("localhost"),
-        x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
-    ]
-    entry = store.get_cert("localhost", names, "llm_normalize")
-    key = entry.privatekey.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        serialization.NoEncryption(),
-    )
-    (tmp_path / "site.pem").write_bytes(entry.cert.to_pem() + key)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "site.pem")
+    context = server_context(confdir, "mitmproxy", ["http/1.1"])
     hello = body_script(HELLO, content_type="text/html")
     with Provider(context, answer=lambda _: hello) as server:
         yield f"https://localhost:{server.port}/"
@@ -132,9 +111,7 @@ def shim(folder: Path, program: str, word: str, *, before: bool) -> tuple[str, P
 
 
 def certutil(*given: str) -> str:
-    done = subprocess.run(
-        ["certutil", *given], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = ended(["certutil", *given], check=True)
     return done.stdout
 
 
@@ -261,20 +238,6 @@ def test_a_database_that_others_use_by_now_stays(home: Path, older: Path) -> Non
     out = said([*TRUST, "remove", "--yes"], home)
     assert "others have put something into it" in out
     assert chrome.names() == ["theirs"]
-
-
-@pytest.mark.usefixtures("confdir")
-def test_a_database_that_has_a_password_by_now_stays(
-    home: Path, tmp_path: Path
-) -> None:
-    said([*TRUST, "install", "--yes", "--store", "nss"], home)
-    chrome = Database(home / ".pki" / "nssdb")
-    (tmp_path / "none").write_text("\n")
-    (tmp_path / "password").write_text("a secret\n")
-    chrome.do("-W", "-f", str(tmp_path / "none"), "-@", str(tmp_path / "password"))
-    out = said([*TRUST, "remove", "--yes"], home)
-    assert "others have put something into it" in out
-    assert chrome.names() == []
 
 
 def test_a_database_with_a_password_is_left_as_it_was(
@@ -554,22 +517,6 @@ def test_the_system_trusts_it_and_is_as_before_afterwards(
     assert "Nothing" in system.said(*TRUST, "remove")
 
 
-def test_it_goes_also_when_mitmproxy_has_another_ca_by_then(
-    system: System, confdir: Path
-) -> None:
-    before = system.shown()
-    system.said(*TRUST, "install", "--yes", "--store", "system")
-    for path in confdir.glob("mitmproxy-*"):
-        path.unlink()
-    authority.make(confdir)
-    status = system.run(*TRUST, "status", "--store", "system")
-    assert status.returncode == 1
-    assert "system        stale" in status.stdout
-    assert "an older CA, installed by llm_normalize" in status.stdout
-    system.said(*TRUST, "remove", "--yes")
-    assert system.shown() == before
-
-
 @pytest.mark.parametrize("before", [True, False])
 def test_a_kill_in_the_middle_is_undone_in_the_system_too(
     before: bool, system: System, site: str, tmp_path: Path
@@ -607,22 +554,6 @@ def test_hooks_find_root_s_programs_whatever_the_path_is(
     for act in ("install", "remove"):
         done = system.run(*TRUST, act, "--yes", "--store", "system", PATH=path)
         assert done.returncode == 0, done.stdout
-    assert system.shown() == before
-
-
-def test_a_hook_that_fails_is_named_and_what_it_left_can_be_removed(
-    system: System,
-) -> None:
-    before = system.shown()
-    hook(system, "echo 'error: the reason' >&2", "exit 3")
-    done = system.run(*TRUST, "install", "--yes", "--store", "system")
-    assert done.returncode == 1
-    assert f"in part: its hook failed: {HOOK} (3): error: the reason" in done.stdout
-    done = system.run(*TRUST, "remove", "--yes")
-    assert done.returncode == 1
-    assert f"not removed: its hook failed: {HOOK} (3)" in done.stdout
-    system.said("rm", HOOK)
-    system.said(*TRUST, "remove", "--yes")
     assert system.shown() == before
 
 

@@ -27,8 +27,7 @@ class Mac(Machine):
     """A machine with networksetup, in the words of its manual page.
 
     Attributes:
-        services: By name; one that begins with an asterisk is switched off. The first is
-            in use.
+        services: By name; one that begins with an asterisk is switched off.
         ran: The commands, without the program.
     """
 
@@ -42,8 +41,6 @@ class Mac(Machine):
         self, command: Sequence[str], *, text: str = "", timeout: float = 60
     ) -> Result:
         program, verb, *given = command
-        if program == "scutil":
-            return Result(0, _scutil(next(iter(self.services.values()))))
         assert program == "networksetup"
         self.ran.append([verb, *given])
         if verb == "-listallnetworkservices":
@@ -54,27 +51,6 @@ class Mac(Machine):
             # It ends with 0 here, as it does.
             return Result(0, "** Error: The parameters were not valid.\n")
         return Result(0, _networksetup(named[given[0]], verb, given))
-
-
-def _scutil(service: Service) -> str:
-    """Return what `scutil --proxy` prints: what is off is not there."""
-    lines = []
-    for kind, (is_on, server, port) in (
-        ("HTTP", service.web),
-        ("HTTPS", service.secure),
-    ):
-        if is_on:
-            lines += [
-                f"{kind}Enable : 1",
-                f"{kind}Port : {port}",
-                f"{kind}Proxy : {server}",
-            ]
-    if service.script[0]:
-        lines += ["ProxyAutoConfigEnable : 1"]
-        lines += [f"ProxyAutoConfigURLString : {service.script[1]}"]
-    if service.search:
-        lines += ["ProxyAutoDiscoveryEnable : 1"]
-    return "\n".join(["<dictionary> {", *(f"  {each}" for each in lines), "}", ""])
 
 
 def _networksetup(service: Service, verb: str, given: list[str]) -> str:

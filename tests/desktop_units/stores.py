@@ -1,9 +1,14 @@
 """Stores of systems that are not here: what their commands would change, changes."""
 
+import datetime as dt
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from desktop_units.machines import Recorded
 from llm_normalize.desktop.machine import Result, System
@@ -23,12 +28,12 @@ class Simulated(Recorded):
 
     Attributes:
         roots: What its keychain, or its Windows, holds; True is trust.
-        fails: Commands to fail, by the word that tells them.
+        instead: What commands say that then do nothing, by the word that tells them.
         places: Its folder of anchors, and the bundle that is made of them.
     """
 
     roots: dict[Certificate, bool] = field(default_factory=dict)
-    fails: set[str] = field(default_factory=set)
+    instead: dict[str, Result] = field(default_factory=dict)
     places: dict[str, Path] = field(default_factory=dict)
 
     def run(
@@ -38,8 +43,8 @@ class Simulated(Recorded):
         self.ran.append(given)
         if given[0] == "sudo":
             given = given[1:]
-        if self.fails & {*given}:
-            return FAILED
+        for word in self.instead.keys() & {*given}:
+            return self.instead[word]
         program = given[0].rpartition("\\")[2]
         acts = {
             "install": self.copy,
@@ -206,3 +211,36 @@ def digest(folder: Path) -> str:
             f"{path} {path.lstat().st_mode} {hashlib.sha256(held).hexdigest()}"
         )
     return "\n".join(lines)
+
+
+def write_ca(folder: Path, begins: int, ends: int) -> None:
+    """Write a CA that is valid between these days from now."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mitmproxy")])
+    now = dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now + dt.timedelta(days=begins))
+        .not_valid_after(now + dt.timedelta(days=ends))
+        .sign(key, hashes.SHA256())
+    )
+    for each in ("ca", "ca-cert"):
+        path = folder / f"mitmproxy-{each}.pem"
+        path.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+        path.chmod(0o600)
+
+
+def profile(root: Path, *paths: tuple[str, str]) -> None:
+    root.mkdir(parents=True)
+    lines = [
+        f"[Profile{at}]\nName=n{at}\nIsRelative={relative}\nPath={path}\n"
+        for at, (path, relative) in enumerate(paths)
+    ]
+    (root / "profiles.ini").write_text("[General]\nVersion=2\n\n" + "\n".join(lines))
+    for path, _ in paths:
+        (root / path).mkdir(parents=True)
+        (root / path / "cert9.db").touch()

@@ -1,9 +1,7 @@
 """`llm-normalize check`, step by step, on machines that are not here."""
 
-import datetime as dt
 import io
 import json
-import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,14 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from mitmproxy.certs import CertStore
 
 from desktop_units.machines import Recorded
-from desktop_units.proxied import Mac, Service
-from desktop_units.stores import debian
+from desktop_units.stores import debian, write_ca
 from llm_normalize.check import browsers as check_nss
 from llm_normalize.check import ca as check_ca
 from llm_normalize.check import finding as check_finding
@@ -37,8 +31,6 @@ from llm_normalize.desktop import local_server
 from llm_normalize.desktop.local_server import Answer, Status
 from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.processes import Listener
-from llm_normalize.desktop.proxy.gnome import Gnome
-from llm_normalize.desktop.proxy.macos import MacOs
 from llm_normalize.desktop.proxy.settings import InForce
 from llm_normalize.desktop.proxy.systems import choose
 from llm_normalize.desktop.trust import status as trust_status
@@ -120,15 +112,6 @@ def test_only_a_failure_makes_the_check_fail(marks: list[Mark], last: str) -> No
     assert out.getvalue().splitlines()[-1] == last
 
 
-def test_marks_are_coloured_where_a_terminal_wants_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(check_finding, "styled", lambda text, style: f"<{style}>{text}")
-    out = io.StringIO()
-    Report(out).add([Finding(Mark.FAIL, "CA", "no")])
-    assert out.getvalue().startswith("<1;31>FAIL CA")
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
@@ -174,12 +157,6 @@ def test_where_nothing_listens_it_is_started(
     finding = port(Recorded(system="linux"), way, None, None)
     assert (finding.mark, finding.repair) == (Mark.FAIL, repair)
     assert "nothing listens" in finding.saw
-
-
-def test_on_windows_scripts_are_started_by_its_launcher() -> None:
-    machine = Recorded(system="windows")
-    finding = port(machine, replace(WAY, port=8089), None, None)
-    assert finding.repair == f"py {ROOT}/scripts/run.py -p 8089"
 
 
 @pytest.mark.parametrize(
@@ -286,85 +263,55 @@ def test_no_variables_are_skipped() -> None:
     assert only(variables({"NO_PROXY": "x"})).mark is Mark.SKIP
 
 
-@pytest.mark.parametrize(
-    ("environ", "mark", "saw", "repair"),
-    [
-        (
-            {**GOOD, "https_proxy": "http://u:pw@127.0.0.1:8080"},
-            Mark.WARN,
-            "but https_proxy is http://***@127.0.0.1:8080",
-            "unset HTTPS_PROXY",
-        ),
-        (
-            {**GOOD, "HTTPS_PROXY": "http://me:pw@127.0.0.1:9999"},
-            Mark.FAIL,
-            "HTTPS_PROXY=http://***@127.0.0.1:9999: nothing listens there",
-            f"export HTTPS_PROXY={HERE}, or: unset HTTPS_PROXY",
-        ),
-        (
-            {"https_proxy": "localhost:8081"},
-            Mark.WARN,
-            "https_proxy=localhost:8081 points to another program",
-            f"export https_proxy={HERE}",
-        ),
-        (
-            {"ALL_PROXY": "http://me:pw@corp:3128"},
-            Mark.WARN,
-            "ALL_PROXY=http://***@corp:3128 points to another proxy",
-            "--upstream-proxy env:ALL_PROXY, and export ALL_PROXY",
-        ),
-        (
-            {"HTTPS_PROXY": "socks5://127.0.0.1:8080", "NO_PROXY": LOCAL},
-            Mark.FAIL,
-            "this proxy speaks http://, not socks5://",
-            f"export HTTPS_PROXY={HERE}",
-        ),
-        (
-            {"HTTPS_PROXY": "http://127.0.0.1:x"},
-            Mark.FAIL,
-            "is not a proxy's address",
-            f"export HTTPS_PROXY={HERE}",
-        ),
-        (
-            {"HTTP_PROXY": HERE},
-            Mark.WARN,
-            "HTTPS_PROXY is not set",
-            f"export HTTPS_PROXY={HERE}",
-        ),
-        (
-            {"HTTPS_PROXY": HERE, "NO_PROXY": f"{LOCAL},.nvidia.com,x.org"},
-            Mark.FAIL,
-            "NO_PROXY has .nvidia.com: integrate.api.nvidia.com goes past",
-            "export NO_PROXY=localhost,127.0.0.1,::1,x.org",
-        ),
-        (
-            {"HTTPS_PROXY": HERE, "NO_PROXY": "*"},
-            Mark.FAIL,
-            "NO_PROXY has *",
-            f"export NO_PROXY={LOCAL}",
-        ),
-        (
-            {"HTTPS_PROXY": HERE, "no_proxy": "localhost, x.org"},
-            Mark.WARN,
-            "NO_PROXY lacks 127.0.0.1",
-            "export no_proxy=localhost,x.org,127.0.0.1,::1",
-        ),
-    ],
-)
+SET = f"export HTTPS_PROXY={HERE}"
+WRONG: list[tuple[dict[str, str], Mark, str]] = [
+    (
+        {**GOOD, "https_proxy": "http://u:pw@127.0.0.1:8080"},
+        Mark.WARN,
+        "but https_proxy is http://***@127.0.0.1:8080 -> unset HTTPS_PROXY",
+    ),
+    (
+        {**GOOD, "HTTPS_PROXY": "http://me:pw@127.0.0.1:9999"},
+        Mark.FAIL,
+        f"http://***@127.0.0.1:9999: nothing listens there -> {SET}, or: unset",
+    ),
+    ({"https_proxy": "localhost:8081"}, Mark.WARN, "points to another program -> "),
+    (
+        {"ALL_PROXY": "http://me:pw@corp:3128"},
+        Mark.WARN,
+        "ALL_PROXY=http://***@corp:3128 points to another proxy -> ",
+    ),
+    (
+        {"HTTPS_PROXY": "socks5://127.0.0.1:8080", "NO_PROXY": LOCAL},
+        Mark.FAIL,
+        f"this proxy speaks http://, not socks5:// -> {SET}",
+    ),
+    ({"HTTPS_PROXY": "http://127.0.0.1:x"}, Mark.FAIL, f"'s address -> {SET}"),
+    ({"HTTP_PROXY": HERE}, Mark.WARN, f"HTTPS_PROXY is not set -> {SET}"),
+    (
+        {"HTTPS_PROXY": HERE, "NO_PROXY": f"{LOCAL},.nvidia.com,x.org"},
+        Mark.FAIL,
+        f"integrate.api.nvidia.com goes past -> export NO_PROXY={LOCAL},x.org",
+    ),
+    ({"HTTPS_PROXY": HERE, "NO_PROXY": "*"}, Mark.FAIL, f" -> export NO_PROXY={LOCAL}"),
+    (
+        {"HTTPS_PROXY": HERE, "no_proxy": "localhost, x.org"},
+        Mark.WARN,
+        "NO_PROXY lacks 127.0.0.1 -> export no_proxy=localhost,x.org,127.0.0.1,::1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("environ", "mark", "said"), WRONG)
 def test_what_is_wrong_with_variables_is_reported_with_its_repair(
-    environ: dict[str, str], mark: Mark, saw: str, repair: str
+    environ: dict[str, str], mark: Mark, said: str
 ) -> None:
     finding = only(variables(environ))
     assert finding.mark is mark
+    saw, _, repair = said.partition(" -> ")
     assert saw in finding.saw
     assert repair in finding.repair
     assert "pw" not in finding.saw + finding.repair
-
-
-def test_windows_has_its_own_spelling() -> None:
-    finding = only(variables({"HTTPS_PROXY": "http://127.0.0.1:9"}, "windows"))
-    assert "$env:HTTPS_PROXY = 'http://127.0.0.1:8080'" in finding.repair
-    assert "Remove-Item env:HTTPS_PROXY" in finding.repair
 
 
 @pytest.mark.parametrize(
@@ -539,17 +486,6 @@ def test_a_desktop_that_is_read_is_one_that_run_switches(machine: Recorded) -> N
     assert found.settings.name == settings.name
 
 
-def test_mends_name_the_port() -> None:
-    way = replace(WAY, port=8090)
-    found = check_desktop.judge(
-        MANUAL[0],
-        way,
-        check_desktop.Desktop(Gnome(MANUAL[0]), InForce()),
-        has_variables=False,
-    )
-    assert "run.py -p 8090 --pac" in found.repair
-
-
 @pytest.mark.parametrize(
     "machine",
     [
@@ -577,17 +513,6 @@ def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> N
     assert found is None or f"{found.settings.name}'s proxy settings: " in finding.saw
 
 
-def test_a_service_that_is_not_in_use_leads_nowhere() -> None:
-    """What run names as set before is what the check says is set."""
-    corp = (True, "corp.example", "3128")
-    mac = Mac(system="macos", services={"Wi-Fi": Service(), "Office": Service(corp)})
-    assert MacOs(mac).current() == InForce()
-    assert desktop(mac).saw.startswith("macOS sets none, ")
-    mac.services["Wi-Fi"].secure = corp
-    assert MacOs(mac).current() == InForce("corp.example:3128")
-    assert desktop(mac).saw == "macOS: corp.example:3128 points to another proxy"
-
-
 def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> None:
     """The user's database has the same value, which resetting it would not change."""
     machine = gnome(mode="'manual'", https_host="'corp'", https_port="3128")
@@ -610,80 +535,52 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
     assert "GNOME: corp:3128 points to another proxy" in desktop(machine).saw
 
 
-@pytest.mark.parametrize(
-    ("machine", "mark", "saw", "repair"),
-    [
-        (
-            gnome(mode="'auto'", url="'http://127.0.0.1:9999/proxy.pac'"),
-            Mark.FAIL,
-            "nothing listens there",
-            f"proxy mode none, or: python3 {ROOT}/scripts/run.py -p 9999",
-        ),
-        (
-            kde(ProxyType="1", httpsProxy="http://127.0.0.1 9999"),
-            Mark.FAIL,
-            "KDE: 127.0.0.1:9999: nothing listens there",
-            "kwriteconfig5 --file kioslaverc --group 'Proxy Settings' --key ProxyType 0",
-        ),
-        (
-            macos("HTTPSEnable : 1", "HTTPSPort : 9999", "HTTPSProxy : localhost"),
-            Mark.FAIL,
-            "nothing listens there",
-            "networksetup -setsecurewebproxystate Wi-Fi off",
-        ),
-        (
-            windows("AutoConfigURL    REG_SZ    http://127.0.0.1:9999/proxy.pac"),
-            Mark.FAIL,
-            "nothing listens there",
-            "reg delete",
-        ),
-        (
-            gnome(mode="'manual'", https_host="'corp'", https_port="3128"),
-            Mark.WARN,
-            "points to another proxy",
-            "--system-proxy --upstream-proxy http://corp:3128",
-        ),
-        (
-            gnome(mode="'auto'", url="'http://me:pw@corp/x.pac'"),
-            Mark.WARN,
-            "PAC file http://***@corp/x.pac points to another proxy",
-            f"python3 {ROOT}/scripts/run.py --pac",
-        ),
-        (
-            gnome(mode="'auto'", url="'http://127.0.0.1:8081/proxy.pac'"),
-            Mark.WARN,
-            "points to another proxy",
-            f"python3 {ROOT}/scripts/run.py --pac",
-        ),
-        (
-            kde(ProxyType="2", Proxy_Config_Script="http://["),
-            Mark.FAIL,
-            "is not an address",
-            "kwriteconfig5",
-        ),
-    ],
-)
+ELSEWHERE = [
+    (
+        gnome(mode="'auto'", url="'http://127.0.0.1:9999/proxy.pac'"),
+        f"nothing listens there -> none, or: python3 {ROOT}/scripts/run.py -p 9999",
+    ),
+    (
+        kde(ProxyType="1", httpsProxy="http://127.0.0.1 9999"),
+        "KDE: 127.0.0.1:9999: nothing listens there -> --key ProxyType 0",
+    ),
+    (
+        macos("HTTPSEnable : 1", "HTTPSPort : 9999", "HTTPSProxy : localhost"),
+        "nothing listens there -> networksetup -setsecurewebproxystate Wi-Fi off",
+    ),
+    (
+        windows("AutoConfigURL    REG_SZ    http://127.0.0.1:9999/proxy.pac"),
+        "nothing listens there -> reg delete",
+    ),
+    (
+        gnome(mode="'manual'", https_host="'corp'", https_port="3128"),
+        "another proxy -> --system-proxy --upstream-proxy http://corp:3128",
+    ),
+    (
+        gnome(mode="'auto'", url="'http://me:pw@corp/x.pac'"),
+        "http://***@corp/x.pac points to another proxy -> run.py --pac",
+    ),
+    (
+        gnome(mode="'auto'", url="'http://127.0.0.1:8081/proxy.pac'"),
+        "points to another proxy -> run.py --pac",
+    ),
+    (
+        kde(ProxyType="2", Proxy_Config_Script="http://["),
+        "is not an address -> kwriteconfig5",
+    ),
+]
+
+
+@pytest.mark.parametrize(("machine", "said"), ELSEWHERE)
 def test_a_desktop_that_leads_elsewhere_is_reported_with_the_repair(
-    machine: Recorded, mark: Mark, saw: str, repair: str
+    machine: Recorded, said: str
 ) -> None:
     finding = desktop(machine)
-    assert finding.mark is mark
+    assert finding.mark is (Mark.WARN if "another proxy" in said else Mark.FAIL)
+    saw, _, repair = said.partition(" -> ")
     assert saw in finding.saw
     assert repair in finding.repair
     assert "pw" not in finding.saw + finding.repair
-
-
-def test_reading_the_desktop_writes_nothing() -> None:
-    for machine in (*MANUAL, *PACS, *NONES, *AUTOS):
-        check_desktop.read(machine)
-        for command in machine.ran:
-            assert command[:2] in (
-                ["gsettings", "list-keys"],
-                ["gsettings", "list-recursively"],
-                ["kreadconfig5", "--file"],
-                ["scutil", "--proxy"],
-                ["reg", "query"],
-            )
 
 
 # -- the PAC file --------------------------------------------------------------------
@@ -767,13 +664,6 @@ def ca(machine: Recorded, folder: Path, running: Status | None = None) -> list[F
 LINUX = Recorded(system="linux", environ={})
 
 
-def copied(confdir: Path, folder: Path) -> Path:
-    for path in confdir.iterdir():
-        (folder / path.name).write_bytes(path.read_bytes())
-        (folder / path.name).chmod(0o600)
-    return folder
-
-
 def test_a_whole_ca_is_ok(confdir: Path) -> None:
     found = check_ca.read(confdir)
     assert found is not None
@@ -789,42 +679,11 @@ def test_a_folder_without_a_ca_is_started_with(tmp_path: Path) -> None:
     assert finding.repair == f"python3 {ROOT}/scripts/run.py --set confdir={tmp_path}"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
-def test_a_key_that_others_may_read_fails(confdir: Path, tmp_path: Path) -> None:
-    folder = copied(confdir, tmp_path)
-    (folder / "mitmproxy-ca.pem").chmod(0o640)
-    finding = only(ca(LINUX, folder))
-    assert finding.mark is Mark.FAIL
-    assert finding.repair == f"chmod 600 {folder}/mitmproxy-ca.pem"
-    assert only(ca(replace(LINUX, system="windows"), folder)).mark is Mark.OK
-
-
 def test_another_folders_ca_in_use_fails(confdir: Path) -> None:
     finding = only(ca(LINUX, confdir, status(ca_sha256="AB:CD", confdir="/other")))
     assert finding.mark is Mark.FAIL
     assert "that of /other" in finding.saw
     assert "run.py check --set confdir=/other" in finding.repair
-
-
-def write_ca(folder: Path, days: int) -> None:
-    """Write a CA that ends in so many days."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mitmproxy")])
-    now = dt.datetime.now(dt.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=400))
-        .not_valid_after(now + dt.timedelta(days=days))
-        .sign(key, hashes.SHA256())
-    )
-    pem = made.public_bytes(serialization.Encoding.PEM)
-    (folder / "mitmproxy-ca.pem").write_bytes(pem)
-    (folder / "mitmproxy-ca.pem").chmod(0o600)
-    (folder / "mitmproxy-ca-cert.pem").write_bytes(pem)
 
 
 @pytest.mark.parametrize(
@@ -834,7 +693,7 @@ def write_ca(folder: Path, days: int) -> None:
 def test_a_ca_that_ends_is_made_anew(
     days: int, mark: Mark, saw: str, tmp_path: Path
 ) -> None:
-    write_ca(tmp_path, days)
+    write_ca(tmp_path, -400, days)
     finding = only(ca(LINUX, tmp_path))
     assert finding.mark is mark
     assert saw in finding.saw
@@ -843,7 +702,7 @@ def test_a_ca_that_ends_is_made_anew(
 
 
 def test_a_certificate_of_another_key_fails(confdir: Path, tmp_path: Path) -> None:
-    write_ca(tmp_path, 100)
+    write_ca(tmp_path, -400, 100)
     cert = (confdir / "mitmproxy-ca-cert.pem").read_bytes()
     (tmp_path / "mitmproxy-ca-cert.pem").write_bytes(cert)
     finding = only(ca(LINUX, tmp_path))
@@ -894,8 +753,9 @@ def test_programs_that_trust_it_are_ok(confdir: Path) -> None:
     assert found[0].saw == "curl and openssl trust it by the system's store"
 
 
-def test_curl_is_asked_for_the_probe_through_the_proxy_and_for_nothing_else(
-    confdir: Path,
+@pytest.mark.parametrize("system", ["linux", "windows"])
+def test_curl_is_asked_for_the_probe_through_the_proxy_alone(
+    system: System, confdir: Path
 ) -> None:
     asked: list[list[str]] = []
 
@@ -903,27 +763,16 @@ def test_curl_is_asked_for_the_probe_through_the_proxy_and_for_nothing_else(
         asked.append(command)
         return Result(0)
 
-    trust(confdir, {CURL: curl})
+    python = ("python",) if system == "windows" else ("python3",)
+    answers: dict[tuple[str, ...], Any] = {CURL: curl}
+    answers[python] = Result(0, json.dumps(TRUSTED))
+    trust(confdir, answers, programs=("curl", *python), system=system)
     (command,) = asked
     assert command[-1] == "https://check.llm-normalize.invalid/t0.svg"
     assert command[command.index("--proxy") + 1] == HERE
     assert command[1] == "--disable"  # no .curlrc, which may say --insecure
     assert command[command.index("--noproxy") + 1] == ""
-
-
-def test_windows_curl_is_not_asked_for_revocation(confdir: Path) -> None:
-    asked: list[list[str]] = []
-
-    def curl(command: list[str]) -> Result:
-        asked.append(command)
-        return Result(0)
-
-    programs = ("curl", "python", "openssl")
-    answers: Mapping[tuple[str, ...], Any]
-    answers = {CURL: curl, ("python",): Result(0, json.dumps(TRUSTED))}
-    found = trust(confdir, answers, programs=programs, system="windows")
-    assert "--ssl-no-revoke" in asked[0]
-    assert found[0].saw == "curl trusts it by the system's store"
+    assert ("--ssl-no-revoke" in command) == (system == "windows")
 
 
 REFUSED = Result(60, err="curl: (60) SSL certificate problem\nMore: https://curl.se\n")
@@ -994,12 +843,6 @@ def test_python_that_does_not_trust_it_is_told_which_file_to_name(
         assert "httpx and requests refuse it" in more.saw
 
 
-def test_python_that_fails_is_reported(confdir: Path) -> None:
-    found = trust(confdir, {("python3",): Result(1, err="boom")})
-    assert found[1].mark is Mark.FAIL
-    assert "boom" in found[1].saw
-
-
 @pytest.mark.parametrize("has_roots", [False, True])
 def test_a_file_with_this_ca_alone_is_reported(
     has_roots: bool, confdir: Path, tmp_path: Path
@@ -1060,104 +903,57 @@ SHOWN = """
 """
 
 
-def browsers(
-    home: Path,
-    confdir: Path,
-    *,
-    trust: str = "Trusted CA",
-    holds: Path | None = None,
-    **more: Any,
-) -> tuple[Finding, list[str]]:
-    """Return the line of the check, and what trust.py says of each store."""
-    authority = check_ca.read(confdir)
-    held = check_ca.read(holds or confdir)
+HOLDS: dict[str, tuple[str, str, str]] = {
+    "this": ("Trusted CA", "trusted", "1 NSS database trusts it"),
+    "no trust": ("", "not trusted", "not trusted: it is there, without trust"),
+    "another": ("Trusted CA", "not trusted", "nssdb: not trusted"),
+    "broken": ("", "unknown", "unknown: certutil: some error"),
+    "expired": ("Trusted CA", "not trusted", "is not valid now "),
+}
+"""What a database has, and what is said of it."""
+
+
+@pytest.mark.parametrize("holds", HOLDS)
+def test_a_database_is_reported_as_trust_reports_it(
+    holds: str, confdir: Path, tmp_path: Path
+) -> None:
+    trust, state, saw = HOLDS[holds]
+    home = tmp_path / "home"
+    place = (tmp_path if holds == "broken" else home / ".local/share") / "pki/nssdb"
+    place.mkdir(parents=True)
+    (place / "cert9.db").touch()
+    environ = {"XDG_DATA_HOME": str(place.parents[1])}
+    write_ca(tmp_path, -400, -1 if holds == "expired" else 100)
+    own = tmp_path if holds == "expired" else confdir
+    authority = check_ca.read(own)
+    held = check_ca.read(tmp_path if holds == "another" else own)
     assert authority is not None
     assert held is not None
 
     def answer(command: list[str]) -> Result:
+        if holds == "broken":
+            return Result(255, err="some error")
         if "-n" not in command:
-            flags = "C,," if trust else ",,"
-            return Result(0, LISTED.format(flags=flags))
+            return Result(0, LISTED.format(flags="C,," if trust else ",,"))
         if "-a" in command:
             return Result(0, held.path.read_text("ascii"))
-        return Result(
-            0, SHOWN.format(fingerprint=held.certificate.fingerprint, trust=trust)
-        )
+        fingerprint = held.certificate.fingerprint
+        return Result(0, SHOWN.format(fingerprint=fingerprint, trust=trust))
 
-    reported: dict[str, Any] = {
-        "system": "linux",
-        "home": home,
-        "environ": {},
-        "programs": ("certutil",),
-        "answers": {("/usr/bin/certutil",): answer},
-    }
-    machine = Recorded(**{**reported, **more})
-    stores = trust_status.browsers(machine, authority.certificate, confdir)
-    states: list[str] = [each.state().state for each in stores]
-    return check_nss.judge(machine, authority, must=True), states
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    profile = tmp_path / ".mozilla/firefox/x.default"
-    for folder in (tmp_path / ".pki/nssdb", profile):
-        folder.mkdir(parents=True)
-    (tmp_path / ".pki/nssdb/cert9.db").touch()
-    (profile.parent / "profiles.ini").write_text("[Profile0]\nPath=x.default\n")
-    return tmp_path
-
-
-def test_a_database_that_trusts_it_is_ok(home: Path, confdir: Path) -> None:
-    finding, states = browsers(home, confdir)
-    assert (finding.mark, finding.saw) == (Mark.OK, "1 NSS database trusts it")
-    assert states == ["trusted"]
-    (home / ".mozilla/firefox/x.default/cert9.db").touch()
-    assert browsers(home, confdir)[0].saw == "2 NSS databases trust it"
-
-
-def test_a_database_without_it_is_reported_as_trust_reports_it(
-    home: Path, confdir: Path
-) -> None:
-    other = home / "other"
-    other.mkdir()
-    write_ca(other, 100)
-    finding, states = browsers(home, confdir, holds=other)
-    repair = f"{INSTALL} --confdir {confdir}"
-    assert (finding.mark, finding.repair) == (Mark.FAIL, repair)
-    assert finding.saw.startswith(f"~/.pki/nssdb: {states[0]}")
-    finding, states = browsers(home, confdir, trust="")
-    assert finding.saw == "~/.pki/nssdb: not trusted: it is there, without trust"
-    assert states == ["not trusted"]
-    broken = {("/usr/bin/certutil",): Result(255, err="some error")}
-    finding, states = browsers(home, confdir, answers=broken)
-    assert finding.saw == "~/.pki/nssdb: unknown: certutil: some error"
-    assert states == ["unknown"]
-    write_ca(other, -1)
-    assert (
-        ": not trusted: it is there, but is not valid now "
-        in browsers(home, other)[0].saw
-    )
-    environ = {"XDG_DATA_HOME": str(home.parent / "data")}
-    elsewhere = home.parent / "data/pki/nssdb"
-    elsewhere.mkdir(parents=True)
-    (elsewhere / "cert9.db").touch()
-    (home / ".pki/nssdb/cert9.db").unlink()
-    finding, _ = browsers(home, confdir, answers=broken, environ=environ)
-    assert finding.saw.startswith(f"{elsewhere}: unknown")
-
-
-def test_browsers_that_cannot_be_looked_at_are_skipped(
-    home: Path, confdir: Path
-) -> None:
-    assert browsers(home, confdir, system="windows")[0].mark is Mark.SKIP
-    without, _ = browsers(home, confdir, programs=())
+    answers: Any = {("/usr/bin/certutil",): answer}
+    machine = Recorded("linux", environ, home, programs=("certutil",), answers=answers)
+    (store,) = trust_status.browsers(machine, authority.certificate, own)
+    assert store.state().state == state
+    finding = check_nss.judge(machine, authority, must=True)
+    assert finding.mark is (Mark.OK if holds == "this" else Mark.FAIL)
+    assert saw in finding.saw
+    shown = place if holds == "broken" else "~/.local/share/pki/nssdb"
+    assert finding.saw.startswith(f"{shown}: ") == (holds != "this")
+    without = check_nss.judge(replace(machine, programs=()), authority, must=True)
     assert without.mark is Mark.SKIP
     assert "apt-get install libnss3-tools" in without.repair
-    (home / ".pki/nssdb/cert9.db").unlink()
-    assert browsers(home, confdir)[0].mark is Mark.SKIP
-    chrome, _ = browsers(home, confdir, programs=("chromium",))
-    assert chrome.mark is Mark.FAIL
-    assert "~/.pki/nssdb: not trusted: there is no database yet" in chrome.saw
+    windows = check_nss.judge(replace(machine, system="windows"), authority, must=True)
+    assert windows.mark is Mark.SKIP
 
 
 # -- a stream ------------------------------------------------------------------------
@@ -1252,12 +1048,6 @@ def test_what_is_listed_is_decided_as_the_addon_does(
     hosts: list[str], listed: bool
 ) -> None:
     assert check_opaque.is_listed(hosts, "127.0.0.1", 8000) is listed
-
-
-def test_a_proxy_that_opens_all_of_this_machine_is_not_asked(tmp_path: Path) -> None:
-    way = Way("127.0.0.1", 1, ("127.0.0.1", "localhost"))
-    finding = check_opaque.judge(way, tmp_path, "listed")
-    assert finding.mark is Mark.SKIP
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Where two tools look at the same thing, they say the same of it."""
 
-import datetime as dt
 import json
 import os
 import shutil
@@ -10,12 +9,9 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from desktop_units.machines import Recorded
-from desktop_units.stores import SYSTEMS, Simulated
+from desktop_units.stores import SYSTEMS, Simulated, profile, write_ca
 from llm_normalize.check import browsers, ca, port, programs, variables
 from llm_normalize.check.finding import Finding, Mark, Way
 from llm_normalize.desktop import local_server, processes
@@ -37,16 +33,9 @@ from support import Provider, body_script
 WAY = Way("127.0.0.1", 8080, ())
 
 
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("ca") / "conf"
-    authority.make(folder)
-    return folder
-
-
 @pytest.fixture
-def confdir(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "conf"))
+def confdir(made: list[Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made[0], tmp_path / "conf"))
 
 
 def started(machine: Machine, confdir: Path, *words: str) -> Actions:
@@ -96,23 +85,7 @@ def test_what_others_can_get_at_is_reported_by_both(
 def test_a_ca_out_of_date_is_refused_by_both(
     days: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    begins, ends = (dt.datetime.now(dt.UTC) + dt.timedelta(days=each) for each in days)
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mitmproxy")])
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(begins)
-        .not_valid_after(ends)
-        .sign(key, hashes.SHA256())
-    )
-    for each in ("ca", "ca-cert"):
-        path = tmp_path / f"mitmproxy-{each}.pem"
-        path.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-        path.chmod(0o600)
+    write_ca(tmp_path, *days)
     machine = Recorded(system="linux", environ={})
     with pytest.raises(authority.AuthorityError, match="not valid now"):
         started(machine, tmp_path, "install", "--yes").install()
@@ -133,13 +106,13 @@ def test_a_file_that_holds_no_ca_is_named_by_both(text: str, tmp_path: Path) -> 
 
 
 def test_a_key_of_another_user_s_proxy_does_not_hide_its_certificate(
-    confdir: Path, made: Path
+    confdir: Path, made: list[Path]
 ) -> None:
     (confdir / "mitmproxy-ca.pem").unlink()
     (confdir / "mitmproxy-ca.pem").mkdir()  # cannot be read, by root neither
     found = ca.read(confdir)
     assert found is not None
-    assert found.certificate == authority.load(made)
+    assert found.certificate == authority.load(made[0])
     (finding,) = checked(Recorded(system="linux", environ={}), confdir)
     assert finding.mark is Mark.FAIL
     assert "cannot be read" in finding.saw
@@ -150,23 +123,16 @@ def test_a_key_of_another_user_s_proxy_does_not_hide_its_certificate(
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_both_name_the_same_file_of_all_roots(
-    name: str, tmp_path: Path, made: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine: Simulated = SYSTEMS[name](tmp_path)
-    confdir = shutil.copytree(made, machine.home / ".mitmproxy")
+    confdir = shutil.copytree(made[0], machine.home / ".mitmproxy")
     started(machine, confdir, "install", "--yes").install()
     found = ca.read(confdir)
     assert found is not None
     named = programs.roots_of(machine, found)
     assert f"REQUESTS_CA_BUNDLE={named}\n" in capsys.readouterr().out
     assert (named != str(found.path)) is (machine.system == "linux")
-
-
-def profile(home: Path, *folders: str) -> None:
-    base = home.joinpath(*folders)
-    (base / "x.default").mkdir(parents=True)
-    (base / "x.default" / "cert9.db").touch()
-    (base / "profiles.ini").write_text("[Profile0]\nPath=x.default\n")
 
 
 def both(machine: Machine, confdir: Path) -> tuple[Finding, list[dict[str, str]], bool]:
@@ -190,32 +156,24 @@ def both(machine: Machine, confdir: Path) -> tuple[Finding, list[dict[str, str]]
 def test_firefox_that_takes_the_system_s_roots_is_no_failure_for_either(
     system: str, folders: tuple[str, ...], tmp_path: Path, confdir: Path
 ) -> None:
-    profile(tmp_path, *folders)
+    profile(tmp_path.joinpath(*folders), ("x.default", "1"))
     machine = Recorded(system=system, environ={}, home=tmp_path)  # type: ignore[arg-type]
     finding, (store,), is_failed = both(machine, confdir)
     assert (finding.mark, finding.saw) == (Mark.SKIP, store["detail"])
     assert not is_failed
 
 
-def test_a_database_that_is_to_be_made_is_not_trusted_for_either(
+def test_a_database_that_cannot_be_looked_into_is_judged_alike(
     tmp_path: Path, confdir: Path
 ) -> None:
-    """Also where there is nothing to look into it with."""
     for installed in (("chromium",), ("chromium", "certutil")):
         machine = Recorded("linux", {}, tmp_path, programs=installed)
         finding, (store,), is_failed = both(machine, confdir)
-        assert store["state"] == "not trusted"
-        assert finding.mark is Mark.FAIL
+        assert (finding.mark, store["state"]) == (Mark.FAIL, "not trusted")
         assert finding.saw == f"~/.pki/nssdb: not trusted: {store['detail']}"
         assert is_failed
-
-
-def test_a_database_that_cannot_be_looked_into_is_not_known_for_either(
-    tmp_path: Path, confdir: Path
-) -> None:
-    profile(tmp_path, ".mozilla", "firefox")
-    machine = Recorded("linux", {}, tmp_path)
-    finding, (store,), _ = both(machine, confdir)
+    profile(tmp_path / ".mozilla/firefox", ("x.default", "1"))
+    finding, (store,), _ = both(Recorded("linux", {}, tmp_path), confdir)
     assert (finding.mark, store["state"]) == (Mark.SKIP, "unknown")
     assert finding.repair in store["detail"]
 
@@ -373,7 +331,3 @@ def test_without_psutil_processes_are_known_by_their_number() -> None:
     assert processes.family(os.getpid()) == [os.getpid()]
     assert processes.work(os.getpid()) == 0.0
     assert Machine().run(["sleep", "60"], timeout=0.1).code == HUNG
-
-
-def test_with_psutil_there_is_no_line_about_it() -> None:
-    assert port.unknown() == []

@@ -88,15 +88,6 @@ def test_install_writes_starts_and_sees_it_listen(
     assert "loginctl enable-linger" in said
 
 
-def test_the_users_own_folder_of_settings_counts(tmp_path: Path) -> None:
-    on = started(tmp_path)
-    elsewhere = tmp_path / "settings"
-    on = Recorded(**{**vars(on), "environ": {"XDG_CONFIG_HOME": str(elsewhere)}})
-    assert run(on, "install") == 0
-    assert (elsewhere / "systemd/user/llm-normalize.service").exists()
-    assert not (tmp_path / ".config").exists()
-
-
 def test_a_dry_run_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -322,16 +313,6 @@ def test_what_has_no_place_in_a_unit_is_refused(
     assert on.ran == []
 
 
-@pytest.mark.parametrize(
-    "given",
-    [["install", "-p", "0"], ["install", "-p", "70000"], ["status", "-x"], ["start"]],
-)
-def test_bad_arguments_are_refused(given: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        script.parse(given)
-    assert ended.value.code == 2
-
-
 # -- other systems --------------------------------------------------------------------------
 
 
@@ -393,10 +374,6 @@ def test_a_name_that_systemd_refuses_is_started_by_a_shell() -> None:
     assert unit.unquoted(line.removeprefix("ExecStart=")) == words
 
 
-def test_plain_words_stay_plain() -> None:
-    assert unit.quoted(["/bin/a", "--set", "x=y@z"]) == "/bin/a --set x=y@z"
-
-
 def test_a_changed_unit_is_still_ours_and_not_untouched() -> None:
     text = unit.text_of(["/a"], ["/b"], Path("/c"), unit.Listens("127.0.0.1", 1))
     assert unit.is_untouched(text)
@@ -405,9 +382,3 @@ def test_a_changed_unit_is_still_ours_and_not_untouched() -> None:
     assert not unit.is_ours("[Unit]\n")
     assert unit.listens(text) is None
     assert unit.listens("[Unit]\n") is None
-
-
-def test_a_unit_of_an_older_version_is_still_ours() -> None:
-    text = unit.text_of(["/a"], ["/b"], Path("/c"), unit.Listens("127.0.0.1", 1))
-    older = "# Written by scripts/service.py of llm_normalize, which also removes it."
-    assert unit.is_untouched(text.replace(unit.MARK, older))

@@ -1,4 +1,3 @@
-import argparse
 import errno
 import io
 import json
@@ -15,23 +14,21 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes
 
 from desktop_units.machines import Recorded
 from desktop_units.stores import (
+    FAILED,
     SYSTEMS,
     Simulated,
-    arch,
     certificates,
     debian,
     digest,
     fedora,
     macos,
+    profile,
     simulated,
-    suse,
-    windows,
 )
-from llm_normalize.desktop.machine import HUNG, Machine, Result
+from llm_normalize.desktop.machine import HUNG, Machine, Result, System
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
@@ -46,18 +43,17 @@ from llm_normalize.desktop.trust.status import stores
 WINDOWS_CERTUTIL = r"C:\Windows\System32\certutil.exe"
 
 
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two folders of mitmproxy with a CA each, made once."""
-    folders = [tmp_path_factory.mktemp("ca") / str(number) for number in range(2)]
-    for folder in folders:
-        authority.make(folder)
-    return folders
+@pytest.fixture
+def linux(made: list[Path], tmp_path: Path) -> Simulated:
+    """A Debian whose user is root, and has a CA."""
+    machine = debian(tmp_path)
+    at_home(machine, made)
+    return machine
 
 
 @pytest.fixture
-def confdir(made: list[Path], tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made[0], tmp_path / "home" / ".mitmproxy"))
+def confdir(linux: Simulated) -> Path:
+    return linux.home / ".mitmproxy"
 
 
 @pytest.fixture
@@ -220,7 +216,8 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
 def test_a_command_that_fails_leaves_nothing_and_says_so(
     machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine.fails.update({"install", "add-trusted-cert", "-addstore", "--store"})
+    words = ("install", "add-trusted-cert", "-addstore", "--store")
+    machine.instead.update(dict.fromkeys(words, FAILED))
     actions = start(machine, "install", "--yes")
     actions.install()
     assert actions.failed
@@ -233,12 +230,13 @@ def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
     machine: Simulated, confdir_of: Path
 ) -> None:
     start(machine, "install", "--yes").install()
-    machine.fails.update({"rm", "delete-certificate", "-delstore", "--remove"})
+    words = ("rm", "delete-certificate", "-delstore", "--remove")
+    machine.instead.update(dict.fromkeys(words, FAILED))
     actions = start(machine, "remove", "--yes")
     actions.remove()
     assert actions.failed
     assert len(TrustRecord(confdir_of).entries()) == 1
-    machine.fails.clear()
+    machine.instead.clear()
     start(machine, "remove", "--yes").remove()
     assert state(machine, confdir_of) == "not trusted"
     assert TrustRecord(confdir_of).entries() == []
@@ -258,103 +256,66 @@ def both(machine: Simulated) -> list[str]:
     return changes(machine)
 
 
-def at_home(machine: Simulated, made: list[Path]) -> Path:
-    return Path(shutil.copytree(made[0], machine.home / ".mitmproxy"))
-
-
-def test_commands_of_debian(
-    tmp_path: Path, made: list[Path], mine: Certificate
-) -> None:
-    machine = debian(tmp_path, "sudo", root=False)
-    confdir = at_home(machine, made)
-    place = f"{tmp_path}/usr/local/share/ca-certificates/{mine.name}.crt"
-    update = "sudo update-ca-certificates"
-    *ran, last = both(machine)
-    assert ran == [
-        f"sudo install -m 0644 {confdir}/mitmproxy-ca-cert.pem {place}",
-        update,
-        f"sudo rm -f {place}",
-    ]
-    assert re.fullmatch(rf"{update} --certsconf /\S+/ca-certificates\.conf", last)
-    assert not Path(last.split()[-1]).exists()
-    # Debian's hooks (Java's keystore) are told only of what is left out like that.
-    assert machine.inputs == [f"mozilla/One.crt\n!{mine.name}.crt\n"]
-
-
-def test_commands_of_fedora(
-    tmp_path: Path, made: list[Path], mine: Certificate
-) -> None:
-    machine = fedora(tmp_path)
-    confdir = at_home(machine, made)
-    place = f"{tmp_path}/etc/pki/ca-trust/source/anchors/{mine.name}.pem"
-    assert both(machine) == [
-        f"sudo install -m 0644 {confdir}/mitmproxy-ca-cert.pem {place}",
+COMMANDS = {
+    "debian": [
+        "install -m 0644 FILE /usr/local/share/ca-certificates/NAME.crt",
+        "update-ca-certificates",
+        "rm -f /usr/local/share/ca-certificates/NAME.crt",
+        "update-ca-certificates --certsconf CONF",
+    ],
+    "fedora": [
+        "sudo install -m 0644 FILE /etc/pki/ca-trust/source/anchors/NAME.pem",
         "sudo update-ca-trust extract",
-        f"sudo rm -f {place}",
+        "sudo rm -f /etc/pki/ca-trust/source/anchors/NAME.pem",
         "sudo update-ca-trust extract",
-    ]
+    ],
+    "arch": ["sudo trust anchor --store FILE", "sudo trust anchor --remove FILE"],
+    "suse": [
+        "sudo install -m 0644 FILE /etc/pki/trust/anchors/NAME.pem",
+        "sudo update-ca-certificates",
+        "sudo rm -f /etc/pki/trust/anchors/NAME.pem",
+        "sudo update-ca-certificates",
+    ],
+    "macos": [
+        "security add-trusted-cert -r trustRoot -p ssl -p basic -k KEYCHAIN FILE",
+        "security remove-trusted-cert FILE",
+        "security delete-certificate -Z SHA1 KEYCHAIN",
+    ],
+    "windows": [
+        rf"{WINDOWS_CERTUTIL} -user -addstore Root FILE",
+        rf"{WINDOWS_CERTUTIL} -user -delstore Root SHA1",
+    ],
+}
 
 
-def test_commands_of_arch(tmp_path: Path, made: list[Path]) -> None:
-    machine = arch(tmp_path)
-    confdir = at_home(machine, made)
-    assert both(machine) == [
-        f"sudo trust anchor --store {confdir}/mitmproxy-ca-cert.pem",
-        f"sudo trust anchor --remove {confdir}/mitmproxy-ca-cert.pem",
-    ]
-
-
-def test_commands_of_opensuse(
-    tmp_path: Path, made: list[Path], mine: Certificate
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_system_gets_exactly_these_commands(
+    name: str, tmp_path: Path, made: list[Path], mine: Certificate
 ) -> None:
-    machine = suse(tmp_path)
-    confdir = at_home(machine, made)
-    place = f"{tmp_path}/etc/pki/trust/anchors/{mine.name}.pem"
-    assert both(machine) == [
-        f"sudo install -m 0644 {confdir}/mitmproxy-ca-cert.pem {place}",
-        "sudo update-ca-certificates",
-        f"sudo rm -f {place}",
-        "sudo update-ca-certificates",
-    ]
-
-
-def test_commands_of_macos(tmp_path: Path, made: list[Path], mine: Certificate) -> None:
-    machine = macos(tmp_path)
+    machine: Simulated = SYSTEMS[name](tmp_path)
     file = f"{at_home(machine, made)}/mitmproxy-ca-cert.pem"
     keychain = f"{machine.home}/Library/Keychains/login.keychain-db"
-    assert both(machine) == [
-        f"security add-trusted-cert -r trustRoot -p ssl -p basic -k {keychain} {file}",
-        f"security remove-trusted-cert {file}",
-        f"security delete-certificate -Z {mine.sha1} {keychain}",
-    ]
-    assert ["security", "verify-cert", "-c", file, "-p", "basic", "-l", "-L"] in (
-        machine.ran
-    )
+    known = {file: "FILE", mine.name: "NAME", mine.sha1: "SHA1", keychain: "KEYCHAIN"}
+    ran = "\n".join(both(machine))
+    for value, word in {**known, str(tmp_path): ""}.items():
+        ran = ran.replace(value, word)
+    ran = re.sub(r"(?<=--certsconf )/\S+/ca-certificates\.conf", "CONF", ran)
+    assert ran.splitlines() == COMMANDS[name]
+    # Debian's hooks (Java's keystore) are told only of what is left out like that.
+    left_out = [f"mozilla/One.crt\n!{mine.name}.crt\n"] if name == "debian" else []
+    assert machine.inputs == left_out
 
 
-def test_commands_of_windows(
-    tmp_path: Path, made: list[Path], mine: Certificate
-) -> None:
-    machine = windows(tmp_path)
-    confdir = at_home(machine, made)
-    assert both(machine) == [
-        f"{WINDOWS_CERTUTIL} -user -addstore Root {confdir}/mitmproxy-ca-cert.pem",
-        f"{WINDOWS_CERTUTIL} -user -delstore Root {mine.sha1}",
-    ]
-    assert [WINDOWS_CERTUTIL, "-user", "-store", "Root", mine.sha1] in machine.ran
+def at_home(machine: Simulated, made: list[Path]) -> Path:
+    return Path(shutil.copytree(made[0], machine.home / ".mitmproxy"))
 
 
 def test_a_keychain_that_has_it_still_is_a_failure(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Heedless(Simulated):
-        def security(self, given: list[str]) -> Result:
-            is_deleting = given[0] == "delete-certificate"
-            return Result(0) if is_deleting else super().security(given)
-
     machine = macos(tmp_path)
-    object.__setattr__(machine, "__class__", Heedless)
     at_home(machine, made)
+    machine.instead["delete-certificate"] = Result(0)
     assert act(machine, "install", capsys).startswith("ok: trusts it now")
     said = act(machine, "remove", capsys)
     assert said.startswith("not removed: it is still in ")
@@ -391,18 +352,6 @@ def test_another_file_in_that_place_is_left_alone(
     assert place.read_text() == "mine now"
 
 
-def test_a_removal_that_was_killed_in_its_middle_is_finished(
-    tmp_path: Path, made: list[Path], mine: Certificate
-) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
-    start(machine, "install", "--yes").install()
-    (tmp_path / "usr/local/share/ca-certificates" / f"{mine.name}.crt").unlink()
-    assert state(machine, confdir) == "trusted"
-    start(machine, "remove", "--yes").remove()
-    assert state(machine, confdir) == "not trusted"
-
-
 def test_without_root_and_sudo_the_commands_are_reported(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -419,20 +368,18 @@ def test_without_root_and_sudo_the_commands_are_reported(
 
 
 def test_root_removes_no_file_that_the_record_makes_up(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+    linux: Simulated, confdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
-    start(machine, "install", "--yes").install()
+    start(linux, "install", "--yes").install()
     record = confdir / "normalize" / "trust.json"
     given = json.loads(record.read_text())
     given["installed"][0]["place"] = "/etc/passwd"
     record.write_text(json.dumps(given))
-    machine.ran.clear()
-    actions = start(machine, "remove", "--yes")
+    linux.ran.clear()
+    actions = start(linux, "remove", "--yes")
     actions.remove()
     assert actions.failed
-    assert machine.ran == []
+    assert linux.ran == []
     assert "keeps no certificate at /etc/passwd" in capsys.readouterr().out
 
 
@@ -452,20 +399,6 @@ def test_a_system_of_an_unknown_kind_is_said_to_be_one(
     (tmp_path / "etc/debian_version").touch()
     actions.install()
     assert "apt-get install ca-certificates" in capsys.readouterr().out
-
-
-def test_a_sudo_that_refuses_is_reported_with_what_root_is_to_do(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Refusing(Simulated):
-        def copy(self, _: list[str]) -> Result:
-            return Result(1, err="sudo: a password is required")
-
-    machine = debian(tmp_path, "sudo", root=False)
-    object.__setattr__(machine, "__class__", Refusing)
-    at_home(machine, made)
-    said = act(machine, "install", capsys)
-    assert "sudo: a password is required; as root: install -m 0644 " in said
 
 
 # What stands beside the bundle, and hooks
@@ -645,14 +578,6 @@ def test_javas_keystore_is_read_by_keytool_where_there_is_one(
     assert act(hooked, "remove", capsys).startswith("ok: ")
 
 
-def test_keystore_of_javas_own_format_is_read_without_keytool(
-    hooked: Hooked, mine: Certificate, capsys: pytest.CaptureFixture[str]
-) -> None:
-    hooked.heeded.discard("java")
-    object.__setattr__(hooked, "listed", Result(0, mine.pem))  # it would be believed
-    assert "lacks the CA" in act(hooked, "install", capsys)
-
-
 def test_without_keytool_no_java_is_missed_but_one_that_has_it_is_seen(
     hooked: Hooked, mine: Certificate, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -667,122 +592,94 @@ def test_without_keytool_no_java_is_missed_but_one_that_has_it_is_seen(
 
 
 def test_a_bundle_that_has_it_still_is_a_failure_unless_somebody_else_put_it_there(
+    linux: Simulated,
     tmp_path: Path,
-    made: list[Path],
     mine: Certificate,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
-    start(machine, "install", "--yes").install()
-    copy = machine.places["folder"] / "theirs.crt"
+    start(linux, "install", "--yes").install()
+    copy = linux.places["folder"] / "theirs.crt"
     copy.write_text(mine.pem)
-    assert act(machine, "remove", capsys).endswith(f"trusted still, by {copy}")
+    assert act(linux, "remove", capsys).endswith(f"trusted still, by {copy}")
     copy.unlink()
-    machine.update([])
-    start(machine, "install", "--yes").install()
-    bundle = machine.places["bundle"]
-    machine.places["bundle"] = tmp_path / "elsewhere"  # so the update changes nothing
-    said = act(machine, "remove", capsys)
+    linux.update([])
+    start(linux, "install", "--yes").install()
+    bundle = linux.places["bundle"]
+    linux.places["bundle"] = tmp_path / "elsewhere"  # so the update changes nothing
+    said = act(linux, "remove", capsys)
     assert said.startswith("not removed: ")
     assert f"{bundle} still has the CA" in said
-    machine.places["bundle"] = bundle
-    assert act(machine, "remove", capsys).startswith("ok: ")
+    linux.places["bundle"] = bundle
+    assert act(linux, "remove", capsys).startswith("ok: ")
+
+
+@pytest.mark.parametrize(
+    ("err", "said"),
+    [
+        ("a password is required", "as root: install -m 0644 "),
+        ("Read-only file system", "remount it writable, then start"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_reported_with_the_repair(
+    err: str,
+    said: str,
+    tmp_path: Path,
+    made: list[Path],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    machine = debian(tmp_path, "sudo", root=False)
+    machine.instead["install"] = Result(1, err=f"sudo: {err}")
+    at_home(machine, made)
+    assert said in act(machine, "install", capsys)
 
 
 def test_an_update_that_hangs_stays_written_down(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+    linux: Simulated, confdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Hanging(Simulated):
-        def update(self, _: list[str]) -> Result:
-            return Result(HUNG, err="update-ca-certificates did not end within 180 s")
-
-    machine = debian(tmp_path)
-    object.__setattr__(machine, "__class__", Hanging)
-    confdir = at_home(machine, made)
-    said = act(machine, "install", capsys)
-    assert said.startswith("not trusted: update-ca-certificates did not end within")
+    err = "update-ca-certificates did not end within 180 s"
+    linux.instead["update-ca-certificates"] = Result(HUNG, err=err)
+    said = act(linux, "install", capsys)
+    assert said.startswith(f"not trusted: {err}")
     assert said.endswith("start this again")
-    assert "did not end within 180 s" in act(machine, "remove", capsys)
+    assert "did not end within 180 s" in act(linux, "remove", capsys)
     assert len(TrustRecord(confdir).entries()) == 1
-    object.__setattr__(machine, "__class__", Simulated)
-    assert act(machine, "remove", capsys) == "ok: was gone already"
-
-
-def test_a_folder_that_is_read_only_is_said_to_be_with_what_to_do_instead(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    class ReadOnly(Simulated):
-        def copy(self, given: list[str]) -> Result:
-            said = f"install: cannot create '{given[-1]}': Read-only file system"
-            return Result(1, err=said)
-
-    machine = debian(tmp_path)
-    object.__setattr__(machine, "__class__", ReadOnly)
-    at_home(machine, made)
-    said = act(machine, "install", capsys)
-    assert "Read-only file system: remount it writable, then start" in said
-    assert "export SSL_CERT_FILE=" in said
+    linux.instead.clear()
+    assert act(linux, "remove", capsys) == "ok: was gone already"
 
 
 # Browsers
 
 
-def profile(root: Path, *paths: tuple[str, str]) -> None:
-    root.mkdir(parents=True)
-    lines = [
-        f"[Profile{at}]\nName=n{at}\nIsRelative={relative}\nPath={path}\n"
-        for at, (path, relative) in enumerate(paths)
-    ]
-    (root / "profiles.ini").write_text("[General]\nVersion=2\n\n" + "\n".join(lines))
-    for path, _ in paths:
-        (root / path).mkdir(parents=True)
-        (root / path / "cert9.db").touch()
+LINUX_PROFILES = (
+    ".mozilla/firefox",
+    ".config/mozilla/firefox",
+    "snap/firefox/common/.mozilla/firefox",
+    ".var/app/org.mozilla.firefox/.mozilla/firefox",
+    ".var/app/org.mozilla.firefox/config/mozilla/firefox",
+)
 
 
-def test_profiles_of_firefox_are_found_wherever_it_was_installed_from(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("system", "roots"),
+    [
+        ("linux", LINUX_PROFILES),
+        ("macos", ("Library/Application Support/Firefox",)),
+        ("windows", ("AppData/Roaming/Mozilla/Firefox",)),
+    ],
+)
+def test_profiles_of_firefox_are_found(
+    system: System, roots: tuple[str, ...], tmp_path: Path
 ) -> None:
-    machine = simulated("linux", tmp_path)
-    home = machine.home
-    roots = [
-        home / ".mozilla/firefox",
-        home / ".config/mozilla/firefox",
-        home / "snap/firefox/common/.mozilla/firefox",
-        home / ".var/app/org.mozilla.firefox/.mozilla/firefox",
-    ]
-    for root in roots:
+    machine = simulated(system, tmp_path / "machine")
+    *first, last = [machine.home / each for each in roots]
+    for root in first:
         profile(root, ("a.default", "1"))
     outside = tmp_path / "outside"
-    profile(
-        home / ".var/app/org.mozilla.firefox/config/mozilla/firefox",
-        (str(outside), "0"),
-    )
-    assert profiles(machine) == [*(root / "a.default" for root in roots), outside]
-
-
-def test_a_profile_without_a_database_and_a_broken_list_are_passed_over(
-    tmp_path: Path,
-) -> None:
-    machine = simulated("linux", tmp_path)
-    root = machine.home / ".mozilla/firefox"
-    profile(root, ("a", "1"))
-    (root / "a" / "cert9.db").unlink()
-    assert profiles(machine) == []
-    (root / "profiles.ini").write_bytes(b"\xff[Profile0\nPath")
-    assert profiles(machine) == []
-
-
-def test_profiles_on_macos_and_windows(tmp_path: Path) -> None:
-    apple = simulated("macos", tmp_path / "a")
-    root = apple.home / "Library/Application Support/Firefox"
-    profile(root, ("Profiles/x", "1"))
-    assert profiles(apple) == [root / "Profiles/x"]
-    assert databases(apple) == []
-    micro = simulated("windows", tmp_path / "b")
-    root = micro.home / "AppData/Roaming/Mozilla/Firefox"
-    profile(root, ("Profiles/x", "1"))
-    assert profiles(micro) == [root / "Profiles/x"]
+    profile(last, (str(outside), "0"))
+    assert profiles(machine) == [*(root / "a.default" for root in first), outside]
+    (outside / "cert9.db").unlink()
+    (last / "profiles.ini").write_bytes(b"\xff[Profile0\nPath")
+    assert outside not in profiles(machine)
 
 
 def test_chromes_database_is_made_only_where_there_is_a_chrome(tmp_path: Path) -> None:
@@ -802,25 +699,23 @@ def test_chromes_database_is_made_only_where_there_is_a_chrome(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["nss", "firefox"])
 def test_a_browser_that_was_asked_for_and_is_not_there_is_said_not_to_be(
-    name: str, tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+    linux: Simulated, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
-    actions = start(machine, "install", "--store", name)
+    actions = start(linux, "install", "--store", name)
     actions.install()
     assert actions.failed
     assert re.search(
         rf"^{name} +not installed: .*once", capsys.readouterr().out, re.MULTILINE
     )
-    start(machine, "status", "--store", name).status()
+    start(linux, "status", "--store", name).status()
     assert re.search(
         rf"^{name} +not here .*once", capsys.readouterr().out, re.MULTILINE
     )
-    actions = start(machine, "install", "--yes")
+    actions = start(linux, "install", "--yes")
     actions.install()
     assert not actions.failed
     assert "not installed" not in capsys.readouterr().out
-    installed = replace(machine, programs=(*machine.programs, "firefox"))
+    installed = replace(linux, programs=(*linux.programs, "firefox"))
     start(installed, "install", "--yes").install()
     assert "nothing to do yet: Firefox has no profile" in capsys.readouterr().out
 
@@ -906,12 +801,6 @@ def test_the_certificate_is_the_one_of_the_key_whatever_lies_beside_it(
     assert certificates(written) == [mine]
 
 
-def test_the_fingerprint_is_spelt_as_in_a_browser(mine: Certificate) -> None:
-    pairs = mine.x509.fingerprint(hashes.SHA256()).hex().upper()
-    assert mine.fingerprint == ":".join(re.findall("..", pairs))
-    assert mine.fingerprint.replace(":", "").lower() == mine.sha256
-
-
 def test_certificates_are_read_among_anything_else(mine: Certificate) -> None:
     text = f"junk\n{mine.pem}# words\n{mine.pem.replace('MII', '===')}{mine.pem}"
     found = [*read(text)]
@@ -928,29 +817,21 @@ def loosen(confdir: Path) -> None:
 
 
 def test_what_others_can_get_at_is_reported_and_repaired(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+    linux: Simulated, confdir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     loosen(confdir)
-    reported = start(machine, "status").status_data()["loose"]
+    reported = start(linux, "status").status_data()["loose"]
     assert [each.rpartition("(")[2] for each in reported] == [
         f"chmod 755 {confdir})",
         f"chmod 600 {confdir}/mitmproxy-ca.pem)",
         f"chmod 600 {confdir}/mitmproxy-ca.p12)",
     ]
-    start(machine, "install", "--yes").install()
+    assert authority.loose(replace(linux, system="windows"), confdir) == []
+    start(linux, "install", "--yes").install()
     assert "WARNING: " in capsys.readouterr().out
-    assert authority.loose(machine, confdir) == []
+    assert authority.loose(linux, confdir) == []
     assert stat.S_IMODE(confdir.stat().st_mode) == 0o755
     assert stat.S_IMODE((confdir / "mitmproxy-ca.pem").stat().st_mode) == 0o600
-
-
-def test_rights_are_no_matter_on_windows(tmp_path: Path, made: list[Path]) -> None:
-    machine = windows(tmp_path)
-    confdir = at_home(machine, made)
-    loosen(confdir)
-    assert authority.loose(machine, confdir) == []
 
 
 # Asking
@@ -961,36 +842,32 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_without_a_terminal_nothing_is_done(tmp_path: Path, made: list[Path]) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
+def test_without_a_terminal_nothing_is_done(linux: Simulated) -> None:
     with pytest.raises(Refused, match="--yes"):
-        start(machine, "install").install()
-    start(machine, "install", "--yes").install()
+        start(linux, "install").install()
+    start(linux, "install", "--yes").install()
     with pytest.raises(Refused, match="--yes"):
-        start(machine, "remove").remove()
-    assert state(machine, machine.home / ".mitmproxy") == "trusted"
+        start(linux, "remove").remove()
+    assert state(linux, linux.home / ".mitmproxy") == "trusted"
 
 
 @pytest.mark.parametrize(
     ("said", "trusted"), [("y\n", True), ("yes\n", True), ("n\n", False), ("", False)]
 )
 def test_only_a_yes_is_one(
+    linux: Simulated,
+    confdir: Path,
     said: str,
     trusted: bool,
-    tmp_path: Path,
-    made: list[Path],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     monkeypatch.setattr(sys, "stdin", Terminal(said))
     try:
-        start(machine, "install").install()
+        start(linux, "install").install()
     except Refused:
-        assert machine.ran == []
-    assert (state(machine, confdir) == "trusted") is trusted
+        assert linux.ran == []
+    assert (state(linux, confdir) == "trusted") is trusted
     shown = capsys.readouterr().out
     # What is agreed to stands above the question.
     fingerprint = certificates(confdir / "mitmproxy-ca-cert.pem")[0].fingerprint
@@ -1000,15 +877,13 @@ def test_only_a_yes_is_one(
 
 
 def test_rights_that_one_does_not_want_mended_stay(
-    tmp_path: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
+    linux: Simulated, confdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     loosen(confdir)
     monkeypatch.setattr(sys, "stdin", Terminal("n\ny\n"))
-    start(machine, "install").install()
-    assert len(authority.loose(machine, confdir)) == 3
-    assert state(machine, confdir) == "trusted"
+    start(linux, "install").install()
+    assert len(authority.loose(linux, confdir)) == 3
+    assert state(linux, confdir) == "trusted"
 
 
 # Root by sudo, and two at once
@@ -1050,10 +925,8 @@ def test_who_names_the_folder_may_be_root_by_sudo_and_is_warned(
 YES = {"install": ["--yes"], "status": [], "remove": ["--yes"]}
 
 
-def test_one_start_at_a_time(tmp_path: Path, made: list[Path]) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
-    first, second = (start(machine, "install") for _ in range(2))
+def test_one_start_at_a_time(linux: Simulated) -> None:
+    first, second = (start(linux, "install") for _ in range(2))
     busy = pytest.raises(BusyError, match=r"another `trust` is at work")
     with first.alone(), busy, second.alone():
         pytest.fail("both are at work")
@@ -1074,8 +947,8 @@ def test_the_system_s_folder_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_locked_is_named(
-    tmp_path: Path,
-    made: list[Path],
+    linux: Simulated,
+    confdir: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -1083,9 +956,7 @@ def test_a_folder_that_cannot_be_locked_is_named(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr("llm_normalize.desktop.trust.lock.lock", refuse)
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
-    with start(machine, "install").alone():
+    with start(linux, "install").alone():
         said = capsys.readouterr().out
     assert f"WARNING: {confdir} cannot be locked (No locks available): " in said
 
@@ -1121,16 +992,11 @@ def test_status_without_a_ca_says_so(
 
 
 def test_status_as_text_and_as_json(
-    tmp_path: Path,
-    made: list[Path],
-    mine: Certificate,
-    capsys: pytest.CaptureFixture[str],
+    linux: Simulated, mine: Certificate, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machine = debian(tmp_path)
-    at_home(machine, made)
-    start(machine, "install", "--yes").install()
+    start(linux, "install", "--yes").install()
     capsys.readouterr()
-    actions = start(machine, "status")
+    actions = start(linux, "status")
     actions.status()
     assert not actions.failed
     text = capsys.readouterr().out
@@ -1139,42 +1005,33 @@ def test_status_as_text_and_as_json(
         r"^system +trusted .*installed by llm_normalize on 2", text, re.MULTILINE
     )
     assert "for you alone" in text
-    start(machine, "status", "--json").status()
+    start(linux, "status", "--json").status()
     reported = json.loads(capsys.readouterr().out)
     assert reported["ca"]["sha256"] == mine.fingerprint
     assert [each["state"] for each in reported["stores"]] == ["trusted"]
-    start(machine, "status", "--json", "--store", "nss").status()
+    start(linux, "status", "--json", "--store", "nss").status()
     assert json.loads(capsys.readouterr().out)["stores"] == []
+    with pytest.raises(SystemExit, match="2"):
+        trust.parse(["install", "--json"])
 
 
 def test_a_damaged_record_stops_what_would_need_it(
-    tmp_path: Path, made: list[Path]
+    linux: Simulated, confdir: Path
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     for text in ("{", '{"installed": [{}]}', '{"installed": [{"store": 1}]}', "[]"):
         (confdir / "normalize").mkdir(exist_ok=True)
         (confdir / "normalize" / "trust.json").write_text(text)
         for act in ("install", "remove"):
-            actions = start(machine, act, "--yes")
+            actions = start(linux, act, "--yes")
             with pytest.raises(RecordError, match="damaged"):
                 getattr(actions, act)()
-    assert changes(machine) == []
+    assert changes(linux) == []
 
 
 def test_what_cannot_be_written_down_is_not_done(
-    tmp_path: Path, made: list[Path]
+    linux: Simulated, confdir: Path
 ) -> None:
-    machine = debian(tmp_path)
-    confdir = at_home(machine, made)
     (confdir / "normalize").write_text("a file")
     with pytest.raises(RecordError):
-        start(machine, "install", "--yes").install()
-    assert changes(machine) == []
-
-
-def test_json_goes_with_status_only() -> None:
-    with pytest.raises(SystemExit) as ended:
-        trust.parse(["install", "--json"])
-    assert ended.value.code == 2
-    assert isinstance(trust.parse(["status", "--json"]), argparse.Namespace)
+        start(linux, "install", "--yes").install()
+    assert changes(linux) == []

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +13,7 @@ from mitmproxy.test import taddons
 from ruamel.yaml import YAML
 
 from llm_normalize.addon import Normalize
+from script_runs import ended
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "addon" / "llm_normalize" / "home" / "clients.md").read_text(
@@ -81,7 +81,7 @@ def test_code_is_of_its_language(kind: str, code: str) -> None:
     else:
         assert kind == "sh"
         command = ["bash", "-n", "-c", code]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = ended(command)
         assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -105,12 +105,7 @@ def test_modes_are_modes() -> None:
 def test_flags_of_our_scripts_exist() -> None:
     for script, flags in re.findall(r"(scripts/\w+\.py)((?: --[a-z-]+)*)", TEXT):
         assert (ROOT / script).exists()
-        helped = subprocess.run(
-            [sys.executable, str(ROOT / script), "--help"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        helped = ended([sys.executable, str(ROOT / script), "--help"], check=True)
         for flag in flags.split():
             assert flag in helped.stdout
 

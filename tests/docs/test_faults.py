@@ -2,11 +2,12 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from script_runs import ended
 
 HERE = Path(__file__).parents[1] / "faults"
 RELIABILITY = HERE.parents[1] / "addon" / "docs" / "reliability.md"
@@ -47,13 +48,7 @@ sys.exit(pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider", "-p",
 @pytest.fixture(scope="module")
 def collected() -> dict[str, list[str]]:
     """The tests that pytest finds, each with the rows that it is about."""
-    done = subprocess.run(
-        [sys.executable, "-c", COLLECT, str(HERE)],
-        cwd=HERE.parents[1],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ended([sys.executable, "-c", COLLECT, str(HERE)], cwd=HERE.parents[1])
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
     return dict(map(json.loads, lines))
@@ -64,11 +59,6 @@ def test_every_test_of_a_fault_is_about_one_row(
 ) -> None:
     assert collected
     assert {test: names for test, names in collected.items() if len(names) != 1} == {}
-
-
-def test_names_are_unique() -> None:
-    names = [name for _, name in rows()]
-    assert sorted(names) == sorted(set(names))
 
 
 def test_every_row_has_a_test_in_its_module_and_every_test_a_row(

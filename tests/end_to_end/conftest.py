@@ -1,10 +1,18 @@
 """Fixtures for clients behind TLS and CONNECT, in each version of HTTP."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from support import Http1Client, Http2Client, Mitmdump, Provider, connect
+from support import (
+    Http1Client,
+    Http2Client,
+    Mitmdump,
+    Provider,
+    starting,
+    tunnelled,
+)
 
 
 @pytest.fixture(scope="module", params=["http/1.1", "h2"])
@@ -31,8 +39,16 @@ def client(
     request: pytest.FixtureRequest, proxy: Mitmdump, upstream: Provider
 ) -> Iterator[Http1Client | Http2Client]:
     """A client behind CONNECT and TLS, in each version of HTTP."""
-    target = f"localhost:{upstream.port}"
-    tunnel = connect(proxy.port, tunnel=target, ca=proxy.ca, alpn=[request.param])
-    kind = Http2Client if request.param == "h2" else Http1Client
-    with kind(tunnel, target) as made:
+    with tunnelled(proxy, f"localhost:{upstream.port}", request.param) as made:
         yield made
+
+
+@pytest.fixture
+def start(
+    tmp_path: Path, mitm_ca: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Mitmdump]]:
+    """Start a mitmdump of the test's own, with a key and a token in its environment."""
+    monkeypatch.setenv("A_KEY", "nvapi-canary-4711")
+    monkeypatch.setenv("A_TOKEN", "token-canary-0815")
+    with starting(tmp_path, mitm_ca) as begin:
+        yield begin

@@ -13,7 +13,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support import (
-    Break,
     Http1Client,
     Mitmdump,
     Provider,
@@ -118,41 +117,6 @@ def test_view_opens_by_itself_and_tells_what_changed(
         keep(page, "transcript")
 
 
-def test_answer_that_was_right_opens_as_a_transcript(
-    browser: Browser, web: Mitmweb, provider: Provider
-) -> None:
-    right = (
-        chunk({"role": "assistant", "content": ""}),
-        chunk({"content": "Brook"}),
-        chunk({}, "stop"),
-        DONE,
-    )
-    script = provider.script(*right)
-    assert ask(web, script) == b"".join(right)
-    with page_of(browser, web.page) as page:
-        show(page, script.path)
-        sees(page, "text:", "Brook")
-        choose(page, "before/after")
-        sees(page, "0 of 4 events repaired")
-
-
-def test_list_of_flows_tells_which_were_repaired(
-    browser: Browser, web: Mitmweb, provider: Provider
-) -> None:
-    script = provider.script(*STREAM)
-    ask(web, script)
-    with page_of(browser, web.page) as page:
-        row = page.locator("tr", has_text=script.path)
-        expect(
-            row.locator(".col-quickactions, td").filter(has_text="🔧").first
-        ).to_be_visible()
-        row.locator("td.col-path").click()
-        page.locator(".nav-tabs").get_by_text("Comment").click()
-        expect(page.locator("body")).to_contain_text(
-            "normalize: 44 of 45 events repaired (role-null 43, content-null 1"
-        )
-
-
 def test_stream_is_shown_while_it_runs(
     browser: Browser, web: Mitmweb, provider: Provider
 ) -> None:
@@ -171,43 +135,6 @@ def test_stream_is_shown_while_it_runs(
         sees(page, "finish: stop")
         choose(page, "auto")
         sees(page, "44 of 45 events repaired", "complete")
-
-
-def test_stream_that_broke_off_is_shown(
-    browser: Browser, web: Mitmweb, provider: Provider
-) -> None:
-    # What the system still holds when a reset arrives is lost before mitmproxy sees it.
-    gate = threading.Event()
-    script = provider.script(*STREAM[:5], gate, Break.RESET)
-    with Http1Client(connect(web.port)) as client:
-        reply = client.post(script.path, ASKED)
-        while reply.body.count(b"\n\n") < 5:
-            reply.body += reply.next_part()
-        gate.set()
-        assert b"[DONE]" not in reply.broken()
-    with page_of(browser, web.page) as page:
-        show(page, script.path)
-        sees(page, "ended early: the provider broke off", "5 of 5 events repaired")
-        choose(page, "transcript")
-        sees(page, "Mill brook", "finish: none yet")
-
-
-def test_stream_of_20000_events_is_shown_in_brief(
-    browser: Browser, web: Mitmweb, provider: Provider
-) -> None:
-    block = (word(" brook") + word(" mill")) * 200
-    script = provider.script(OPENING, *[block] * 50, FINISH, DONE)
-    ask(web, script)
-    with page_of(browser, web.page) as page:
-        show(page, script.path)
-        sees(page, "20,002 of 20,003 events repaired", "its beginning only")
-        sees(page, "next 19,999 events: choices[0].delta.role: null → removed")
-        shown = page.locator(".contentview").inner_text()
-        keep(page, "long")
-        choose(page, "transcript")
-        sees(page, "characters more", "this is its beginning")
-        assert len(shown) < 4000
-        assert len(page.locator(".contentview").inner_text()) < 20_000
 
 
 def test_what_a_provider_sends_is_shown_as_text(
@@ -247,27 +174,3 @@ def test_saved_flow_is_shown_without_the_log(
         sees(page, "44 of 45 events repaired", "next 41 events")
         choose(page, "transcript")
         sees(page, "Mill brook", "finish: stop")
-
-
-def test_commands_can_be_called_in_the_command_bar(
-    browser: Browser, web: Mitmweb, provider: Provider
-) -> None:
-    ask(web, provider.script(*STREAM))
-    with page_of(browser, web.page) as page:
-        # mitmweb's page keeps the XSRF token that it read first, and a late answer to its
-        # first load may set another: then each command is refused (403).
-        page.wait_for_load_state("networkidle")
-        page.reload()
-        page.get_by_text("Options", exact=True).click()
-        page.get_by_text("Display Command Bar").click()
-        bar = page.locator(".command input")
-        for command, result in (
-            ("normalize.fixes role-null", "whom it breaks"),
-            ("normalize.rerun @all", "the same"),
-            ("normalize.stats", "acme/brook-8b"),
-        ):
-            bar.fill(command)
-            bar.press("Enter")
-            expect(page.locator(".command-result")).to_contain_text(result)
-        expect(page.locator(".available-commands")).to_contain_text("normalize.capture")
-        keep(page, "commands")

@@ -1,13 +1,11 @@
 """What is sent by the clock, in a real mitmdump: while the provider says nothing."""
 
 import contextlib
-import json
 import os
 import signal
 import threading
 import zlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ import pytest
 from llm_normalize.repair.fix import DONE, USAGE, Wire, chunk, wire
 from llm_normalize.wire.json_text import dumps
 from support import (
-    LOOPBACK,
     PATIENCE,
     Break,
     Http1Client,
@@ -96,138 +93,6 @@ def test_call_without_a_name_is_sent_while_the_provider_hangs(
     never.set()
 
 
-def chunks_of(reply: Reply) -> Iterator[Json]:
-    """Yield the chunks of an answer as they arrive, up to `[DONE]` or its end."""
-    rest = b""
-    while part := reply.next_part():
-        *lines, rest = (rest + part).split(b"\n")
-        for line in filter(None, lines):
-            if (data := line.removeprefix(b"data: ")) == b"[DONE]":
-                return
-            yield json.loads(data)
-
-
-def read_as_anything_llm(reply: Reply) -> str:
-    """Read as AnythingLLM does: it leaves its loop at the first finish reason.
-
-    `handleDefaultStreamResponseV2`, server/utils/helpers/chat/responses.js
-    """
-    text = ""
-    for each in chunks_of(reply):
-        message = each["choices"][0] if each["choices"] else {}
-        text += message.get("delta", {}).get("content") or ""
-        if message.get("finish_reason", "") not in ("", None):
-            return text
-    raise AssertionError(f"it still waits for a finish reason: {text!r}")
-
-
-def read_as_chatbox(reply: Reply) -> Iterator[str]:
-    """Read as Chatbox did until 2025: each chunk shows all the text; only the end ends it.
-
-    `callChatCompletion`, src/renderer/packages/models/openai-comp.ts
-    """
-    text = ""
-    for each in chunks_of(reply):
-        delta = each["choices"][0]["delta"]
-        if "content" in delta:
-            text += delta["content"]
-        yield text
-
-
-@pytest.mark.parametrize("asked", [ASKED, WITH_USAGE], ids=["", "usage asked"])
-@pytest.mark.parametrize(
-    "end",
-    [[STOP], [chunk({"content": "!"}, finish="stop")], [{**STOP, "usage": USAGE}]],
-    ids=["finish alone", "beside text", "with usage"],
-)
-def test_reading_ends_at_a_finish_though_the_provider_hangs(
-    client: Http1Client | Http2Client, upstream: Provider, asked: Json, end: list[Json]
-) -> None:
-    never = threading.Event()
-    script = upstream.script(wire([TEXT, *end]), never)
-    due = "Hi!" if "content" in end[0]["choices"][0]["delta"] else "Hi"
-    assert read_as_anything_llm(client.post(script.path, asked)) == due
-    never.set()
-
-
-def test_all_text_is_shown_though_the_provider_hangs(
-    client: Http1Client | Http2Client, upstream: Provider
-) -> None:
-    never = threading.Event()
-    last = chunk({"content": "!"}, finish="stop")
-    script = upstream.script(wire([TEXT, last]), never)
-    shown = read_as_chatbox(client.post(script.path, ASKED))
-    assert [next(shown) for _ in range(3)] == ["Hi", "Hi!", "Hi!"]
-    never.set()
-
-
-@pytest.fixture(scope="module")
-def behind(
-    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
-) -> Iterator[Mitmdump]:
-    """A proxy behind another one."""
-    folder = tmp_path_factory.mktemp("behind")
-    with contextlib.ExitStack() as opened:
-        (folder / "other").mkdir()
-        # A proxy that does not hold streams back.
-        options = {"normalize_hosts": "gone.invalid", "stream_large_bodies": "1"}
-        other = Mitmdump(folder / "other", mitm_ca, options=options)
-        port = opened.enter_context(other).port
-        yield opened.enter_context(
-            Mitmdump(
-                *(folder, mitm_ca, "--mode", f"upstream:http://{LOOPBACK}:{port}"),
-                options={
-                    "normalize_hosts": "localhost",
-                    "ssl_verify_upstream_trusted_ca": str(provider_ca),
-                },
-            )
-        )
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
-@pytest.mark.parametrize("is_cut", [False, True], ids=["hangs", "breaks off"])
-def test_behind_another_proxy_what_waits_is_sent_too(
-    behind: Mitmdump, upstream: Provider, count: int, *, is_cut: bool
-) -> None:
-    events: list[Json] = [
-        NULL,
-        chunk({"content": "Hi"}),
-        {**STOP, "usage": USAGE},
-        DONE,
-    ]
-    opening = [chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi"})]
-    due: list[Json] = [*opening, LATE_USAGE, LAST, DONE][: count + (count > 2)]
-    gate, target = threading.Event(), f"localhost:{upstream.port}"
-    protocol = upstream.protocols[-1] if upstream.protocols else "http/1.1"
-    tunnel = connect(behind.port, tunnel=target, ca=behind.ca, alpn=[protocol])
-    kind = Http2Client if protocol == "h2" else Http1Client
-    script = upstream.script(wire(events[:count]), gate, Break.CUT)
-    with kind(tunnel, target) as client:
-        reply = client.post(script.path, {**WITH_TOOLS, **WITH_USAGE})
-        assert reply.until(wire(due)) == wire(due)
-        if is_cut:
-            gate.set()
-            if count > len(opening):
-                assert reply.rest() == wire([*opening, LATE_USAGE, LAST, DONE])
-            else:
-                assert reply.broken() == wire(due)
-    gate.set()
-
-
-def test_second_line_end_that_comes_late_is_dropped(
-    client: Http1Client | Http2Client, upstream: Provider
-) -> None:
-    gate, later = threading.Event(), threading.Event()
-    stop = b"data: " + dumps(STOP) + b"\n"
-    script = upstream.script(LINE, gate, b"\n" + stop, later, b"\n" + DONE)
-    reply = client.post(script.path, ASKED)
-    reply.until(wire([TEXT]))
-    gate.set()
-    reply.until(wire([STOP]))
-    later.set()
-    assert reply.rest() == wire([TEXT, STOP]) + DONE
-
-
 def test_usage_that_comes_after_its_finish_has_been_sent_is_dropped_and_counted(
     client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
 ) -> None:
@@ -240,19 +105,6 @@ def test_usage_that_comes_after_its_finish_has_been_sent_is_dropped_and_counted(
     pair, flow = proxy.records(script)
     assert (pair["n"], pair["after"], pair["fixes"]) == (2, [], ["usage-unasked"])
     assert flow["fixes"] == {"usage-unasked": 1}
-
-
-def test_stream_goes_on_in_order_after_what_waited(
-    client: Http1Client | Http2Client, upstream: Provider
-) -> None:
-    gate = threading.Event()
-    more = chunk({"content": "!"})
-    script = upstream.script(wire([TEXT, STOP]), gate, wire([more, STOP, DONE]))
-    # Later finish reasons of this model wait for the next event.
-    reply = client.post(script.path, {**ASKED, "model": script.path})
-    reply.until(wire([TEXT, STOP]))
-    gate.set()
-    assert reply.rest() == wire([TEXT, STOP, more, DONE])
 
 
 @pytest.mark.parametrize("how", [Break.RESET, Break.CUT])
@@ -312,21 +164,6 @@ def test_newline_to_a_silent_compressed_answer_leaves_it_readable(
 
 
 @pytest.mark.usefixtures("bridged")
-def test_newline_is_no_part_of_an_event_that_is_under_way(
-    client: Http1Client | Http2Client, upstream: Provider
-) -> None:
-    gate = threading.Event()
-    event = wire([chunk({"content": "a heron"})])
-    script = upstream.script(wire([TEXT]), event[:40], gate, event[40:], wire([DONE]))
-    reply = client.post(script.path, ASKED)
-    reply.until(wire([TEXT]) + b"\n")
-    gate.set()
-    assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire(
-        [TEXT, chunk({"content": "a heron"}), STOP, DONE]
-    )
-
-
-@pytest.mark.usefixtures("bridged")
 def test_provider_that_sends_an_event_byte_by_byte_is_bridged_too(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -364,34 +201,6 @@ def test_answer_to_a_changed_request_is_sent_as_it_arrives(
     assert [b"seed" in each.body for each in script.requests] == [True, False]
 
 
-def test_second_answer_that_breaks_off_breaks_off(
-    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
-) -> None:
-    gate = threading.Event()
-    refused = refusal(400, {"detail": "Unsupported parameter(s): `seed`"})
-    good = Script("", [wire([TEXT]), gate, Break.CUT])
-    script = upstream.script(turns=[refused, good])
-    reply = client.post(script.path, {**ASKED, "model": script.path, "seed": 7})
-    reply.until(wire([TEXT]))
-    gate.set()
-    assert reply.broken() == wire([TEXT])
-    assert proxy.records(script)[-1]["end"] == "upstream-broke"
-
-
-@pytest.mark.usefixtures("bridged")
-def test_silence_of_a_second_answer_is_bridged(
-    client: Http1Client | Http2Client, upstream: Provider
-) -> None:
-    gate = threading.Event()
-    refused = refusal(400, {"detail": "Unsupported parameter(s): `seed`"})
-    good = Script("", [wire([TEXT]), gate, wire([STOP, DONE])])
-    script = upstream.script(turns=[refused, good])
-    reply = client.post(script.path, {**ASKED, "model": script.path, "seed": 7})
-    reply.until(wire([TEXT]) + b"\n")
-    gate.set()
-    assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire([TEXT, STOP, DONE])
-
-
 def test_busy_provider_is_asked_again(
     client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
 ) -> None:
@@ -406,30 +215,6 @@ def test_busy_provider_is_asked_again(
     assert reply.rest() == wire([TEXT, STOP, DONE])
     assert len(script.requests) == 3
     assert proxy.records(script)[-1]["status"] == 200
-
-
-@pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "body"])
-def test_provider_that_refuses_once_it_is_free_is_asked_again(
-    client: Http1Client | Http2Client,
-    upstream: Provider,
-    proxy: Mitmdump,
-    *,
-    is_stream: bool,
-) -> None:
-    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="0.2")
-    refused = refusal(400, {"detail": "Unsupported parameter(s): `seed`"})
-    good = Script("", [wire([TEXT, STOP, DONE])])
-    script = upstream.script(turns=[busy, refused, good])
-    asked = {**ASKED, "model": script.path, "seed": 7, "stream": is_stream}
-    with proxy.options(normalize_retry=20):
-        reply = client.post(script.path, asked)
-        assert reply.status == 200
-        assert b"Hi" in reply.rest()
-    assert [b"seed" in each.body for each in script.requests] == [True, True, False]
-    request, flow = [
-        each for each in proxy.records(script) if each["type"] in ("request", "flow")
-    ]
-    assert (request["dropped"], flow["end"]) == (["seed"], "complete")
 
 
 @pytest.mark.usefixtures("bridged")
@@ -493,16 +278,6 @@ def test_client_gets_signs_of_life_while_a_result_is_pending(
     assert reply.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
     *_, flow = proxy.records(script)
     assert (flow["end"], flow["fixes"]) == ("complete", {"answer-pending": 1})
-
-
-def test_without_the_option_a_busy_provider_is_not_asked_again(
-    client: Http1Client | Http2Client, upstream: Provider
-) -> None:
-    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="0.1")
-    script = upstream.script(turns=[busy])
-    reply = client.post(script.path, ASKED)
-    assert (reply.status, reply.headers["retry-after"]) == (429, "0.1")
-    assert len(script.requests) == 1
 
 
 # -- the addon is reloaded, or mitmproxy ends, while something waits -------------------
@@ -612,21 +387,3 @@ def test_end_while_something_waits_loses_nothing(
     assert own[0].records(retried)[-1]["end"] == "upstream-broke"
     assert len(retried.requests) == 1
     never.set()
-
-
-def test_fifty_streams_whose_provider_hangs_at_once(
-    proxy: Mitmdump, secure: dict[str, Provider]
-) -> None:
-    upstream, never = secure["http/1.1"], threading.Event()
-    target = f"localhost:{upstream.port}"
-
-    def ask(_: int) -> bytes:
-        script = upstream.script(wire([TEXT, STOP]), never)
-        tunnel = connect(proxy.port, tunnel=target, ca=proxy.ca)
-        with Http1Client(tunnel, target) as client:
-            return client.post(script.path, ASKED).until(wire([TEXT, STOP]))
-
-    with ThreadPoolExecutor(50) as pool:
-        bodies = [*pool.map(ask, range(50))]
-    never.set()
-    assert bodies == [wire([TEXT, STOP])] * 50

@@ -13,7 +13,7 @@ from typing import Self
 
 import pytest
 
-from end_to_end.test_browser import ASKED, HOSTILE, STREAM, chunk, word
+from end_to_end.test_browser import ASKED, HOSTILE, STREAM, chunk
 from support import (
     ADDON,
     LOOPBACK,
@@ -157,24 +157,3 @@ def test_saved_flow_is_shown_and_what_it_says_commands_nothing(
     console.keys("Enter", "Tab")
     seen = console.sees("<script>alert(1)</script>", r"\u001b[2J", r"\u202eevil")
     assert "events repaired" in seen  # nothing was wiped away
-
-
-def test_commands_tell_what_there_is(
-    start: Start, provider: Provider, mitm_ca: Path, tmp_path: Path
-) -> None:
-    path = saved(
-        tmp_path / "dump", mitm_ca, provider, STREAM[0], word("Hi"), *STREAM[-2:]
-    )
-    console = start("--rfile", str(path))
-    console.sees("POST")
-    console.keys(":", "normalize.fixes role-n", "Tab", "Enter")
-    console.sees("Data viewer", "role-null", "whom it breaks", "source")
-    console.keys("q", ":", "normalize.rerun @focus", "Enter")
-    console.sees("Data viewer", "the same")
-    console.keys(
-        "q", ":", f"normalize.capture @focus {tmp_path / 'made'} true", "Enter"
-    )
-    console.sees("Data viewer", "its words are filler")
-    console.keys("q", ":", "normalize.stats", "Enter")
-    console.sees("Data viewer", "responses", "repaired")
-    assert len(list((tmp_path / "made").glob("*/about.toml"))) == 1

@@ -17,11 +17,8 @@ from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwrig
 from support import (
     LOOPBACK,
     PATIENCE,
-    Http1Client,
-    Json,
     Mitmdump,
     Provider,
-    Script,
     body_script,
     connect,
     starting,
@@ -99,70 +96,6 @@ def test_origin_form_and_absolute_form_get_the_same_page(regular: Mitmdump) -> N
         assert "listed.test" in body
 
 
-def test_status_says_which_process_it_is(regular: Mitmdump) -> None:
-    reported = status(regular)
-    assert reported["name"] == "llm_normalize"
-    assert reported["pid"] == regular.pid
-    assert reported["confdir"] == str(regular.confdir)
-    pem = x509.load_pem_x509_certificate(regular.ca.read_bytes())
-    der = pem.public_bytes(serialization.Encoding.DER)
-    assert (
-        reported["ca_sha256"].replace(":", "").lower()
-        == hashlib.sha256(der).hexdigest()
-    )
-
-
-def test_errors_by_status_stand_apart_from_answers(
-    start: Start, provider: Provider
-) -> None:
-    proxy = start(normalize_hosts=[LOOPBACK])
-    title = b'{"status":429,"title":"Too Many Requests"}'
-    in_200 = b'{"error":{"message":"The server is overloaded.","code":503}}'
-    good = b'data:{"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
-    asked: list[tuple[Script, Json]] = [
-        (body_script(title, 429), {"stream": True}),
-        (body_script(title, 429), {}),
-        (body_script(in_200), {}),
-        (Script("", [good, b"data: [DONE]\n\n"]), {"stream": True}),
-    ]
-    for number, (script, more) in enumerate(asked):
-        script.path = f"/{number}/v1/chat/completions"
-        provider.alias(script, script.path)
-        with Http1Client(connect(proxy.port)) as client:
-            url = f"http://{LOOPBACK}:{provider.port}{script.path}"
-            body = {"model": "m", "messages": [], **more}
-            client.post(url, body).rest()
-    (row,) = status(proxy)["counters"]
-    assert (row["responses"], row["repaired"]) == (1, 1)
-    assert row["errors"] == {"429": 2, "503": 1}
-    rows = [each[2:] for each in proxy.control(command="normalize.stats")[1:]]
-    assert ["1", "1", "error: 429", "2"] in rows
-    assert ["1", "1", "error: 503", "1"] in rows
-    page = " ".join(ask(proxy)[2].split())
-    assert "m: 1 of 1 repaired, error 429: 2, error 503: 1, " in page
-    said = proxy.printed()
-    assert said.count(" m: error, status 429, repaired (error-") == 2
-    assert " m: error, status 200 -> 503, repaired (" in said
-
-
-def test_certificates_are_the_ones_that_mitmproxy_wrote(regular: Mitmdump) -> None:
-    body = ask(regular, "/mitmproxy-ca-cert.pem")[2]
-    assert body.strip() == regular.ca.read_text().strip()
-
-
-def test_connection_stays_open_and_head_has_no_body(regular: Mitmdump) -> None:
-    connection = http.client.HTTPConnection(LOOPBACK, regular.port, timeout=PATIENCE)
-    sizes = []
-    for method in ("HEAD", "GET", "HEAD"):
-        connection.request(method, "/proxy.pac")
-        reply = connection.getresponse()
-        body = reply.read()
-        sizes.append(int(reply.headers["content-length"]))
-        assert len(body) == (sizes[0] if method == "GET" else 0)
-    assert len(set(sizes)) == 1
-    connection.close()
-
-
 @pytest.mark.parametrize(
     "name", ["evil.test", "127.1", "0.0.0.0", "127.0.0.1.evil.test"]
 )
@@ -206,13 +139,6 @@ def over_tls(proxy: Mitmdump, place: str) -> bool:
         raw.sendall(request.encode())
         answer = b"".join(iter(lambda: raw.recv(65536), b""))
         return b"trusts its CA" in answer
-
-
-def test_probe_without_its_token_breaks_off(regular: Mitmdump) -> None:
-    with connect(regular.port) as raw:
-        line = f"GET http://{PROBE}/guess.svg HTTP/1.1\r\nhost: {PROBE}\r\n\r\n"
-        raw.sendall(line.encode())
-        assert raw.recv(65536) == b""
 
 
 def test_in_reverse_mode_all_is_the_providers(start: Start, provider: Provider) -> None:
@@ -322,15 +248,6 @@ def test_page_says_whether_this_browser_goes_through_and_trusts(
 
 
 @pytest.mark.browser
-def test_page_needs_no_script(regular: Mitmdump, trusting: Browser) -> None:
-    with closing(new_page(trusting, home(regular), java_script_enabled=False)) as page:
-        for number, says in enumerate(("through the proxy.", "and trusts its CA.")):
-            page.goto(home(regular))
-            page.locator("noscript a").nth(number).click()
-            expect(page.locator("text")).to_contain_text(says)
-
-
-@pytest.mark.browser
 def test_hostile_names_stay_text_in_the_browser(
     start: Start, straight: Browser
 ) -> None:
@@ -436,21 +353,6 @@ def test_other_pages_cannot_tell_whether_the_proxy_is_used(trusting: Browser) ->
             url = f"{scheme}://{PROBE}/guess.svg"
             for tag in ("no-cors", "img"):
                 assert page.evaluate(TRY, [url, tag]) == "nothing"
-
-
-@pytest.mark.browser
-def test_reader_may_follow_a_link_to_it(regular: Mitmdump, straight: Browser) -> None:
-    with (
-        site() as port,
-        closing(new_page(straight, f"http://localhost:{port}/")) as page,
-    ):
-        page.evaluate(
-            """(url) => { const made = document.createElement("a");
-            made.href = url; made.textContent = "link"; document.body.append(made); }""",
-            home(regular),
-        )
-        page.click("a")
-        expect(page.locator("h1")).to_have_text("llm_normalize")
 
 
 @pytest.mark.browser

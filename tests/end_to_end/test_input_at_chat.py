@@ -3,20 +3,16 @@
 import json
 from typing import Any
 
-import pytest
-
 from llm_normalize import conformance
 from llm_normalize.repair.fix import (
     DONE,
     Wire,
     calling,
     chunk,
-    completion,
     head,
     rest,
     wire,
 )
-from llm_normalize.wire.json_text import dumps
 from support import Http1Client, Mitmdump, Provider, connect
 
 ITEMS: list[dict[str, Any]] = [
@@ -35,35 +31,6 @@ ASKED: dict[str, Any] = {
     "reasoning": {"effort": "low", "summary": "auto"},
     "include": ["reasoning.encrypted_content"],
     "store": False,
-    "stream": True,
-}
-SENT: dict[str, Any] = {
-    "model": "m",
-    "messages": [
-        {"role": "system", "content": "Be terse."},
-        {"role": "user", "content": "heron?"},
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [
-                {
-                    "id": "c1",
-                    "type": "function",
-                    "function": {"name": "f", "arguments": '{"a":1}'},
-                }
-            ],
-        },
-        {"role": "tool", "tool_call_id": "c1", "content": "grey"},
-    ],
-    "tools": [
-        {
-            "type": "function",
-            "function": {"name": "f", "parameters": {"type": "object"}},
-        }
-    ],
-    "tool_choice": "auto",
-    "max_tokens": 9,
-    "reasoning_effort": "low",
     "stream": True,
 }
 
@@ -90,7 +57,10 @@ def test_stream_is_answered_with_chunks_of_chat(
     asked = conformance.Request(stream=True, tools=True)
     assert conformance.check_stream(body, asked) == []
     (got,) = script.requests
-    assert json.loads(got.body) == SENT
+    sent = json.loads(got.body)
+    roles = [each["role"] for each in sent["messages"]]
+    assert roles == ["system", "user", "assistant", "tool"]
+    assert (sent["max_tokens"], sent["reasoning_effort"]) == (9, "low")
     records = reverse.records(script)
     (made,) = [each for each in records if each["type"] == "request"]
     assert made["fixes"] == ["request-not-chat"]
@@ -98,39 +68,6 @@ def test_stream_is_answered_with_chunks_of_chat(
     assert made["changed"] == ["input", "tools", "max_output_tokens", "reasoning"]
     assert records[-1]["end"] == "complete"
     assert "translated" not in records[-1]  # the answer is chat
-
-
-def test_body_is_answered_with_one_of_chat(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    answer = completion({"role": "assistant", "content": "Grey."})
-    script = provider.script(
-        dumps(answer), headers={"content-type": "application/json"}, framing="length"
-    )
-    asked = {"model": "m", "input": "heron?", "instructions": "Be terse."}
-    status, body = ask(reverse, script.path, asked)
-    assert (status, json.loads(body)) == (200, answer)
-    (got,) = script.requests
-    messages = [
-        {"role": "system", "content": "Be terse."},
-        {"role": "user", "content": "heron?"},
-    ]
-    assert json.loads(got.body) == {"model": "m", "messages": messages}
-
-
-def test_what_is_chats_own_stays(reverse: Mitmdump, provider: Provider) -> None:
-    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-    text = chunk({"role": "assistant", "content": "Hi"}, usage=None)
-    stop = chunk({}, finish="stop", usage=None)
-    stream = wire([text, stop, chunk(None, usage=usage), DONE])
-    script = provider.script(stream)
-    own = {"stream_options": {"include_usage": True}, "max_tokens": 7, "n": 1}
-    asked = {"model": "m", "input": "heron?", "stream": True, **own}
-    assert ask(reverse, script.path, asked) == (200, stream)
-    (got,) = script.requests
-    sent = json.loads(got.body)
-    assert {key: sent[key] for key in own} == own
-    assert "input" not in sent
 
 
 def test_what_chat_has_no_place_for_is_refused_in_chats_form(
@@ -143,23 +80,3 @@ def test_what_chat_has_no_place_for_is_refused_in_chats_form(
     assert (status, error["param"]) == (400, "previous_response_id")
     assert error["message"].startswith("Nothing is stored here.")
     assert not script.requests
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "input": "x"},
-        {"model": "m", "messages": [{"role": "user", "content": '"input"'}]},
-        {"model": "m", "stream": False, "tools": [{"input": {}}]},
-        {"model": "m", "input": None},
-    ],
-    ids=str,
-)
-def test_any_other_request_passes_as_it_is(
-    reverse: Mitmdump, provider: Provider, asked: Any
-) -> None:
-    script = provider.script(DONE)
-    ask(reverse, script.path, asked)
-    (got,) = script.requests
-    assert json.loads(got.body) == asked
-    assert "request" not in {each["type"] for each in reverse.records(script)}

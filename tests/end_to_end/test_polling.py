@@ -1,16 +1,9 @@
 """An answer that is not ready, in a real mitmdump: it is asked for on the same way."""
 
 import contextlib
-import itertools
 import json
-import socket
-import ssl
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Self
-from urllib.parse import urlsplit
+from typing import Any
 
 import pytest
 
@@ -21,15 +14,12 @@ from support import (
     PATIENCE,
     Http1Client,
     Http1Reply,
-    Http2Client,
     Mitmdump,
     Provider,
-    Request,
     Script,
     body_script,
     connect,
-    server_context,
-    to,
+    tunnelled,
 )
 
 type Json = Any
@@ -38,182 +28,7 @@ STREAM = {"model": "m", "stream": True, "messages": []}
 WHOLE = {**STREAM, "stream": False}
 KEY = "nvapi-canary-4711"
 AUTH = {"authorization": f"Bearer {KEY}"}
-STATUS = "/v2/nvcf/pexec/status/"
-_NUMBERS = itertools.count(1)
-
-
-LATER = body_script(b"", 202)
-GOOD = completion({"role": "assistant", "content": "Hi"})
-READY = body_script(dumps(GOOD))
-
-
-@dataclass
-class Job:
-    """A request that is answered 202, and then at its status address."""
-
-    name: str
-    answers: list[Script]
-    gate: threading.Event | None = None
-    """What the first answer waits for."""
-    asked: list[dict[str, str]] = field(default_factory=list)
-    """The headers of what came to the status address."""
-    begun: threading.Event = field(default_factory=threading.Event)
-    """Set when the status is asked for."""
-
-    @property
-    def path(self) -> str:
-        return f"/{self.name}/v1/chat/completions"
-
-    @property
-    def script(self) -> Script:
-        return Script(self.path, ())
-
-    def answer(self, request: Request) -> Script:
-        self.asked.append(request.headers)
-        number = len(self.asked)
-        self.begun.set()
-        made = self.answers[min(number, len(self.answers)) - 1]
-        return replace(made, silent=self.gate if number == 1 else None)
-
-
-class Functions(Provider):
-    """A provider whose answers all take their time."""
-
-    def __init__(self, context: ssl.SSLContext | None = None) -> None:
-        self.jobs: dict[str, Job] = {}
-        super().__init__(context, answer=self._answer_of)
-
-    def job(self, *answers: Script, gate: threading.Event | None = None) -> Job:
-        name = f"job-{next(_NUMBERS)}"
-        made = self.jobs[name] = Job(name, list(answers), gate)
-        return made
-
-    def _answer_of(self, request: Request) -> Script:
-        place = urlsplit(request.path).path
-        if request.method == "GET":
-            return self.jobs[place.removeprefix(STATUS)].answer(request)
-        pending = b'{"status":"pending"}'
-        return body_script(pending, 202, nvcf_reqid=place.split("/")[1])
-
-
-class FakeProxy:
-    """Another proxy: all plain requests lead to one port, all tunnels to another."""
-
-    def __init__(
-        self, plain: int, tunnels: int, context: ssl.SSLContext | None = None
-    ) -> None:
-        self._plain = plain
-        self._tunnels = tunnels
-        self._context = context
-        self.scheme = "http" if context is None else "https"
-        self.heads: list[str] = []
-        """What each connection asked first."""
-        self._listener = socket.create_server((LOOPBACK, 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(
-                    target=self._serve, args=(client,), daemon=True
-                ).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with contextlib.ExitStack() as opened:
-            if self._context is not None:
-                client = self._context.wrap_socket(client, server_side=True)
-            opened.enter_context(client)
-            head = b""
-            while b"\r\n\r\n" not in head:
-                data = client.recv(65536)
-                if not data:
-                    return
-                head += data
-            self.heads.append(head.partition(b"\r\n\r\n")[0].decode())
-            is_tunnel = head.startswith(b"CONNECT ")
-            place = LOOPBACK, self._tunnels if is_tunnel else self._plain
-            server = opened.enter_context(socket.create_connection(place))
-            if is_tunnel:
-                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            else:
-                server.sendall(head)
-            back = threading.Thread(target=_relay, args=(server, client), daemon=True)
-            back.start()
-            _relay(client, server)
-            back.join(PATIENCE)
-
-
-def _relay(source: socket.socket, sink: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(65536):
-            sink.sendall(data)
-    with contextlib.suppress(OSError):
-        sink.shutdown(socket.SHUT_WR)
-
-
-# -- fixtures ----------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def functions() -> Iterator[Functions]:
-    with Functions() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def secure(provider_ca: Path) -> Iterator[Functions]:
-    with Functions(
-        server_context(provider_ca.parent, "provider", ["http/1.1"])
-    ) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def reverse(
-    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, functions: Functions
-) -> Iterator[Mitmdump]:
-    with Mitmdump(tmp_path_factory.mktemp("reverse"), mitm_ca, *to(functions)) as made:
-        yield made
-
-
-def ask(
-    mitmdump: Mitmdump, job: Job, body: Json = WHOLE, port: int = 0
-) -> tuple[int, dict[str, str], bytes]:
-    """Ask a reverse proxy, or with *port* a proxy, and return the answer."""
-    base = f"http://localhost:{port}" if port else ""
-    with Http1Client(connect(mitmdump.port), f"localhost:{port}") as client:
-        reply = client.post(base + job.path, body, AUTH)
-        return reply.status, reply.headers, reply.rest()
-
-
-def ask_securely(mitmdump: Mitmdump, job: Job, port: int) -> tuple[int, bytes]:
-    place = f"localhost:{port}"
-    raw = connect(mitmdump.port, tunnel=place, ca=mitmdump.ca)
-    with Http1Client(raw, place) as client:
-        reply = client.post(job.path, WHOLE, AUTH)
-        return reply.status, reply.rest()
-
-
-def record(mitmdump: Mitmdump, job: Job) -> Json:
-    """Return the flow record; the key is nowhere."""
-    found = mitmdump.records(job.script)
-    assert KEY not in json.dumps(mitmdump.pairs())
-    assert KEY not in mitmdump.printed()
-    return found[-1]
-
-
-# -- a reverse proxy ---------------------------------------------------------------
-
+GOOD = dumps(completion({"role": "assistant", "content": "Hi"}))
 EVENTS = wire(
     [
         chunk({"role": "assistant", "content": ""}),
@@ -222,32 +37,51 @@ EVENTS = wire(
         DONE,
     ]
 )
-SSE = body_script(EVENTS.replace(b"data: ", b"data:"), 200, "text/event-stream")
-LOST = body_script(b'{"detail":"no such request"}', 404)
-FAILED = body_script(b'{"detail":"no such model"}', 422)
 
 
-def is_error(body: bytes, words: str) -> bool:
-    error = json.loads(body)["error"]
-    return error.keys() == {"message", "type", "param", "code"} and words in str(error)
+def ready() -> Script:
+    return body_script(GOOD)
 
 
-def test_body_is_fetched(reverse: Mitmdump, functions: Functions) -> None:
-    job = functions.job(READY)
-    status, headers, body = ask(reverse, job)
-    assert (status, body) == (200, READY.bytes)
+def pending(provider: Provider, result: Script) -> Script:
+    """Return a script that answers 202; *result* is at its status address."""
+    script = provider.script(b'{"status":"pending"}', status=202, framing="length")
+    name = script.path.split("/")[1]
+    script.headers = {"content-type": "application/json", "nvcf-reqid": name}
+    provider.alias(result, f"/v2/nvcf/pexec/status/{name}")
+    return script
+
+
+def ask(
+    mitmdump: Mitmdump, script: Script, body: Json = WHOLE
+) -> tuple[int, dict[str, str], bytes]:
+    with Http1Client(connect(mitmdump.port)) as client:
+        reply = client.post(script.path, body, AUTH)
+        return reply.status, reply.headers, reply.rest()
+
+
+def record(mitmdump: Mitmdump, script: Script) -> Json:
+    """Return the flow record; the key is nowhere."""
+    found = mitmdump.records(script)
+    assert KEY not in json.dumps(mitmdump.pairs())
+    assert KEY not in mitmdump.printed()
+    return found[-1]
+
+
+def test_body_is_fetched(reverse: Mitmdump, provider: Provider) -> None:
+    result = ready()
+    script = pending(provider, result)
+    status, headers, body = ask(reverse, script)
+    assert (status, body) == (200, GOOD)
     assert headers["content-type"] == "application/json"
     assert "nvcf-reqid" not in headers
-    made = record(reverse, job)
+    made = record(reverse, script)
     assert (made["fixes"], made["end"]) == ({"answer-pending": 1}, "complete")
-    pair = reverse.records(job.script)[0]
-    assert (pair["before"], pair["after"]) == (
-        '{"status":"pending"}',
-        [READY.bytes.decode()],
-    )
-    assert job.asked == [
+    pair = reverse.records(script)[0]
+    assert (pair["before"], pair["after"]) == ('{"status":"pending"}', [GOOD.decode()])
+    assert [each.headers for each in result.requests] == [
         {
-            "host": f"{LOOPBACK}:{functions.port}",
+            "host": f"{LOOPBACK}:{provider.port}",
             "authorization": f"Bearer {KEY}",
             "accept": "application/json",
             "accept-encoding": "identity",
@@ -255,197 +89,80 @@ def test_body_is_fetched(reverse: Mitmdump, functions: Functions) -> None:
     ]
 
 
-def test_stream_is_fetched_and_repaired(
-    reverse: Mitmdump, functions: Functions
-) -> None:
-    job = functions.job(SSE)
-    status, headers, body = ask(reverse, job, STREAM)
+def test_stream_is_fetched_and_repaired(reverse: Mitmdump, provider: Provider) -> None:
+    came = EVENTS.replace(b"data: ", b"data:")
+    script = pending(provider, body_script(came, 200, "text/event-stream"))
+    status, headers, body = ask(reverse, script, STREAM)
     assert (status, body) == (200, EVENTS)
     assert headers["content-type"] == "text/event-stream"
-    made = record(reverse, job)
-    assert made["fixes"]["answer-pending"] == 1
-    assert made["fixes"]["data-space-missing"] == 4
+    made = record(reverse, script)
+    assert made["fixes"] == {"data-space-missing": 4, "answer-pending": 1}
 
 
-def test_stream_for_a_body_becomes_a_body(
-    reverse: Mitmdump, functions: Functions
-) -> None:
-    status, headers, body = ask(reverse, functions.job(SSE))
-    assert (status, headers["content-type"]) == (200, "application/json")
-    assert json.loads(body)["choices"][0]["message"]["content"] == "Hi"
-
-
-@pytest.mark.parametrize(
-    ("asked", "answer", "words"),
-    [(WHOLE, FAILED, "no such model"), (STREAM, LOST, "no such request")],
-)
+@pytest.mark.parametrize(("asked", "status"), [(WHOLE, 422), (STREAM, 404)])
 def test_error_is_an_answer_too(
-    reverse: Mitmdump, functions: Functions, asked: Json, answer: Script, words: str
+    reverse: Mitmdump, provider: Provider, asked: Json, status: int
 ) -> None:
-    job = functions.job(answer)
-    status, headers, body = ask(reverse, job, asked)
-    assert (status, headers["content-type"]) == (answer.status, "application/json")
-    assert is_error(body, words)
-    assert record(reverse, job)["status"] == answer.status
-
-
-def test_result_that_is_too_large_is_not_taken(
-    reverse: Mitmdump, functions: Functions
-) -> None:
-    job = functions.job(body_script(b" " * 3000 + READY.bytes))
-    with reverse.options(body_size_limit="2k"):
-        status, _, body = ask(reverse, job)
-    assert status == 502
-    assert is_error(body, "too large")
-    assert KEY not in body.decode()
-
-
-def test_connection_stays_usable(reverse: Mitmdump, functions: Functions) -> None:
-    with Http1Client(connect(reverse.port)) as client:
-        for body, expected in ((STREAM, EVENTS), (WHOLE, READY.bytes)):
-            answer = READY if body is WHOLE else SSE
-            reply = client.post(functions.job(answer).path, body, AUTH)
-            assert reply.rest() == expected
+    script = pending(provider, body_script(b'{"detail":"no such model"}', status))
+    found, headers, body = ask(reverse, script, asked)
+    assert (found, headers["content-type"]) == (status, "application/json")
+    assert json.loads(body)["error"]["message"] == "no such model"
+    assert record(reverse, script)["status"] == status
 
 
 def test_client_that_leaves_while_a_result_is_held_back_ends_the_requests(
-    reverse: Mitmdump, functions: Functions
+    reverse: Mitmdump, provider: Provider
 ) -> None:
-    gate = threading.Event()
-    job = functions.job(READY, gate=gate)
+    result = ready()
+    result.silent = gate = threading.Event()
+    script = pending(provider, result)
     with Http1Client(connect(reverse.port)) as client:
-        client.send(job.path, STREAM, AUTH)
-        assert job.begun.wait(PATIENCE)
+        client.send(script.path, STREAM, AUTH)
+        assert result.asked.wait(PATIENCE)
     try:
-        assert record(reverse, job)["end"] == "client-left"
+        assert record(reverse, script)["end"] == "client-left"
     finally:
         gate.set()
 
 
 def test_answers_do_not_wait_for_each_other(
-    reverse: Mitmdump, functions: Functions
+    reverse: Mitmdump, provider: Provider
 ) -> None:
     gate = threading.Event()
-    jobs = [functions.job(READY, gate=gate) for _ in range(8)]
     with contextlib.ExitStack() as opened:
         clients = []
-        for job in jobs:
+        for _ in range(8):
+            result = ready()
+            result.silent = gate
             client = opened.enter_context(Http1Client(connect(reverse.port)))
-            client.send(job.path, WHOLE, AUTH)
+            client.send(pending(provider, result).path, WHOLE, AUTH)
+            assert result.asked.wait(PATIENCE)
             clients.append(client)
-        for job in jobs:
-            assert job.begun.wait(PATIENCE)
         # All of them are held back, and others pass.
-        assert ask(reverse, functions.job(READY))[2] == READY.bytes
+        assert ask(reverse, pending(provider, ready()))[2] == GOOD
         gate.set()
         for client in clients:
             assert Http1Reply(client).status == 200
 
 
-# -- a proxy -----------------------------------------------------------------------
-
-
-def test_plain_result_is_fetched_by_a_proxy(
-    explicit: Mitmdump, functions: Functions
+@pytest.mark.parametrize("protocol", ["http/1.1", "h2"])
+def test_result_is_fetched_securely_for_a_client_of_http2(
+    explicit: Mitmdump, secure: dict[str, Provider], protocol: str
 ) -> None:
-    job = functions.job(SSE)
-    status, _, body = ask(explicit, job, STREAM, functions.port)
-    assert (status, body) == (200, EVENTS)
-    assert [each["host"] for each in job.asked] == [f"localhost:{functions.port}"]
-
-
-def test_secure_result_is_fetched_securely(
-    explicit: Mitmdump, secure: Functions
-) -> None:
-    job = secure.job(READY)
-    assert ask_securely(explicit, job, secure.port) == (200, READY.bytes)
-    assert job.asked[0]["host"] == f"localhost:{secure.port}"
-    assert job.asked[0]["authorization"] == f"Bearer {KEY}"
-    assert record(explicit, job)["fixes"] == {"answer-pending": 1}
-
-
-@pytest.mark.parametrize("normalized", ["true", "false"])
-def test_result_reaches_a_client_of_http2(
-    explicit: Mitmdump, provider_ca: Path, normalized: str
-) -> None:
+    provider = secure[protocol]
+    kind = {"Content-Type": "application/json", "X-Upper": "y"}
+    result = Script("", [GOOD], headers=kind, framing="length")
+    script = pending(provider, result)
+    place = f"localhost:{provider.port}"
     # Header names are lower case there, whatever mitmproxy is told.
-    context = server_context(provider_ca.parent, "provider", ["h2", "http/1.1"])
-    with Provider(context) as provider:
-        name = f"job-{next(_NUMBERS)}"
-        first = provider.script(b"{}", status=202, headers={"nvcf-reqid": name})
-        kind = {"Content-Type": "application/json", "X-Upper": "y"}
-        ready = provider.script(READY.bytes, headers=kind, framing="length")
-        provider.alias(ready, STATUS + name)
-        place = f"localhost:{provider.port}"
-        raw = connect(explicit.port, tunnel=place, ca=explicit.ca, alpn=["h2"])
-        with (
-            explicit.options(normalize_outbound_headers=normalized == "true"),
-            Http2Client(raw, place) as client,
-        ):
-            reply = client.post(first.path, WHOLE, AUTH)
-            assert (reply.status, reply.rest()) == (200, READY.bytes)
-        assert reply.headers["x-upper"] == "y"
-        assert provider.protocols == ["h2", "h2"]
-
-
-# -- a proxy behind another --------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def gateway(
-    functions: Functions, secure: Functions, provider_ca: Path
-) -> Iterator[FakeProxy]:
-    context = server_context(provider_ca.parent, "provider", ["http/1.1"])
-    with FakeProxy(functions.port, secure.port, context) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def behind(
-    tmp_path_factory: pytest.TempPathFactory,
-    gateway: FakeProxy,
-    mitm_ca: Path,
-    provider_ca: Path,
-) -> Iterator[Mitmdump]:
-    options = {
-        "normalize_hosts": ["localhost"],
-        "ssl_verify_upstream_trusted_ca": str(provider_ca),
-        "upstream_auth": "user:canary-word",
-    }
-    folder = tmp_path_factory.mktemp("behind")
-    mode = f"upstream:{gateway.scheme}://{LOOPBACK}:{gateway.port}"
-    with Mitmdump(folder, mitm_ca, "--mode", mode, options=options) as mitmdump:
-        yield mitmdump
-    assert "canary-word" not in mitmdump.log
-
-
-AUTHORIZED = "proxy-authorization: basic dxnlcjpjyw5hcnktd29yza=="
-
-
-def test_plain_result_is_fetched_through_the_other_proxy(
-    behind: Mitmdump, functions: Functions, gateway: FakeProxy
-) -> None:
-    job = functions.job(READY)
-    begun = len(gateway.heads)
-    assert ask(behind, job, port=81)[2] == READY.bytes
-    first, head = gateway.heads[begun:]
-    assert first.startswith(f"POST http://localhost:81{job.path} HTTP/1.1\r\n")
-    assert head.startswith(f"GET http://localhost:81{STATUS}{job.name} HTTP/1.1\r\n")
-    assert AUTHORIZED in head.lower()
-    assert record(behind, job)["end"] == "complete"
-
-
-def test_secure_result_is_fetched_through_a_tunnel(
-    behind: Mitmdump, secure: Functions, gateway: FakeProxy
-) -> None:
-    job = secure.job(READY)
-    begun = len(gateway.heads)
-    assert ask_securely(behind, job, 444) == (200, READY.bytes)
-    heads = gateway.heads[begun:]
-    assert len(heads) == 2
-    for head in heads:
-        assert head.startswith("CONNECT localhost:444 HTTP/1.1\r\n")
-        assert AUTHORIZED in head.lower()
-        assert KEY not in head
-    assert [each["host"] for each in job.asked] == ["localhost:444"]
-    assert "proxy-authorization" not in job.asked[0]
+    with (
+        explicit.options(normalize_outbound_headers=protocol == "h2"),
+        tunnelled(explicit, place, "h2") as client,
+    ):
+        reply = client.post(script.path, WHOLE, AUTH)
+        assert (reply.status, reply.rest()) == (200, GOOD)
+    assert reply.headers["x-upper"] == "y"
+    (asked,) = result.requests
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.headers[":authority" if protocol == "h2" else "host"] == place
+    assert provider.protocols[-2:] == [protocol] * 2

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.json_text import dumps
 from support import (
     LOOPBACK,
     PATIENCE,
     Http1Client,
-    Http2Client,
     Mitmdump,
     Provider,
     Script,
     connect,
+    tunnelled,
 )
 
 type Json = Any
@@ -43,7 +43,6 @@ EVENTS = [
     DONE,
 ]
 GOOD = b"".join(EVENTS)
-BODY = dumps(completion({"role": "assistant", "content": "Hi"}))
 
 
 def refusal(text: str, status: int = 400, **more: Json) -> Script:
@@ -174,50 +173,11 @@ def test_refused_parameters_are_dropped_and_the_next_request_goes_out_right(
     ] in rows
 
 
-def test_the_same_request_is_sent_but_for_the_parameter(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    script = provider.script(BODY, turns=[seed()], framing="length")
-    body = asked("same", stream=False)
-    more = {
-        **HEADERS,
-        "x-own": "\u00fc",
-        "connection": "keep-alive, x-hop",
-        "x-hop": "1",
-        "proxy-authorization": "Basic x",
-    }
-    with Http1Client(connect(reverse.port)) as client:
-        reply = client.post(script.path + "?a=b", body, more)
-        assert reply.status == 500  # no script for that path: a query is kept
-        path = script.path
-        provider.alias(script, path + "?a=b")
-        reply.rest()
-        reply = client.post(path + "?a=b", body, more)
-        assert (reply.status, reply.rest()) == (200, BODY)
-    first, second = script.requests
-    assert int(second.headers.pop("content-length")) == len(second.body)
-    gone = ("connection", "content-length", "x-hop", "proxy-authorization")
-    assert second.headers == without(first.headers, *gone)
-    assert second.headers["x-own"] == first.headers["x-own"]
-    assert second.headers["authorization"] == f"Bearer {KEY}"
-    assert json.loads(second.body) == without(body, "seed")
-
-
 def post(mitmdump: Mitmdump, script: Script, body: Json, key: str) -> int:
     with Http1Client(connect(mitmdump.port)) as client:
         reply = client.post(script.path, body, {"authorization": f"Bearer {key}"})
         reply.rest()
         return reply.status
-
-
-def test_what_is_learned_is_of_one_client(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    script = provider.script(*EVENTS, turns=[seed()])
-    keys = ("wagtail-key-1", "wagtail-key-1", "wagtail-key-2")
-    assert {post(reverse, script, asked("clients"), key) for key in keys} == {200}
-    assert [("seed" in each) for each in bodies(script)] == [True, False, False, True]
-    assert "wagtail" not in reverse.printed()
 
 
 def test_behind_a_gate_only_fields_for_names_count(
@@ -233,34 +193,6 @@ def test_behind_a_gate_only_fields_for_names_count(
     assert "max_completion_tokens" not in bodies(script)[-1]
 
 
-def test_body_that_is_answered_to_a_stream_becomes_one(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    json_kind = {"content-type": "application/json"}
-    script = provider.script(BODY, turns=[seed()], headers=json_kind)
-    status, headers, answer = ask(reverse, script, asked("json"))
-    assert (status, headers["content-type"]) == (200, "text/event-stream")
-    assert b'"content":"Hi"' in answer
-    assert answer.endswith(DONE)
-
-
-def test_client_that_leaves_ends_the_requests(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    gate = threading.Event()
-    begun = Script("", [*EVENTS], silent=gate)
-    script = provider.script(*EVENTS, turns=[seed(), begun])
-    with Http1Client(connect(reverse.port)) as client:
-        client.send(script.path, asked("left"), HEADERS)
-        _until(lambda: len(script.requests) == 2)
-    try:
-        assert reported(reverse, script)[1]["end"] == "client-left"
-    finally:
-        gate.set()
-    assert ask(reverse, script, asked("left"))[0] == 200
-    assert "seed" in bodies(script)[-1]  # nothing was proven
-
-
 @pytest.mark.parametrize("protocol", ["http/1.1", "h2"])
 def test_behind_tls_the_same_server_is_asked_in_the_same_protocol(
     explicit: Mitmdump, secure: dict[str, Provider], protocol: str
@@ -269,8 +201,7 @@ def test_behind_tls_the_same_server_is_asked_in_the_same_protocol(
     script = upstream.script(*EVENTS, turns=[seed()])
     place = f"localhost:{upstream.port}"
     begun = len(upstream.protocols)
-    raw = connect(explicit.port, tunnel=place, ca=explicit.ca, alpn=["h2"])
-    with Http2Client(raw, place) as client:
+    with tunnelled(explicit, place, "h2") as client:
         reply = client.post(script.path, asked(protocol), HEADERS)
         assert (reply.status, reply.rest()) == (200, GOOD)
     assert upstream.protocols[begun:] == [protocol] * 2
@@ -317,93 +248,4 @@ def test_what_a_host_is_known_for_never_reaches_it(
         assert reported(mitmdump, script, 4)[0] == []
 
 
-def test_behind_another_proxy_it_is_asked_again_through_that(
-    tmp_path: Path, mitm_ca: Path, provider: Provider
-) -> None:
-    # The provider is the other proxy, too: it is asked for whole URLs.
-    script = provider.script(*EVENTS, turns=[seed()])
-    url = f"http://localhost:81{script.path}"
-    provider.alias(script, url)
-    mode = f"upstream:http://{LOOPBACK}:{provider.port}"
-    options = {"normalize_hosts": ["localhost"], "upstream_auth": "user:wagtail-word"}
-    with (
-        Mitmdump(tmp_path, mitm_ca, "--mode", mode, options=options) as mitmdump,
-        Http1Client(connect(mitmdump.port), "localhost:81") as client,
-    ):
-        reply = client.post(url, asked("proxied"), HEADERS)
-        assert (reply.status, reply.rest()) == (200, GOOD)
-        (record,), _ = reported(mitmdump, script)
-    assert (record["host"], record["dropped"]) == ("localhost:81", ["seed"])
-    words = [each.headers["proxy-authorization"] for each in script.requests]
-    assert words == ["Basic dXNlcjp3YWd0YWlsLXdvcmQ="] * 2
-    assert [each.headers["host"] for each in script.requests] == ["localhost:81"] * 2
-
-
 # -- refusals of another form --------------------------------------------------------
-
-
-def test_role_that_a_template_refuses_is_sent_as_system_from_then_on(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    role = refusal("Unexpected message role.", 500)
-    parts = refusal(
-        "no",
-        422,
-        errors=[
-            {"type": "string_type", "loc": ["body", "messages", 1, "content"]}
-            | {"msg": "Input should be a valid string"}
-        ],
-    )
-    script = provider.script(GOOD, turns=[role, parts])
-    said: list[Json] = [
-        {"role": "developer", "content": "Be brief."},
-        {"role": "user", "content": [{"type": "text", "text": PROMPT}]},
-    ]
-    body = asked("template", messages=said)
-    for _ in range(2):
-        status, _, answer = ask(reverse, script, body)
-        assert (status, answer) == (200, GOOD)
-    first, _, *rest = bodies(script)
-    assert first == body
-    system, user = rest[0]["messages"]
-    assert (system["role"], user["content"]) == ("system", PROMPT)
-    assert rest[0] == rest[1]
-    assert len(script.requests) == 4
-
-
-@pytest.mark.parametrize(
-    ("body", "kind", "status", "words"),
-    [
-        (b'{"message":"No permission invoke API","success":false}', "application/json", 403, b"No permission invoke API"),
-        (b"<html><title>Log in</title></html>", "text/html; charset=utf-8", 502, b"Log in"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("framing", ["length", "chunked"])
-def test_stream_that_is_none_says_why(
-    reverse: Mitmdump,
-    provider: Provider,
-    body: bytes,
-    kind: str,
-    status: int,
-    words: bytes,
-    framing: Any,
-) -> None:
-    script = provider.script(body, headers={"content-type": kind}, framing=framing)
-    found, headers, answer = ask(reverse, script, asked("none"))
-    if framing == "length":
-        assert (found, headers["content-type"]) == (status, "application/json")
-        assert b'{"error":{"message":"%b"' % words in answer
-    else:
-        assert (found, headers["content-type"]) == (200, "text/event-stream")
-        assert answer.startswith(b'data: {"error":{"message":"%b"' % words)
-        assert b"[DONE]" not in answer
-
-
-def test_completion_whose_length_is_known_is_streamed(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    kind = {"content-type": "application/json"}
-    script = provider.script(BODY, headers=kind, framing="length")
-    status, headers, answer = ask(reverse, script, asked("body"))
-    assert (status, headers["content-type"]) == (200, "text/event-stream")
-    assert answer.endswith(DONE)

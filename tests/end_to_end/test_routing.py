@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from support import (
     Provider,
     Script,
     connect,
-    starting,
+    tunnelled,
 )
 
 OPENAI = "api.openai.com"
@@ -25,17 +25,6 @@ KEY = "nvapi-canary-4711"
 TOKEN = "token-canary-0815"
 
 type Start = Callable[..., Mitmdump]
-
-
-@pytest.fixture
-def start(
-    tmp_path: Path, mitm_ca: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Start]:
-    """Start a mitmdump of the test's own, with a key and a token in its environment."""
-    monkeypatch.setenv("A_KEY", KEY)
-    monkeypatch.setenv("A_TOKEN", TOKEN)
-    with starting(tmp_path, mitm_ca) as begin:
-        yield begin
 
 
 def routed(provider: Provider, script: Script, host: str = OPENAI) -> str:
@@ -65,10 +54,7 @@ def test_client_that_has_its_host_wired_in_gets_another_providers_stream(
         normalize_models="gpt-4o*=acme/brook-8b",
         normalize_keys=f"{LOOPBACK}=env:A_KEY",
     )
-    raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca, alpn=[alpn])
-    client: Http1Client | Http2Client
-    client = Http2Client(raw, OPENAI) if alpn == "h2" else Http1Client(raw, OPENAI)
-    with client:
+    with tunnelled(mitmdump, f"{OPENAI}:443", alpn, host=OPENAI) as client:
         own = {"authorization": "Bearer sk-the-clients-own"}
         asked = {**ASKED, "model": "gpt-4o-mini"}
         body = client.post("/v1/chat/completions", asked, own).rest()
@@ -106,69 +92,6 @@ def test_key_is_in_no_file_when_mitmdump_ends_in_mid_request(
     assert KEY not in mitmdump.log
 
 
-def test_target_that_cannot_be_reached_is_reported_and_the_key_with_nobody(
-    start: Start, tmp_path: Path
-) -> None:
-    flows = tmp_path / "flows"
-    mitmdump = start(
-        *("-w", str(flows)),
-        normalize_routes=f"{OPENAI}=http://{LOOPBACK}:1/v1",
-        normalize_keys=f"{LOOPBACK}=env:A_KEY",
-    )
-    raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca)
-    with Http1Client(raw, OPENAI) as client:
-        reply = client.post("/v1/chat/completions", ASKED)
-        assert reply.status == 502
-        assert b"it refused the connection" in reply.rest()
-    mitmdump.terminate()
-    nowhere_in(tmp_path, KEY)
-
-
-def test_gate_lets_in_who_has_the_token_and_nobody_else(
-    start: Start, provider: Provider, tmp_path: Path
-) -> None:
-    script = provider.script(*STREAM)
-    flows = tmp_path / "flows"
-    mitmdump = start(
-        *("--mode", f"reverse:http://{LOOPBACK}:{provider.port}", "-w", str(flows)),
-        normalize_gate="env:A_TOKEN",
-        normalize_keys=f"{LOOPBACK}=env:A_KEY",
-    )
-    answers = []
-    for token, path in (
-        (TOKEN, script.path),
-        ("other", script.path),
-        ("", script.path),
-        (TOKEN, "/v1/files"),
-    ):
-        with Http1Client(connect(mitmdump.port)) as client:
-            headers = {"authorization": f"Bearer {token}"} if token else {}
-            reply = client.post(path, ASKED, headers)
-            answers.append((reply.status, reply.rest()))
-    assert [status for status, _ in answers] == [200, 401, 401, 404]
-    assert answers[0][1].endswith(b"data: [DONE]\n\n")
-    assert json.loads(answers[1][1])["error"]["code"] == "invalid_api_key"
-    (got,) = script.requests
-    assert got.headers["authorization"] == f"Bearer {KEY}"
-    mitmdump.terminate()
-    nowhere_in(tmp_path, KEY, TOKEN)
-
-
-def test_page_of_a_known_origin_reads_its_stream(
-    start: Start, provider: Provider
-) -> None:
-    script = provider.script(*STREAM)
-    mitmdump = start(
-        *("--mode", f"reverse:http://{LOOPBACK}:{provider.port}"),
-        normalize_cors="https://chat.test",
-    )
-    for origin, granted in (("https://chat.test", True), ("https://evil.test", False)):
-        with Http1Client(connect(mitmdump.port)) as client:
-            reply = client.post(script.path, ASKED, {"origin": origin})
-            assert ("access-control-allow-origin" in reply.headers) is granted
-            assert reply.rest().endswith(b"data: [DONE]\n\n")
-
-
 def test_provider_with_a_protocol_of_its_own_streams_by_way_of_one_piece(
     start: Start, provider: Provider
 ) -> None:
@@ -202,28 +125,6 @@ def test_provider_with_a_protocol_of_its_own_streams_by_way_of_one_piece(
     assert "stream" not in json.loads(second.body)
     for got in (first, second):
         assert got.headers["authorization"] == f"Bearer {KEY}"
-
-
-def test_key_is_on_a_request_that_is_made_again(
-    start: Start, provider: Provider, tmp_path: Path
-) -> None:
-    refusal = {"error": {"message": "Unsupported parameter(s): `metadata`"}}
-    refused = Script("", [json.dumps(refusal).encode()], 400, framing="length")
-    script = provider.script(*STREAM, turns=[refused])
-    flows = tmp_path / "flows"
-    mitmdump = start(
-        *("--mode", f"reverse:http://{LOOPBACK}:{provider.port}", "-w", str(flows)),
-        normalize_keys=f"{LOOPBACK}=env:A_KEY",
-    )
-    with Http1Client(connect(mitmdump.port)) as client:
-        body = client.post(script.path, {**ASKED, "metadata": {"a": "b"}}).rest()
-    assert body.endswith(b"data: [DONE]\n\n")
-    first, second = script.requests
-    assert "metadata" not in json.loads(second.body)
-    for got in (first, second):
-        assert got.headers["authorization"] == f"Bearer {KEY}"
-    mitmdump.terminate()
-    nowhere_in(tmp_path, KEY)
 
 
 @pytest.mark.parametrize("way", ["routed", "reverse"])
@@ -274,39 +175,10 @@ def test_one_address_serves_two_providers_by_model(
             client = Http1Client(connect(mitmdump.port))
         else:
             alpn = "h2" if way == "h2" else "http/1.1"
-            tunnel = f"{host}:443"
-            raw = connect(mitmdump.port, tunnel=tunnel, ca=mitmdump.ca, alpn=[alpn])
-            is_http2 = alpn == "h2"
-            client = Http2Client(raw, host) if is_http2 else Http1Client(raw, host)
+            client = tunnelled(mitmdump, f"{host}:443", alpn, host=host)
         with client:
             body = client.post("/v1/chat/completions", asked).rest()
         assert body.endswith(b"data: [DONE]\n\n")
         assert b'"role":null' not in body
         assert json.loads(script.requests[-1].body)["model"] == model
     assert (len(first.requests), len(second.requests)) == (2, 1)
-
-
-def test_native_provider_behind_a_reverse_proxy_of_its_own_host(
-    start: Start, provider: Provider
-) -> None:
-    kind = {"content-type": "application/json"}
-    body = json.dumps({"result": {"response": "Hi"}, "success": True}).encode()
-    script = provider.script(body, headers=kind, framing="length")
-    path = f"/ai/run/{script.path.strip('/').replace('/', '-')}"
-    provider.alias(script, path)
-    host = f"{LOOPBACK}:{provider.port}"
-    mitmdump = start(
-        *("--mode", f"reverse:http://{host}"),
-        normalize_routes=f"{host}=workers-ai:http://{host}",
-        normalize_models=f"own={path.removeprefix('/ai/run/')}",
-        normalize_keys=f"{host}=env:A_KEY",
-    )
-    with Http1Client(connect(mitmdump.port)) as client:
-        answer = client.post("/v1/chat/completions", {**ASKED, "model": "own"}).rest()
-    assert conformance.meaning_of_stream(answer).choices[0].text == "Hi"
-    assert script.requests[0].headers["authorization"] == f"Bearer {KEY}"
-    with connect(mitmdump.port) as raw:
-        raw.sendall(b"GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
-        answer = b"".join(iter(lambda: raw.recv(65536), b""))
-    (listed,) = json.loads(answer.partition(b"\r\n\r\n")[2])["data"]
-    assert listed["id"] == "own"

@@ -25,7 +25,6 @@ from support import (
 )
 
 TOKEN = "token-canary-0815"
-CHAT = "/v1/chat/completions"
 
 _START = "from mitmproxy.tools.main import {0}; {0}()"
 

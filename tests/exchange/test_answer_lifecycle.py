@@ -1,26 +1,20 @@
 import asyncio
 import gc
 import gzip
-import io
 import json
 import threading
-import weakref
 import zlib
 from collections.abc import Awaitable, Iterator
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
-from mitmproxy import contentviews, flow, http
+from mitmproxy import flow, http
 from mitmproxy.flow import Error
-from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.delivery import answer_streams, buffered_answer
-from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.exchange.source import pending_result
-from llm_normalize.exchange.state import running_answer
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.records.snapshot import KEY
@@ -35,7 +29,6 @@ from llm_normalize.repair.fix import (
     head,
     wire,
 )
-from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
 from proxies import (
     BAD,
@@ -56,13 +49,6 @@ from proxies import (
     messages,
     response_of,
 )
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
-
 
 # -- what the fixes declare of whole answers ---------------------------------------
 
@@ -156,70 +142,6 @@ def test_a_stream_is_repaired_as_it_passes(proxy: Proxy) -> None:
     assert "mode" not in record
 
 
-def test_a_good_stream_passes_unchanged_and_has_a_record(proxy: Proxy) -> None:
-    assert proxy.stream(chat_flow(), GOOD[:50], GOOD[50:]) == GOOD
-    (record,) = proxy.records()
-    assert (record["changed"], record["fixes"], record["end"]) == (0, {}, "complete")
-
-
-def test_what_was_sent_and_changed_is_kept_with_the_flow(proxy: Proxy) -> None:
-    made = chat_flow()
-    proxy.stream(made, BAD)
-    assert response_of(made).raw_content == GOOD
-    assert made.metadata[KEY]["changed"] == 4
-    assert made.metadata[KEY]["end"] == "complete"
-    file = io.BytesIO()
-    FlowWriter(file).add(made)
-    file.seek(0)
-    (read,) = FlowReader(file).stream()
-    assert read.metadata[KEY] == made.metadata[KEY]
-
-
-def test_a_body_that_mitmproxy_stored_stays(proxy: Proxy) -> None:
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    proxy.feed(made, BAD)
-    response_of(made).data.content = b"stored"  # store_streamed_bodies
-    proxy.addon.response(made)
-    assert response_of(made).raw_content == b"stored"
-
-
-def test_a_view_shows_all_that_was_sent_so_far(proxy: Proxy) -> None:
-    made, body = chat_flow(), chat_flow(request={"model": "m"})
-    proxy.addon.responseheaders(made)
-    proxy.addon.responseheaders(body)
-
-    def look(at: http.HTTPFlow) -> None:
-        data = contentviews.Metadata(flow=at, http_message=at.response)
-        contentviews.registry["before/after"].render_priority(b"", data)
-
-    for at in range(0, len(BAD), 9):
-        proxy.feed(made, BAD[at : at + 9])
-    look(made)
-    assert response_of(made).raw_content == GOOD
-    assert made.metadata[KEY]["changed"] == 4
-    look(body)  # nothing of it has left
-    look(chat_flow())
-    assert KEY not in body.metadata
-
-
-def test_a_repair_is_reported_in_one_line(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    proxy.stream(chat_flow(), BAD)
-    proxy.stream(chat_flow(), GOOD)
-    assert messages(caplog, "INFO") == [
-        f"normalize: {HOST} m: 4 of 4 events repaired (data-space-missing 4)"
-    ]
-
-
-def test_an_encoded_stream_leaves_decoded(proxy: Proxy) -> None:
-    made = chat_flow(headers={"content-type": SSE, "content-encoding": "gzip"})
-    assert proxy.stream(made, gzip.compress(BAD)) == GOOD
-    assert headers_of(made) == {"content-type": SSE}
-
-
 def test_secrets_of_the_request_are_in_no_log(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -242,34 +164,6 @@ def test_secrets_of_the_request_are_in_no_log(
     proxy.close()
     assert "SECRET" not in proxy.log.read_text()
     assert "SECRET" not in caplog.text
-
-
-def test_a_placeholder_for_a_key_leaves_the_log_readable(proxy: Proxy) -> None:
-    # Clients of local servers have to send some key, and send "x" or "none".
-    made = chat_flow()
-    made.request.headers["authorization"] = "Bearer x"
-    proxy.stream(made, wire([chunk({"content": "x"})]).replace(b"data: ", b"data:"))
-    assert '"content":"x"' in proxy.records("pair")[0]["before"]
-
-
-def test_an_answer_that_another_addon_made_is_repaired_too(proxy: Proxy) -> None:
-    # Nor does a server replay pass the rewriter.
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    response_of(made).data.content = BAD
-    proxy.addon.response(made)
-    assert response_of(made).raw_content == GOOD
-    assert proxy.end() == "complete"
-
-
-def test_a_request_that_mitmproxy_did_not_keep_holds_no_stream_back(
-    proxy: Proxy,
-) -> None:
-    # stream_large_bodies: what the request asked is gone.
-    made = chat_flow()
-    made.request.raw_content = None
-    proxy.addon.responseheaders(made)
-    assert response_of(made).stream
 
 
 # -- what passes -------------------------------------------------------------------
@@ -311,28 +205,6 @@ def test_an_encoding_that_cannot_be_undone_passes_streamed(
     proxy.addon.response(made)
     (record,) = proxy.records()
     assert (record["end"], record["changed"]) == ("complete", 0)
-
-
-def test_what_was_streamed_already_is_not_repaired_in_the_saved_flow(
-    proxy: Proxy,
-) -> None:
-    # mitmproxy streams what is large (stream_large_bodies), and may store it as well.
-    made = chat_flow(request={"model": "m"})
-    response_of(made).stream = True
-    proxy.addon.responseheaders(made)
-    response_of(made).raw_content = dumps(BAD_BODY)
-    proxy.addon.response(made)
-    assert response_of(made).raw_content == dumps(BAD_BODY)
-    assert [line["type"] for line in proxy.records()] == ["flow"]
-
-
-def test_a_bug_in_the_repair_of_a_body_lets_it_pass_and_keeps_its_record(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(buffered_answer, "repair_body", fail)
-    made = chat_flow(request={"model": "m"})
-    assert proxy.body(made, dumps(BAD_BODY)) == dumps(BAD_BODY)
-    assert proxy.end() == "complete"
 
 
 # -- observe -----------------------------------------------------------------------
@@ -412,16 +284,6 @@ def test_a_body_with_only_an_error_gets_its_status(proxy: Proxy) -> None:
     assert record["status"] == 503
 
 
-def test_a_good_body_passes_unchanged(proxy: Proxy) -> None:
-    data = json.dumps(GOOD_BODY, indent=1).encode()
-    headers = {"content-type": "application/json"}
-    made = chat_flow(request={"model": "m"}, headers=headers)
-    assert proxy.body(made, data) == data
-    assert headers_of(made) == headers
-    (record,) = proxy.records()
-    assert (record["events"], record["changed"]) == (1, 0)
-
-
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
@@ -462,21 +324,6 @@ def test_an_encoded_body_is_decoded_as_it_was_asked_to_be(
     assert headers_of(made)["content-length"] == str(len(body))
 
 
-def test_a_corrupt_body_passes_as_it_is(proxy: Proxy) -> None:
-    headers = {"content-type": "application/json", "content-encoding": "gzip"}
-    made = chat_flow(status=400, headers=headers)
-    assert proxy.body(made, b"no gzip at all") == b"no gzip at all"
-    assert headers_of(made) == headers
-    assert proxy.end() == "complete"
-
-
-def test_an_empty_body_stays_empty(proxy: Proxy) -> None:
-    made = chat_flow(request={"model": "m"})
-    assert proxy.body(made, b"") == b""
-    (record,) = proxy.records()
-    assert (record["events"], record["bytes_out"]) == (0, 0)
-
-
 def test_an_empty_error_body_says_what_http_says(proxy: Proxy) -> None:
     made = chat_flow(request={"model": "m"}, status=503)
     body = proxy.body(made, b"")
@@ -485,50 +332,7 @@ def test_an_empty_error_body_says_what_http_says(proxy: Proxy) -> None:
     assert headers_of(made)["content-type"] == "application/json"
 
 
-def test_events_that_passed_unread_are_reported(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    made = chat_flow()
-    proxy.stream(made, b'data: {"a":NaN}\n\n' * 2)
-    reported = f"normalize: {HOST}: 2 events passed unread (not-json 2)"
-    assert reported in caplog.messages
-
-
 # -- ends --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("message", "connected", "end"),
-    [
-        (
-            "peer closed connection without sending complete body",
-            True,
-            "upstream-broke",
-        ),
-        ("Server disconnected.", True, "upstream-broke"),
-        ("Client disconnected.", True, "client-left"),
-        ("Stream was reset", False, "client-left"),
-        # What follows is the upstream's own text.
-        (
-            "HTTP/2 connection closed: <ConnectionTerminated b'max_clients'>",
-            True,
-            "upstream-broke",
-        ),
-    ],
-)
-def test_a_stream_that_broke_off_says_who_left(
-    proxy: Proxy, message: str, connected: bool, end: str
-) -> None:
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    proxy.feed(made, BAD[:-20])
-    broken(made, message, connected=connected)
-    proxy.addon.error(made)
-    assert response_of(made).raw_content == wire([HEAD, TEXT])
-    (record,) = proxy.records("flow")
-    assert (record["end"], record["status"]) == (end, 200)
-    assert record["events"] >= 2
 
 
 def reachable(start: object) -> Iterator[object]:
@@ -580,29 +384,6 @@ def test_nothing_is_stored_of_an_answer_that_nobody_can_look_at(
     assert [each["changed"] for each in proxy.records("flow")] == [4, 4]
 
 
-def test_nothing_of_a_stream_that_is_over_waits_for_the_collector(proxy: Proxy) -> None:
-    for word in ("a", "bb", "ccc"):
-        made = chat_flow()
-        proxy.addon.responseheaders(made)
-        running = proxy.addon._exchanges.of(made).running
-        assert running is not None
-        assert running.rewriter is not None
-        pipeline = weakref.ref(running.rewriter.pipeline)
-        del running
-        gc.collect()
-        gc.disable()
-        try:
-            texts = [chunk({"content": f"{n} {word}"}) for n in range(8)]
-            events: Wire = [HEAD, *texts, FINISH, DONE]
-            for each in events:
-                proxy.feed(made, wire([each]))
-            proxy.feed(made, b"")
-            proxy.addon.response(made)
-            assert pipeline() is None
-        finally:
-            gc.enable()
-
-
 def test_a_lost_finish_reason_is_reported(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -638,14 +419,6 @@ def test_a_body_that_broke_off_has_a_record(proxy: Proxy) -> None:
     assert (record["end"], record["stream"]) == ("upstream-broke", False)
 
 
-def test_an_error_without_words_is_the_upstream_s(proxy: Proxy) -> None:
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    made.error = None
-    proxy.addon.error(made)
-    assert proxy.end() == "upstream-broke"
-
-
 @pytest.mark.parametrize(
     ("message", "status", "words"),
     [
@@ -669,31 +442,6 @@ def test_log_says_why_no_answer_arrived(
     assert messages(caplog, "INFO") == [f"normalize: {HOST} m: {words}"]
     (record,) = proxy.records()
     assert (record["end"], record["status"]) == ("error", status)
-
-
-def test_a_lost_finish_reason_is_not_the_providers_fault_if_the_client_left(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    proxy.feed(made, wire([HEAD, TEXT, FINISH]))
-    broken(made, "Client disconnected.")
-    proxy.addon.error(made)
-    reported = (
-        f"normalize: the client of {HOST} left while a finish reason or usage waited"
-    )
-    assert messages(caplog) == [reported]
-
-
-def test_an_answer_that_never_arrived_is_an_error(proxy: Proxy) -> None:
-    made = chat_flow()
-    made.response = None
-    proxy.addon.requestheaders(made)
-    broken(made, "Name or service not known")
-    proxy.addon.error(made)
-    (record,) = proxy.records()
-    assert (record["end"], record["status"], record["events"]) == ("error", 502, 0)
-    assert (record["model"], record["stream"]) == ("m", True)
 
 
 def test_an_answer_that_mitmproxy_refused_has_a_record(proxy: Proxy) -> None:
@@ -736,20 +484,6 @@ def test_a_corrupt_stream_is_broken_off_and_said_to_be(
     assert proxy.end() == "upstream-broke"
 
 
-def test_done_closes_what_is_open_and_writes_the_logs(proxy: Proxy) -> None:
-    stream, body = chat_flow(), chat_flow(request={"model": "m"})
-    for each in (stream, body):
-        proxy.addon.responseheaders(each)
-    proxy.feed(stream, BAD[:-20])
-    records = proxy.records("flow")
-    assert {each["flow"]: each["end"] for each in records} == {
-        stream.id: "upstream-broke",
-        body.id: "upstream-broke",
-    }
-    assert proxy.addon.logs.current is not None
-    assert not proxy.addon.logs.current._thread.is_alive()
-
-
 def test_streams_that_outlive_the_addon_are_repaired_and_recorded_to_their_end(
     proxy: Proxy,
 ) -> None:
@@ -765,14 +499,6 @@ def test_streams_that_outlive_the_addon_are_repaired_and_recorded_to_their_end(
     assert ends == {made.id: "complete" for made in flows}
 
 
-def test_a_log_may_be_missing(proxy: Proxy) -> None:
-    proxy.set(normalize_pairs="")
-    made = chat_flow()
-    assert proxy.stream(made, BAD) == GOOD
-    assert made.metadata[KEY]["fixes"] == [["data-space-missing", 4]]
-    assert not proxy.log.exists()
-
-
 # -- answers that are not ready ------------------------------------------------------
 
 
@@ -783,46 +509,11 @@ def pending_flow(stream: Any = None) -> Any:
     return made
 
 
-def test_a_result_is_streamed_in_one_piece_to_whom_asked_for_a_stream(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def ready(*_: object) -> Reply:
-        return Reply(200, "", [("content-type", "application/json")], dumps(GOOD_BODY))
-
-    monkeypatch.setattr(pending_result, "result_of", ready)
-    made = pending_flow(stream=True)
-    proxy.addon.responseheaders(made)
-    proxy.respond(made)
-    content = response_of(made).raw_content or b""
-    assert content.startswith(b"data: {")
-    assert content.endswith(DONE)
-    assert headers_of(made)["content-type"] == SSE
-    *pairs, record = proxy.records()
-    assert pairs[0]["fixes"] == ["answer-pending"]
-    assert (record["status"], record["end"]) == (200, "complete")
-
-
 def test_an_answer_that_has_left_already_is_not_fetched(proxy: Proxy) -> None:
     made = pending_flow()
     proxy.addon.responseheaders(made)
     response_of(made).stream = True
     assert proxy.addon.response(made) is None
-    assert proxy.end() == "complete"
-
-
-def test_the_logs_stay_open_for_an_answer_that_is_fetched_during_a_reload(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def ready(*_: object) -> Reply:
-        return Reply(200, "", [("content-type", "application/json")], dumps(GOOD_BODY))
-
-    monkeypatch.setattr(pending_result, "result_of", ready)
-    made = pending_flow()
-    proxy.addon.responseheaders(made)
-    waits = proxy.addon.response(made)
-    assert waits is not None
-    proxy.addon.done()
-    proxy.context.master.event_loop.run_until_complete(waits)
     assert proxy.end() == "complete"
 
 
@@ -835,19 +526,6 @@ def test_trailers_are_for_clients_that_can_be_sent_them(
     response_of(made).trailers = http.Headers(x="y")
     proxy.stream(made, GOOD)
     assert (response_of(made).trailers is None) is (version == "HTTP/1.1")
-
-
-def test_a_stream_that_breaks_off_after_a_reload_has_its_record(proxy: Proxy) -> None:
-    made = chat_flow(status=201)
-    proxy.addon.responseheaders(made)
-    proxy.feed(made, BAD.removesuffix(b"data:[DONE]\n\n"))
-    proxy.addon.done()
-    broken(made, "Client disconnected.")
-    # Another addon has taken over meanwhile, and knows nothing of it.
-    proxy.addon.error(made)
-    (record,) = proxy.records("flow")
-    assert (record["end"], record["status"]) == ("client-left", 201)
-    assert record["events"] == 3
 
 
 @pytest.mark.parametrize(
@@ -868,17 +546,6 @@ def test_stream_that_breaks_off_behind_its_last_event_is_complete(
     proxy.addon.error(made)
     assert made.metadata[KEY]["end"] == "complete"
     assert [each["end"] for each in proxy.records("flow")] == ["complete"]
-
-
-def test_stream_that_outlives_a_reload_is_kept_whole(proxy: Proxy) -> None:
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    half = len(BAD) // 2
-    out = proxy.feed(made, BAD[:half])
-    proxy.addon.done()
-    out += proxy.feed(made, BAD[half:]) + proxy.feed(made, b"")
-    assert out == GOOD == response_of(made).raw_content
-    assert made.metadata[KEY]["end"] == "complete"
 
 
 def test_stream_that_runs_when_mitmproxy_ends_is_kept_as_broken_off(
@@ -942,121 +609,6 @@ def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
     assert kinds.index("pair") < kinds.index("flow") if pairs else not kinds
 
 
-def test_large_body_whose_client_leaves_meanwhile_is_not_complete(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = chat_flow(request={"model": "m"})
-
-    def repair(*given: Any) -> Any:
-        broken(made, "Client disconnected.", connected=False)
-        return repair_body(*given)
-
-    monkeypatch.setattr(buffered_answer, "repair_body", repair)
-    body = dumps({**BAD_BODY, "padding": "x" * 7_000_000})
-    proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, body))
-    *_, record = proxy.records()
-    assert (record["end"], record["status"]) == ("client-left", None)
-    assert (record["bytes_in"], record["bytes_out"]) == (len(body), 0)
-
-
-def test_large_native_answer_becomes_a_stream_in_a_thread(proxy: Proxy) -> None:
-    proxy.set(normalize_routes=["api.openai.com=workers-ai:https://cf.test/base"])
-    made = chat_flow(
-        host="api.openai.com",
-        request={
-            "model": "m",
-            "messages": [{"role": "user", "content": "?"}],
-            "stream": True,
-        },
-        headers={"content-type": "application/json"},
-    )
-    response, made.response = made.response, None
-    proxy.addon.requestheaders(made)
-    proxy.addon.request(made)
-    made.response = response
-    text = "word " * 600_000
-    data = dumps({"result": {"response": text}, "success": True})
-    proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, data))
-    out = response_of(made).content or b""
-    assert out.startswith(b"data: ")
-    assert out.endswith(b"data: [DONE]\n\n")
-    chunks = [json.loads(each[6:]) for each in out.split(b"\n\n")[:-2]]
-    said = [each["choices"][0]["delta"].get("content", "") for each in chunks]
-    assert "".join(said) == text
-
-
-@pytest.mark.unmeasured
-def test_reads_of_one_turn_share_what_may_be_looked_at(proxy: Proxy) -> None:
-    made = chat_flow()
-    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(2000)]
-    reads = [wire([each]).replace(b"data: ", b"data:") for each in odd]
-
-    async def one_turn() -> bytes:
-        return b"".join(proxy.feed(made, each) for each in reads)
-
-    async def many_turns() -> bytes:
-        out = b""
-        for each in reads:
-            out += proxy.feed(made, each)
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-        return out
-
-    run = proxy.context.master.event_loop.run_until_complete
-    proxy.addon.responseheaders(made)
-    out = run(one_turn())
-    assert 300 < out.count(b"data: ") < 700
-    assert out.count(b"data:") == 2000
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    assert run(many_turns()).count(b"data: ") == 2000
-
-
-def other_made(made: http.HTTPFlow) -> None:
-    """Let another addon have put a large stream in the place of the answer."""
-    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(2000)]
-    response_of(made).stream = False
-    response_of(made).raw_content = wire(odd).replace(b"data: ", b"data:")
-
-
-def test_large_stream_under_repair_when_mitmproxy_ends_has_one_record(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-    step = AnswerRecord.add_event
-
-    def slow(self: AnswerRecord, taken: EventRecord) -> None:
-        step(self, taken)
-        if threading.current_thread() is not threading.main_thread():
-            begun.set()
-            assert go_on.wait(10)
-
-    monkeypatch.setattr(AnswerRecord, "add_event", slow)
-    made, other = chat_flow(), chat_flow()
-
-    async def play() -> list[Any]:
-        proxy.addon.responseheaders(made)
-        other_made(made)
-        waits = proxy.addon.response(made)
-        assert waits is not None
-        task = asyncio.ensure_future(waits)
-        await asyncio.to_thread(begun.wait)
-        proxy.addon.responseheaders(other)
-        records = proxy.records()
-        log = proxy.addon.logs.current
-        assert log is not None
-        monkeypatch.setattr(log, "write", fail)
-        go_on.set()
-        await task
-        return records
-
-    records = proxy.context.master.event_loop.run_until_complete(play())
-    assert [each["flow"] for each in records] == [made.id, other.id]
-    assert records[0]["end"] == "upstream-broke"
-    assert (records[0]["changed"], records[0]["fixes"]) == (0, {})
-    assert messages(caplog, "ERROR") == []
-
-
 def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -1074,26 +626,6 @@ def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
     ]
 
 
-@pytest.mark.unmeasured
-def test_large_answer_of_another_addon_slows_no_provider_down(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    threads = set[threading.Thread]()
-
-    def slow_down(*_: object) -> None:
-        threads.add(threading.current_thread())
-
-    monkeypatch.setattr(answer_streams, "slow_down", slow_down)
-    monkeypatch.setattr(running_answer, "show_anew", slow_down)
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    other_made(made)
-    proxy.respond(made)
-    assert (response_of(made).raw_content or b"").count(b"data: ") == 2000
-    assert threads == {threading.main_thread()}
-    assert messages(caplog, "ERROR") == []
-
-
 def test_bug_in_what_slows_a_provider_down_costs_no_stream(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -1101,20 +633,6 @@ def test_bug_in_what_slows_a_provider_down_costs_no_stream(
     assert proxy.stream(chat_flow(), BAD) == GOOD
     (said,) = messages(caplog, "ERROR")
     assert said.endswith(": its provider is not slowed down")
-    assert proxy.end() == "complete"
-
-
-@pytest.mark.unmeasured
-def test_large_answer_of_another_addon_has_one_record_after_a_reload(
-    proxy: Proxy,
-) -> None:
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    other_made(made)
-    waits = proxy.addon.response(made)
-    assert waits is not None
-    proxy.addon.done()
-    proxy.context.master.event_loop.run_until_complete(waits)
     assert proxy.end() == "complete"
 
 

@@ -1,4 +1,3 @@
-import asyncio
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,19 +13,17 @@ from mitmproxy.connection import ConnectionState, Server
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.mode_specs import ProxyMode
-from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
 
 from llm_normalize import conformance
 from llm_normalize.exchange.routing_policy import Routing
-from llm_normalize.mitm.second_request import Reply
 from llm_normalize.records.snapshot import KEY as NOTED
 from llm_normalize.routing.key_echo import LogFilter
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     GOOD,
+    GOOD_BODY,
     HOST,
-    Listening,
     Proxy,
     broken,
     chat_flow,
@@ -50,10 +47,16 @@ def proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
         yield made
 
 
-def ask(proxy: Proxy, **more: Any) -> http.HTTPFlow:
-    """Play a request up to its leaving."""
+def unsent(**more: Any) -> http.HTTPFlow:
+    """Return a flow whose request has come."""
     made = chat_flow(**more)
     made.response = None
+    return made
+
+
+def ask(proxy: Proxy, **more: Any) -> http.HTTPFlow:
+    """Play a request up to its leaving."""
+    made = unsent(**more)
     send(proxy, made)
     return made
 
@@ -129,19 +132,9 @@ def test_model_says_where_its_request_goes(proxy: Proxy) -> None:
     assert made.request.url == "https://other.test/v1/embeddings"
 
 
-def test_model_by_its_other_name_says_it_too(proxy: Proxy) -> None:
-    names = ["gpt-4o=deepseek-chat", "deepseek-x=y"]
-    proxy.set(normalize_routes=BY_MODEL, normalize_models=names)
-    for asked, sent in (("gpt-4o", "deepseek-chat"), ("deepseek-x", "y")):
-        made = ask(proxy, **model(asked))
-        assert made.request.host == "other.test"
-        assert loads(made.request.content or b"")["model"] == sent
-
-
 def test_request_of_no_routed_model_stays_as_it_is(proxy: Proxy) -> None:
     proxy.set(normalize_routes=BY_MODEL[:1], normalize_models=["gpt-4o=x"])
-    made = chat_flow(**model("gpt-4o"))
-    made.response = None
+    made = unsent(**model("gpt-4o"))
     before = made.request.headers.copy(), made.request.raw_content
     send(proxy, made)
     assert made.request.host == OPENAI
@@ -158,8 +151,7 @@ def test_request_of_no_routed_model_stays_as_it_is(proxy: Proxy) -> None:
 
 def test_body_that_cannot_be_read_goes_nowhere(proxy: Proxy) -> None:
     proxy.set(normalize_routes=BY_MODEL[:1])
-    made = chat_flow(**model("deepseek-chat"))
-    made.response = None
+    made = unsent(**model("deepseek-chat"))
     made.request.headers["content-encoding"] = "gzip"
     send(proxy, made)
     assert response_of(made).status_code == 400
@@ -214,8 +206,7 @@ def test_upstream_with_a_route_is_not_connected_to_first(
 
 def upgrade(proxy: Proxy, *, reverse: bool = False, **more: Any) -> http.HTTPFlow:
     """Ask for a WebSocket in the place of a POST to Responses."""
-    made = chat_flow(**{"method": "GET", "path": "/v1/responses?a=b"} | more)
-    made.response = None
+    made = unsent(**{"method": "GET", "path": "/v1/responses?a=b"} | more)
     made.request.headers["upgrade"] = "WebSocket"
     if reverse:
         made.client_conn.proxy_mode = REVERSE
@@ -243,18 +234,11 @@ def test_websocket_of_responses_is_answered_where_the_proxy_answers(
     assert upgrade(proxy, reverse=True, path="/v1/realtime").response is None
     proxy.set(normalize_gate="env:A_TOKEN")
     assert response_of(upgrade(proxy)).status_code == 401
-    made = chat_flow(method="GET", path="/v1/responses")
-    made.response = None
+    made = unsent(method="GET", path="/v1/responses")
     made.request.headers["upgrade"] = "h2c, websocket"
     made.request.headers["authorization"] = "Bearer token-0815"
     send(proxy, made)
     assert response_of(made).status_code == 426
-
-
-def test_other_requests_go_where_they_went(proxy: Proxy) -> None:
-    proxy.set(normalize_routes=[ROUTE])
-    for host in (HOST, "other.test"):
-        assert ask(proxy, host=host).request.host == host
 
 
 def test_replayed_flow_is_routed_as_it_is_today(proxy: Proxy) -> None:
@@ -292,29 +276,12 @@ def test_model_that_is_mapped_and_what_else_is_changed_are_reported(
     assert made.metadata[NOTED]["model"] == "gpt-4o"
 
 
-def test_list_of_models_has_the_mapped_names(proxy: Proxy) -> None:
-    proxy.set(normalize_routes=[ROUTE], normalize_models=["gpt-4o=meta/llama"])
-    made = ask(proxy, host=OPENAI, path="/v1/models", method="GET")
-    made.response = http.Response.make(200, dumps({"data": [{"id": "x"}]}))
-    proxy.addon.responseheaders(made)
-    proxy.addon.response(made)
-    listed = loads(response_of(made).content or b"")["data"]
-    assert [each["id"] for each in listed] == ["x", "gpt-4o"]
-    for content in (None, b"<html>"):
-        other = ask(proxy, path="/v1/models", method="GET")
-        other.response = http.Response.make(502, content or b"")
-        other.response.raw_content = content
-        proxy.addon.response(other)
-        assert response_of(other).raw_content == content
-
-
 # -- early connections -----------------------------------------------------------------
 
 
 def test_host_that_has_a_route_is_not_connected_to(proxy: Proxy) -> None:
     proxy.set(normalize_routes=[ROUTE])
-    made = chat_flow(host=OPENAI)
-    made.response = None
+    made = unsent(host=OPENAI)
     proxy.addon.http_connect(made)
     assert response_of(made).status_code == 200
     other = chat_flow()
@@ -338,15 +305,6 @@ def test_host_that_has_a_route_is_opened_without_being_asked(
     proxy.addon.tls_clienthello(data)
     assert not data.ignore_connection
     assert context.server.tls is is_open
-
-
-def test_host_that_has_none_is_not(proxy: Proxy) -> None:
-    proxy.set(normalize_routes=[ROUTE])
-    context = Context(tflow.tclient_conn(), proxy.context.options)
-    context.server.address = ("other.test", 443)
-    client_hello = cast(tls.ClientHello, SimpleNamespace(sni="other.test"))
-    data = tls.ClientHelloData(context, client_hello)
-    assert not proxy.addon._routing.client_hello(data)
 
 
 # -- keys ------------------------------------------------------------------------------
@@ -381,8 +339,7 @@ def test_key_is_for_pages_that_are_known_alone(
     proxy.set(
         normalize_keys=[f"{HOST}=env:A_KEY"], normalize_cors=["https://chat.test"]
     )
-    made = chat_flow()
-    made.response = None
+    made = unsent()
     made.request.headers["origin"] = origin
     send(proxy, made)
     assert (KEY in made.request.headers["authorization"]) is known
@@ -392,11 +349,10 @@ def test_key_is_for_pages_that_are_known_alone(
         assert conformance.check_error_body(response_of(made).content or b"") == []
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_page_of_another_site_uses_the_key_for_nothing(proxy: Proxy, site: str) -> None:
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "none, cross-site"])
+def test_page_of_another_site_uses_no_key(proxy: Proxy, site: str) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
-    made = chat_flow(method="GET", path="/v1/models")
-    made.response = None
+    made = unsent(method="GET", path="/v1/models")
     made.request.headers["sec-fetch-site"] = site
     send(proxy, made)
     assert response_of(made).status_code == 403
@@ -438,31 +394,6 @@ def test_key_serves_chats_and_the_list_of_models_alone(
     said = [each for each in caplog.messages if "without the key" in each]
     assert len(said) == (0 if served else 1)
     assert all(f"{HOST}{path} passes" in each for each in said)
-
-
-BASES = {
-    HOST: ["", "/v1", "/openai/v1", "/api/paas/v4", "/inference", "/team/x/v1beta"],
-    OPENAI: ["/v1"],
-    "x.openai.azure.com": ["/openai/deployments/NAME", "/openai/v1"],
-    "api.deepinfra.com": ["/v1/openai"],
-    "generativelanguage.googleapis.com": ["/v1beta/openai"],
-    "aiplatform.googleapis.com": ["/v1beta1/projects/P/locations/L/endpoints/openapi"],
-    "api.cloudflare.com": ["/client/v4/accounts/ID/ai/v1"],
-    "gateway.ai.cloudflare.com": [
-        *(f"/v1/ID/NAME{end}" for end in ("/compat", "/groq", "/anthropic/v1")),
-        "/v1/ID/NAME/azure-openai/RESOURCE/DEPLOYMENT",
-    ],
-}
-
-
-@pytest.mark.parametrize("host", BASES)
-def test_key_serves_behind_the_base_paths_of_apis(proxy: Proxy, host: str) -> None:
-    proxy.set(normalize_hosts=[host], normalize_keys=[f"{host}=env:A_KEY"])
-    for base in BASES[host]:
-        made = ask(proxy, host=host, path=f"{base}/chat/completions")
-        assert KEY in made.request.headers["authorization"], base
-        made = ask(proxy, host=host, path=f"{base}/models/", method="GET")
-        assert KEY in made.request.headers["authorization"], base
 
 
 @pytest.mark.parametrize("end", ["responses", "messages", "messages/count_tokens"])
@@ -532,8 +463,7 @@ def test_name_that_may_have_been_made_to_lead_here_gets_no_key(
     )
 
     def asking(token: str) -> http.HTTPFlow:
-        made = chat_flow(method="GET", path="/v1/models")
-        made.response = None
+        made = unsent(method="GET", path="/v1/models")
         made.client_conn.proxy_mode = REVERSE
         made.client_conn.sockname = ("192.0.2.250", 8080)
         made.request.headers["authorization"] = f"Bearer {token}"
@@ -555,8 +485,7 @@ def test_host_that_mitmproxy_does_not_show_gets_no_key(
 ) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
     monkeypatch.setattr(HttpStream, "state_wait_for_request_headers", None)
-    made = chat_flow(method="GET", path="/v1/models")
-    made.response = None
+    made = unsent(method="GET", path="/v1/models")
     made.client_conn.proxy_mode = REVERSE
     send(proxy, made)
     assert response_of(made).status_code == 403
@@ -616,8 +545,7 @@ def test_token_does_not_go_on_though_the_gate_is_opened_meanwhile(
 ) -> None:
     monkeypatch.setenv("A_TOKEN", "token-0815")
     proxy.set(normalize_gate="env:A_TOKEN")
-    made = chat_flow(host=HOST)
-    made.response = None
+    made = unsent(host=HOST)
     made.request.headers["authorization"] = "Bearer token-0815"
     proxy.addon.requestheaders(made)
     proxy.set(normalize_gate="")
@@ -637,8 +565,7 @@ def test_clients_are_told_apart_though_a_route_by_model_has_a_key(
     )
     marks = set()
     for name in ("one", "two"):
-        made = chat_flow(host="plain.test")
-        made.response = None
+        made = unsent(host="plain.test")
         made.request.headers["authorization"] = f"Bearer canary-{name}"
         proxy.addon.requestheaders(made)
         proxy.addon.request(made)
@@ -650,8 +577,7 @@ def test_clients_are_told_apart_though_a_route_by_model_has_a_key(
 
 def test_request_waits_for_no_model_once_the_routes_are_gone(proxy: Proxy) -> None:
     proxy.set(normalize_routes=[f"plain.test/m-*=https://{HOST}/v1"])
-    made = chat_flow(host="plain.test")
-    made.response = None
+    made = unsent(host="plain.test")
     made.request.headers["accept-encoding"] = "gzip"
     proxy.addon.requestheaders(made)
     proxy.set(normalize_routes=[])
@@ -660,36 +586,6 @@ def test_request_waits_for_no_model_once_the_routes_are_gone(proxy: Proxy) -> No
     assert not exchange.waits_for_model
     assert not exchange.is_selected
     assert made.request.headers["accept-encoding"] == "gzip"
-
-
-def test_proxy_is_not_connected_to_itself(proxy: Proxy) -> None:
-    server = proxy.context.master.addons.get("proxyserver")
-    server.servers = [Listening(("127.0.0.1", 8080))]
-    for host, error in (("127.1", "This name is"), ("a.test", None)):
-        made = Server(address=(host, 8080))
-        proxy.addon.server_connect(
-            ServerConnectionHookData(server=made, client=tflow.tclient_conn())
-        )
-        assert (made.error or "None").startswith(str(error))
-
-
-def test_own_keys_of_a_routed_client_are_not_saved(proxy: Proxy) -> None:
-    proxy.set(normalize_routes=[ROUTE], normalize_keys=[f"{HOST}=env:A_KEY"])
-    made = ask(proxy, host=OPENAI)
-    answer(proxy, made)
-    assert made.request.url == f"https://{OPENAI}/v1/chat/completions"
-    assert "SECRET" not in str(made.get_state())
-
-
-def test_key_that_is_gone_is_reported_and_nothing_is_sent(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
-    monkeypatch.setenv("A_KEY", "")
-    made = ask(proxy)
-    assert response_of(made).status_code == 500
-    assert "no key for this provider" in str(response_of(made).text)
-    assert f"{HOST}: the variable A_KEY is empty" in messages(caplog)[0]
 
 
 ECHO = b'{"detail":"bad key nvapi-canary-4711 given"}'
@@ -729,8 +625,7 @@ def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> 
 )
 def test_key_and_route_are_for_plain_paths_alone(proxy: Proxy, path: str) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
-    made = chat_flow()
-    made.response = None
+    made = unsent()
     made.request.path = path
     send(proxy, made)
     assert response_of(made).status_code == 404
@@ -741,8 +636,7 @@ def test_key_does_not_leave_unencrypted_for_a_host_that_a_client_chose(
     proxy: Proxy,
 ) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
-    made = chat_flow()
-    made.response = None
+    made = unsent()
     made.request.scheme, made.request.port = "http", 80
     send(proxy, made)
     assert response_of(made).status_code == 403
@@ -754,8 +648,7 @@ def test_key_goes_unencrypted_where_the_user_says_so_or_to_this_machine(
 ) -> None:
     for host, mode in ((HOST, "reverse:http://x.test"), ("127.1", "regular")):
         proxy.set(normalize_hosts=[host], normalize_keys=[f"{host}=env:A_KEY"])
-        made = chat_flow(host=host)
-        made.response = None
+        made = unsent(host=host)
         made.request.scheme = "http"
         made.client_conn.proxy_mode = ProxyMode.parse(mode)
         made.request.host_header = "localhost"
@@ -768,8 +661,7 @@ def test_connection_that_was_opened_for_a_route_stays_one_of_tls(
     proxy: Proxy, reloads: bool
 ) -> None:
     proxy.set(normalize_routes=[ROUTE])
-    made = chat_flow(host=OPENAI)
-    made.response = None
+    made = unsent(host=OPENAI)
     context = Context(made.client_conn, proxy.context.options)
     context.server.address = (OPENAI, 443)
     client_hello = cast(tls.ClientHello, SimpleNamespace(sni=OPENAI))
@@ -785,8 +677,7 @@ def test_connection_that_was_opened_for_a_route_stays_one_of_tls(
 def test_what_is_answered_at_once_leaves_nothing_behind(proxy: Proxy) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
     for _ in range(3):
-        made = chat_flow()
-        made.response = None
+        made = unsent()
         made.request.headers["origin"] = "https://evil.test"
         send(proxy, made)
         proxy.addon.response(made)
@@ -797,8 +688,7 @@ def test_what_is_answered_at_once_leaves_nothing_behind(proxy: Proxy) -> None:
 
 
 def gated(proxy: Proxy, token: str, **more: Any) -> http.HTTPFlow:
-    made = chat_flow(**more)
-    made.response = None
+    made = unsent(**more)
     made.request.headers["authorization"] = token
     send(proxy, made)
     return made
@@ -815,24 +705,11 @@ def test_who_has_the_token_is_let_in_and_it_goes_no_further(proxy: Proxy) -> Non
 
 def test_who_was_not_at_the_gate_gets_no_key(proxy: Proxy) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
-    made = chat_flow()
-    made.response = None
+    made = unsent()
     proxy.addon.requestheaders(made)
     proxy.set(normalize_gate="env:A_TOKEN")  # meanwhile
     proxy.addon.request(made)
     assert KEY not in made.request.headers["authorization"]
-
-
-def test_token_goes_no_further_wherever_it_stands(proxy: Proxy) -> None:
-    proxy.set(normalize_gate="env:A_TOKEN")
-    made = chat_flow()
-    made.response = None
-    made.request.headers["authorization"] = "Bearer token-0815"
-    made.request.headers["api-key"] = "token-0815"
-    made.request.trailers = http.Headers(x="token-0815")
-    send(proxy, made)
-    assert made.response is None
-    assert "token-0815" not in str(made.get_state())
 
 
 def test_who_has_no_token_is_not(proxy: Proxy) -> None:
@@ -868,15 +745,6 @@ def test_nobody_comes_through_a_gate_that_fails(
     made = gated(proxy, "Bearer token-0815")
     assert response_of(made).status_code == 500
     assert conformance.check_error_body(response_of(made).content or b"") == []
-
-
-def test_gate_without_its_token_lets_nobody_in(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    proxy.set(normalize_gate="env:A_TOKEN")
-    monkeypatch.setenv("A_TOKEN", "")
-    assert response_of(gated(proxy, "Bearer ")).status_code == 401
-    assert "all are refused" in messages(caplog)[0]
 
 
 def test_reverse_proxy_that_stands_open_is_warned_of(
@@ -947,57 +815,12 @@ def test_answer_in_one_piece_becomes_the_stream_that_was_asked_for(
     assert conformance.meaning_of_stream(out).choices[0].text == "Hi"
 
 
-def test_native_stream_becomes_one_of_openais(proxy: Proxy) -> None:
-    events = b'data: {"response":"Hi","p":"ab"}\n\ndata: [DONE]\n\n'
-    out = answered(proxy, native(proxy, stream=True), events)
-    assert conformance.check_stream(out, conformance.Request()) == []
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_native_refusal_is_an_error_with_its_status(proxy: Proxy, stream: bool) -> None:
     made = native(proxy, stream=stream)
     body = answered(proxy, made, FAILED)
     assert conformance.check_error_body(body) == []
     assert response_of(made).status_code >= 400
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_native_page_stays_what_it_is(proxy: Proxy, stream: bool) -> None:
-    made = native(proxy, stream=stream)
-    assert b"Bad gateway" in answered(proxy, made, b"<h1>Bad gateway</h1>", 502)
-
-
-@pytest.mark.parametrize("reported", [TOLD, FAILED])
-def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, reported: Any
-) -> None:
-    async def send_retry(flow: http.HTTPFlow, _: bytes, *, live: bool) -> Reply:
-        assert not live
-        assert flow.request.path.endswith("/ai/run/@cf/acme/brook")
-        return Reply(200, "OK", [("content-type", "application/json")], dumps(reported))
-
-    monkeypatch.setattr(
-        "llm_normalize.exchange.source.native_provider.send_retry", send_retry
-    )
-    made = native(proxy, stream=True)
-    made.server_conn.timestamp_start = 1.0
-    empty = dumps({"result": {}, "success": True})
-    kind = {"content-type": "application/json"}
-    made.response = http.Response.make(200, empty, kind)
-    proxy.addon.responseheaders(made)
-    awaitable = proxy.addon.response(made)
-    assert awaitable is not None
-
-    async def run() -> None:
-        await awaitable
-
-    asyncio.run(run())
-    body = response_of(made).content or b""
-    if reported is TOLD:
-        assert conformance.check_stream(body, conformance.Request()) == []
-    else:
-        assert conformance.check_error_body(body) == []
-    assert made.request.host == OPENAI
 
 
 def test_request_that_cannot_be_translated_is_refused(proxy: Proxy) -> None:
@@ -1023,8 +846,7 @@ def test_native_provider_serves_nothing_but_its_models(proxy: Proxy) -> None:
 
 
 def page(proxy: Proxy, origin: str, **more: Any) -> http.HTTPFlow:
-    made = chat_flow(**more)
-    made.response = None
+    made = unsent(**more)
     made.client_conn.proxy_mode = REVERSE
     made.request.headers["origin"] = origin
     made.request.headers["access-control-request-method"] = "POST"
@@ -1042,22 +864,6 @@ def test_page_of_a_known_origin_may_call_and_read(proxy: Proxy) -> None:
     for made in (asked, refused):
         granted = response_of(made).headers["access-control-allow-origin"]
         assert granted == "https://chat.test"
-
-
-def test_other_pages_may_not(proxy: Proxy) -> None:
-    proxy.set(normalize_cors=["https://chat.test"])
-    asked = page(proxy, "https://evil.test", method="OPTIONS")
-    assert asked.response is None
-    made = page(proxy, "https://evil.test")
-    answer(proxy, made)
-    assert "access-control-allow-origin" not in response_of(made).headers
-
-
-def test_stream_for_a_page_is_not_cached(proxy: Proxy) -> None:
-    proxy.set(normalize_cors=["https://chat.test"])
-    made = page(proxy, "https://chat.test")
-    answer(proxy, made)
-    assert response_of(made).headers["cache-control"] == "no-cache"
 
 
 # -- options ---------------------------------------------------------------------------
@@ -1128,8 +934,7 @@ def test_nothing_unread_goes_where_the_proxy_lends_its_own(
     proxy: Proxy, encoding: str, body: bytes, status: int, option: dict[str, Any]
 ) -> None:
     proxy.set(normalize_hosts=[OPENAI], normalize_models=["gpt*=m"], **option)
-    made = chat_flow(host=OPENAI)
-    made.response = None
+    made = unsent(host=OPENAI)
     made.request.headers["authorization"] = "Bearer token-0815"
     if encoding:
         made.request.headers["content-encoding"] = encoding
@@ -1145,8 +950,7 @@ def test_nothing_unread_goes_where_the_proxy_lends_its_own(
 
 def test_model_in_a_compressed_request_is_mapped(proxy: Proxy) -> None:
     proxy.set(normalize_models=["gpt*=m"])
-    made = chat_flow(request={"model": "gpt-4"})
-    made.response = None
+    made = unsent(request={"model": "gpt-4"})
     made.request.headers["content-encoding"] = "gzip"
     made.request.content = b'{"model":"gpt-4"}'
     send(proxy, made)
@@ -1190,10 +994,54 @@ def test_log_lines_are_searched_for_each_key_and_the_gates_token(proxy: Proxy) -
 
 def test_a_body_that_is_renamed_is_sent_as_it_is(proxy: Proxy) -> None:
     proxy.set(normalize_models=["gpt-4o=meta/llama"])
-    made = chat_flow(request={"model": "gpt-4o"})
-    made.response = None
+    made = unsent(request={"model": "gpt-4o"})
     made.request.headers["content-encoding"] = "utf-8"  # none at all, and sent as if
     send(proxy, made)
     assert made.response is None
     assert made.request.raw_content == b'{"model":"meta/llama"}'
     assert "content-encoding" not in made.request.headers
+
+
+NOT_FOUND = {"status": 404, "title": "Not Found", "detail": "Function 'f': Not found"}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "is_gone"),
+    [
+        (410, {"error": {"message": "It has reached its end of life"}}, True),
+        (404, NOT_FOUND, True),
+        (404, {"error": {"message": "The model `acme-1` does not exist"}}, True),
+        (404, {"detail": "Not Found"}, False),
+        (400, {"error": {"message": "The model `acme-1` does not exist"}}, False),
+    ],
+)
+def test_model_that_is_not_there_is_listed_no_more(
+    proxy: Proxy, status: int, error: Any, is_gone: bool
+) -> None:
+    def play(key: str, body: Any, status: int = 200, **asked: Any) -> http.HTTPFlow:
+        made = chat_flow(
+            **asked, status=status, headers={"content-type": "application/json"}
+        )
+        response, made.response = made.response, None
+        made.request.headers["authorization"] = f"Bearer {key}"
+        send(proxy, made)
+        made.response = response
+        proxy.addon.responseheaders(made)
+        response_of(made).content = dumps(body)
+        proxy.respond(made)
+        return made
+
+    def listed(key: str) -> list[str]:
+        models = {"object": "list", "data": [{"id": "acme-1"}, {"id": "n"}]}
+        made = play(key, models, path="/v1/models", method="GET")
+        return [each["id"] for each in loads(response_of(made).content or b"")["data"]]
+
+    asked: dict[str, Any] = {
+        "path": "/v1/chat/completions",
+        "request": {"model": "acme-1", "messages": []},
+    }
+    play("a", error, status, **asked)
+    assert listed("a") == (["n"] if is_gone else ["acme-1", "n"])
+    assert listed("b") == ["acme-1", "n"]
+    play("a", GOOD_BODY, **asked)
+    assert listed("a") == ["acme-1", "n"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from faults.stage import ASKED, Stage
+from faults.stage import ASKED, DUE, Stage, whole
 from support import Http2Client, Part, Script
 
 SEEN = threading.Event()
@@ -34,7 +34,6 @@ class Play:
         ends: How the answer ends for the client: as HTTP has it, broken off, not at
             all until the client leaves, or not begun (the proxy answers 502).
         events: How many the flow record counts.
-        end: What the flow record calls the end, if not what follows from *ends*.
         says: What mitmdump's log must say.
         bugs: How many bugs of mitmproxy its log tells of.
         first: What has to be there at `SEEN`, if not all that the client gets.
@@ -45,11 +44,25 @@ class Play:
     gets: bytes = b""
     ends: Ends = "broken"
     events: int = 0
-    end: str = ""
     says: str = ""
     bugs: int = 0
     first: bytes = b""
     counted: bool = True
+
+
+def refused(*parts: Part) -> Play:
+    """Return a play in which no answer begins."""
+    return Play(parts, ends="refused")
+
+
+def broken(*parts: Part, events: int = 2, **more: Any) -> Play:
+    """Return a play that breaks off, some whole events having come."""
+    return Play(parts, whole(DUE[:events]), events=events, **more)
+
+
+def complete(*parts: Part, events: int = 5, **more: Any) -> Play:
+    """Return a play in which all that is due comes, and ends well."""
+    return Play(parts, whole(DUE), "clean", events, **more)
 
 
 def act(stage: Stage, play: Play) -> None:
@@ -107,7 +120,7 @@ def _goes_on(stage: Stage, client: Any, reply: Any) -> None:
 
 def _recorded(stage: Stage, play: Play, script: Script) -> None:
     *pairs, flow = stage.mitmdump.records(script)
-    assert flow["end"] == (play.end or _END[play.ends])
+    assert flow["end"] == _END[play.ends]
     assert flow["status"] == (502 if play.ends == "refused" else 200)
     assert flow["events"] == play.events
     assert flow["bytes_out"] == (len(play.gets) if play.counted else 0)

@@ -11,14 +11,7 @@ import pytest
 
 from faults.held import SCRIPT, Held
 from faults.stage import HTTP1, HTTP2, WHOLE, Stage
-from support import (
-    Http1Client,
-    Http1Reply,
-    Http2Reply,
-    Mitmdump,
-    Provider,
-    Script,
-)
+from support import Http1Client, Http1Reply, Http2Reply, Mitmdump, Provider, Script
 
 type Start = Callable[..., Stage]
 

@@ -9,15 +9,7 @@ import pytest
 
 from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
 from faults.table import faults
-from llm_normalize.repair.fix import (
-    DONE,
-    calling,
-    chunk,
-    completion,
-    head,
-    rest,
-    wire,
-)
+from llm_normalize.repair.fix import DONE, calling, chunk, completion, head, rest, wire
 from llm_normalize.wire.json_text import dumps
 from support import BrokenEndError, Json, Mitmdump, Provider
 
@@ -136,10 +128,7 @@ def buggy(
     {
         "fix-raises": {
             **{f"edit {e}": Bug("edit", [SENT[0], *DUE[1:]], e) for e in ERRORS},
-            "replace": Bug(
-                "replace",
-                [*DUE[:3], *SENT[3:]],
-            ),
+            "replace": Bug("replace", [*DUE[:3], *SENT[3:]]),
             "event": Bug("event", [b"id: 7\n\n", *DUE], sent=[b"id: 7\n\n", *SENT]),
             "held": Bug("held", CALLED, sent=CALLED),
             "init": Bug("init", DUE),

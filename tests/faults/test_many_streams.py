@@ -12,14 +12,7 @@ from faults.acts import answer, reset
 from faults.http2_streams import Http2Streams, Streamed
 from faults.play import ZIPPED, chunked, zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
-from support import (
-    PATIENCE,
-    Http2Client,
-    Mitmdump,
-    Part,
-    Provider,
-    server_context,
-)
+from support import PATIENCE, Http2Client, Mitmdump, Part, Provider, server_context
 
 MANY = 12
 FEW = 4
@@ -86,8 +79,7 @@ def test_other_streams_of_a_connection_do_not_notice_a_reset(
         streams, asked, gates = ask(stage, client)
         gate = threading.Event()
         script = stage.provider.script(
-            *(answer(), SENT[0], gate, reset(ErrorCodes.INTERNAL_ERROR)),
-            framing="raw",
+            *(answer(), SENT[0], gate, reset(ErrorCodes.INTERNAL_ERROR)), framing="raw"
         )
         victim = streams.ask(script, ASKED)
         streams.read_until(lambda: len(begun(asked)) == MANY and bool(victim.body))

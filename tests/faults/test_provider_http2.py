@@ -14,8 +14,8 @@ from faults.acts import (
     reset,
     trailers,
 )
-from faults.play import SEEN, Play, act, zipped
-from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
+from faults.play import SEEN, Play, act, broken, complete, refused, zipped
+from faults.stage import ASKED, HTTP1, HTTP2, SENT, Stage, whole
 from faults.table import faults
 from support import Break, BrokenEndError, Mitmdump, Part, Provider
 
@@ -24,6 +24,7 @@ GZIP = zipped(SENT)
 ZIPPED = answer([("content-encoding", "gzip")])
 BEGUN: list[Part] = [answer(), *SENT[:2]]
 UNKNOWN = 99
+PROTOCOL_ERROR = "HTTP/2 protocol error"
 FLOOD = [(f"x-{number}", "a" * 500) for number in range(150)]
 
 
@@ -38,81 +39,55 @@ def stage(
 @faults(
     {
         "http2-no-answer": {
-            "reset": Play([reset(ErrorCodes.INTERNAL_ERROR)], ends="refused"),
-            "refused": Play([reset(ErrorCodes.REFUSED_STREAM)], ends="refused"),
-            "goaway": Play([goaway(ErrorCodes.NO_ERROR, 0)], ends="refused"),
-            "close": Play([Break.CUT], ends="refused"),
-            "headers": Play([answer(FLOOD), *SENT, end], ends="refused"),
+            "reset": refused(reset(ErrorCodes.INTERNAL_ERROR)),
+            "refused": refused(reset(ErrorCodes.REFUSED_STREAM)),
+            "goaway": refused(goaway(ErrorCodes.NO_ERROR, 0)),
+            "close": refused(Break.CUT),
+            "headers": refused(answer(FLOOD), *SENT, end),
         },
         "http2-reset": {
-            getattr(code, "name", "unknown code"): Play(
-                [*BEGUN, HALF, SEEN, reset(code)], gets=whole(DUE[:2]), events=2
+            getattr(code, "name", "unknown code"): broken(
+                *BEGUN, HALF, SEEN, reset(code)
             )
             for code in (
                 ErrorCodes.NO_ERROR,
-                ErrorCodes.PROTOCOL_ERROR,
                 ErrorCodes.INTERNAL_ERROR,
                 ErrorCodes.REFUSED_STREAM,
-                ErrorCodes.ENHANCE_YOUR_CALM,
                 ErrorCodes.HTTP_1_1_REQUIRED,
                 UNKNOWN,
             )
         },
         "http2-after-done": {
-            "reset": Play(
-                [answer(), *SENT, SEEN, reset(ErrorCodes.NO_ERROR)],
-                gets=whole(DUE),
-                ends="clean",
-                events=5,
-                end="complete",
-            )
+            "reset": complete(answer(), *SENT, SEEN, reset(ErrorCodes.NO_ERROR))
         },
         "http2-goaway": {
-            name: Play(
-                [*BEGUN, SEEN, goaway(code, last), 0.1, *SENT[2:], end],
-                gets=whole(DUE[:2]),
-                events=2,
+            name: broken(
+                *(*BEGUN, SEEN, goaway(code, last), 0.1, *SENT[2:], end),
                 says="HTTP/2 connection closed",
             )
             for name, code, last in (
                 ("graceful", ErrorCodes.NO_ERROR, None),
                 ("announced", ErrorCodes.NO_ERROR, LARGEST),
-                ("not known", ErrorCodes.NO_ERROR, 0),
                 ("with an error", ErrorCodes.ENHANCE_YOUR_CALM, None),
             )
         },
         "http2-broken": {
-            "close": Play(
-                [*BEGUN, HALF, SEEN, Break.CUT], gets=whole(DUE[:2]), events=2
+            "close": broken(*BEGUN, HALF, SEEN, Break.CUT),
+            "window": broken(*BEGUN, SEEN, overflow),
+            "data on stream 0": broken(*BEGUN, SEEN, nonsense, says=PROTOCOL_ERROR),
+            "length too long": broken(
+                *(answer([("content-length", "9999")]), *SENT[:2], SEEN, end),
+                says=PROTOCOL_ERROR,
             ),
-            "window": Play([*BEGUN, SEEN, overflow], gets=whole(DUE[:2]), events=2),
-            "data on stream 0": Play(
-                [*BEGUN, SEEN, nonsense],
-                gets=whole(DUE[:2]),
-                events=2,
-                says="HTTP/2 protocol error",
-            ),
-            "length too long": Play(
-                [answer([("content-length", "9999")]), *SENT[:2], SEEN, end],
-                gets=whole(DUE[:2]),
-                events=2,
-                says="HTTP/2 protocol error",
-            ),
-            "length too short": Play(
-                [
-                    answer([("content-length", str(len(whole(SENT[:2]))))]),
-                    *(*SENT[:2], SEEN, *SENT[2:], end),
-                ],
-                gets=whole(DUE[:2]),
-                events=2,
-                says="HTTP/2 protocol error",
+            "length too short": broken(
+                answer([("content-length", str(len(whole(SENT[:2]))))]),
+                *(*SENT[:2], SEEN, *SENT[2:], end),
+                says=PROTOCOL_ERROR,
             ),
         },
         "http2-corrupt-gzip": {
-            name: Play(
-                [ZIPPED, *GZIP[:2], SEEN, b"\xff" * 64, *more],
-                gets=whole(DUE[:2]),
-                events=2,
+            name: broken(
+                *(ZIPPED, *GZIP[:2], SEEN, b"\xff" * 64, *more),
                 says="the compressed body is corrupt",
             )
             for name, more in (
@@ -124,31 +99,14 @@ def stage(
             )
         },
         "http2-odd": {
-            "interim": Play(
-                [interim(103), answer(), *SENT, end],
-                gets=whole(DUE),
-                ends="clean",
-                events=5,
+            "interim": complete(interim(103), answer(), *SENT, end),
+            "empty frames": complete(
+                answer(), *[b""] * 20, *SENT[:4], b"", SENT[4], *[b""] * 20, end
             ),
-            "empty frames": Play(
-                [answer(), *[b""] * 20, *SENT[:4], b"", SENT[4], *[b""] * 20, end],
-                gets=whole(DUE),
-                ends="clean",
-                events=5,
-            ),
-            "goaway": Play(
-                [answer(), *SENT, end, goaway(ErrorCodes.NO_ERROR)],
-                gets=whole(DUE),
-                ends="clean",
-                events=5,
-            ),
+            "goaway": complete(answer(), *SENT, end, goaway(ErrorCodes.NO_ERROR)),
             "nothing but headers": Play([answer(ends=True)], ends="clean"),
         },
-        "http2-trailers": {
-            "one": Play(
-                [answer(), *SENT, trailers], gets=whole(DUE), ends="clean", events=5
-            )
-        },
+        "http2-trailers": {"one": complete(answer(), *SENT, trailers)},
     }
 )
 def test_what_came_whole_arrives_and_nothing_is_made_up(
@@ -160,7 +118,7 @@ def test_what_came_whole_arrives_and_nothing_is_made_up(
 @pytest.mark.fault("http2-cancel")
 def test_cancelled_stream_is_broken_off(stage: Stage) -> None:
     parts = [*BEGUN, HALF, SEEN, reset(ErrorCodes.CANCEL)]
-    act(stage, Play(parts, gets=whole(DUE[:2]), events=2))
+    act(stage, broken(*parts))
     stage.mitmdump.wait_for("the provider broke off")
 
 
@@ -170,7 +128,7 @@ def test_stream_that_is_turned_away_is_a_gateway_error(
     stage: Stage, code: ErrorCodes
 ) -> None:
     if (stage.protocol, code) != (HTTP2, ErrorCodes.HTTP_1_1_REQUIRED):
-        act(stage, Play([reset(code)], ends="refused"))
+        act(stage, refused(reset(code)))
         return
     script = stage.provider.script(reset(code), framing="raw")
     with stage.bystander():

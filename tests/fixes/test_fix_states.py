@@ -1,6 +1,5 @@
 """What examples of a fix cannot say: long state, odd shapes, and what must not raise."""
 
-import logging
 from typing import Any, get_type_hints
 
 import pytest
@@ -19,8 +18,6 @@ from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
-    HoldingFix,
-    Wire,
     calling,
     chunk,
     completion,
@@ -30,7 +27,7 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import Number, dumps, loads
-from streams import ANY, STREAM, feed, repaired
+from streams import STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 STOP = chunk({}, finish="stop")
@@ -46,18 +43,6 @@ def contents(*events: Chunk) -> list[str]:
     out = repaired(wire([*events]), ended=False)
     parts = [loads(line[6:]) for line in out.split(b"\n\n") if line]
     return [each["choices"][0]["delta"].get("content", "") for each in parts]
-
-
-def test_call_of_empty_values_alone_is_dropped_beside_one_that_has_a_name() -> None:
-    empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-    called = {
-        "id": "call_0",
-        "type": "function",
-        "function": {"name": "f", "arguments": "{}"},
-    }
-    message = {"role": "assistant", "content": None, "tool_calls": [empty, called]}
-    (choice,) = body_of(completion(message, finish_reason="tool_calls"))["choices"]
-    assert choice["message"]["tool_calls"] == [called]
 
 
 @pytest.mark.parametrize(
@@ -80,11 +65,6 @@ def test_created_is_whole_seconds_or_the_time_of_the_answer(
     assert body_of(body, Asked(time=7))["created"] == sent
 
 
-def test_result_that_is_a_completion_takes_the_place_of_its_wrapping() -> None:
-    inner = completion({"role": "assistant", "content": "Hi"})
-    assert body_of({"result": inner, "success": True, "errors": []}) == inner
-
-
 def test_growing_texts_of_many_choices_are_not_all_kept() -> None:
     texts = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
     events = [
@@ -99,10 +79,7 @@ def test_growing_texts_of_many_choices_are_not_all_kept() -> None:
 
 def test_growing_messages_of_many_choices_are_not_all_kept() -> None:
     events = [
-        chunk(
-            None,
-            choices=[{"index": index, "message": {"content": text}}],
-        )
+        chunk(None, choices=[{"index": index, "message": {"content": text}}])
         for index in range(9)
         for text in ("a", "ab")
     ]
@@ -122,36 +99,6 @@ def test_growing_messages_of_many_choices_are_not_all_kept() -> None:
 def test_logprobs_that_are_not_understood_stay(logprobs: object) -> None:
     data = wire([{**TEXT, "choices": [{**TEXT["choices"][0], "logprobs": logprobs}]}])
     assert repaired(data, ended=False) == data
-
-
-def test_parameters_of_a_flat_call_are_its_arguments() -> None:
-    call = {"id": "call_1", "name": "f", "parameters": {"a": 1}}
-    body = body_of(completion({"role": "assistant", "tool_calls": [call]}))
-    made = body["choices"][0]["message"]["tool_calls"][0]
-    assert made["function"] == {"name": "f", "arguments": '{"a":1}'}
-
-
-def test_index_as_text_is_a_number() -> None:
-    first, second = ({**head(at), "index": str(at)} for at in (0, 1))
-    out = repaired(wire([calling(first), calling(second)]), ended=False)
-    assert b'"index":0,"id":"call_0"' in out
-    assert b'"index":1,"id":"call_1"' in out
-
-
-def test_usage_in_a_choice_does_not_replace_that_of_the_chunk() -> None:
-    last = chunk({}, finish="stop", usage=USAGE, choice={"usage": {"total_tokens": 9}})
-    assert repaired(wire([TEXT, last, DONE])) == wire(
-        [TEXT, {**STOP, "usage": USAGE}, DONE]
-    )
-
-
-def test_counts_that_are_no_numbers_are_0() -> None:
-    usage = {**USAGE, "prompt_tokens": "many", "prompt_tokens_details": 5}
-    body = body_of(completion({"role": "assistant", "content": "Hi"}, usage=usage))
-    assert body["usage"] == {
-        **USAGE,
-        "prompt_tokens": 3,
-    }
 
 
 @pytest.mark.parametrize("given", ["many", "5", Number("1.5")])
@@ -183,36 +130,6 @@ def test_call_without_a_name_leaves_when_repair_is_given_up() -> None:
     assert not pipe.abandon()
 
 
-def test_call_without_a_name_is_a_loss_when_the_stream_breaks_off() -> None:
-    pipe = Pipeline(STREAM, FIXES)
-    pipe.feed(wire([TEXT, calling(EARLY)]))
-    assert pipe.abandon()
-
-
-class Faulty(HoldingFix):
-    """Fails at the end."""
-
-    name = "faulty-flush"
-    handles = ANY
-
-    def edit(self, chunk: Chunk) -> bool:
-        """Do nothing."""
-        return False
-
-    def flush(self) -> list[Chunk]:
-        """Fail."""
-        raise RuntimeError
-
-
-def test_fix_that_fails_at_the_end_costs_only_itself(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    data = wire([TEXT, STOP, DONE])
-    with caplog.at_level(logging.ERROR):
-        assert b"".join(feed([data], STREAM, [Faulty, *FIXES])) == data
-    assert "fix faulty-flush failed" in caplog.text
-
-
 def test_notes_of_a_stream_that_says_nothing_else_leave_at_its_end() -> None:
     steps: list[EventRecord] = []
     notes = chunk(None, note="quota used up")
@@ -238,31 +155,12 @@ def test_an_error_without_any_answer_is_no_success(given: Any) -> None:
     assert made["error"]["code"] == "400"
 
 
-def test_an_error_beside_an_answer_leaves_it_a_success() -> None:
-    body = completion({"role": "assistant", "content": "Hi"}, error={"message": "No"})
-    step = repair_body(dumps(body), 200, Asked(), FIXES)
-    assert (step.status, step.after) == (None, [dumps(body)])
-
-
-def test_an_error_that_says_nothing_goes() -> None:
-    body = completion({"role": "assistant", "content": "Hi"})
-    assert body_of({**body, "error": {}}) == body
-    assert repaired(wire([{**TEXT, "error": ""}]), ended=False) == wire([TEXT])
-
-
 def test_a_list_of_one_error_is_unwrapped() -> None:
     flat = [{"message": "No", "code": 7}]
     step = repair_body(dumps(flat), 400, Asked(), FIXES)
     assert loads(step.after[0])["error"]["message"] == "No"
     out = repaired(b'data: [{"error":{"message":"No"}}]\n\n', ended=False)
     assert out.startswith(b'data: {"error":{"message":"No"')
-
-
-def test_usage_beside_an_error_that_is_not_wrapped_stays() -> None:
-    flat = {"detail": "No", "usage": USAGE}
-    step = repair_body(dumps(flat), 400, Asked(), FIXES)
-    assert loads(step.after[0])["usage"] == USAGE
-    assert b'"usage":{"prompt_tokens":3' in repaired(wire([{**flat, "choices": []}]))
 
 
 @pytest.mark.parametrize("said", [{"text": "Hi"}, {"message": {"content": "Hi"}}])
@@ -281,96 +179,10 @@ def test_a_result_without_choices_is_an_answer_only_if_one_stands_beside(
     assert (b'"content":"Hi"' in out, b"[DONE]" in out) == (bool(more), bool(more))
 
 
-def test_a_byte_order_mark_of_a_body_goes() -> None:
-    body = dumps(completion({"role": "assistant", "content": "Hi"}))
-    step = repair_body(b"\xef\xbb\xbf" + body, 200, Asked(), FIXES)
-    assert (step.after, step.fixes) == ([body], ["bom-sent"])
-
-
-def test_citations_get_what_they_lack() -> None:
-    link = {"url": "https://acme.example", "start_index": Number("3.0"), "title": None}
-    given = [{"type": "url_citation", "url_citation": link}, {"type": "url_citation"}]
-    message = {"role": "assistant", "content": "Hi", "annotations": given}
-    made = body_of(completion(message))["choices"][0]["message"]
-    assert made["annotations"] == [
-        {
-            "type": "url_citation",
-            "url_citation": {
-                "url": "https://acme.example",
-                "start_index": 3,
-                "title": "",
-                "end_index": 0,
-            },
-        }
-    ]
-    assert made["annotations_other"] == [{"type": "url_citation"}]
-
-
-def test_parameters_of_a_function_are_its_arguments() -> None:
-    call = {"id": "call_1", "function": {"name": "f", "parameters": {"a": 1}}}
-    body = body_of(completion({"role": "assistant", "tool_calls": [call]}))
-    made = body["choices"][0]["message"]["tool_calls"][0]
-    assert made["function"] == {"name": "f", "arguments": '{"a":1}'}
-
-
-def test_calls_of_other_kinds_do_not_wait_for_a_name() -> None:
-    call = {"index": 0, "id": "a", "type": "code_interpreter", "code_interpreter": {}}
-    data = wire([TEXT, calling(call)])
-    assert repaired(data, ended=False) == data
-
-
-def test_calls_without_ids_under_one_index_stay_apart() -> None:
-    first = {**head(0, '{"a":1}', id=""), "function": {"name": "f", "arguments": "{}"}}
-    second = {**first, "function": {"name": "g", "arguments": "{}"}}
-    out = repaired(wire([TEXT, calling(first), calling(second)]), ended=False)
-    assert b'"index":1,"id":"call_' in out
-    assert b'"name":"g"' in out
-
-
 def test_unasked_usage_after_an_error_has_a_choice_to_ride_on() -> None:
     error = {"error": {"message": "No", "type": None, "param": None, "code": None}}
     out = repaired(wire([TEXT, error, chunk(None, usage=USAGE)]))
     assert out == wire([TEXT, error, chunk({}, usage=USAGE)])
-
-
-def test_custom_call_of_openai_leaves_byte_for_byte() -> None:
-    opened = {"index": 0, "id": "a", "type": "custom"}
-    events: Wire = [
-        chunk({"role": "assistant", "content": None}),
-        calling({**opened, "custom": {"name": "f", "input": ""}}),
-        calling({"index": 0, "custom": {"input": "so"}}),
-        chunk({}, finish="tool_calls"),
-        DONE,
-    ]
-    asked = Asked(stream=True, tools=True)
-    assert repaired(wire(events), asked) == wire(events)
-
-
-def test_null_where_one_line_end_parts_the_events_is_a_newline() -> None:
-    text, stop, done = (wire([each])[:-1] for each in (TEXT, STOP, DONE))
-    out = repaired(text + b"data: null\n" + stop + done)
-    assert out == wire([TEXT, b"\n", STOP, DONE])
-    half = repaired(text + stop + b"data: null")
-    assert half == wire([TEXT, STOP]) + b"data: null"
-
-
-def test_of_glued_values_one_that_is_no_chunk_is_a_newline() -> None:
-    glued = wire([TEXT])[:-2] + b'data: {"status":"ok"}\n\n'
-    assert repaired(glued) == wire([TEXT]) + b"\n"
-
-
-def test_a_line_of_json_is_a_whole_answer_even_without_a_reason() -> None:
-    body = completion({"role": "assistant", "content": "Hi"}, finish=None, usage=None)
-    out = repaired(dumps(body))
-    assert out == wire([*TEXTS, STOP, DONE])
-    assert DONE not in repaired(wire([body]))
-
-
-def test_pings_by_name_are_newlines() -> None:
-    ping = b"event: ping\ndata: 2026-01-05\n\n"
-    assert repaired(wire([TEXT, ping, STOP, DONE])) == wire([TEXT, b"\n", STOP, DONE])
-    telling = b"event: ping\n" + wire([TEXT])
-    assert repaired(telling + wire([STOP, DONE])) == wire([TEXT, STOP, DONE])
 
 
 def said_by(name: str, *found: list[Chunk], asked: Asked = STREAM) -> list[Any]:
@@ -408,39 +220,6 @@ def test_calls_that_only_the_message_says_leave_once() -> None:
         {"reasoning": "Hm", "thinking": "Hm"},
         {"tool_calls": [head(1)]},
         {},
-    ]
-
-
-def test_calls_of_a_last_message_reach_the_client() -> None:
-    last = reported({"content": "Hi", "tool_calls": [head(0, "{}")]}, {})
-    data = wire([TEXT, chunk(None, choices=last), chunk({}, finish="tool_calls"), DONE])
-    out = repaired(data, Asked(stream=True, tools=True))
-    end = [calling(head()), calling({"index": 0, "function": {"arguments": "{}"}})]
-    assert out == wire([TEXT, *end, chunk({}, finish="tool_calls"), DONE])
-
-
-def test_reasoning_under_any_name_is_one_kind() -> None:
-    made = said_by(
-        "message-in-stream",
-        reported({"reasoning_content": "Hm"}, {"reasoning": "Hm"}),
-        reported({"content": "Ja", "thinking": "Hm"}, {}),
-        reported({"content": "Ja", "thinking": "Hm"}, {}),
-        reported({"content": "Ja so", "thinking": "Hm"}, {"content": " so"}),
-    )
-    assert made == [{"reasoning": "Hm"}, {"content": "Ja"}, {}, {"content": " so"}]
-
-
-def test_messages_that_bring_news_only_are_not_cut() -> None:
-    made = said_by(
-        "message-in-stream",
-        reported({"reasoning": "ha"}, {"content": "Ja"}),
-        reported({"reasoning": "so"}, {}),
-        reported({"reasoning": "so"}, {}),
-    )
-    assert made == [
-        {"content": "Ja", "reasoning": "ha"},
-        {"reasoning": "so"},
-        {"reasoning": "so"},
     ]
 
 
@@ -525,57 +304,10 @@ def test_choices_that_were_asked_for_stay_apart() -> None:
     assert said_by("choice-split", bare) == [{"content": "ab"}]
 
 
-def test_fragments_of_a_call_in_two_choices_follow_each_other() -> None:
-    halves = [
-        {"index": 0, "delta": {"role": "assistant", "tool_calls": [head()]}},
-        {"index": 0, "delta": {"tool_calls": [EARLY]}, "finish_reason": "tool_calls"},
-    ]
-    out = repaired(wire([chunk(None, choices=halves), DONE]), Asked(True, tools=True))
-    assert out == wire(
-        [
-            chunk({"role": "assistant", "tool_calls": [head()]}),
-            calling({"index": 0, "function": {"arguments": "{}"}}),
-            chunk({}, finish="tool_calls"),
-            DONE,
-        ]
-    )
-
-
 def test_a_body_of_mere_words_for_a_stream_is_an_error_and_a_notice_is_none() -> None:
     out = repaired(b'{"message":"The queue is long"}')
     assert loads(out[6:])["error"]["message"] == "The queue is long"
     assert repaired(b'data: {"message":"The queue is long"}\n\n') == b"\n"
-
-
-def test_notes_of_several_chunks_without_choices_ride_together() -> None:
-    first, second = {"prompt_filter_results": [1]}, {"notes": {"a": 1}}
-    sent: list[Chunk | bytes] = [
-        chunk(None, **first),
-        chunk(None),
-        chunk(None, **second),
-        TEXT,
-    ]
-    out = repaired(wire([*sent, STOP, DONE]))
-    due: list[Chunk | bytes] = [{**TEXT, **first, **second}, STOP, DONE]
-    assert out == wire(due)
-
-
-def test_a_call_told_twice_is_known_by_its_name() -> None:
-    first: Chunk = {"tool_calls": [head(0, "{")], "function_call": {"name": "f"}}
-    more: Chunk = {"tool_calls": [rest(0, "}")], "function_call": {"arguments": "}"}}
-    assert b"function_call" not in repaired(wire([*map(chunk, (first, more))]))
-    named: Chunk = {"function_call": {"name": "g"}}
-    out = repaired(wire([*map(chunk, (more, named))]))
-    assert b'"function_call":{"arguments":"}"}' in out
-    assert b'"function_call":{"name":"g"' in out
-
-
-def test_a_message_of_mere_text_is_its_content() -> None:
-    out = repaired(wire([chunk(None, choices=[{"index": 0, "message": "Hi"}])]))
-    assert b'"content":"Hi"' in out
-    both = {"index": 0, "message": {"content": ""}, "delta": "Hi"}
-    said = body_of(completion({}, choices=[both]))["choices"][0]["message"]
-    assert said["content"] == "Hi"
 
 
 def test_what_is_empty_after_its_repair_does_not_leave_after_an_error() -> None:
@@ -713,12 +445,6 @@ def test_text_beside_a_message_without_one_is_its_content() -> None:
     again = {"index": 0, "message": {"x": 1}, "text": " you"}
     out = repaired(wire([*events, chunk(None, choices=[again])]))
     assert b'"delta":{"content":" you"}' in out
-
-
-def test_text_beside_a_message_that_was_told_does_not_stay_alone() -> None:
-    again = {"index": 0, "message": {"content": "Hi"}, "text": "Hi"}
-    out = repaired(wire([TEXT, chunk(None, choices=[again]), STOP, DONE]))
-    assert out.count(b"Hi") == 1
 
 
 @pytest.mark.parametrize("key", ["content", "refusal", "annotations"])

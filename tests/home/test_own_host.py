@@ -4,35 +4,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mitmproxy import http
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons, tflow
 
-from llm_normalize.home.own_host import is_foreign, is_local, is_own_port, names_proxy
+from home.asking import asked
+from llm_normalize.home.own_host import is_foreign, is_local, names_proxy
 from llm_normalize.mitm.proxy_server import is_from_proxy
 
 BASE = "http://127.0.0.1:8080"
-
-
-def flow(
-    host: str = "127.0.0.1",
-    port: int = 8080,
-    here: tuple[Any, ...] = ("127.0.0.1", 8080),
-    there: tuple[Any, ...] = ("127.0.0.1", 50000),
-    headers: dict[str, str] | None = None,
-) -> http.HTTPFlow:
-    made = tflow.tflow()
-    made.request.host, made.request.port = host, port
-    made.client_conn.sockname = here
-    made.client_conn.peername = there
-    for name, value in (headers or {}).items():
-        made.request.headers[name] = value
-    return made
-
-
-def test_port_is_the_one_that_the_client_is_connected_to() -> None:
-    assert is_own_port(flow())
-    assert not is_own_port(flow(port=80))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +38,9 @@ def test_port_is_the_one_that_the_client_is_connected_to() -> None:
     ],
 )
 def test_proxy_is_named_by_its_address_alone(host: str, here: str, named: bool) -> None:
-    assert names_proxy(flow(host, here=(here, 8080))) is named
+    made = asked(here=here)
+    made.request.host = host
+    assert names_proxy(made) is named
 
 
 @pytest.mark.parametrize(
@@ -84,7 +65,7 @@ def test_proxy_is_named_by_its_address_alone(host: str, here: str, named: bool) 
 def test_local_is_who_is_on_this_machine(
     there: tuple[Any, ...], headers: dict[str, str], local: bool
 ) -> None:
-    assert is_local(flow(there=there, headers=headers)) is local
+    assert is_local(asked(there=there, headers=headers)) is local
 
 
 @pytest.mark.parametrize(
@@ -132,7 +113,7 @@ def server() -> Iterator[Proxyserver]:
 
 
 def test_proxy_knows_its_own_connections(server: Proxyserver) -> None:
-    client = flow(there=("127.0.0.1", 50000)).client_conn
+    client = asked().client_conn
     assert not is_from_proxy(client)
     outgoing = tflow.tserver_conn()
     other = tflow.tserver_conn()
@@ -155,12 +136,3 @@ def test_proxy_knows_its_own_connections(server: Proxyserver) -> None:
     assert is_from_proxy(client)
     client.peername = ("127.0.0.1", 50001)
     assert not is_from_proxy(client)
-
-
-def test_ipv4_within_ipv6_is_the_same_end_of_a_connection(server: Proxyserver) -> None:
-    outgoing: Any = tflow.tserver_conn()
-    outgoing.sockname = ("::ffff:127.0.0.1", 50000, 0, 0)
-    outgoing.peername = ("::ffff:127.0.0.1", 8080, 0, 0)
-    handler: Any = SimpleNamespace(transports={outgoing: None})
-    server.connections["x"] = handler
-    assert is_from_proxy(flow(there=("127.0.0.1", 50000)).client_conn)

@@ -39,20 +39,8 @@ def of(*texts: str) -> list[HostPattern]:
 @pytest.mark.parametrize(
     ("url", "host", "goes"),
     [
-        ("https://api.test/", "api.test", True),
         ("https://API.test./v1", "API.test.", True),
-        ("http://api.test:8000/", "api.test", True),
-        ("wss://api.test/", "api.test", True),
-        ("https://x.api.test/", "x.api.test", False),
         ("https://api.test.evil.test/", "api.test.evil.test", False),
-        ("https://a.many.test/", "a.many.test", True),
-        ("https://b.a.many.test/", "b.a.many.test", True),
-        ("https://many.test/", "many.test", False),
-        ("https://eu.one.test/", "eu.one.test", False),
-        ("https://one.eu.test/", "one.eu.test", True),
-        ("https://one.a.b.test/", "one.a.b.test", False),
-        ("https://port.test/", "port.test", False),
-        ("https://port.test:8443/", "port.test", True),
         ("https://user:8443@port.test/", "port.test", False),
         ("https://other.test/?https://port.test:8443/", "other.test", False),
         ("http://[fd00::7]/", "[fd00::7]", True),
@@ -61,8 +49,6 @@ def of(*texts: str) -> list[HostPattern]:
         ("http://[fd00::8]:81/", "[fd00::8]", True),
         ("ftp://api.test/", "api.test", False),
         ("http://clear.test/", "clear.test", True),
-        ("ws://clear.test/", "clear.test", True),
-        ("wss://clear.test/", "clear.test", False),
         ("HTTPS://clear.test/", "clear.test", False),
         ("data:text/plain,api.test", "api.test", False),
     ],
@@ -72,8 +58,6 @@ def test_listed_hosts_go_through_and_no_others(
 ) -> None:
     patterns = of(
         "api.test",
-        "*.many.test",
-        "one.*.test",
         "port.test:8443",
         "[fd00::7]",
         "[fd00::8]:81",

@@ -8,63 +8,38 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
+from home.asking import asked
 from llm_normalize.home.probe import HOST, Probe
 from proxies import headers_of, response_of
 
 OTHER_MODES = ("reverse:http://up.test", "transparent", "socks5", "wireguard")
 
 
-def asked(
-    path: str, host: str = HOST, mode: str = "regular", *, over_tls: bool = False
-) -> http.HTTPFlow:
-    made = tflow.tflow()
-    made.request = http.Request.make("GET", f"http://{host}{path}")
-    made.client_conn.proxy_mode = ProxyMode.parse(mode)
-    made.client_conn.timestamp_tls_setup = 1.0 if over_tls else None
-    return made
-
-
 @pytest.mark.parametrize("mode", ["regular", "upstream:http://up.test:3128"])
 def test_token_is_answered(mode: str) -> None:
     probe = Probe()
     for host in (HOST, HOST.upper() + "."):
-        made = asked(f"/{probe.token}.svg?1", host, mode)
+        made = asked(f"/{probe.token}.svg?1", host, mode=mode)
         assert probe.answers(made)
         assert "goes through the proxy." in (response_of(made).text or "")
         assert headers_of(made)["content-type"] == "image/svg+xml"
         assert not [each for each in headers_of(made) if "access-control" in each]
 
 
-def test_over_tls_the_answer_says_that_the_ca_is_trusted() -> None:
-    probe = Probe()
-    made = asked(f"/{probe.token}.svg", over_tls=True)
-    assert probe.answers(made)
-    assert "trusts its CA" in (response_of(made).text or "")
-    assert made.request.scheme == "https"
-
-
 @pytest.mark.parametrize("path", ["/", "/x.svg", "/{}.svg/", "/{}", "/x{}.svg"])
 def test_who_does_not_know_the_token_learns_nothing(path: str) -> None:
     probe = Probe()
-    made = asked(path.format(probe.token))
+    made = asked(path.format(probe.token), HOST)
     assert probe.answers(made)
     assert made.response is None
     assert made.error is not None
     assert made.error.msg == made.error.KILLED_MESSAGE
 
 
-def test_tokens_are_new_and_long() -> None:
-    tokens = {Probe().token for _ in range(50)}
-    assert len(tokens) == 50
-    assert min(map(len, tokens)) >= 32
-    probe = Probe()
-    assert probe.place == f"{HOST}/{probe.token}"
-
-
 @pytest.mark.parametrize("mode", OTHER_MODES)
 def test_other_modes_are_left_alone(mode: str) -> None:
     probe = Probe()
-    made = asked(f"/{probe.token}.svg", mode=mode)
+    made = asked(f"/{probe.token}.svg", HOST, mode=mode)
     assert not probe.answers(made)
     probe.connect(made)
     assert made.response is None
@@ -81,24 +56,6 @@ def test_other_hosts_are_left_alone(host: str) -> None:
     assert hello(probe, (host, 443)) == (False, True)
 
 
-def test_flow_from_a_file_is_left_alone() -> None:
-    probe = Probe()
-    made = asked(f"/{probe.token}.svg")
-    made.live = False
-    assert not probe.answers(made)
-
-
-def test_tunnel_is_opened_without_asking_anybody() -> None:
-    probe = Probe()
-    made = asked("/")
-    probe.connect(made)
-    assert response_of(made).status_code == 200
-    assert not response_of(made).headers
-    made.response = refused = http.Response.make(407)
-    probe.connect(made)
-    assert made.response is refused
-
-
 def hello(
     probe: Probe, address: tuple[str, int] | None, mode: str = "regular"
 ) -> tuple[bool, bool]:
@@ -113,6 +70,19 @@ def hello(
     return reported, context.server.tls
 
 
-def test_tls_is_answered_without_asking_anybody() -> None:
-    assert hello(Probe(), (HOST, 443)) == (True, False)
-    assert hello(Probe(), None) == (False, True)
+def test_probe_is_answered_without_asking_anybody() -> None:
+    probe = Probe()
+    assert probe.place == f"{HOST}/{probe.token}"
+    assert len({Probe().token, probe.token, Probe().token}) == 3
+    assert len(probe.token) >= 32
+    assert hello(probe, (HOST, 443)) == (True, False)
+    assert hello(probe, None) == (False, True)
+    made = asked(f"/{probe.token}.svg", HOST)
+    made.client_conn.timestamp_tls_setup = 1.0
+    probe.connect(made)
+    assert response_of(made).status_code == 200
+    made.response = refused = http.Response.make(407)
+    probe.connect(made)
+    assert made.response is refused
+    assert probe.answers(made)
+    assert "trusts its CA" in (response_of(made).text or "")

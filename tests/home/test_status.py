@@ -1,10 +1,9 @@
-import hashlib
 import json
 from dataclasses import replace
 
 import pytest
 
-from llm_normalize.home.status import ROWS, Facts, Row, fingerprint, grouped
+from llm_normalize.home.status import ROWS, Facts, Row, grouped
 from llm_normalize.records.statistics import Stats
 
 FACTS = Facts(
@@ -20,6 +19,7 @@ FACTS = Facts(
     probe="check.invalid/token",
     rows=[Row("api.test", "m", 3, 2, {"role-null": 5})],
     more=1,
+    waiting=[("api.test", 2, 3.456)],
     refused={"api.test": 2},
 )
 
@@ -47,6 +47,7 @@ def test_json_has_what_programs_look_for() -> None:
             }
         ],
         "counters_left_out": 1,
+        "waiting": [{"host": "api.test", "requests": 2, "longest_seconds": 3.5}],
         "refused": {"api.test": 2},
     }
 
@@ -92,14 +93,3 @@ def test_rows_are_bounded() -> None:
         stats.add("a.test", f"{number:04}", {})
     rows, more = grouped(stats.rows())
     assert (len(rows), more) == (ROWS, 3)
-
-
-def test_without_answers_there_are_no_rows() -> None:
-    assert grouped(Stats().rows()) == ([], 0)
-
-
-def test_fingerprint_is_as_systems_show_it() -> None:
-    shown = fingerprint(b"certificate")
-    assert shown.replace(":", "").lower() == hashlib.sha256(b"certificate").hexdigest()
-    assert len(shown.split(":")) == 32
-    assert shown == shown.upper()

@@ -68,11 +68,6 @@ def test_the_view_comes_first_where_something_was_repaired() -> None:
     assert 0 < VIEW.render_priority(b"", shown(fixes=[])) < 1
 
 
-def test_mitmproxy_takes_it_for_a_view() -> None:
-    assert isinstance(VIEW, contentviews.Contentview)
-    assert VIEW.name == "Before/After"
-
-
 def test_a_flow_tells_all_there_is_before_it_is_shown() -> None:
     asked = shown(events=1)
 
@@ -131,10 +126,6 @@ def test_an_error_is_no_answer_that_was_repaired(
     shown = text(**{"status": 429, "stream": False, **more})
     assert shown.startswith(first)
     assert f"\nanswer    {answer}" in shown
-
-
-def test_observe_says_that_nothing_was_changed() -> None:
-    assert text(observe=True).startswith("1 of 3 events would be repaired (observe)\n")
 
 
 @pytest.mark.parametrize(

@@ -61,12 +61,6 @@ def test_calls_have_their_names_and_arguments() -> None:
     assert 'call 0: f (call_0):\n  {"a":1}\nfinish: tool_calls\n' in reported
 
 
-def test_a_legacy_call_is_one_too() -> None:
-    legacy = {"function_call": {"name": "f", "arguments": "{}"}}
-    reported = text(OPENING, chunk(legacy), chunk({}, finish="function_call"), DONE)
-    assert "call 0: f:\n  {}\nfinish: function_call\n" in reported
-
-
 def test_several_choices_are_distinguished() -> None:
     second = [chunk({"role": "assistant", "content": "B"}, index=1)]
     reported = text(chunk({"role": "assistant", "content": "A"}), *second)
@@ -168,15 +162,3 @@ def test_only_answers_to_chat_completions_are_shown(
     if not shown:
         with pytest.raises(ValueError, match="not an answer"):
             VIEW.prettify(b"", metadata)
-
-
-def test_a_request_is_none() -> None:
-    metadata = answer()
-    assert isinstance(metadata.flow, http.HTTPFlow)
-    metadata.http_message = metadata.flow.request
-    assert VIEW.render_priority(b"x", metadata) < 0
-
-
-def test_it_comes_behind_what_was_repaired_and_before_raw_events() -> None:
-    assert 0 < VIEW.render_priority(b"data: ", answer()) < 1
-    assert VIEW.render_priority(b"", answer()) < 0

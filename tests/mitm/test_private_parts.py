@@ -51,6 +51,7 @@ PRIVATE = {
         "_paused_event_queue": SECOND,
         "client_state": SEND,
         "server_state": SEND,
+        "send_response": SECOND,
         "start_response_stream": SECOND,
         "state_consume_response_body": SECOND,
         "state_done": SEND,

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import datetime as dt
 import gc
 import os
 import socket
@@ -11,21 +10,16 @@ import struct
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import h2.connection
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from mitmproxy import ctx, http
 from mitmproxy.addons.tlsconfig import TlsConfig
 from mitmproxy.addons.upstream_auth import UpstreamAuth
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
-from OpenSSL import crypto
 
 from llm_normalize.mitm import second_request
 from llm_normalize.mitm.second_request import (
@@ -414,18 +408,12 @@ REPLIES = {
 @pytest.mark.parametrize("name", REPLIES)
 def test_reply_is_read_while_the_server_keeps_the_connection(name: str) -> None:
     data, status, body = REPLIES[name]
-    reply, server = fetched(data)
-    assert (reply.status, reply.body) == (status, body)
-    assert "link" not in {name.lower() for name, _ in reply.headers}
-    assert server.gone == 1
-
-
-@pytest.mark.parametrize("name", REPLIES)
-def test_reply_that_comes_byte_by_byte_is_the_same(name: str) -> None:
-    data, status, body = REPLIES[name]
-    parts = [part for byte in data for part in (bytes([byte]), 0.0)]
-    reply, _ = fetched(saying(*parts))
-    assert (reply.status, reply.body) == (status, body)
+    single = [part for byte in data for part in (bytes([byte]), 0.0)]
+    for parts in ([data], single):
+        reply, server = fetched(saying(*parts))
+        assert (reply.status, reply.body) == (status, body)
+        assert "link" not in {name.lower() for name, _ in reply.headers}
+        assert server.gone == 1
 
 
 @pytest.mark.parametrize("version", ["HTTP/1.0", "HTTP/1.1"])
@@ -453,18 +441,6 @@ def test_headers_are_kept_each_for_itself() -> None:
         ("content-length", "1"),
     ]
     assert reply.body == b"\x1f"  # as it came
-
-
-def test_reason_may_be_missing() -> None:
-    reply, _ = fetched(b"HTTP/1.1 200 \r\ncontent-length: 0\r\n\r\n")
-    assert reply.reason == ""
-
-
-def test_large_body_is_read_whole() -> None:
-    body = bytes(range(256)) * 4096
-    head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body)
-    reply, _ = fetched(head + body)
-    assert reply.body == body
 
 
 # -- no replies --------------------------------------------------------------------
@@ -543,11 +519,6 @@ def test_body_has_a_limit(proxy: Proxy, framing: str) -> None:
     assert refused(framings(1001)[framing]) == "its answer is too large"
 
 
-def test_body_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second_request, "_BODY", 9)
-    assert refused(framings(10)["length"]) == "its answer is too large"
-
-
 def test_header_that_could_smuggle_is_refused_as_mitmproxy_does(proxy: Proxy) -> None:
     answer = OK + b"a b: c\r\ncontent-length: 2\r\n\r\nhi"
     assert refused(answer) == "it answered with invalid HTTP"
@@ -584,11 +555,6 @@ def test_host_that_nobody_knows_is_an_error() -> None:
 )
 def test_server_that_says_nothing_more_is_given_up(play: Play) -> None:
     assert refused(play, silence=0.1) == LATE
-
-
-def test_headers_that_trickle_are_given_up() -> None:
-    trickle = [part for _ in range(100) for part in (b"x: y\r\n", 0.05)]
-    assert refused(saying(OK, *trickle), silence=0.2) == LATE
 
 
 def test_body_may_take_its_time() -> None:
@@ -661,20 +627,6 @@ def test_what_is_cancelled_later_closes_its_connection(
     assert run(scene()) == 1
 
 
-def test_what_is_not_sent_yet_keeps_no_connection() -> None:
-    async def scene() -> int:
-        async def deaf(*_: object) -> None:
-            await asyncio.sleep(0.3)
-
-        async with serving(deaf, silent=True) as server:
-            made = flow_to(server.url())
-            made.request.content = b"x" * 30_000_000
-            await cancelled(made)
-        return server.gone
-
-    assert run(scene()) == 1
-
-
 # -- TLS ---------------------------------------------------------------------------
 
 
@@ -686,41 +638,6 @@ def ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tls(ca: Path) -> ssl.SSLContext:
     return server_context(ca.parent, "test", ["http/1.1"])
-
-
-@pytest.fixture(scope="module")
-def self_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate as people make them, which Python 3.13 calls malformed."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "me")])
-    names = [x509.DNSName("other.test"), x509.IPAddress(ip_address(LOOPBACK))]
-    now = dt.datetime.now(dt.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=False)
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    path = tmp_path_factory.mktemp("self-made") / "self-made.pem"
-    secret = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    path.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
-    return path
-
-
-def context_of(path: Path) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(path)
-    return context
 
 
 def trusting(proxy: Proxy, ca: Path) -> None:
@@ -757,38 +674,12 @@ def test_ca_file_is_trusted(proxy: Proxy, ca: Path, tls: ssl.SSLContext) -> None
     assert secured(tls) == b"hi"
 
 
-def test_ca_path_is_trusted(
-    proxy: Proxy, ca: Path, tls: ssl.SSLContext, tmp_path: Path
-) -> None:
-    found = crypto.load_certificate(crypto.FILETYPE_PEM, ca.read_bytes())
-    (tmp_path / f"{found.subject_name_hash():08x}.0").write_bytes(ca.read_bytes())
-    proxy.set(ssl_verify_upstream_trusted_confdir=str(tmp_path))
-    assert secured(tls) == b"hi"
-
-
-def test_others_are_not_trusted(
-    proxy: Proxy, tls: ssl.SSLContext, self_made: Path
+def test_others_are_not_trusted_unless_the_user_says_so(
+    proxy: Proxy, tls: ssl.SSLContext
 ) -> None:
     assert distrusted(tls).startswith("its certificate is from an unknown CA (")
-    trusting(proxy, self_made)
-    assert distrusted(tls).startswith("its certificate is from an unknown CA (")
-
-
-def test_everybody_is_trusted_if_the_user_says_so(
-    proxy: Proxy, tls: ssl.SSLContext, self_made: Path
-) -> None:
     proxy.set(ssl_insecure=True)
-    assert secured(tls) == b"hi"
     assert secured(tls, "wrong.test") == b"hi"
-    assert secured(context_of(self_made)) == b"hi"
-
-
-def test_certificate_that_mitmproxy_would_take_is_taken(
-    proxy: Proxy, self_made: Path
-) -> None:
-    trusting(proxy, self_made)
-    assert secured(context_of(self_made)) == b"hi"
-    assert secured(context_of(self_made), "other.test") == b"hi"
 
 
 def test_certificate_must_have_the_name_that_the_first_one_had(
@@ -800,15 +691,6 @@ def test_certificate_must_have_the_name_that_the_first_one_had(
     assert distrusted(tls, "wrong.test") == (
         "its certificate is invalid (hostname mismatch)"
     )
-
-
-def test_name_is_sent_to_the_server(proxy: Proxy, ca: Path) -> None:
-    context = server_context(ca.parent, "test", [])
-    names: list[str | None] = []
-    context.sni_callback = lambda _, name, __: names.append(name)
-    trusting(proxy, ca)
-    assert secured(context, "localhost") == b"hi"
-    assert names == ["localhost"]
 
 
 def test_another_host_has_to_prove_its_own_name(
@@ -841,32 +723,6 @@ def test_server_that_had_to_prove_its_name_has_to_again(
 
     why = "its certificate is invalid (it was not verified)"
     assert run(scene()) == (b"hi", why, 1)
-
-
-def test_client_certificate_is_shown(
-    proxy: Proxy, ca: Path, self_made: Path, tmp_path: Path
-) -> None:
-    context = server_context(ca.parent, "test", [])
-    context.verify_mode = ssl.CERT_REQUIRED
-    context.load_verify_locations(self_made)
-    trusting(proxy, ca)
-    assert distrusted(context)
-    proxy.set(client_certs=str(self_made))
-    assert secured(context) == b"hi"
-    proxy.set(client_certs=str(ca.parent / "test-leaf.pem"))
-    assert distrusted(context)
-    (tmp_path / "localhost.pem").write_bytes(self_made.read_bytes())
-    proxy.set(client_certs=str(tmp_path))
-    assert secured(context, "localhost") == b"hi"
-
-
-def test_file_that_holds_no_certificate_is_an_error(
-    proxy: Proxy, tls: ssl.SSLContext, tmp_path: Path
-) -> None:
-    path = tmp_path / "cert.pem"
-    path.write_text("no certificate")
-    trusting(proxy, path)
-    assert distrusted(tls)
 
 
 def test_server_that_speaks_no_tls_is_an_error() -> None:
@@ -1069,14 +925,12 @@ def test_http_goes_through_the_proxy_in_absolute_form(
     assert fields_of(head) == {"host": "there", "authorization": KEY}
 
 
-@pytest.mark.parametrize("auth", [None, "u:p"])
-@pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize(
-    "answer",
+    ("auth", "scheme", "answer"),
     [
-        b"HTTP/1.1 200 Connection established\r\n\r\n",
-        b"HTTP/1.0 200 OK\r\nvia: x\r\n\r\n",
-        b"HTTP/1.1 204 No Content\r\n\r\n",
+        (None, "http", b"HTTP/1.1 200 Connection established\r\n\r\n"),
+        ("u:p", "https", b"HTTP/1.0 200 OK\r\nvia: x\r\n\r\n"),
+        ("u:p", "http", b"HTTP/1.1 204 No Content\r\n\r\n"),
     ],
 )
 def test_https_goes_through_a_tunnel(
@@ -1277,7 +1131,7 @@ def test_server_is_read_no_faster_than_its_stream_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(second_request, "_QUEUED", 2)
-    size, count = 64 * 1024, 1024
+    size, count = 64 * 1024, 400
     written = 0
 
     async def play(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -1321,11 +1175,3 @@ def test_address_may_be_of_version_6() -> None:
             pytest.skip("there is no IPv6 here")
 
     run(scene())
-
-
-def test_failure_names_an_address_of_version_6_in_brackets() -> None:
-    with (
-        deaf() as port,
-        pytest.raises(UpstreamError, match=r"^http://\[::1\]:[0-9]+: "),
-    ):
-        run(reply_to(flow_to(f"http://[::1]:{port}/")))

@@ -1,7 +1,7 @@
 """What is declared of a peer: what it gets wrong, and what clients make of that."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from peers.asking import Json
 
@@ -33,7 +33,7 @@ class Case:
         breaches: The parts of the form that are broken without the addon.
         shown: Of a stream of text, what a page adds up without the addon; None if it
             waits for more.
-        wrong: By client, what it says otherwise without the addon; None is nothing.
+        wrong: The clients that say something else without the addon.
         clients: Those that ask.
         status: The HTTP status.
         answer: What a scripted provider sends, and whether that is a stream.
@@ -45,7 +45,7 @@ class Case:
     fixes: str = ""
     breaches: str = ""
     shown: str | None = ""
-    wrong: Mapping[str, Json] = field(default_factory=dict)
+    wrong: Sequence[str] = ()
     clients: Sequence[str] = CLIENTS
     status: int = 200
     answer: tuple[Sequence[bytes], bool] | None = None

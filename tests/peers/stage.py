@@ -157,10 +157,3 @@ def _said(
         (name, {key: (next(reports), next(reports)) for key in wanted[name]})
         for name in names
     ]
-
-
-def folders() -> set[Path]:
-    """Return where all that is made for this lies."""
-    return sources.folders() | {
-        runner.folder for runner in RUNNERS.values() if runner.folder is not None
-    }

@@ -1,6 +1,5 @@
 import os
 import shutil
-import socket
 import stat
 from pathlib import Path
 
@@ -92,20 +91,6 @@ def test_a_folder_in_the_logs_place_is_an_error_until_it_is_gone(log: LogFile) -
     write(log, b"3\n")
     log.close()
     assert log.path.read_bytes() == b"3\n"
-
-
-def test_what_cannot_be_looked_at_is_taken_to_be_there(
-    log: LogFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: Path) -> None:
-        raise PermissionError
-
-    write(log, b"1\n")
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "stat", refuse)
-        write(log, b"2\n")
-    log.close()
-    assert log.path.read_bytes() == b"1\n2\n"
 
 
 def test_a_shared_name_is_locked_and_rotated_by_the_one_that_comes_after(
@@ -241,14 +226,6 @@ def test_pipe_is_neither_waited_for_nor_written_to(
 
 
 @posix
-def test_socket_and_device_are_no_files(log: LogFile, folder: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(folder.relative_to(Path.cwd(), walk_up=True) / "a.log"))
-        refused(log, "it is a link, or no file")
-    refused(LogFile(Path(os.devnull), 20, print), "")
-
-
-@posix
 @pytest.mark.parametrize("name", PLACES)
 def test_file_of_another_user_is_not_written_to(
     log: LogFile, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -346,15 +323,3 @@ def test_link_where_nothing_says_so_is_seen_all_the_same(
     link(log.path, tmp_path / "target")
     refused(log, "it is a link")
     assert (tmp_path / "target").read_bytes() == b"mine\n"
-
-
-@posix
-def test_folders_above_the_log_may_be_open_to_a_group(tmp_path: Path) -> None:
-    above = tmp_path / "mitmproxy"  # as it makes its own with a umask of 002
-    above.mkdir()
-    above.chmod(0o775)
-    log = LogFile(above / "normalize" / "pairs.jsonl", 1000, print)
-    write(log, b"{}\n")
-    log.close()
-    assert (above / "normalize").stat().st_mode & 0o777 == 0o700
-    assert (above / "normalize" / "pairs.jsonl").read_bytes() == b"{}\n"

@@ -71,17 +71,6 @@ def test_what_is_echoed_in_json_within_a_string_is_masked(key: str, depth: int) 
     assert "Upstream" in masked
 
 
-def test_what_is_echoed_in_a_list_of_errors_is_masked() -> None:
-    value = [{"msg": "a", "input": "SECRET"}, {"msg": "b", "input": "SECRET"}]
-    masked = mask(json.dumps(value))
-    assert "SECRET" not in masked
-    assert masked.count("***") >= 1
-
-
-def test_what_is_echoed_after_a_first_object_is_masked() -> None:
-    assert "SECRET" not in mask('data: {"a":1}\ndata: {"input": "SECRET"}\n\n')
-
-
 def test_what_is_echoed_in_an_error_beside_choices_is_masked() -> None:
     value = {"choices": [], "error": {"message": "no", "input": "SECRET"}}
     assert "SECRET" not in mask(json.dumps(value))
@@ -100,11 +89,6 @@ def test_what_is_echoed_in_what_is_no_json_is_masked(text: str) -> None:
     masked = mask(text)
     assert "SECRET" not in masked
     assert masked.endswith("***")
-
-
-def test_nesting_beyond_python_is_masked_as_text() -> None:
-    text = '{"detail":' + "[" * 100_000 + '{"input":"SECRET"'
-    assert "SECRET" not in mask(text)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from llm_normalize.records.record_line import (
     Entry,
     TextPair,
     TextPairs,
-    line,
 )
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
@@ -128,22 +126,6 @@ def written(log: PairsLog) -> Callable[[], bool]:
 # -- lines -------------------------------------------------------------------------
 
 
-def test_a_record_is_one_line_of_json(logs: Logs) -> None:
-    log = logs.make()
-    log.write(pair(3, b'data: {"a":"\xc3\xa4"}\n\n', (b"data: 1\n\n", b"\xff\\")))
-    log.write(pair(4, None))
-    log.write(Entry({"type": "flow", "v": 1, "model": "\ud83d"}))
-    log.close()
-    assert logs.path.read_bytes().decode() == (
-        '{"type":"pair","v":1,"flow":"f","n":3,"ms":0.5,"fixes":["x"],'
-        '"before":"data: {\\"a\\":\\"ä\\"}\\n\\n",'
-        '"after":["data: 1\\n\\n","\\\\xff\\\\\\\\"]}\n'
-        '{"type":"pair","v":1,"flow":"f","n":4,"ms":0.5,"fixes":["x"],'
-        '"before":null,"after":[]}\n'
-        '{"type":"flow","v":1,"model":"\\ud83d"}\n'
-    )
-
-
 def test_before_and_after_are_masked(logs: Logs) -> None:
     log = logs.make()
     block = b'{"error":{"input":"SECRET"},"key":"sk-1"}'
@@ -178,14 +160,6 @@ def test_records_of_several_threads_stay_whole(logs: Logs) -> None:
         each.join()
     log.close()
     assert sorted(numbers(logs.path)) == sorted([*range(500)] * 4)
-
-
-def test_closing_twice_is_harmless(logs: Logs) -> None:
-    log = logs.make()
-    log.write(pair(1))
-    log.close()
-    log.close()
-    assert numbers(logs.path) == [1]
 
 
 def test_a_log_without_records_makes_no_file(logs: Logs) -> None:
@@ -230,59 +204,6 @@ def test_only_the_owner_can_read_the_log(logs: Logs) -> None:
 # -- rotation ----------------------------------------------------------------------
 
 
-def test_four_old_files_stay_and_the_newest_is_1(logs: Logs) -> None:
-    log = logs.make(size=1)
-    for n in range(7):
-        log.write(pair(n))
-    log.close()
-    names = ["pairs.jsonl", *(f"pairs.jsonl.{n}" for n in range(1, 5))]
-    assert [numbers(logs.path.with_name(name)) for name in names] == [
-        [6],
-        [5],
-        [4],
-        [3],
-        [2],
-    ]
-    assert sorted(each.name for each in logs.path.parent.iterdir()) == [
-        ".pairs.jsonl.lock",
-        *names,
-    ]
-
-
-def test_a_file_holds_as_many_lines_as_fit(logs: Logs, disk: Disk) -> None:
-    size = len(line(pair(0)))
-    log = logs.make(size=3 * size)
-    disk.gate.clear()
-    for n in range(8):
-        log.write(pair(n))
-    disk.gate.set()
-    log.close()
-    old = [logs.path.with_name(f"pairs.jsonl.{n}") for n in (2, 1)]
-    assert [numbers(each) for each in (*old, logs.path)] == [
-        [0, 1, 2],
-        [3, 4, 5],
-        [6, 7],
-    ]
-
-
-def test_a_line_longer_than_the_size_is_written_whole(logs: Logs) -> None:
-    log = logs.make(size=50)
-    log.write(pair(1, b"x" * 500))
-    log.write(pair(2, b"y" * 500))
-    log.close()
-    assert numbers(logs.path) == [2]
-    assert numbers(logs.path.with_name("pairs.jsonl.1")) == [1]
-
-
-def test_a_file_that_is_full_at_the_start_rotates_first(logs: Logs) -> None:
-    for n in (1, 2):
-        log = logs.make(size=10)
-        log.write(pair(n))
-        log.close()
-    assert numbers(logs.path) == [2]
-    assert numbers(logs.path.with_name("pairs.jsonl.1")) == [1]
-
-
 def test_a_new_size_counts_from_the_next_write(logs: Logs) -> None:
     log = logs.make()
     log.write(pair(1))
@@ -308,15 +229,6 @@ def test_a_second_instance_takes_the_next_free_name_and_says_so(logs: Logs) -> N
         f"{logs.path} is written by another instance; the pairs log is {second}",
         f"{logs.path} is written by another instance; the pairs log is {third}",
     ]
-
-
-def test_a_name_is_free_again_once_its_instance_is_closed(logs: Logs) -> None:
-    for n in (1, 2):
-        log = logs.make()
-        log.write(pair(n))
-        log.close()
-        assert log.path == logs.path
-    assert logs.said == []
 
 
 def test_without_a_free_name_records_are_lost_and_the_wish_stays(
@@ -357,22 +269,6 @@ def test_a_full_disk_costs_lines_that_are_counted_and_said_once(
     first, *rest = lines(logs.path)
     assert first == {"type": "lost", "count": 3}
     assert [each["n"] for each in rest] == [3, 4]
-
-
-def test_each_loss_is_reported_in_one_line_only(logs: Logs, disk: Disk) -> None:
-    log = logs.make()
-    for n in range(6):
-        disk.full = n in (0, 1, 3)
-        log.write(pair(n))
-        until(written(log))
-    log.close()
-    assert [each.get("count", each.get("n")) for each in lines(logs.path)] == [
-        2,
-        2,
-        1,
-        4,
-        5,
-    ]
 
 
 def test_a_disk_that_fills_up_within_a_line_leaves_no_half_line(
@@ -416,27 +312,6 @@ def test_a_write_that_takes_a_part_only_is_continued(logs: Logs, disk: Disk) -> 
     assert numbers(logs.path) == [1, 2]
 
 
-def test_a_disk_that_fills_up_between_files_costs_the_rest_only(
-    logs: Logs, disk: Disk
-) -> None:
-    size = len(line(pair(0)))
-    log = logs.make(size=size)
-    disk.gate.clear()
-    log.write(pair(0))
-    assert disk.waiting.wait(20)
-    for n in range(1, 5):  # one batch, a file each
-        log.write(pair(n))
-    disk.room = 3 * size
-    disk.gate.set()
-    until(written(log))
-    assert log.lost == 2
-    disk.room = None
-    log.size = 1_000_000
-    log.write(pair(9))
-    log.close()
-    assert [each.get("count", each.get("n")) for each in lines(logs.path)] == [2, 9]
-
-
 def test_a_loss_at_the_very_end_is_reported_on_closing(logs: Logs, disk: Disk) -> None:
     log = logs.make()
     disk.full = True
@@ -445,18 +320,6 @@ def test_a_loss_at_the_very_end_is_reported_on_closing(logs: Logs, disk: Disk) -
     disk.full = False
     log.close()
     assert lines(logs.path) == [{"type": "lost", "count": 1}]
-
-
-def test_a_folder_that_cannot_be_made_costs_lines_only(logs: Logs) -> None:
-    logs.path.parent.parent.mkdir()
-    logs.path.parent.write_bytes(b"a file")
-    log = logs.make()
-    log.write(pair(1))
-    until(written(log))
-    assert log.lost == 1
-    assert "cannot write the pairs log" in logs.said[0]
-    log.close()
-    assert log.lost == 1
 
 
 def test_a_stuck_disk_never_holds_a_writer_and_its_queue_is_bounded(
@@ -558,18 +421,6 @@ def test_whatever_fails_the_thread_goes_on(
     assert [each["type"] for each in lines(logs.path)] == ["lost", "pair"]
 
 
-def test_records_over_one_batch_are_all_written(logs: Logs, disk: Disk) -> None:
-    log = logs.make()
-    disk.gate.clear()
-    log.write(pair(0))
-    assert disk.waiting.wait(20)
-    for n in range(1, 5001):
-        log.write(pair(n))
-    disk.gate.set()
-    log.close()
-    assert numbers(logs.path) == list(range(5001))
-
-
 def test_long_lines_are_not_all_written_at_once(logs: Logs, disk: Disk) -> None:
     log = logs.make(size=1 << 30)
     disk.gate.clear()
@@ -595,30 +446,6 @@ def test_a_log_that_shares_its_name_lets_go_of_it_at_once(logs: Logs) -> None:
     assert new.path == old.path
     old.close()
     new.close()
-
-
-def test_a_little_time_lets_a_batch_gather(
-    logs: Logs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr(pairs_log, "_BATCH_SECONDS", 0.2)
-    monkeypatch.setattr(pairs_log, "time", SimpleNamespace(sleep=waits.append))
-    log = logs.make()
-    log.write(pair(0))
-    until(written(log))
-    log.close()
-    assert waits == [0.2]
-
-
-def test_the_default_is_to_warn(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "file").touch()
-    log = PairsLog(tmp_path / "file" / "pairs.jsonl", 1000)
-    log.write(pair(0))
-    log.close()
-    assert [each.levelname for each in caplog.records] == ["WARNING"]
-    assert "cannot write the pairs log" in caplog.text
 
 
 def test_a_pair_that_was_not_parsed_is_written_and_weighed(

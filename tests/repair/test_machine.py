@@ -69,12 +69,6 @@ def test_what_waited_long_enough_is_sent_once() -> None:
     assert usage == wire([TEXT, {**STOP, "usage": None}, USED, DONE])
 
 
-def test_moderation_follows_its_finish() -> None:
-    flagged = chunk(None, moderation={"flagged": False})
-    events: list[Chunk | bytes] = [TEXT, STOP, flagged, DONE]
-    assert repaired(wire(events)) == wire(events)
-
-
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_event_with_one_line_end_is_sent_once(end: bytes) -> None:
     line = wire([TEXT]).rstrip() + end
@@ -103,10 +97,6 @@ def test_what_waits_is_sent_before_a_break() -> None:
     out += pipeline.release(last=True)
     assert b"".join(out) == wire([{**TEXT, "usage": None}, STOP, USED])
     assert not pipeline.abandon()
-
-
-def test_finish_waits_for_one_more_event_if_usage_was_not_asked_for() -> None:
-    assert run([TEXT, STOP, DONE]) == [wire([TEXT]), b"", wire([STOP, DONE]), b""]
 
 
 @pytest.mark.parametrize(
@@ -141,16 +131,6 @@ def test_finish_of_a_call_without_arguments_waits_for_them(asked: Asked) -> None
     assert b"".join(out).count(b"{}") == 2  # the arguments, and the delta of the finish
 
 
-def test_text_that_comes_after_a_finish_overtakes_it() -> None:
-    assert run([TEXT, STOP, MORE, DONE]) == [
-        wire([TEXT]),
-        b"",
-        wire([MORE]),
-        wire([STOP, DONE]),
-        b"",
-    ]
-
-
 def test_finish_waits_only_if_no_choice_goes_on() -> None:
     later = chunk({"content": "!"}, index=1)
     out = run([TEXT, OTHER, STOP, later, OTHER_STOP, DONE], TWO)
@@ -170,45 +150,6 @@ def test_unasked_usage_rides_on_the_last_finish() -> None:
     )
 
 
-def test_unasked_usage_chunk_keeps_what_it_says_besides() -> None:
-    out = repaired(wire([TEXT, STOP, {**USED, "timings": {"ms": 1}}, DONE]))
-    assert out == wire([TEXT, {**STOP, "timings": {"ms": 1}, "usage": USAGE}, DONE])
-
-
-def test_usage_of_a_stream_without_finish_is_not_lost() -> None:
-    open_ = {**chunk({}), "usage": USAGE}
-    assert repaired(wire([with_usage(TEXT)])) == wire([TEXT, open_])
-    assert repaired(wire([with_usage(TEXT)]), ASKED) == wire(
-        [{**TEXT, "usage": None}, USED]
-    )
-
-
-def test_usage_before_a_finish_that_is_added_rides_on_it() -> None:
-    assert repaired(wire([with_usage(TEXT), DONE])) == wire(
-        [TEXT, with_usage(STOP), DONE]
-    )
-
-
-def test_asked_usage_before_a_finish_that_is_added_comes_after_it() -> None:
-    assert repaired(wire([TEXT, USED, DONE]), ASKED) == wire([TEXT, STOP, USED, DONE])
-
-
-def test_chunk_of_usage_alone_is_dropped_when_its_usage_moves() -> None:
-    empty = {**chunk({}), "usage": USAGE}
-    assert repaired(wire([TEXT, empty, STOP, DONE])) == wire(
-        [TEXT, with_usage(STOP), DONE]
-    )
-
-
-def test_repeated_finish_brings_its_usage_to_the_first() -> None:
-    assert repaired(wire([TEXT, STOP, with_usage(STOP), DONE])) == wire(
-        [TEXT, with_usage(STOP), DONE]
-    )
-    assert repaired(wire([TEXT, STOP, with_usage(STOP), DONE]), ASKED) == wire(
-        [TEXT, STOP, USED, DONE]
-    )
-
-
 def test_finish_repeated_after_the_first_was_sent_is_dropped() -> None:
     length = chunk({}, finish="length")
     out = after_a_pause([TEXT, STOP], [length, USED, DONE], ASKED)
@@ -216,22 +157,6 @@ def test_finish_repeated_after_the_first_was_sent_is_dropped() -> None:
     assert repaired(wire([TEXT, STOP, length, USED, DONE]), ASKED) == wire(
         [TEXT, length, USED, DONE]
     )
-
-
-def test_text_with_a_finish_that_stays_beside_it_is_not_held() -> None:
-    both = chunk({"content": "!"}, finish="stop")
-    fixes = [fix for fix in FIXES if fix.name != "finish-with-delta"]
-    assert feed([wire([TEXT]), wire([both])], fixes=fixes, ended=False) == [
-        wire([TEXT]),
-        wire([both]),
-    ]
-
-
-def test_repeated_finish_with_text_is_not_dropped() -> None:
-    both = chunk({"content": "!"}, finish="stop")
-    fixes = [fix for fix in FIXES if fix.name != "finish-with-delta"]
-    data = wire([TEXT, both, both, DONE])
-    assert repaired(data, fixes=fixes) == data
 
 
 def test_error_lets_what_waits_go_first_and_adds_nothing() -> None:
@@ -260,12 +185,6 @@ def _with_logprobs(chunk: Chunk, token: str) -> Chunk:
     (choice,) = chunk["choices"]
     said = [{"token": token, "logprob": -1, "top_logprobs": []}]
     return {**chunk, "choices": [{**choice, "logprobs": {"content": said}}]}
-
-
-def test_log_probabilities_of_a_repeated_finish_follow_those_of_the_first() -> None:
-    events: Wire = [TEXT, _with_logprobs(STOP, "a"), _with_logprobs(STOP, "b"), DONE]
-    first = _with_logprobs(chunk({}), "a")
-    assert repaired(wire(events)) == wire([TEXT, first, *events[2:]])
 
 
 def test_extra_fields_of_a_repeated_finish_follow_one_that_was_sent() -> None:
@@ -303,36 +222,9 @@ def test_choice_that_is_over_and_says_nothing_does_not_pass_after_done() -> None
     assert repaired(wire([*events, late]), STREAM, without_empty) == wire(events)
 
 
-def test_stream_that_ends_without_finish_and_done_gets_neither() -> None:
-    assert repaired(wire([TEXT])) == wire([TEXT])
-    assert repaired(b"") == b""
-    assert repaired(DONE) == DONE
-
-
 def test_done_is_not_added_while_a_choice_is_open() -> None:
     assert repaired(wire([TEXT, OTHER, STOP]), TWO) == wire([TEXT, OTHER, STOP])
     assert repaired(wire([TEXT, STOP]), TWO) == wire([TEXT, STOP])
-
-
-def test_missing_finish_of_a_forced_tool_is_stop() -> None:
-    call = {"index": 0, "id": "c", "type": "function"}
-    called = chunk(
-        {"tool_calls": [{**call, "function": {"name": "f", "arguments": ""}}]}
-    )
-    more = calling(rest())
-    first = chunk({"role": "assistant", "content": None})
-    asked = Asked(stream=True, tools=True, forced_tool=True)
-    assert repaired(wire([first, called, more, DONE]), asked) == wire(
-        [first, called, more, STOP, DONE]
-    )
-
-
-def test_call_without_arguments_gets_some_before_a_missing_finish() -> None:
-    first = chunk({"role": "assistant", "content": None})
-    asked = Asked(stream=True, tools=True)
-    assert repaired(wire([first, calling(head()), DONE]), asked) == wire(
-        [first, calling(head()), calling(rest()), CALLED, DONE]
-    )
 
 
 BEFORE = with_usage(MORE)
@@ -464,12 +356,6 @@ def test_usage_waits_behind_a_finish_whose_call_has_no_name_yet() -> None:
     assert b"".join(pipeline.feed(wire([DONE]))) == wire([USED, DONE])
 
 
-def test_second_usage_with_a_finish_is_taken_off() -> None:
-    fixes = [fix for fix in FIXES if fix.name != "finish-repeated"]
-    data = wire([TEXT, with_usage(STOP), with_usage(STOP), DONE])
-    assert repaired(data, fixes=fixes) == wire([TEXT, with_usage(STOP), STOP, DONE])
-
-
 # -- what waits, where something else comes ------------------------------------------
 
 
@@ -525,14 +411,6 @@ def test_line_feed_that_comes_late_joins_what_waits(name: str) -> None:
     assert pipeline.abandon() is False
 
 
-def test_opening_leaves_before_an_event_that_is_not_understood() -> None:
-    junk = b"note: hello\n\n"
-    assert feed([wire([OPENING]), junk], TOOLS, ended=False) == [
-        b"",
-        wire([EMPTY]) + junk,
-    ]
-
-
 @pytest.mark.parametrize("silence", [b": ping\n\n", b"\n"])
 def test_arguments_that_may_be_a_placeholder_wait_for_the_next_event(
     silence: bytes,
@@ -548,71 +426,16 @@ def test_arguments_that_may_be_a_placeholder_wait_for_the_next_event(
     assert b"".join(pipeline.release(silent=True)) == blank
 
 
-def test_chunk_without_choices_and_usage_passes() -> None:
-    filtered = {**chunk(None), "prompt_filter_results": [{"prompt_index": 0}]}
-    data = wire([filtered, TEXT, STOP, DONE])
-    fixes = without("choices-empty")
-    assert repaired(data, fixes=fixes) == data
-    assert repaired(data, ASKED, fixes) == data
-
-
-def test_later_usage_replaces_held_usage() -> None:
-    later = {**USED, "usage": {**USAGE, "total_tokens": 9}}
-    assert run([TEXT, USED, later, STOP, DONE], ASKED) == [
-        wire([TEXT]),
-        b"",
-        b"",
-        b"",
-        wire([STOP, later, DONE]),
-        b"",
-    ]
-
-
-def test_unasked_usage_before_a_finish_waits_for_it() -> None:
-    assert repaired(wire([TEXT, USED, STOP, DONE])) == wire(
-        [TEXT, with_usage(STOP), DONE]
-    )
-
-
 def test_unasked_usage_rides_on_a_finish_that_need_not_wait() -> None:
     events: Wire = [TEXT, USED, STOP]
     out = feed([wire([each]) for each in events], fixes=without("finish-early"))
     assert out[:3] == [wire([TEXT]), b"", wire([with_usage(STOP)])]
 
 
-def test_usage_of_a_repeated_finish_waits_for_the_last_choice() -> None:
-    events: Wire = [TEXT, OTHER, STOP, with_usage(STOP), OTHER_STOP, DONE]
-    assert repaired(wire(events), TWO) == wire(
-        [TEXT, OTHER, STOP, with_usage(OTHER_STOP), DONE]
-    )
-
-
-def test_finish_does_not_wait_where_nothing_would_ride_on_it() -> None:
-    fixes = without("usage-unasked", "finish-repeated", "finish-early")
-    assert feed([wire([TEXT]), wire([STOP])], fixes=fixes, ended=False) == [
-        wire([TEXT]),
-        wire([STOP]),
-    ]
-
-
 def test_finish_leaves_before_an_opening_of_another_choice_waits() -> None:
     opening = chunk({"role": "assistant", "content": None}, index=1)
     out = run([TEXT, STOP, opening], Asked(stream=True, tools=True))
     assert out[1:3] == [b"", wire([STOP])]
-
-
-def test_usage_chunk_between_many_finishes_waits_for_the_last() -> None:
-    first = chunk({"role": "assistant", "content": "Hi"}, finish="stop")
-    more = chunk({"content": "!"}, finish="stop")
-    assert repaired(wire([first, more, USED, more, DONE])) == wire(
-        [
-            chunk({"role": "assistant", "content": "Hi"}),
-            chunk({"content": "!"}),
-            chunk({"content": "!"}),
-            with_usage(STOP),
-            DONE,
-        ]
-    )
 
 
 # Extra fields under ever new names
@@ -663,12 +486,6 @@ def test_extra_fields_under_ever_new_names_are_bounded_and_all_sent(
     assert repaired(sent, asked) == sent
 
 
-def test_line_end_in_two_reads_is_added_to_its_own_event_alone() -> None:
-    data = wire([TEXT, USED, STOP, DONE]).replace(b"\n", b"\r\n")
-    single = [data[at : at + 1] for at in range(len(data))]
-    assert b"".join(feed(single, ASKED)) == b"".join(feed([data], ASKED))
-
-
 def reasons(events: Wire, asked: Asked = STREAM, fixes: Any = FIXES) -> list[Any]:
     """Return the finish reasons that are sent, in order."""
     found = chunks(repaired(wire(events), asked, fixes))
@@ -697,12 +514,6 @@ def test_reason_that_is_added_is_what_the_choice_did(
     events: Wire, asked: Asked, reason: str
 ) -> None:
     assert reasons([*events, DONE], asked) == [reason]
-
-
-def test_reason_is_added_to_every_choice_that_has_none() -> None:
-    third = chunk({"role": "assistant", "content": "Ha"}, index=2)
-    assert reasons([TEXT, OTHER, third, OTHER_STOP, DONE], TWO) == ["stop"] * 3
-    assert reasons([TEXT, ERROR, DONE]) == []
 
 
 @pytest.mark.parametrize(
@@ -772,12 +583,6 @@ def test_words_beside_usage_and_a_choice_that_has_finished_ride_on_its_finish() 
     (_, finish) = chunks(out)
     assert (finish["errors"], finish["usage"]) == ("slow", USAGE)
     assert out.endswith(DONE)
-
-
-def test_finish_is_sent_before_another_choice_beside_an_empty_one_of_its_own() -> None:
-    beside = {**EMPTY, "choices": [*EMPTY["choices"], *OTHER["choices"]]}
-    out = run([TEXT, STOP, beside, OTHER_STOP, DONE])
-    assert out[2] == wire([STOP, OTHER])
 
 
 # -- the table -------------------------------------------------------------------------

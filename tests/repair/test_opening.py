@@ -20,14 +20,6 @@ def test_opening_waits_for_one_event_and_stays_null_before_a_call() -> None:
     ]
 
 
-@pytest.mark.parametrize("key", ["refusal", "audio", "function_call"])
-def test_opening_stays_null_before_what_has_no_text(key: str) -> None:
-    following = chunk({key: {"name": "f", "arguments": ""} if "call" in key else "x"})
-    assert feed([wire([NULL, following])], TOOLS, ended=False) == [
-        wire([NULL, following])
-    ]
-
-
 @pytest.mark.parametrize(
     "following",
     [
@@ -64,23 +56,6 @@ def test_nothing_else_waits(opening: object) -> None:
     assert feed([wire([opening])], TOOLS, ended=False) != [b""]  # type: ignore[list-item]
 
 
-def test_opening_with_other_nulls_and_usage_waits_too() -> None:
-    nulls = {**chunk({"role": "assistant", "content": None, "tool_calls": None})}
-    first = {**nulls, "usage": USAGE}
-    assert feed([wire([first]), wire([CALL])], TOOLS, ended=False) == [
-        b"",
-        wire([NULL, CALL]),
-    ]
-
-
-def test_null_later_in_a_choice_does_not_wait() -> None:
-    later = chunk({"content": None, "x": 1})
-    assert feed([wire([EMPTY]), wire([later])], TOOLS, ended=False) == [
-        wire([EMPTY]),
-        wire([chunk({"x": 1})]),
-    ]
-
-
 def both(*choices: Chunk) -> Chunk:
     """Return one chunk with the choices of several."""
     parts = [each["choices"][0] for each in choices]
@@ -95,24 +70,6 @@ def test_choices_that_open_together_are_settled_one_by_one() -> None:
     )
     empty = chunk({"role": "assistant", "content": ""}, index=1)
     assert out == [b"", wire([both(NULL, empty), both(CALL, text)])]
-
-
-def test_opening_with_an_empty_field_beside_null_waits_too() -> None:
-    opening = chunk({"role": "assistant", "content": None, "reasoning_content": ""})
-    text = chunk({"content": "Hi"})
-    out = feed([wire([opening]), wire([text])], TOOLS, ended=False)
-    assert out[0] == b""
-    assert b'null,"reasoning' not in out[1]
-
-
-def test_text_beside_a_call_makes_the_opening_a_texts() -> None:
-    said = chunk({"content": "Sure", **CALL["choices"][0]["delta"]})
-    out = feed([wire([NULL]), wire([said])], TOOLS, ended=False)
-    assert out[1].startswith(wire([EMPTY]))
-
-
-def test_opening_of_a_request_without_tools_does_not_wait() -> None:
-    assert feed([wire([NULL])], ended=False) == [wire([EMPTY])]
 
 
 def test_opening_stays_null_and_does_not_wait_where_its_fix_is_skipped() -> None:

@@ -107,13 +107,7 @@ STREAMS: dict[str, tuple[Asked, list[Any]]] = {
         ],
     ),
 }
-OUTPUT = {
-    "take",
-    "drain",
-    "undo",
-    "rescue",
-    "restart",
-}  # what rescues has to work
+OUTPUT = {"take", "drain", "undo", "rescue", "restart"}  # what rescues has to work
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
@@ -142,15 +136,7 @@ LASTING = [
     (owner, name)
     for owner, name in PLACES + FIX_PLACES
     if owner not in (Output, ChunkSender, Outgoing, EventRecord)
-    and name
-    not in (
-        "flush",
-        "_draw",
-        "_draw_due",
-        "_held",
-        "_send_held",
-        "ride",
-    )
+    and name not in ("flush", "_draw", "_draw_due", "_held", "_send_held", "ride")
     and (owner, name) != (usage, "attach")
     and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]
@@ -282,22 +268,6 @@ def test_what_waits_and_cannot_be_written_leaves_as_it_came() -> None:
     assert pipe.rescue() == stop
 
 
-def test_what_waits_of_the_event_that_failed_leaves_with_it_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pipe = Pipeline(TOOLS, FIXES)
-    hold = ChunkSender.hold
-
-    def fail(self: ChunkSender, outgoing: Outgoing) -> Outgoing:
-        hold(self, outgoing)
-        raise RuntimeError
-
-    monkeypatch.setattr(ChunkSender, "hold", fail)
-    stop = wire([chunk({"role": None}, finish="stop")])
-    assert b"".join(pipe.feed(stop)) == stop
-    assert pipe.rescue() == b""
-
-
 def test_a_fix_that_cannot_even_undo_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError
@@ -331,11 +301,7 @@ def test_nothing_is_raised_where_even_the_rescue_fails(
         raise RuntimeError
 
     pipe = Pipeline(TOOLS, FIXES)
-    for owner, name in (
-        (pipe, "feed"),
-        (pipe, "known"),
-        (pipe, "rescue"),
-    ):
+    for owner, name in ((pipe, "feed"), (pipe, "known"), (pipe, "rescue")):
         monkeypatch.setattr(owner, name, fail)
     rewriter = Rewriter(pipe, Decoder())
     assert rewriter.read(b"data: x\n\n") + rewriter.read(b"y") == [b"data: x\n\n", b"y"]

@@ -8,7 +8,6 @@ from llm_normalize.chat.chunks.chunk import Chunk, deltas
 from llm_normalize.chat.state.sent_call import SentCalls
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.text_memory import TextMemory
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.look import Finding
@@ -63,23 +62,6 @@ def test_so_it_is_where_the_index_is_a_text() -> None:
     assert out.count(b'"content":"Hi"') == 1
 
 
-def test_choices_without_index_are_told_apart() -> None:
-    both = [{"delta": {"role": "assistant"}}, {"delta": {**HI, "content": "b"}}]
-    ends = [
-        one(index=at, message={"content": text}, finish_reason="stop")
-        for at, text in enumerate("ab")
-    ]
-    data = wire([chunk(None, choices=both), *ends, DONE])
-    assert texts(repaired(data, Asked(stream=True, n=2))) == {0: "a", 1: "b"}
-
-
-def test_null_among_the_choices_is_no_bug() -> None:
-    call = {"tool_calls": [{"index": 0, "function": {"arguments": "{"}}]}
-    pipe = Pipeline(STREAM, without("element-null"))
-    pipe.feed(wire([chunk(None, choices=[None, {"index": 0, "delta": call}])]))
-    assert not pipe._broken
-
-
 def test_model_is_named_though_the_first_chunk_could_not_be_read() -> None:
     broken = encode(dumps(chunk(HI, model="own")).replace(b"Hi", b"\xff"))
     asked = Asked(stream=True, is_mapped=True, model="mine")
@@ -116,23 +98,6 @@ def test_text_that_is_said_outside_of_the_delta_too_is_read_there() -> None:
     out = b"".join(feed([data], STREAM))
     assert out == parsed(data)
     assert b'"service_tier":"mine"' not in out
-
-
-def test_finish_beside_a_text_leaves_after_100_ms() -> None:
-    pipeline = Pipeline(Asked(stream=True, usage=True), FIXES)
-    sent = b"".join(
-        pipeline.feed(wire([chunk(HI), chunk({"content": "!"}, finish="stop")]))
-    )
-    assert b'"stop"' not in sent  # it is held: usage may follow
-    assert pipeline.waiting is not None
-    assert b'"stop"' in b"".join(pipeline.release())
-
-
-def test_role_beside_a_text_is_sent_once() -> None:
-    said = [chunk({"role": "assistant", "content": word}) for word in "bcd"]
-    data = wire([chunk({"content": "a"}), *said])
-    out = repaired(data, fixes=without("role-missing"), ended=False)
-    assert out.count(b'"role"') == 1
 
 
 def test_fragment_that_waits_for_a_name_keeps_its_own_frame() -> None:

@@ -25,7 +25,7 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps, loads
-from streams import feed, repaired
+from streams import repaired
 
 HI = chunk({"role": "assistant", "content": "Hi"})
 YOU = chunk({"content": " you"})
@@ -116,12 +116,6 @@ def test_a_failure_behind_a_chunk_on_its_line_is_sent_behind_it(words: bytes) ->
     assert repaired(out) == out
 
 
-def test_no_success_is_made_up_behind_an_error_that_is_cut_off() -> None:
-    out = repaired(wire([HI, b'data: {"choices":[],"error":{"mess\n\n', DONE]))
-    assert b'"error"' in out
-    assert b"stop" not in out
-
-
 def test_a_done_that_passes_unread_stands_behind_the_finish() -> None:
     done = b"PROVIDER PROCESSING\ndata: [DONE]\n\n"
     assert repaired(wire([HI, STOP, done])) == wire([HI, STOP, done])
@@ -156,12 +150,6 @@ def test_what_some_client_may_read_passes(event: bytes) -> None:
     assert repaired(wire([HI, event, STOP, DONE])) == wire([HI, event, STOP, DONE])
 
 
-@pytest.mark.parametrize("end", [b"", b"\n"])
-def test_an_event_that_is_cut_off_at_the_end_passes(end: bytes) -> None:
-    half = wire([HI, b'data: {"choices":[{"del' + end])
-    assert repaired(half) == half
-
-
 @pytest.mark.parametrize(
     ("off", "event"),
     [(DataUnreadable, b"data: 5\n\n"), (ErrorAsWords, b"data: It failed\n\n")],
@@ -172,17 +160,6 @@ def test_who_skips_the_fix_gets_the_event(off: Any, event: bytes) -> None:
     out = repaired(data, fixes=fixes)
     assert (out == data) is (off is DataUnreadable)
     assert b'"error"' not in out
-
-
-def test_a_fix_that_fails_at_such_an_event_costs_itself(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
-    monkeypatch.setattr(ErrorAsWords, "unread", fail)
-    data = wire([HI, b"data: 5\n\n", STOP, DONE])
-    assert repaired(data) == wire([HI, b"\n", STOP, DONE])
 
 
 @pytest.mark.parametrize("event", [{"response": "x"}, {"tool_calls": [{"name": "f"}]}])
@@ -200,36 +177,6 @@ def test_what_is_deep_or_of_no_kind_reports_no_failure() -> None:
     assert failure_in("[" * 900 + "]" * 900) is None
     assert failure_in('{"choices":[{"delta":7}]}') is None
     assert failure_in('{"data":{"error":{}}}') is None
-
-
-# -- nothing is lost -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("asked", [UNASKED, ASKED])
-@pytest.mark.parametrize(
-    "events",
-    [
-        [HI, STOP, {"choices": [], "cost": "0.25"}],
-        [HI, STOP, {"choices": [], "cost": "0.25"}, chunk(None, usage=USAGE)],
-        [HI, STOP, chunk(None, usage=USAGE), {"choices": [], "cost": "0.25"}],
-        [HI, {**STOP, "usage": USAGE}, {"choices": [], "cost": "0.25"}],
-    ],
-)
-def test_keys_of_a_last_chunk_without_choices_are_sent(
-    events: list[Any], asked: Asked
-) -> None:
-    out = repaired(wire([*events, DONE]), asked)
-    assert out.count(b'"cost":"0.25"') == 1
-    assert out.endswith(DONE)
-    assert repaired(out, asked) == out
-
-
-def test_a_delta_in_a_list_is_read() -> None:
-    listed = chunk(None, choices=[{"index": 0, "delta": [{"content": " you"}]}])
-    assert b'"delta":{"content":" you"}' in repaired(wire([HI, listed, STOP, DONE]))
-    body = completion({}, choices=[{"index": 0, "message": [{"content": "Hi"}]}])
-    made = loads(repair_body(dumps(body), 200, Asked(), FIXES).after[0])
-    assert made["choices"][0]["message"] == {"role": "assistant", "content": "Hi"}
 
 
 # -- bytes that are no UTF-8 -----------------------------------------------------------
@@ -255,15 +202,6 @@ def test_a_finish_beside_such_bytes_counts() -> None:
     last = LATIN.replace(b'"finish_reason":null', b'"finish_reason":"length"')
     assert repaired(wire([HI, last])) == wire([HI, last, DONE])
     assert repaired(wire([HI, last, DONE])) == wire([HI, last, DONE])
-
-
-def test_an_opening_of_such_bytes_has_its_role() -> None:
-    opening = wire([chunk({"role": "assistant", "content": "@"})]).replace(
-        b"@", b"\xe9"
-    )
-    assert repaired(wire([opening, NULL, STOP, DONE])) == wire(
-        [opening, PLAIN, STOP, DONE]
-    )
 
 
 def test_a_body_with_such_bytes_is_repaired_or_stays() -> None:
@@ -379,18 +317,6 @@ def test_log_probabilities_have_openais_form(given: Any, content: Any) -> None:
     assert made["choices"][0]["logprobs"]["content"] == content
 
 
-def test_half_of_the_last_event_is_lost_nowhere() -> None:
-    pipe = Pipeline(UNASKED, FIXES)
-    out = pipe.feed(wire([HI])) + pipe.feed(b'data: {"a"') + pipe.release(last=True)
-    assert b"".join(out) == wire([HI])
-    assert feed([wire([HI]), b"data: 5"], ended=False) == [wire([HI]), b""]
-
-
-def test_text_of_json_that_begins_like_an_object_is_given_up() -> None:
-    data = b'data: "{\\"a\\": x}"\n\n'
-    assert repaired(data) == b"\n"
-
-
 # -- words that wait ---------------------------------------------------------------------
 
 WORDS = [
@@ -494,16 +420,6 @@ def test_what_passes_unread_does_not_go_on_with_a_call_that_may_lack_a_part() ->
     pipeline.refill(-1)
     out = b"".join(pipeline.feed(wire([ARGUMENTS[2], CALLED, DONE])))
     assert out.startswith(b'data: {"error"')
-
-
-def test_an_error_that_is_cut_is_shown() -> None:
-    cut = b'data: {"error":{"message":"overloaded","ty' + wire([STOP])
-    assert b"overloaded" in repaired(wire([HI, cut, DONE]))
-
-
-def test_a_line_of_many_brackets_is_not_parted() -> None:
-    crowded = b'data: {"id":' + b"[" * 20_000 + b'{"id":' + b"[" * 20_000 + b"\n\n"
-    assert repaired(wire([HI, crowded, STOP, DONE])).endswith(wire([STOP, DONE]))
 
 
 def test_a_chunk_that_is_no_utf8_costs_no_fix(caplog: pytest.LogCaptureFixture) -> None:

@@ -8,52 +8,19 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.exchange.record.answer_record import AnswerRecord
-from llm_normalize.records.pairs_log import PairsLog
+import logged
 from llm_normalize.report import log_reader as reader
 from llm_normalize.report.as_json import as_json
 from llm_normalize.report.as_markdown import as_markdown
 from llm_normalize.report.as_text import as_text
 from llm_normalize.report.collected import Collected, collected
 from llm_normalize.report.group import Group
+from logged import lines
 
 
-def flow(**more: Any) -> dict[str, Any]:
-    return {
-        "type": "flow",
-        "v": 1,
-        "flow": "f",
-        "time": "2026-11-21T10:00:00.000Z",
-        "host": "api.x",
-        "path": "/v1/chat/completions",
-        "status": 200,
-        "model": "m",
-        "stream": True,
-        "events": 5,
-        "changed": 2,
-        "fixes": {"content-null": 2},
-        "bytes_in": 10,
-        "bytes_out": 9,
-        "first_ms": 10.0,
-        "total_ms": 20.0,
-        "end": "complete",
-        **more,
-    }
-
-
-PAIR = {
-    "type": "pair",
-    "v": 1,
-    "flow": "f",
-    "n": 0,
-    "fixes": ["a"],
-    "before": "",
-    "after": [],
-}
-
-
-def lines(*records: dict[str, Any]) -> bytes:
-    return b"".join(json.dumps(each).encode() + b"\n" for each in records)
+def flow(**more: Any) -> logged.Record:
+    fixes = {"content-null": 2}
+    return logged.flow(**{"host": "api.x", "model": "m", "fixes": fixes, **more})
 
 
 def summed(*logs: Path | str) -> tuple[Collected, reader.Notes]:
@@ -94,18 +61,6 @@ def test_folder_is_searched_to_its_depths_and_each_file_counts_once(
     assert [path.name for path in found] == ["pairs-8081.jsonl", "pairs-8082.jsonl.1"]
 
 
-def test_log_of_which_only_rotated_files_are_left_is_found(tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl.1").touch()
-    found = reader.find([str(tmp_path / "p.jsonl")])
-    assert [path.name for path in found] == ["p.jsonl.1"]
-
-
-def test_file_of_another_name_is_read_alone(tmp_path: Path) -> None:
-    for name in ("log", "log.1"):
-        (tmp_path / name).touch()
-    assert [path.name for path in reader.find([str(tmp_path / "log")])] == ["log"]
-
-
 @pytest.mark.parametrize("name", ["nothing", "*.jsonl", ""])
 def test_name_of_nothing_is_an_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(reader.LogError, match="there is no before/after log"):
@@ -120,7 +75,7 @@ def test_log_is_read_plain_or_gzipped_whatever_its_name(
     tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
     path = tmp_path / "p.jsonl"
-    path.write_bytes(pack(lines(PAIR, flow(), flow())))
+    path.write_bytes(pack(lines(logged.pair(), flow(), flow())))
     summary, notes = summed(path)
     assert only(summary).flows == 2
     assert (notes.torn, notes.unreadable, notes.lost) == (0, 0, 0)
@@ -164,14 +119,6 @@ def test_gzipped_log_that_was_cut_off_gives_what_it_has(tmp_path: Path) -> None:
     assert notes.torn == 1
 
 
-def test_lost_lines_are_added_up(tmp_path: Path) -> None:
-    for name in ("a.jsonl", "b.jsonl"):
-        lost = {"type": "lost", "count": 3}
-        (tmp_path / name).write_bytes(lines(flow(), lost))
-    _, notes = summed(tmp_path)
-    assert notes.lost == 6
-
-
 def test_line_ends_that_only_text_knows_part_no_line(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     record = json.dumps(flow(model="a\u2028b\x85c"), ensure_ascii=False)
@@ -179,33 +126,6 @@ def test_line_ends_that_only_text_knows_part_no_line(tmp_path: Path) -> None:
     summary, notes = summed(path)
     assert only(summary).flows == 1
     assert notes.unreadable == 0
-
-
-def test_log_that_may_not_be_read_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "p.jsonl"
-    path.touch()
-
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(reader.LogError, match="Permission denied"):
-        summed(path)
-
-
-def test_what_the_addon_writes_is_what_is_read(tmp_path: Path) -> None:
-    log = PairsLog(tmp_path / "p.jsonl", 10**6)
-    answer = AnswerRecord(
-        "f", "api.x", "/v1/chat/completions", "m", True, True, 1.0, log.write
-    )
-    answer.close(200, "client-left", 7, 10, 20)
-    log.close()
-    summary, _ = summed(tmp_path)
-    assert list(summary.groups) == [("api.x", "m", "observe")]
-    assert only(summary).events == 7
-    assert only(summary).ends == {"client-left": 1}
 
 
 # -- adding them up --------------------------------------------------------------------
@@ -238,29 +158,7 @@ def test_changed_requests_are_counted_beside_the_answers(tmp_path: Path) -> None
     assert [each.strip() for each in rows[2].split("|")][7] == "1"
 
 
-def test_values_that_are_not_what_they_should_be_count_as_none(tmp_path: Path) -> None:
-    odd = flow(events="many", changed=None, fixes=[1], first_ms="soon", end=3, model={})
-    (tmp_path / "a.jsonl").write_bytes(lines(odd, flow(fixes={"a": "b"}, events=-1)))
-    summary, _ = summed(tmp_path)
-    assert sum(group.flows for group in summary.groups.values()) == 2
-    assert sum(group.events for group in summary.groups.values()) == 0
-
-
 # -- what is printed -------------------------------------------------------------------
-
-NASTY = "\x1b[31m|m\nforged line\u202e\x9b`<b>"
-
-
-def test_no_name_of_a_model_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
-    odd = flow(model=NASTY, host="\x07h", time="\x1b", fixes={NASTY: 1})
-    (tmp_path / "a.jsonl").write_bytes(lines(odd))
-    for make in (as_text, as_markdown):
-        for line in make(*summed(tmp_path)):
-            assert line.isprintable()
-    shown = list(as_markdown(*summed(tmp_path)))
-    assert "<b>" not in "".join(shown).replace(r"\<", "")
-    rows = [line for line in shown if "forged" in line]
-    assert [row.replace(r"\|", "").count("|") for row in rows] == [10, 7]
 
 
 def test_markdown_has_every_model_and_fix(tmp_path: Path) -> None:
@@ -283,26 +181,6 @@ def test_markdown_has_every_model_and_fix(tmp_path: Path) -> None:
         "| api.x | m0 | repair | content-null | 2 | 1 |",
     ]
     assert len(fixes) == 33
-
-
-def test_markdown_of_nothing_is_its_heading(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(b"")
-    assert list(as_markdown(*summed(tmp_path))) == ["0 answers in 1 file"]
-    clean = collected([flow(fixes={}, changed=0, model="")])
-    *_, last = as_markdown(clean, reader.Notes())
-    assert last.startswith(r"| api.x | - | repair | 1 | 5 | 0 |")
-
-
-def test_text_lines_up_and_says_what_was_met(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(
-        lines(flow(), flow(model="longer", events=123456), {"type": "lost", "count": 1})
-    )
-    head, _, *table = as_text(*summed(tmp_path))
-    assert head.startswith("2 answers in 1 file; 2026-11-21 10:00:00 to ")
-    assert head.endswith("; 1 lost line")
-    place = table[0].index("model")
-    assert [row[place:].split()[0] for row in table[:3]] == ["model", "longer", "m"]
-    assert len({len(row) for row in table[:3]}) == 1
 
 
 def test_json_has_all_of_it(tmp_path: Path) -> None:

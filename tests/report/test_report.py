@@ -1,22 +1,18 @@
 """The report: what before/after logs say, as a page, as JSON, as Markdown and in short."""
 
-import contextlib
 import errno
 import gzip
-import io
 import itertools
 import json
 import math
 import os
 import random
 import re
-import signal
 import stat
 import subprocess
 import sys
 import time
 import tracemalloc
-import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
@@ -30,8 +26,8 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.records.statistics import PAIRS
 from llm_normalize.repair.fix import wire
+from llm_normalize.report import collected as collecting
 from llm_normalize.report import (
-    charts,
     command,
     examples,
     histogram,
@@ -39,18 +35,16 @@ from llm_normalize.report import (
     sentences,
     timeline,
 )
-from llm_normalize.report import collected as collecting
 from llm_normalize.report import figures as text
 from llm_normalize.report import log_reader as reader
 from llm_normalize.report import page as report_page
-from llm_normalize.report import progress as report_progress
 from llm_normalize.report.as_json import as_json
 from llm_normalize.report.as_markdown import as_markdown
 from llm_normalize.report.as_text import as_text
 from llm_normalize.text.printable import visible
+from logged import Record, event, flow, lines, pair
 from streams import feed
 
-Record = dict[str, Any]
 OUTSIDE = """
 [...document.querySelectorAll("svg text")].filter(each => {
     const [inner, outer] = [each, each.closest("svg")].map(at => at.getBoundingClientRect())
@@ -59,52 +53,6 @@ OUTSIDE = """
 }).map(each => each.textContent)
 """
 """The texts of charts that are not wholly inside them, for a browser to list."""
-
-
-def flow(**more: Any) -> Record:
-    return {
-        "type": "flow",
-        "v": 1,
-        "flow": "f",
-        "time": "2026-11-21T10:00:00.000Z",
-        "host": "api.acme.example",
-        "path": "/v1/chat/completions",
-        "status": 200,
-        "model": "acme-1",
-        "stream": True,
-        "events": 5,
-        "changed": 2,
-        "fixes": {"role-null": 2},
-        "bytes_in": 10,
-        "bytes_out": 9,
-        "first_ms": 10.0,
-        "total_ms": 20.0,
-        "end": "complete",
-        **more,
-    }
-
-
-def pair(word: str = "Hi", **more: Any) -> Record:
-    return {
-        "type": "pair",
-        "v": 1,
-        "flow": "f",
-        "n": 1,
-        "ms": 2.5,
-        "fixes": ["role-null"],
-        "before": event({"role": None, "content": word}),
-        "after": [event({"content": word})],
-        **more,
-    }
-
-
-def event(delta: Record, **more: Any) -> str:
-    chunk = {"id": "chatcmpl-1", "choices": [{"index": 0, "delta": delta}], **more}
-    return f"data: {json.dumps(chunk, separators=(',', ':'))}\n\n"
-
-
-def lines(*records: Any) -> bytes:
-    return b"".join(json.dumps(each).encode() + b"\n" for each in records)
 
 
 def gathered(*records: Record) -> collecting.Collected:
@@ -130,14 +78,6 @@ def test_percentile_is_true_to_one_percent(size: int, part: float) -> None:
     assert times.at(part) == pytest.approx(true, rel=0.01)
 
 
-def test_times_that_are_all_alike_have_that_percentile() -> None:
-    times = histogram.Histogram()
-    for _ in range(3):
-        times.add(123.4)
-    assert times.at(0.5) == times.at(0.99) == 123.4
-    assert histogram.Histogram().at(0.5) is None
-
-
 @pytest.mark.parametrize("ms", [0.0, 1e-9, 5e15])
 def test_time_beyond_all_bins_is_kept(ms: float) -> None:
     times = histogram.Histogram()
@@ -145,24 +85,7 @@ def test_time_beyond_all_bins_is_kept(ms: float) -> None:
     assert times.at(0.99) == ms
 
 
-def test_merged_times_have_the_percentiles_of_both() -> None:
-    one, other, both = (histogram.Histogram() for _ in range(3))
-    for at in range(1, 200):
-        (one if at % 3 else other).add(at)
-        both.add(at)
-    one.merge(other)
-    assert [one.at(part / 10) for part in range(11)] == [
-        both.at(part / 10) for part in range(11)
-    ]
-    assert one.count == 199
-
-
 # -- time ------------------------------------------------------------------------------
-
-
-def test_each_span_of_time_is_made_of_those_before() -> None:
-    spans = list(timeline.SPANS)
-    assert all(large % small == 0 for small, large in itertools.pairwise(spans))
 
 
 @pytest.mark.parametrize(
@@ -187,15 +110,6 @@ def stamp(seconds: int) -> str:
     return text.moment(1_795_000_000 + seconds, "%Y-%m-%dT%H:%M:%SZ")
 
 
-def test_weeks_begin_on_a_monday() -> None:
-    line = timeline.Timeline()
-    for day in (0, 300):
-        line.add(stamp(day * 86_400), "complete", 0, 0)
-    span, buckets = line.buckets()
-    assert timeline.SPANS[span] == "week"
-    assert {text.moment(at, "%a %H:%M") for at, _ in buckets} == {"Mon 00:00"}
-
-
 def test_years_of_seconds_take_no_more_room() -> None:
     line = timeline.Timeline()
     for at in range(30_000):
@@ -214,12 +128,6 @@ def test_time_that_cannot_be_leaves_room_for_the_others(time: str) -> None:
     assert line.undated == 1
     line.add(stamp(0), "complete", 1, 1)
     assert len(line.buckets()[1]) == 1
-
-
-def test_time_without_a_zone_is_utc() -> None:
-    assert timeline.seconds("2026-11-21T10:00:00") == timeline.seconds(
-        "2026-11-21T11:00:00+01:00"
-    )
 
 
 # -- examples --------------------------------------------------------------------------
@@ -261,25 +169,6 @@ def test_examples_are_the_shortest_of_different_models() -> None:
     )
 
 
-def test_model_with_one_kind_of_event_gives_one_example() -> None:
-    records: list[Record] = []
-    for at in range(50):
-        records += [pair("x" * (60 - at), flow=str(at)), flow(flow=str(at))]
-    assert len(gathered(*records).examples.of("role-null")) == 1
-
-
-def test_model_that_has_the_place_of_three_makes_room_for_another() -> None:
-    records = []
-    for at, more in enumerate([[], ["a"], ["a", "b"]]):
-        records += [
-            pair(flow=str(at), fixes=["role-null", *more]),
-            flow(flow=str(at), model="first"),
-        ]
-    records += [pair("y" * 300, flow="9"), flow(flow="9", model="second")]
-    models = [each.model for each in gathered(*records).examples.of("role-null")]
-    assert Counter(models) == {"first": 2, "second": 1}
-
-
 def test_event_of_an_answer_that_has_no_end_yet_is_an_example() -> None:
     assert best(gathered(pair())) == [
         "not known: choices[0].delta.role: null → removed"
@@ -301,14 +190,6 @@ def test_event_that_is_too_long_is_not_looked_into() -> None:
     (example,) = found.examples.of("role-null")
     assert example.changes == []
     assert [line.text for line in example.lines] == ["too long to be shown here"]
-
-
-def test_event_that_only_waited_is_reported_as_such() -> None:
-    found = gathered(pair(before="data: 1\n\n", after=["data: 1\n\n"]), flow())
-    (example,) = found.examples.of("role-null")
-    assert [line.text for line in example.lines] == [
-        "the same, but it was sent after a later event"
-    ]
 
 
 @pytest.mark.parametrize(
@@ -337,14 +218,6 @@ def test_lines_of_an_example_are_those_that_differ(
     assert sorted(found) == sorted(reported)
 
 
-def test_event_that_was_split_is_shown_from_where_it_differs() -> None:
-    old = event({"content": "end", "role": None})
-    new = [event({"content": "end"}), event({})]
-    first, *rest = list(examples._diff(old, new))
-    assert (first.kind, [each.kind for each in rest]) == ("old", ["new", "new"])
-    assert all(each.text.startswith("data: ") for each in (first, *rest))
-
-
 def test_lines_of_an_example_are_few_and_short() -> None:
     before = "".join(f"data: {at} {'x' * 5000}\n" for at in range(100))
     shown = list(examples._diff(before, ["data: 1\n\n"]))
@@ -367,24 +240,6 @@ def test_pair_of_wrong_types_is_no_example(odd: Record) -> None:
 
 
 # -- adding up, in bounded memory ------------------------------------------------------
-
-
-def test_answers_are_added_up_by_host_model_and_mode() -> None:
-    found = gathered(
-        flow(), flow(fixes={}, changed=0), flow(model="n", end="error"), flow(mode="observe")
-    )  # fmt: skip
-    rows = {key: group for key, group in found.rows()}  # noqa: C416 - for its type
-    assert set(rows) == {
-        ("api.acme.example", "acme-1", "repair"),
-        ("api.acme.example", "acme-1", "observe"),
-        ("api.acme.example", "n", "repair"),
-    }
-    group = rows["api.acme.example", "acme-1", "repair"]
-    assert (group.flows, group.repaired, group.events, group.changed) == (2, 1, 10, 2)
-    whole = found.overall()
-    assert (whole.flows, whole.repaired, whole.ends["error"]) == (4, 3, 1)
-    assert [host for host, _ in found.hosts()] == ["api.acme.example"]
-    assert found.models_of() == {"role-null": 3}
 
 
 def test_names_beyond_a_number_count_together() -> None:
@@ -445,12 +300,6 @@ def test_memory_does_not_grow_with_the_log() -> None:
 
 
 # -- text and figures ------------------------------------------------------------------
-
-
-def test_name_is_cut_after_it_was_made_visible() -> None:
-    assert text.cut("\x00" * 10**7) == r"\x00" * 19 + r"\x0" + "…"
-    assert text.cut("x" * 80) == "x" * 80
-    assert len(text.cut("x" * 81)) == 80
 
 
 @pytest.mark.parametrize(
@@ -570,95 +419,12 @@ def test_report_of_errors_alone_counts_no_answer() -> None:
     )
 
 
-def test_summary_of_nothing_says_so() -> None:
-    reported = sentences.summary(gathered(), reader.Notes())
-    assert reported == ["The logs hold no answer that has ended."]
-    assert "Nothing in them had to be repaired." in " ".join(
-        sentences.summary(gathered(flow(fixes={}, changed=0)), reader.Notes())
-    )
-
-
 # -- charts ----------------------------------------------------------------------------
 
 NASTY = (
     "</svg><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{7*7}}"
     "\u202e\x00\x1b[2J\ud800\u3164"
 )
-
-
-@pytest.mark.parametrize("kind", [charts.dots, charts.stacked, charts.bars])
-def test_chart_is_shapes_and_texts_alone(kind: Any) -> None:
-    label = visible(NASTY)
-    drawn = kind(
-        label, [label, "b"], [(label, [3.0, 4.0]), ("d", [0.5, 2e9])], "{:g} x".format
-    )
-    seen = Parsed(str(drawn))
-    assert set(seen.tags) <= {"svg", "g", "path", "rect", "circle", "text", "title"}
-    assert seen.attributes <= {
-        "xmlns", "viewbox", "class", "transform", "role", "aria-label", "x", "y", "width",
-        "height", "rx", "d", "cx", "cy", "r",
-    }  # fmt: skip
-    assert "script" in seen.text  # as words
-    titles = {f"{label}, {label}: 3 x", f"{label}, b: 4 x"}
-    assert {*seen.titles} == titles | {f"d, {label}: 0.5 x", "d, b: 2e+09 x"}
-
-
-@pytest.mark.parametrize("kind", [charts.dots, charts.stacked, charts.bars])
-@pytest.mark.parametrize("count", [1, 3, 16, 48])
-def test_chart_stays_inside_its_bounds(kind: Any, count: int) -> None:
-    labels = [f"{at} {'long' * 8}" for at in range(count)]
-    series = [(f"s{at}", [1.0 + at * each for each in range(count)]) for at in range(5)]
-    drawn = ET.fromstring(str(kind("c", labels, series, "{:g} ms".format)))
-    wide, high = map(float, drawn.attrib["viewBox"].split()[2:])
-    assert wide == 960
-    found = dict.fromkeys(("rect", "circle", "text"), 0)
-    for each in drawn.iter():
-        name = each.tag.rpartition("}")[2]
-        place = {key: float(each.get(key, "0")) for key in ("x", "y", "cx", "cy", "r")}
-        at_x, at_y = place["x"] + place["cx"], place["y"] + place["cy"]
-        across, down = float(each.get("width", "0")), float(each.get("height", "0"))
-        if name in found:
-            found[name] += 1
-            assert at_x - place["r"] >= 0
-            assert at_y - place["r"] >= 0
-            assert at_x + across + place["r"] <= wide
-            assert at_y + down + place["r"] <= high
-    assert found["text"] > 2
-    assert found["rect"] + found["circle"] >= count
-
-
-def test_dot_of_twice_the_value_has_twice_the_area() -> None:
-    drawn = ET.fromstring(
-        str(charts.dots("c", ["a", "b", "none"], [("r", [4.0, 2.0, 0.0])], str))
-    )
-    first, second = (
-        float(each.attrib["r"]) for each in drawn.iter() if each.tag.endswith("circle")
-    )
-    assert first**2 == pytest.approx(2 * second**2, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    ("most", "ticks"),
-    [(0, [0, 1]), (1, [0, 1]), (5, [0, 1, 2, 3, 4, 5]), (7, [0, 2, 4, 6, 8]), (120, [0, 20, 40, 60, 80, 100, 120]),
-     (1e9, [0, 200_000_000, 400_000_000, 600_000_000, 800_000_000, 1_000_000_000])],
-)  # fmt: skip
-def test_axis_of_counts_has_round_marks(most: float, ticks: list[int]) -> None:
-    assert charts._ticks(most) == ticks
-
-
-@pytest.mark.parametrize("value", [0.1, 1.0, 99.0, 5e15])
-def test_bars_of_one_length_have_a_scale(value: float) -> None:
-    drawn = str(charts.bars("c", ["a"], [("p", [value])], text.duration))
-    assert "nan" not in drawn
-    assert drawn.count('<rect class="mark') == 1
-
-
-def test_marks_of_a_scale_are_few_and_hold_all_values() -> None:
-    for values in ([3.0, 7.0], [0.1, 5e15], [100.0, 100.0]):
-        marks = charts._marks(values)
-        assert len(marks) <= 12
-        assert marks[0] < min(values)
-        assert marks[-1] >= max(values)
 
 
 # -- the page --------------------------------------------------------------------------
@@ -773,17 +539,12 @@ def test_hostile_content_commands_no_terminal() -> None:
 
 def test_summary_for_a_terminal_stays_on_a_screen() -> None:
     records = [
-        flow(model=f"m{at}", fixes={fix.name: 1}, mode="observe")
-        for at, fix in enumerate(FIXES)
+        flow(model=f"m{at}", fixes={fix.name: 1}) for at, fix in enumerate(FIXES)
     ]
     shown = list(as_text(gathered(*records), reader.Notes()))
     assert len(shown) < 40
-    assert "(observed)" in shown[3]
     assert f"and {len(FIXES) - 15} lines more: see -o FILE or --json" in shown
     assert f"and {len(FIXES) - 12} more fixes" in shown
-    assert "Every answer was complete." in shown
-    clean = gathered(flow(fixes={}, changed=0))
-    assert "Nothing had to be repaired." in as_text(clean, reader.Notes())
 
 
 def test_empty_log_gives_a_page_that_says_so() -> None:
@@ -817,23 +578,6 @@ def test_page_tells_each_model_fix_example_and_broken_answer() -> None:
     ):  # fmt: skip
         assert expected in said
     assert made.count("<svg") == 5
-
-
-def test_models_of_one_name_are_distinguished_in_the_charts() -> None:
-    found = gathered(
-        *(flow(host=f"api{at}.example") for at in range(3)), flow(model="")
-    )
-    labels = report_page._labels(found.rows())
-    assert len(set(labels)) == 4
-    assert "acme-1 · api1.example" in labels
-    assert "no model · api.acme.example" in labels
-
-
-def test_page_of_thousands_of_models_stays_small() -> None:
-    found = gathered(*(flow(model=f"m{at}") for at in range(3000)))
-    made = page(found)
-    assert len(made) < 400_000
-    assert re.search(r"And \d+ models that are not shown", made)
 
 
 def steps_of(fix: type[Any], log: PairsLog) -> bool:
@@ -896,36 +640,6 @@ def test_line_that_is_too_long_costs_no_memory_and_no_other(
     assert len(list(reader.read([path], notes))) == 2
     assert notes.unreadable == 2
     assert notes.size == path.stat().st_size
-
-
-@pytest.mark.parametrize(
-    "value", [10**400, float("nan"), float("inf"), -1.0, "5", None]
-)
-def test_time_that_is_none_is_distinguished_from_one_that_is(value: Any) -> None:
-    assert reader.time_of({"ms": value}, "ms") is None
-    assert reader.time_of({"ms": 0}, "ms") == 0.0
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_is_reported_on_a_terminal_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = iter(range(1000))
-    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
-    notes = reader.Notes()
-    notes.files, notes.size = [Path("a")], 2_500_000
-    quiet, seen = io.StringIO(), Terminal()
-    for out in (quiet, seen):
-        assert (
-            len(list(report_progress.followed([flow()] * 1200, 3, notes, out))) == 1200
-        )
-    assert quiet.getvalue() == ""
-    assert "file 1 of 3, 2.5 MB, 1,000 records" in seen.getvalue()
-    assert seen.getvalue().endswith("\r\x1b[K")
 
 
 # -- writing ---------------------------------------------------------------------------
@@ -993,17 +707,13 @@ def logs(tmp_path: Path) -> Path:
 def test_command_says_in_short_what_is_most_telling(logs: Path, start: Run) -> None:
     code, out, err = start(logs)
     assert (code, err) == (0, "")
-    head, _, *rest = out.splitlines()
+    head, _, _, row, *_ = out.splitlines()
     assert head == (
         "2 answers in 2 files; 2026-11-21 10:00:00 to 2026-11-21 10:00:00; "
         "2 lost lines; 1 torn end"
     )
-    assert [line.split() for line in rest[:2]] == [
-        ["host", "model", "most", "needed", "answers", "repaired", "first", "p50", "p99"],
-        ["api.acme.example", "acme-1", "role-null", "2", "100", "%", "10", "ms", "10", "ms"],
-    ]  # fmt: skip
+    assert row.split()[:5] == ["api.acme.example", "acme-1", "role-null", "2", "100"]
     assert "1 answer ended early: upstream-broke 1; the latest:" in out
-    assert "half began within 10 ms, 99 % within 10 ms." in out
 
 
 def test_command_writes_a_page_and_says_where(
@@ -1044,19 +754,6 @@ def test_command_prints_one_object_for_programs(
     assert bucket["ends"] == {"upstream-broke": 1, "complete": 1}
 
 
-def test_console_without_the_letters_of_a_model_gets_others(tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_bytes(lines(flow(model="müde 😀")))
-    done = subprocess.run(
-        [*CHILD, str(tmp_path)],
-        env={**ENVIRON, "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "m?de ?" in done.stdout
-
-
 def test_report_of_a_log_that_is_not_there_fails_with_a_sentence(
     tmp_path: Path, start: Run
 ) -> None:
@@ -1090,31 +787,9 @@ def test_report_never_takes_the_place_of_a_log(logs: Path, start: Run) -> None:
     assert log.read_bytes() == before
 
 
-@pytest.mark.skipif(
-    os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere"
-)
-def test_folder_that_may_not_be_written_is_an_error(logs: Path, start: Run) -> None:
-    logs.chmod(0o500)
-    code, _, err = start(logs, "-o", logs / "r.html")
-    logs.chmod(0o700)
-    assert code == 1
-    assert err.endswith("Permission denied\n")
-
-
-def test_name_that_is_too_long_for_a_file_is_an_error(
-    logs: Path, tmp_path: Path, start: Run
-) -> None:
-    code, _, err = start(logs, "-o", tmp_path / f"{'r' * 300}.html")
-    assert code in {1, 2}  # by when Python learns of it
-    assert err.splitlines()[-1].endswith("File name too long")
-
-
-@pytest.mark.parametrize("form", command.FORMATS)
-def test_command_whose_reader_has_gone_ends_without_a_word(
-    logs: Path, form: str
-) -> None:
+def test_command_whose_reader_has_gone_ends_without_a_word(logs: Path) -> None:
     with subprocess.Popen(
-        [*CHILD, str(logs), "--format", form],
+        [*CHILD, str(logs)],
         env=ENVIRON,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -1125,47 +800,6 @@ def test_command_whose_reader_has_gone_ends_without_a_word(
         assert running.stderr is not None
         assert running.stderr.read() == ""
     assert running.returncode == 1
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs a pipe with a name")
-def test_ctrl_c_ends_it_and_leaves_no_file(tmp_path: Path) -> None:
-    fifo = tmp_path / "p.jsonl"
-    os.mkfifo(fifo)
-    output = tmp_path / "r.html"
-    started = [*CHILD, str(fifo), "-o", str(output)]
-    with subprocess.Popen(
-        started, env=ENVIRON, stderr=subprocess.PIPE, text=True
-    ) as running:
-        end = time.monotonic() + 30
-        while True:  # until it reads
-            try:
-                write = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-                break
-            except OSError:
-                assert time.monotonic() < end
-                time.sleep(0.05)
-        said = None
-        try:
-            # One that comes just before a read begins waits for its end.
-            for _ in range(6):
-                running.send_signal(signal.SIGINT)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    _, said = running.communicate(timeout=5)
-                    break
-        finally:
-            running.kill()
-            os.close(write)
-    assert (running.returncode, said) == (130, "")
-    assert [path.name for path in tmp_path.iterdir()] == ["p.jsonl"]
-
-
-def test_help_names_the_command_as_it_is_started(start: Run) -> None:
-    code, out, _ = start("--help")
-    assert code == 0
-    assert "usage: llm-normalize report" in out
-    assert "llm-normalize report -o report.html" in out
-    for wrong in (["--jsn"], ["-o"], ["--format", "pdf"]):
-        assert start(*wrong)[0] == 2
 
 
 # -- in a browser ----------------------------------------------------------------------

@@ -82,14 +82,6 @@ def test_what_spells_no_host_is_refused_with_the_reason(text: str, why: str) -> 
         HostPattern.parse(text)
 
 
-def test_hosts_are_all_that_a_pattern_means() -> None:
-    hosts = Hosts.parse(["a.test", "*.b.test:1"])
-    assert hosts.include("a.test", 443)
-    assert hosts.include("x.b.test", 1)
-    assert not hosts.include("x.b.test", 2)
-    assert not hosts.include("c.test", 443)
-
-
 def test_no_host_is_none_of_them() -> None:
     hosts = Hosts.parse(["a.test", "*.test"])
     assert not hosts.include(None, 443)
@@ -110,31 +102,18 @@ def test_every_built_in_host_is_a_pattern_that_means_itself() -> None:
     assert not hosts.include("api.openai.com", 443)
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "api.kimi.com",
-        "api.xiaomimimo.com",
-        "token-plan-sgp.xiaomimimo.com",
-        "inference.baseten.co",
-        "model-abcd1234.api.baseten.co",
-        "dashscope-us.aliyuncs.com",
-        "cn-hongkong.dashscope.aliyuncs.com",
-        "ws-1.ap-southeast-1.maas.aliyuncs.com",
-        "hyper.charm.land",
-        "us-south.ml.cloud.ibm.com",
-        "ap-south-1.aws.wxai.ibm.com",
-        "ark.cn-beijing.volces.com",
-        "ark.ap-southeast.bytepluses.com",
-        "api.hunyuan.cloud.tencent.com",
-        "qianfan.baidubce.com",
-        "api.stepfun.com",
-        "api.stepfun.ai",
-        "aiplatform.googleapis.com",
-        "us-central1-aiplatform.googleapis.com",
-        "aiplatform.eu.rep.googleapis.com",
-    ],
-)
+DOCUMENTED = """
+api.kimi.com api.xiaomimimo.com token-plan-sgp.xiaomimimo.com inference.baseten.co
+model-abcd1234.api.baseten.co dashscope-us.aliyuncs.com api.stepfun.com api.stepfun.ai
+cn-hongkong.dashscope.aliyuncs.com ws-1.ap-southeast-1.maas.aliyuncs.com
+hyper.charm.land us-south.ml.cloud.ibm.com ap-south-1.aws.wxai.ibm.com
+ark.cn-beijing.volces.com ark.ap-southeast.bytepluses.com qianfan.baidubce.com
+api.hunyuan.cloud.tencent.com aiplatform.googleapis.com
+us-central1-aiplatform.googleapis.com aiplatform.eu.rep.googleapis.com
+"""
+
+
+@pytest.mark.parametrize("host", DOCUMENTED.split())
 def test_what_documents_of_a_provider_name_is_built_in(host: str) -> None:
     assert Hosts.parse(PROVIDERS).include(host, 443)
 
@@ -144,17 +123,6 @@ def test_what_documents_of_a_provider_name_is_built_in(host: str) -> None:
 )
 def test_what_a_provider_has_beside_is_not(host: str) -> None:
     assert not Hosts.parse(PROVIDERS).include(host, 443)
-
-
-@pytest.mark.parametrize("text", ["*", "a b", "a,b", "ex\u00e4mple.com", "a.*b.c", ""])
-def test_what_is_no_host_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="expected `host`"):
-        HostPattern.parse(text)
-
-
-@pytest.mark.parametrize("text", ["::1", "[::1]:8080", "fe80::1:2:3", "my_host-1:80"])
-def test_what_is_a_host_is_taken(text: str) -> None:
-    assert HostPattern.parse(str(HostPattern.parse(text))) == HostPattern.parse(text)
 
 
 def test_what_is_remembered_of_hosts_is_bounded() -> None:

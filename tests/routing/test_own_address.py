@@ -11,7 +11,7 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import taddons, tflow
 
-from llm_normalize.mitm.asked_host import asked_host, forget_hosts, remember_hosts
+from llm_normalize.mitm.asked_host import asked_host, remember_hosts
 from llm_normalize.routing.own_address import is_cross_site, is_here, leads_back
 from llm_normalize.text.loopback import is_loopback
 from proxies import Listening
@@ -159,14 +159,6 @@ def test_reload_replaces_what_remembers_hosts() -> None:
     after: Any = HttpStream.state_wait_for_request_headers
     assert after is not before
     assert after.__wrapped__ is before.__wrapped__
-
-
-def test_mitmproxy_is_as_it_was_when_hosts_are_forgotten() -> None:
-    remember_hosts()
-    wrapped: Any = HttpStream.state_wait_for_request_headers
-    for _ in range(2):
-        forget_hosts()
-        assert HttpStream.state_wait_for_request_headers is wrapped.__wrapped__
 
 
 def test_host_is_known_although_mitmproxy_puts_another_in_its_place() -> None:

@@ -17,7 +17,6 @@ from llm_normalize.routing.workers_ai import (
     native_path,
     refusal_means_no_stream,
 )
-from streams import repaired
 
 BASE = "/client/v4/accounts/abc"
 LLAMA = "@cf/meta/llama-3.3-70b-instruct-fp8-fast"
@@ -32,7 +31,6 @@ BREW = {
     "description": "Brews tea",
     "parameters": {"type": "object", "properties": {"leaf": {"type": "string"}}},
 }
-USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 
 
 # -- the path ----------------------------------------------------------------------
@@ -105,30 +103,99 @@ def sent(made: Native) -> Any:
     return json.loads(made.body)
 
 
-def message_of(*messages: Any) -> tuple[Any, Native]:
-    made = native(messages=list(messages))
-    return sent(made)["messages"], made
+def as_schema(given: Any) -> Any:
+    return {"response_format": {"type": "json_schema", "json_schema": given}}
 
 
-def test_what_the_native_api_knows_stays() -> None:
-    more: dict[str, Any] = {
-        "stream": True,
-        "temperature": 0.7,
-        "top_p": 0.9,
-        "seed": 7,
-        "frequency_penalty": 0.5,
-        "presence_penalty": -0.5,
-        "max_tokens": 99,
-        "stop": ["END"],
-        "tools": [{"type": "function", "function": BREW}],
-        "tool_choice": {"type": "function", "function": {"name": "brew"}},
-        "response_format": {"type": "json_object"},
-        "reasoning_effort": "low",
-        "stream_options": {"include_usage": True},
-    }
-    made = native(**more)
-    assert sent(made) == {"messages": [USER], **more}
-    assert (made.dropped, made.changed) == ((), ())
+def with_tool(function: Any) -> Any:
+    return {"tools": [{"type": "function", "function": function}]}
+
+
+KNOWN: dict[str, Any] = {
+    "stream": True,
+    "temperature": 0.7,
+    "top_p": 0.9,
+    "seed": 7,
+    "frequency_penalty": 0.5,
+    "presence_penalty": -0.5,
+    "max_tokens": 99,
+    "stop": ["END"],
+    "tools": [{"type": "function", "function": BREW}],
+    "tool_choice": {"type": "function", "function": {"name": "brew"}},
+    "response_format": {"type": "json_object"},
+    "reasoning_effort": "low",
+    "stream_options": {"include_usage": True},
+}
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
+TITLED = {"title": "T", "description": "D", "type": "object"}
+NO_PARAMETERS = {"type": "object", "properties": {}}
+FORMAT = "response_format.json_schema"
+DESCRIPTION = "tools[].function.description"
+STAYS: list[dict[str, Any]] = [
+    KNOWN,
+    {"seed": 1},
+    {"seed": 9_999_999_999},
+    {"seed": "x"},
+    {"seed": True},
+    {"top_p": 0.001},
+    {"top_p": -1},
+    {"top_p": False},
+    as_schema({"type": "object"}),
+    as_schema(7),
+    {"response_format": "json"},
+    {"tools": [BREW]},
+    {"tools": [{"type": "custom", "custom": {"name": "c"}}]},
+    {"tools": [7]},
+    {"tools": "x"},
+]
+BODIES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
+    *((each, each, "", "") for each in STAYS),
+    ({"safety_identifier": "u", "x": {}}, {}, "safety_identifier x", ""),
+    ({"seed": None, "tools": None, "stream": None}, {}, "seed tools stream", ""),
+    ({"max_tokens": 5, "max_completion_tokens": 9}, {"max_tokens": 9}, "", "max_completion_tokens"),
+    ({"seed": 0}, {"seed": 9_999_999_999}, "", "seed"),
+    ({"seed": -1}, {"seed": 9_999_999_998}, "", "seed"),
+    *(({"top_p": each}, {"top_p": 0.001}, "", "top_p") for each in (0, 0.0, 0.0001)),
+    (
+        as_schema({"name": "tea", "description": "A tea", "schema": SCHEMA, "strict": True}),
+        as_schema({"title": "tea", "description": "A tea", **SCHEMA}),
+        "",
+        FORMAT,
+    ),
+    (as_schema({"name": "tea", "description": "A", "schema": TITLED}), as_schema(TITLED), "", FORMAT),
+    ({"response_format": {"type": "text"}}, {}, "response_format", ""),
+    (
+        {"tools": [], "tool_choice": "none", "parallel_tool_calls": False},
+        {},
+        "tools tool_choice parallel_tool_calls",
+        "",
+    ),
+    (
+        with_tool({"name": "f"}),
+        with_tool({"name": "f", "description": "", "parameters": NO_PARAMETERS}),
+        "",
+        f"{DESCRIPTION} tools[].function.parameters",
+    ),
+    (with_tool({**BREW, "description": None}), with_tool({**BREW, "description": ""}), "", DESCRIPTION),
+    (
+        with_tool({**BREW, "parameters": {}}),
+        with_tool({**BREW, "parameters": NO_PARAMETERS}),
+        "",
+        "tools[].function.parameters",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "kept", "dropped", "changed"), BODIES, ids=str)
+def test_body_has_what_the_native_api_takes(
+    given: Any, kept: Any, dropped: str, changed: str
+) -> None:
+    made = native(**given)
+    assert sent(made) == {"messages": [USER], **kept}
+    assert (made.dropped, made.changed) == (
+        tuple(dropped.split()),
+        tuple(changed.split()),
+    )
 
 
 def test_numbers_keep_their_spelling() -> None:
@@ -136,207 +203,87 @@ def test_numbers_keep_their_spelling() -> None:
     assert native_body(body).body == body
 
 
-def test_what_it_does_not_know_is_dropped_and_named() -> None:
-    made = native(prompt_cache_key="k", safety_identifier="u", verbosity="low", x={})
-    assert sent(made) == {"messages": [USER]}
-    assert made.dropped == ("prompt_cache_key", "safety_identifier", "verbosity", "x")
-    assert made.changed == ()
-
-
-def test_null_stands_for_the_default_and_goes() -> None:
-    made = native(temperature=None, seed=None, tools=None, stream=None)
-    assert sent(made) == {"messages": [USER]}
-    assert made.dropped == ("temperature", "seed", "tools", "stream")
-
-
-def test_max_completion_tokens_has_its_older_name() -> None:
-    made = native(max_tokens=5, max_completion_tokens=9)
-    assert sent(made)["max_tokens"] == 9
-    assert "max_completion_tokens" not in sent(made)
-    assert made.changed == ("max_completion_tokens",)
-
-
-@pytest.mark.parametrize(
-    ("seed", "kept"),
-    [(1, 1), (9_999_999_999, 9_999_999_999), (0, 9_999_999_999), (-1, 9_999_999_998)],
-)
-def test_a_seed_is_one_that_is_taken(seed: int, kept: int) -> None:
-    made = native(seed=seed)
-    assert sent(made)["seed"] == kept
-    assert made.changed == (() if seed == kept else ("seed",))
-
-
-@pytest.mark.parametrize("top_p", [0, 0.0, 0.0001])
-def test_the_smallest_top_p_is_the_documented_one(top_p: float) -> None:
-    made = native(top_p=top_p)
-    assert sent(made)["top_p"] == 0.001
-    assert made.changed == ("top_p",)
-
-
-@pytest.mark.parametrize(
-    "more", [{"top_p": 0.001}, {"top_p": -1}, {"top_p": False}, {"seed": "x"}, {"seed": True}]
-)  # fmt: skip
-def test_what_is_no_such_number_is_left_to_the_provider(more: Any) -> None:
-    assert sent(native(**more)) == {"messages": [USER], **more}
-
-
-def test_a_schema_stands_by_itself_with_its_name() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    given = {"name": "tea", "description": "A tea", "schema": schema, "strict": True}
-    made = native(response_format={"type": "json_schema", "json_schema": given})
-    assert sent(made)["response_format"] == {
-        "type": "json_schema",
-        "json_schema": {"title": "tea", "description": "A tea", **schema},
-    }
-    assert made.changed == ("response_format.json_schema",)
-
-
-def test_a_schema_keeps_its_own_title() -> None:
-    schema = {"title": "T", "description": "D", "type": "object"}
-    given = {"name": "tea", "description": "A tea", "schema": schema}
-    made = native(response_format={"type": "json_schema", "json_schema": given})
-    assert sent(made)["response_format"]["json_schema"] == schema
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"type": "json_object"},
-        {"type": "json_schema", "json_schema": {"type": "object"}},
-        {"type": "json_schema", "json_schema": 7},
-        "json",
-    ],
-)
-def test_another_response_format_stays(given: Any) -> None:
-    assert sent(native(response_format=given))["response_format"] == given
-
-
-def test_plain_text_is_no_format() -> None:
-    made = native(response_format={"type": "text"})
-    assert sent(made) == {"messages": [USER]}
-    assert made.dropped == ("response_format",)
-
-
-def test_no_tools_are_no_list_of_tools() -> None:
-    made = native(tools=[], tool_choice="none", parallel_tool_calls=False)
-    assert sent(made) == {"messages": [USER]}
-    assert made.dropped == ("tools", "tool_choice", "parallel_tool_calls")
-
-
-@pytest.mark.parametrize(
-    ("function", "made"),
-    [
-        ({"name": "f"}, {"name": "f", "description": "", "parameters": {"type": "object", "properties": {}}}),
-        ({**BREW, "description": None}, {**BREW, "description": ""}),
-        ({**BREW, "parameters": {}}, {**BREW, "parameters": {"type": "object", "properties": {}}}),
-    ],
-)  # fmt: skip
-def test_a_function_has_what_is_required(function: Any, made: Any) -> None:
-    result = native(tools=[{"type": "function", "function": function}])
-    assert sent(result)["tools"] == [{"type": "function", "function": made}]
-    assert set(result.changed) <= {
-        "tools[].function.description",
-        "tools[].function.parameters",
-    }
-    assert result.changed
-
-
-@pytest.mark.parametrize(
-    "tools", [[BREW], [{"type": "custom", "custom": {"name": "c"}}], [7], "x"]
-)
-def test_other_tools_stay(tools: Any) -> None:
-    assert sent(native(tools=tools))["tools"] == tools
-
-
 # -- messages ----------------------------------------------------------------------
 
-
-def test_parts_of_text_are_one_text() -> None:
-    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    made, result = message_of({"role": "user", "content": parts})
-    assert made == [{"role": "user", "content": "a\nb"}]
-    assert result.changed == ("messages[].content",)
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
 
 
-def test_no_parts_are_no_text() -> None:
-    assert message_of({"role": "user", "content": []})[0][0]["content"] == ""
+def text_part(text: str) -> Any:
+    return {"type": "text", "text": text}
 
 
-def test_parts_with_an_image_stay() -> None:
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
-    message = {"role": "user", "content": [{"type": "text", "text": "See"}, image]}
-    assert message_of(message)[0] == [message]
+def user(content: Any) -> Any:
+    return {"role": "user", "content": content}
 
 
-@pytest.mark.parametrize("part", ["x", {"type": "text"}, {"type": "audio"}, {}, None])
-def test_parts_that_are_no_text_stay(part: Any) -> None:
-    assert message_of({"role": "user", "content": [part]})[0][0]["content"] == [part]
+def assistant(content: Any, **more: Any) -> Any:
+    return {"role": "assistant", "content": content, **more}
 
 
-@pytest.mark.parametrize("content", [{"content": None}, {}])
-def test_a_call_has_a_content_and_its_result_a_name(content: Any) -> None:
-    made, result = message_of(
-        USER,
-        {"role": "assistant", **content, "refusal": None, "tool_calls": [CALL]},
-        {"role": "tool", "tool_call_id": "call_1", "content": "done"},
+RESULT = {"role": "tool", "tool_call_id": "call_1", "content": "done"}
+CALLS = assistant("", tool_calls=[CALL, {**CALL, "id": 7}, {}])
+SAME: list[list[Any]] = [
+    [user([text_part("See"), IMAGE])],
+    *([user([part])] for part in ("x", {"type": "text"}, {"type": "audio"}, {}, None)),
+    [CALLS, {**RESULT, "tool_call_id": "other"}],
+    [CALLS, {**RESULT, "tool_call_id": 7}],
+    [CALLS, {**RESULT, "name": "n"}],
+    [assistant("Hi", reasoning_content="a", reasoning="b")],
+]
+CONTENT = "messages[].content"
+SAID: list[tuple[list[Any], list[Any], str, str]] = [
+    *((each, each, "", "") for each in SAME),
+    ([user([text_part("a"), text_part("b")])], [user("a\nb")], "", CONTENT),
+    ([user([])], [user("")], "", CONTENT),
+    (
+        [USER, assistant(None, refusal=None, tool_calls=[CALL]), RESULT],
+        [USER, assistant("", tool_calls=[CALL]), {**RESULT, "name": "brew"}],
+        "messages[].refusal",
+        f"{CONTENT} messages[].name",
+    ),
+    (
+        [{"role": "assistant", "tool_calls": [CALL]}],
+        [assistant("", tool_calls=[CALL])],
+        "",
+        CONTENT,
+    ),
+    ([assistant("a", tool_calls=[])], [assistant("a")], "messages[].tool_calls", ""),
+    (
+        [assistant(None, refusal="No.")],
+        [assistant("No.")],
+        "",
+        f"{CONTENT} messages[].refusal",
+    ),
+    ([assistant([{"type": "refusal", "refusal": "No."}])], [assistant("No.")], "", CONTENT),
+    ([{**USER, "role": "developer"}], [{**USER, "role": "system"}], "", "messages[].role"),
+    *(
+        (
+            [assistant("Hi", reasoning_content="so", **more)],
+            [assistant("Hi", reasoning="so")],
+            "",
+            "messages[].reasoning_content",
+        )
+        for more in ({}, {"reasoning": "so"})
+    ),
+    (
+        [{**USER, "annotations": [], "x": 1}, {**USER, "x": 2}],
+        [USER, USER],
+        "messages[].annotations messages[].x",
+        "",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "made", "dropped", "changed"), SAID, ids=str)
+def test_messages_have_what_the_native_api_takes(
+    said: Any, made: Any, dropped: str, changed: str
+) -> None:
+    found = native(messages=said)
+    assert sent(found)["messages"] == made
+    assert (found.dropped, found.changed) == (
+        tuple(dropped.split()),
+        tuple(changed.split()),
     )
-    assert made == [
-        USER,
-        {"role": "assistant", "content": "", "tool_calls": [CALL]},
-        {"role": "tool", "tool_call_id": "call_1", "content": "done", "name": "brew"},
-    ]
-    assert result.dropped == ("messages[].refusal",)
-    assert result.changed == ("messages[].content", "messages[].name")
-
-
-@pytest.mark.parametrize(
-    "more",
-    [{"tool_call_id": "other"}, {"tool_call_id": 7}, {"tool_call_id": "call_1", "name": "n"}],
-)  # fmt: skip
-def test_a_result_without_its_call_keeps_its_name(more: Any) -> None:
-    nameless = {**CALL, "id": 7}
-    calling = {"role": "assistant", "content": "", "tool_calls": [CALL, nameless, {}]}
-    result = {"role": "tool", "content": "x", **more}
-    assert message_of(calling, result)[0] == [calling, result]
-
-
-def test_no_calls_are_no_list_of_calls() -> None:
-    made, result = message_of({"role": "assistant", "content": "a", "tool_calls": []})
-    assert made == [{"role": "assistant", "content": "a"}]
-    assert result.dropped == ("messages[].tool_calls",)
-
-
-def test_a_refusal_is_what_was_said() -> None:
-    made, result = message_of({"role": "assistant", "content": None, "refusal": "No."})
-    assert made == [{"role": "assistant", "content": "No."}]
-    assert result.changed == ("messages[].content", "messages[].refusal")
-    parts = [{"type": "refusal", "refusal": "No."}]
-    assert message_of({"role": "assistant", "content": parts})[0][0]["content"] == "No."
-
-
-def test_the_developer_is_the_system() -> None:
-    made, result = message_of({"role": "developer", "content": "Be kind"})
-    assert made == [{"role": "system", "content": "Be kind"}]
-    assert result.changed == ("messages[].role",)
-
-
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
-        ({"reasoning_content": "so"}, {"reasoning": "so"}),
-        ({"reasoning_content": "so", "reasoning": "so"}, {"reasoning": "so"}),
-        ({"reasoning_content": "a", "reasoning": "b"}, {"reasoning_content": "a", "reasoning": "b"}),
-    ],
-)  # fmt: skip
-def test_reasoning_has_the_name_that_is_read(said: Any, kept: Any) -> None:
-    message = {"role": "assistant", "content": "Hi"}
-    assert message_of({**message, **said})[0] == [{**message, **kept}]
-
-
-def test_what_a_message_does_not_have_is_dropped() -> None:
-    made, result = message_of({**USER, "annotations": [], "x": 1}, {**USER, "x": 2})
-    assert made == [USER, USER]
-    assert result.dropped == ("messages[].annotations", "messages[].x")
 
 
 @pytest.mark.parametrize(
@@ -489,121 +436,7 @@ def test_any_answer_can_be_asked_about(status: int, data: bytes) -> None:
 
 # -- the answers -------------------------------------------------------------------
 
-PLAIN = Asked(model=LLAMA, id="x", tools=True)
 STREAM = Asked(stream=True, usage=True, model=LLAMA, id="x", tools=True)
-LONG = "Salt and wind, and a long way to go before the harbour is in sight again."
-FLAT = {"name": "brew", "arguments": {"leaf": "assam"}}
-
-
-def as_body(body: Any) -> Any:
-    """Return the body that leaves, which has OpenAI's form."""
-    step = repair_body(json.dumps(body).encode(), 200, PLAIN, FIXES)
-    assert step.status is None
-    assert (
-        conformance.check_body(
-            step.after[0], conformance.Request(stream=False, tools=True)
-        )
-        == []
-    )
-    return json.loads(step.after[0])
-
-
-def streamed(data: bytes) -> tuple[conformance.Choice, list[Any]]:
-    """Return what the stream that leaves says, and its chunks; it has OpenAI's form."""
-    out = repaired(data, STREAM)
-    assert (
-        conformance.check_stream(out, conformance.Request(True, True, tools=True)) == []
-    )
-    assert repaired(out, STREAM) == out
-    chunks = [json.loads(line[6:]) for line in out.split(b"\n\n")[:-2]]
-    return conformance.meaning_of_stream(out).choices[0], chunks
-
-
-ANSWERS = [
-    ({"response": LONG}, LONG, "", 0, "stop"),
-    ({"response": LONG, "reasoning_content": LONG}, LONG, LONG, 0, "stop"),
-    ({"response": LONG, "reasoning": LONG}, LONG, LONG, 0, "stop"),
-    ({"response": {"leaf": "assam"}}, '{"leaf":"assam"}', "", 0, "stop"),
-    ({"response": [{"name": "a"}]}, '[{"name":"a"}]', "", 0, "stop"),
-    ({"response": 42}, "42", "", 0, "stop"),
-    ({"response": "Hi", "finish_reason": "length"}, "Hi", "", 0, "length"),
-    ({"response": "", "tool_calls": [FLAT, FLAT]}, "", "", 2, "tool_calls"),
-    ({"response": None, "tool_calls": [FLAT]}, "", "", 1, "tool_calls"),
-    ({"response": "", "tool_calls": [CALL]}, "", "", 1, "tool_calls"),
-    (
-        {
-            "id": "y",
-            "object": "chat.completion",
-            "created": 1,
-            "model": LLAMA,
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": LONG},
-                    "finish_reason": "stop",
-                }
-            ],
-        },
-        LONG,
-        "",
-        0,
-        "stop",
-    ),
-]
-
-
-@pytest.mark.parametrize(("result", "text", "thought", "calls", "finish"), ANSWERS)
-def test_a_native_answer_has_openais_form(
-    result: Any, text: str, thought: str, calls: int, finish: str
-) -> None:
-    body = as_body(envelope({**result, "usage": USAGE}))
-    (choice,) = body["choices"]
-    message = choice["message"]
-    assert (message.get("content") or "") == text
-    assert message.get("reasoning_content", "") == thought
-    assert [
-        json.loads(call["function"]["arguments"])
-        for call in message.get("tool_calls", [])
-    ] == [FLAT["arguments"]] * calls
-    assert choice["finish_reason"] == finish
-    assert body["usage"] == USAGE
-
-
-@pytest.mark.parametrize(("result", "text", "thought", "calls", "finish"), ANSWERS)
-def test_a_native_answer_in_one_piece_becomes_a_stream(
-    result: Any, text: str, thought: str, calls: int, finish: str
-) -> None:
-    data = json.dumps(envelope({**result, "usage": USAGE})).encode()
-    choice, chunks = streamed(data)
-    assert (choice.text, choice.reasoning, choice.finish_reason) == (
-        text,
-        thought,
-        finish,
-    )
-    assert len(choice.calls) == calls
-    assert chunks[-1]["usage"] == USAGE
-    deltas = [each["choices"][0]["delta"] for each in chunks[:-1]]
-    for key, said in (("content", text), ("reasoning_content", thought)):
-        found = [delta[key] for delta in deltas if delta.get(key)]
-        assert "".join(found) == said
-        assert len(found) == (3 if said == LONG else bool(said))
-
-
-def test_a_native_stream_has_openais_form() -> None:
-    events = [
-        {"response": "Hi", "p": "abdefgh"},
-        {"response": 4, "p": "ab"},
-        {"response": "", "tool_calls": [FLAT]},
-        {"tool_calls": [{"id": None, "type": None, "function": {"name": None}}]},
-        {"tool_calls": [], "p": "abd"},
-        {"response": "", "usage": USAGE},
-    ]
-    lines = [f"data: {json.dumps(event)}\n\n" for event in events]
-    choice, chunks = streamed("".join([*lines, "data: [DONE]\n\n"]).encode())
-    assert (choice.text, choice.finish_reason) == ("Hi4", "tool_calls")
-    assert [call.name for call in choice.calls] == ["brew"]
-    assert chunks[-1]["usage"] == USAGE
-    assert not any("p" in each for each in chunks)
 
 
 @pytest.mark.parametrize(

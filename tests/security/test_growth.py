@@ -304,16 +304,15 @@ def test_work_on_doubled_fields_grows_with_their_number_alone() -> None:
     assert growth(make, work, 10_000) < MOST
 
 
-@pytest.mark.parametrize("named", [True, False], ids=["named", "nameless"])
 @pytest.mark.parametrize(
-    "identity",
-    [b'["%s%d"]', b'[["%s",%d]]', b'{"%s":%d}', b'"%s%d"', b"0.%s%d", b"1%s%d"],
+    ("identity", "named"),
+    [(b'[["%s",%d]]', True), (b'"%s%d"', False), (b"0.%s%d", True)],
 )
 def test_what_is_remembered_of_an_id_is_short(identity: bytes, named: bool) -> None:
     function = {"name": "f", "arguments": "{}"} if named else {"arguments": "{}"}
     pipeline = Pipeline(ASKED, FIXES)
     tracemalloc.start()
-    for at in range(40):
+    for at in range(20):
         event = wire([calling({"index": at, "id": "ID", "function": function})])
         pipeline.feed(event.replace(b'"ID"', identity % (b"9" * 100_000, at)))
     del event

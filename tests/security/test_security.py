@@ -7,7 +7,6 @@ import logging
 import re
 import stat
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -111,24 +110,6 @@ def test_nothing_that_is_shipped_lifts_that_block() -> None:
              and path.suffix in (".py", ".cfg", ".service", ".yaml", ".env")]  # fmt: skip
     assert len(texts) > 100
     assert not [text for text in texts if "block_global" in text]
-
-
-@pytest.fixture(scope="module")
-def provider() -> Iterator[Provider]:
-    with Provider() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def reverse(
-    provider: Provider, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Mitmdump]:
-    folder = tmp_path_factory.mktemp("reverse")
-    make_ca(folder / "ca", "mitmproxy")
-    mode = ("--mode", f"reverse:http://{LOOPBACK}:{provider.port}")
-    (folder / "mitmdump").mkdir()
-    with Mitmdump(folder / "mitmdump", folder / "ca", *mode) as started:
-        yield started
 
 
 def test_reverse_proxy_asks_its_upstream_alone(

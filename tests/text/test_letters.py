@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.text.letters import (
-    Folded,
-    folded,
-    folded_words,
-    may_pack,
-    places_of,
-    spellings,
-)
+from llm_normalize.text.letters import Folded, folded, folded_words, may_pack, places_of
 
 SPELLED = [
     ("Straße 7", "strasse7"),
@@ -67,10 +60,6 @@ def test_places_of_a_secret_however_it_is_spelled(spelled: str) -> None:
     assert places_of(KEY, text.replace(spelled[len(spelled) // 2 :], "")) == []
 
 
-def test_secret_without_letters_is_nowhere() -> None:
-    assert places_of("--", "a -- b") == []
-
-
 @given(st.text(max_size=60) | st.text("\\\\ux0aé&;%<br>\n ", max_size=60))
 def test_letters_are_the_same_with_their_places(text: str) -> None:
     found = Folded(text)
@@ -110,17 +99,6 @@ def test_secret_is_found_quickly_in_what_packs_it() -> None:
         ):
             assert may_pack(f"key {packed}", KEY)
             assert not may_pack(f"key {packed[:-20]}", KEY)
-
-
-def test_usual_spellings_of_a_secret() -> None:
-    assert spellings("Ab-1") == ["Ab-1"]
-    assert spellings('A/"') == [
-        'A/"',
-        "A%2F%22",
-        "A%2f%22",
-        r"A/\"",
-        r"A\/\"",
-    ]
 
 
 def test_words_are_folded_together_as_each_alone() -> None:

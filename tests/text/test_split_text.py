@@ -23,21 +23,11 @@ def test_pieces_are_some_words_each_and_begin_at_a_blank() -> None:
     ]
 
 
-def test_a_short_text_is_one_piece() -> None:
-    assert split("Salt and wind.", 64) == ["Salt and wind."]
-    assert split("", 64) == [""]
-
-
 def test_a_script_without_blanks_parts_after_its_punctuation() -> None:
     text = "雨が降ると、" * 9
     found = split(text, 64)
     assert len(found) > 1
     assert all(piece.endswith("、") for piece in found)
-
-
-def test_what_has_no_place_to_part_stays_one() -> None:
-    assert split("x" * 999, 64) == ["x" * 999]
-    assert split("👩\u200d🍳" * 99, 64) == ["👩\u200d🍳" * 99]
 
 
 def test_an_accent_stays_with_the_blank_that_carries_it() -> None:

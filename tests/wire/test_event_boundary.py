@@ -1,5 +1,4 @@
 import json
-import random
 import tracemalloc
 from collections.abc import Sequence
 
@@ -16,65 +15,28 @@ from llm_normalize.wire.event_boundary import (
     value_end,
     values_in,
 )
-from llm_normalize.wire.sse import BOM, Event, EventParser, Gap, Item, Oversized
+from llm_normalize.wire.sse import BOM, EventParser
 from streams import cuts
+from wire.parsed import (
+    Found,
+    folded,
+    gap,
+    items_of,
+    left_at,
+    lines,
+    open_lines,
+    open_value,
+    read,
+    value,
+)
 
 VALUE = b'{"a":"b"}'
 OTHER = b'{"c":[1,{"d":"}"}]}'
-
-
-def items_of(reads: Sequence[bytes]) -> list[Item]:
-    parser = EventParser()
-    items = [item for read in reads for item in parser.feed(read)]
-    return [*items, *parser.end()]
-
-
-def folded(items: Sequence[Item]) -> list[tuple[bytes, str]]:
-    """Return what *items* say, wherever the reads were cut."""
-    out: list[tuple[bytes, str]] = []
-    for item in items:
-        more = isinstance(item, Gap) and bool(out) and out[-1][1] == "gap"
-        if more or (isinstance(item, Gap) and item.joins):
-            raw, kind = out.pop()
-            out.append((raw + item.raw, kind))
-        else:
-            out.append((item.raw, kind_of(item)))
-    return out
-
-
-def kind_of(item: Item) -> str:
-    match item:
-        case Gap():
-            return "gap"
-        case Oversized():
-            return "large"
-        case _:
-            kind = "value" if item.is_value else "lines"
-            return kind if item.closed else f"{kind}, open"
-
-
-def read(data: bytes) -> list[tuple[bytes, str]]:
-    """Return the items of *data*, which must be the same in any cut."""
-    whole = folded(items_of([data]))
-    for reads in cuts(data):
-        items = items_of(reads)
-        assert folded(items) == whole, reads
-        assert b"".join(item.raw for item in items) == data, reads
-    if len(data) < 200:
-        for at in range(len(data)):
-            assert folded(items_of([data[:at], data[at:]])) == whole, at
-    return whole
-
-
-def left_at(data: bytes) -> list[int]:
-    """Return after how many bytes each block of *data* leaves; not those of the end."""
-    parser = EventParser()
-    return [
-        at + 1
-        for at in range(len(data))
-        for item in parser.feed(data[at : at + 1])
-        if isinstance(item, Event)
-    ]
+LINE = b"data: " + VALUE + b"\n"
+NEXT = b"data: " + OTHER + b"\n"
+SINGLE = [open_lines(LINE), open_lines(NEXT)]
+"""Two events that one line end parts."""
+ENDS = (b"\n", b"\r\n", b"\r")
 
 
 def events(*payloads: bytes, end: bytes = b"\n") -> bytes:
@@ -99,19 +61,22 @@ VALUES = (
     b'{"\xc3\xa9":"\xf0\x9f\x98\x80"}',
     b'["data: x",": y"]',
 )
+OF_ONE_LINE = [each for each in VALUES if b"\n" not in each and b"\r" not in each]
 
 
-@each_case(
-    (value, more)
-    for value in VALUES
-    for more in (b"", b" ", b"\n", b"}", b"{", b'"', b"\\", b"x")
-)
-def test_a_value_ends_with_its_last_bracket(value: bytes, more: bytes) -> None:
-    assert value_end(value + more) == len(value)
-    assert value_end(b" \t" + value + more) == len(value) + 2
+@each_case(VALUES)
+def test_a_value_ends_with_its_last_bracket(value: bytes) -> None:
+    for more in (b"", b" ", b"\n", b"}", b"{", b'"', b"\\", b"x"):
+        assert value_end(value + more) == len(value)
+        assert value_end(b" \t" + value + more) == len(value) + 2
+    assert is_complete_value(value)
+    assert is_complete_value(b" \n" + value + b"\r\n ")
+    for more in (value, b","):
+        assert not is_complete_value(value + more)
+    assert not is_complete_value(value[:-1])
 
 
-@pytest.mark.parametrize("value", VALUES)
+@each_case(VALUES)
 def test_a_value_is_found_at_its_last_byte_however_it_is_cut(value: bytes) -> None:
     for start in (0, 3):
         data = bytearray(b"abc"[:start])
@@ -134,17 +99,13 @@ def test_what_is_no_whole_value_has_no_end(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b'{"a":"b\nc"}', b'{"a":"b\r"}', b"{\n\n}", b"[\r\r]", b"{\n \t\n}"]
+    "data",
+    [
+        *(b'{"a":"b\nc"}', b'{"a":"b\r"}', b"{\n\n}", b"[\r\r]", b"{\n \t\n}"),
+        *(b"{\r\n\r\n}", b"{\n\r\n}", b"{\r\n \r\n}"),
+    ],
 )
 def test_a_line_end_in_a_string_or_a_blank_line_breaks_a_value(data: bytes) -> None:
-    scan = ValueScan()
-    assert scan.find(data) == -1
-    assert scan.broken
-    assert value_end(data) == 0
-
-
-@pytest.mark.parametrize("data", [b"{\r\n\r\n}", b"{\n\r\n}", b"{\r\n \r\n}"])
-def test_a_cut_crlf_is_no_blank_line(data: bytes) -> None:
     for reads in cuts(data):
         scan = ValueScan()
         come = bytearray()
@@ -153,16 +114,7 @@ def test_a_cut_crlf_is_no_blank_line(data: bytes) -> None:
             if scan.find(come) == -1 and scan.broken:
                 break
         assert scan.broken
-    assert value_end(b"{\r\n}") == 4
-
-
-@pytest.mark.parametrize("value", VALUES)
-def test_whole_is_what_nothing_but_blanks_surrounds(value: bytes) -> None:
-    assert is_complete_value(value)
-    assert is_complete_value(b" \n" + value + b"\r\n ")
-    assert not is_complete_value(value + value)
-    assert not is_complete_value(value + b",")
-    assert not is_complete_value(value[:-1])
+    assert value_end(data) == 0
 
 
 @pytest.mark.parametrize(
@@ -174,16 +126,8 @@ def test_whole_is_what_nothing_but_blanks_surrounds(value: bytes) -> None:
         (b"{}data: {}data:[DONE]", [b"{}", b"{}", b"[DONE]"]),
         (b"data: data: {} data:data: {}", [b"{}", b"{}"]),
         (b'{"a":"data: {}"}', [b'{"a":"data: {}"}']),
-        (b"", []),
-        (b"data: ", []),
-        (b"{},{}", []),
-        (b"{}bye", []),
-        (b"{}{", []),
-        (b"null", []),
-        (b"{}null", []),
-        (b"{}: ping", []),
-        (b"{}\n{}", []),
-        (b"{}event: x", []),
+        *((data, []) for data in (b"", b"data: ", b"{},{}", b"{}bye", b"{}{", b"null")),
+        *((b"{}" + more, []) for more in (b"null", b": ping", b"\n{}", b"event: x")),
     ],
 )
 def test_values_of_a_line_are_all_of_it_or_none(
@@ -215,120 +159,144 @@ def test_values_of_a_line_are_found_in_linear_time(
     assert peak < 20 * len(line)
 
 
-# -- values without `data:` --------------------------------------------------------
+# -- where events end --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-@pytest.mark.parametrize("value", VALUES)
-def test_lines_of_json_are_a_block_each(value: bytes, end: bytes) -> None:
-    assert read((value + end) * 3) == [(value + end, "value")] * 3
+@each_case(VALUES)
+def test_values_and_events_end_with_any_line_end(raw: bytes) -> None:
+    assert read(raw * 3) == [open_value(raw)] * 3
+    for end in ENDS:
+        assert read((raw + end) * 3) == [value(raw + end)] * 3
+        if raw in OF_ONE_LINE:
+            line = b"data: " + raw + end
+            assert read(line * 3) == [open_lines(line)] * 3
 
 
-@pytest.mark.parametrize("value", VALUES)
-def test_values_without_anything_between_are_a_block_each(value: bytes) -> None:
-    assert read(value * 3) == [(value, "value, open")] * 3
+CASES: dict[str, list[Found]] = {
+    "blanks around values": [
+        open_value(b" \t" + VALUE + b" \t"),
+        value(OTHER + b"  \n"),
+        open_value(b"  " + VALUE + b" "),
+    ],
+    "data glued to a value": [
+        open_value(VALUE),
+        lines(b"data: x\n\n"),
+        open_value(VALUE + b"\t "),
+        lines(b"data: x\n\n"),
+        value(b"[DONE]\n"),
+    ],
+    "words behind a value": [
+        open_value(b"[info] "),
+        lines(b"started\n" + LINE + b"\n"),
+    ],
+    "blank lines between values": [
+        value(VALUE + b"\n"),
+        gap(b"\n"),
+        value(OTHER + b"\r\n"),
+        gap(b"\r\n\n"),
+    ],
+    "a byte order mark before data": [lines(BOM + LINE + b"\n")],
+    "a byte order mark before a value": [value(BOM + b"  " + VALUE + b"\n")],
+    "a byte order mark later": [lines(LINE + b"\n"), lines(BOM + VALUE + b"\n\n")],
+    "a byte order mark before a line end": [lines(BOM + b"\r\n" + LINE + b"\n")],
+    "a byte order mark before blanks": [lines(BOM + b" \n" + LINE + b"\n")],
+    "a byte order mark before one line end": [open_lines(BOM + LINE), *SINGLE],
+    "brackets that match, JSON or not": [
+        value(b"{garbage]\n"),
+        open_value(b"{}"),
+        lines(b"}\n\n"),
+    ],
+    "bare values and data": [
+        *SINGLE,
+        value(VALUE + b"\n"),
+        *SINGLE,
+        value(b"[DONE]\n"),
+    ],
+    "fields before data": [open_lines(b"event: e\nid: 7\nretry: 9\n" + LINE)] * 3,
+    "fields behind data": [
+        open_lines(LINE),
+        *[open_lines(b"id: 7\n" + LINE)] * 2,
+        lines(b"id: 7\n\n"),
+    ],
+    "comments alone": [
+        *SINGLE,
+        open_lines(b": ping\n"),
+        open_lines(LINE),
+        open_lines(b": x\n"),
+        gap(b"\n"),
+    ],
+    "a comment between fields": [
+        *SINGLE,
+        open_lines(b"id:1\nevent:error\n:HTTP_STATUS/429\n" + LINE),
+    ],
+    "words as data": [
+        *SINGLE,
+        *map(open_lines, (b"data: null\n", b"data: : ping\n", b"data: Server Error\n")),
+    ],
+    "data that says nothing first": [open_lines(b"data: null\n"), *SINGLE],
+    "a comment as data first": [open_lines(b"data: : ping\n"), lines(LINE + b"\n")],
+    "half a line amid others": [*SINGLE, open_lines(b'data: {"a":"b\n' * 2), *SINGLE],
+    "half a line first": [open_lines(b'data: {"a":"b\n' + LINE + NEXT)],
+    "glued values": [open_lines(LINE[:-1] + NEXT)] * 2,
+    "data doubled": [open_lines(b"data: " + LINE)] * 2,
+    "a blank line": [*SINGLE, lines(b"data:\n\n")],
+    "mixed line ends": [
+        open_lines(LINE[:-1] + b"\r\n"),
+        open_lines(LINE[:-1] + b"\r"),
+        open_lines(LINE),
+        gap(b"\n"),
+        open_lines(LINE[:-1] + b"\r"),
+        gap(b"\r"),
+    ],
+    "[DONE] behind one line end": [
+        open_lines(LINE),
+        open_lines(b"data: [DONE]\n"),
+        gap(b"\n"),
+    ],
+    "gaps before and between": [
+        gap(b"\n\r\n"),
+        lines(b"data: 1\n\n"),
+        gap(b"\n\r\n"),
+        open_lines(b"data: 2\n"),
+    ],
+    "lines of one event": [lines(b"data: 1\r\ndata: 2\r\n\r\n")],
+}
 
 
-def test_blanks_behind_a_value_belong_to_it() -> None:
-    assert read(VALUE + b" \t" + OTHER + b"  \n" + VALUE + b" ") == [
-        (VALUE + b" \t", "value, open"),
-        (OTHER + b"  \n", "value"),
-        (VALUE + b" ", "value, open"),
-    ]
+@each_case(CASES, ids=str)
+def test_events_end_where_a_reader_would_part_them(name: str) -> None:
+    assert read(b"".join(raw for raw, _ in CASES[name])) == CASES[name]
 
 
-def test_blanks_before_a_value_belong_to_it() -> None:
-    assert read(b" \t" + VALUE + b"\n  " + OTHER) == [
-        (b" \t" + VALUE + b"\n", "value"),
-        (b"  " + OTHER, "value, open"),
-    ]
+@pytest.mark.parametrize("blank", [b"\r\n\n", b"\n\r\n", b"\r\r\n", b"\n\r", b"\r\n\r"])
+def test_line_ends_may_be_mixed_in_one_block(blank: bytes) -> None:
+    first = b"data: 1" + blank
+    assert read(first + b"data: 2\n\n") == [lines(first), lines(b"data: 2\n\n")]
 
 
-@pytest.mark.parametrize("blank", [b"", b" ", b"\t  "])
-def test_data_glued_to_a_value_begins_anew(blank: bytes) -> None:
-    assert read(VALUE + blank + events(b"x", end=b"\n\n") + b"[DONE]\n") == [
-        (VALUE + blank, "value, open"),
-        (b"data: x\n\n", "lines"),
-        (b"[DONE]\n", "value"),
-    ]
+@pytest.mark.parametrize("end", ENDS)
+def test_a_value_over_several_lines_is_one_block(end: bytes) -> None:
+    raw = json.dumps(json.loads(OTHER), indent=2).encode().replace(b"\n", end)
+    assert read(end + raw + end * 2) == [gap(end), value(raw + end), gap(end)]
 
 
-def test_words_behind_a_value_begin_anew() -> None:
-    assert read(b"[info] started\n" + events(VALUE, end=b"\n\n")) == [
-        (b"[info] ", "value, open"),
-        (b"started\ndata: " + VALUE + b"\n\n", "lines"),
-    ]
-
-
-def test_blank_lines_between_values_are_gaps() -> None:
-    assert read(VALUE + b"\n\n" + OTHER + b"\r\n\r\n\n") == [
-        (VALUE + b"\n", "value"),
-        (b"\n", "gap"),
-        (OTHER + b"\r\n", "value"),
-        (b"\r\n\n", "gap"),
-    ]
-
-
-def test_a_value_over_several_lines_is_one_block() -> None:
-    for newline in (b"\n", b"\r\n", b"\r"):
-        value = json.dumps(json.loads(OTHER), indent=2).encode()
-        value = value.replace(b"\n", newline)
-        assert read(newline + value + newline * 2) == [
-            (newline, "gap"),
-            (value + newline, "value"),
-            (newline, "gap"),
-        ]
-
-
-@pytest.mark.parametrize("blank", [b" ", b"\t", b"  \t "])
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("blank", [b" ", b"  \t "])
+@pytest.mark.parametrize("end", ENDS)
 def test_a_line_of_blanks_leaves_at_once_and_hides_no_value(
     blank: bytes, end: bytes
 ) -> None:
-    line = blank + end
-    assert read(line * 2 + VALUE + b"\n" + line + events(b"1", end=b"\n\n")) == [
-        (line, "lines"),
-        (line, "lines"),
-        (VALUE + b"\n", "value"),
-        (line, "lines"),
-        (b"data: 1\n\n", "lines"),
-    ]
-    assert left_at(line)[0] <= len(line)
-
-
-@pytest.mark.parametrize(
-    ("value", "rest"),
-    [
-        (b"", [(b"data: 1\n\n", "lines")]),
-        (VALUE + b"\n", [(VALUE + b"\n", "value"), (b"data: 1\n\n", "lines")]),
-    ],
-)
-def test_a_byte_order_mark_counts_at_the_start_only(
-    value: bytes, rest: list[tuple[bytes, str]]
-) -> None:
-    (raw, kind), *more = rest
-    assert read(BOM + value + b"data: 1\n\n") == [(BOM + raw, kind), *more]
-    later = b"data: 1\n\n" + BOM + VALUE + b"\n\n"
-    assert read(later)[-1] == (BOM + VALUE + b"\n\n", "lines")
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-def test_a_line_end_behind_the_mark_begins_the_block(end: bytes) -> None:
-    raw = BOM + end + b"data: 1" + end * 2
-    assert read(raw) == [(raw, "lines")]
-
-
-def test_a_mark_before_blanks_hides_neither_value_nor_lines() -> None:
-    assert read(BOM + b"  " + VALUE + b"\n") == [(BOM + b"  " + VALUE + b"\n", "value")]
-    assert read(BOM + b" \ndata: 1\n\n") == [(BOM + b" \ndata: 1\n\n", "lines")]
+    line = lines(blank + end)
+    found = [line, line, value(VALUE + b"\n"), line, lines(b"data: 1\n\n")]
+    assert read(b"".join(raw for raw, _ in found)) == found
+    assert left_at(line[0])[0] <= len(line[0])
 
 
 @pytest.mark.parametrize(
     "half", [b"{", b"[", b'{"a', b'{"a":"\\', b'{"a":"\\\\', b'{\n "a":\r\n', b"{{}"]
 )
 def test_half_a_value_stays_open_until_the_end(half: bytes) -> None:
-    assert read(half) == [(half, "lines, open")]
-    assert read(VALUE + b"\n" + half)[-1] == (half, "lines, open")
+    assert read(half) == [open_lines(half)]
+    assert read(VALUE + b"\n" + half)[-1] == open_lines(half)
 
 
 @pytest.mark.parametrize(
@@ -342,147 +310,24 @@ def test_half_a_value_stays_open_until_the_end(half: bytes) -> None:
     ],
 )
 def test_what_only_begins_like_a_value_ends_at_its_blank_line(raw: bytes) -> None:
-    assert read(raw + b"data: 1\n\n") == [(raw, "lines"), (b"data: 1\n\n", "lines")]
-
-
-def test_brackets_that_match_are_a_value_json_or_not() -> None:
-    assert read(b"{garbage]\n{}}\n\n") == [
-        (b"{garbage]\n", "value"),
-        (b"{}", "value, open"),
-        (b"}\n\n", "lines"),
-    ]
-
-
-# -- one line end between events ---------------------------------------------------
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-@pytest.mark.parametrize(
-    "value", [each for each in VALUES if b"\n" not in each and b"\r" not in each]
-)
-def test_one_line_end_parts_data_lines_that_are_whole(value: bytes, end: bytes) -> None:
-    line = b"data: " + value + end
-    *first, last = read(line * 3)
-    assert first == [(line, "lines, open")] * 2
-    assert last == (line, "lines, open")
+    assert read(raw + b"data: 1\n\n") == [lines(raw), lines(b"data: 1\n\n")]
 
 
 @pytest.mark.parametrize("space", [b"", b" ", b"   ", b"\t"])
 def test_blanks_around_the_value_of_a_line_do_not_matter(space: bytes) -> None:
     line = b"data:" + space + VALUE + space + b"\n"
-    assert read(line * 2) == [(line, "lines, open")] * 2
+    assert read(line * 2) == [open_lines(line)] * 2
 
 
-def test_bare_values_and_data_lines_may_alternate() -> None:
-    data = events(VALUE, OTHER) + VALUE + b"\n" + events(OTHER) + b"[DONE]\n"
-    assert read(data) == [
-        (b"data: " + VALUE + b"\n", "lines, open"),
-        (b"data: " + OTHER + b"\n", "lines, open"),
-        (VALUE + b"\n", "value"),
-        (b"data: " + OTHER + b"\n", "lines, open"),
-        (b"[DONE]\n", "value"),
-    ]
-
-
-@pytest.mark.parametrize("next_one", [VALUE, b"[DONE]", b'error: {"message":"x"}'])
-def test_what_begins_another_event_parts_the_first(next_one: bytes) -> None:
-    first, *_ = read(events(VALUE) + next_one + b"\n\n")
-    assert first == (b"data: " + VALUE + b"\n", "lines, open")
-
-
-def test_fields_before_data_stay_with_it() -> None:
-    event = b"event: message\nid: 7\nretry: 9\ndata: " + VALUE + b"\n"
-    assert read(event * 3) == [
-        # Only the data line of the next one tells where the first ended.
-        (event, "lines, open"),
-        (event, "lines, open"),
-        (event, "lines, open"),
-    ]
-
-
-def test_fields_after_data_go_to_the_next_once_lines_part_events() -> None:
-    event = b"data: " + VALUE + b"\nid: 7\n"
-    assert read(event * 3 + b"\n") == [
-        (b"data: " + VALUE + b"\n", "lines, open"),
-        (b"id: 7\ndata: " + VALUE + b"\n", "lines, open"),
-        (b"id: 7\ndata: " + VALUE + b"\n", "lines, open"),
-        (b"id: 7\n\n", "lines"),
-    ]
-
-
-def test_a_comment_alone_is_a_block_once_lines_part_events() -> None:
-    assert read(events(VALUE, OTHER) + b": ping\n" + events(VALUE) + b": x\n\n") == [
-        (b"data: " + VALUE + b"\n", "lines, open"),
-        (b"data: " + OTHER + b"\n", "lines, open"),
-        (b": ping\n", "lines, open"),
-        (b"data: " + VALUE + b"\n", "lines, open"),
-        (b": x\n", "lines, open"),
-        (b"\n", "gap"),
-    ]
-
-
-def test_a_comment_between_fields_and_data_stays_with_them() -> None:
-    error = b"id:1\nevent:error\n:HTTP_STATUS/429\ndata:" + VALUE + b"\n"
-    assert read(events(VALUE, OTHER) + error)[-1] == (error, "lines, open")
-
-
-def test_words_as_data_are_an_event_once_lines_part_events() -> None:
-    said = events(b"null", b": ping", b"Internal Server Error", b"data: x", b"1")
-    assert read(events(VALUE, OTHER) + said)[2:] == [
-        (line, "lines, open") for line in said.splitlines(keepends=True)
-    ]
-
-
-@pytest.mark.parametrize("first", [b": ping", b"null"])
-def test_data_that_says_nothing_does_not_hide_the_first_value(first: bytes) -> None:
-    assert read(events(first, VALUE, OTHER)) == [
-        (b"data: " + first + b"\n", "lines, open"),
-        (b"data: " + VALUE + b"\n", "lines, open"),
-        (b"data: " + OTHER + b"\n", "lines, open"),
-    ]
-    assert read(events(first) + events(VALUE, end=b"\n\n")) == [
-        (b"data: " + first + b"\n", "lines, open"),
-        (b"data: " + VALUE + b"\n\n", "lines"),
-    ]
-
-
-def test_half_a_line_is_cut_off_where_lines_part_events() -> None:
-    half = b'data: {"a":"b\n'
-    assert read(events(VALUE, OTHER) + half + half + events(VALUE, OTHER))[2:] == [
-        (half + half, "lines, open"),
-        (b"data: " + VALUE + b"\n", "lines, open"),
-        (b"data: " + OTHER + b"\n", "lines, open"),
-    ]
-
-
-def test_half_a_line_first_hides_where_events_end() -> None:
-    data = b'data: {"a":"b\n' + events(VALUE, OTHER)
-    assert read(data) == [(data, "lines, open")]
-
-
-def test_glued_values_are_one_line_that_is_whole() -> None:
-    line = b"data: " + VALUE + b"data: " + OTHER + b"\n"
-    assert read(line * 2) == [(line, "lines, open")] * 2
-
-
-def test_doubled_data_is_parted_like_any() -> None:
-    line = b"data: data: " + VALUE + b"\n"
-    assert read(line * 2) == [(line, "lines, open")] * 2
-
-
-def test_a_byte_order_mark_does_not_hide_where_events_end() -> None:
-    assert read(BOM + events(VALUE, OTHER)) == [
-        (BOM + b"data: " + VALUE + b"\n", "lines, open"),
-        (b"data: " + OTHER + b"\n", "lines, open"),
-    ]
+@pytest.mark.parametrize("more", [VALUE, b"[DONE]", b'error: {"message":"x"}'])
+def test_what_begins_another_event_parts_the_first(more: bytes) -> None:
+    assert read(LINE + more + b"\n\n")[0] == open_lines(LINE)
 
 
 @pytest.mark.parametrize("empty", [b"data:", b"data: ", b"data", b"data:  \t"])
 def test_empty_data_lines_part_nothing(empty: bytes) -> None:
-    raw = b"data: " + VALUE + b"\n" + empty + b"\n" + empty + b"\n\n"
-    assert read(raw * 2) == [(raw, "lines")] * 2
-    raw = empty + b"\ndata: " + VALUE + b"\n\n"
-    assert read(raw * 2) == [(raw, "lines")] * 2
+    for raw in (LINE + empty + b"\n" + empty + b"\n\n", empty + b"\n" + LINE + b"\n"):
+        assert read(raw * 2) == [lines(raw)] * 2
 
 
 @pytest.mark.parametrize(
@@ -501,70 +346,34 @@ def test_empty_data_lines_part_nothing(empty: bytes) -> None:
     ],
 )
 def test_an_event_of_the_standard_stays_whole(raw: bytes) -> None:
-    assert read(raw * 3) == [(raw, "lines")] * 3
+    assert read(raw * 3) == [lines(raw)] * 3
 
 
-@pytest.mark.parametrize("raw", [b"data: [\ndata: {}\ndata: ]\n\n", b"data:\n\n"])
-def test_a_blank_line_ends_an_event_wherever_lines_part_them(raw: bytes) -> None:
-    if raw == b"data:\n\n":
-        assert read(events(VALUE, OTHER) + raw)[2:] == [(raw, "lines")]
-    else:
-        assert read(events(VALUE, OTHER) + raw)[2][0] == b"data: [\n"
-
-
-def test_line_ends_may_be_mixed() -> None:
-    one, two, three = (b"data: " + VALUE + end for end in (b"\r\n", b"\r", b"\n"))
-    assert read(one + two + three + one + b"\n" + two + b"\r") == [
-        (one, "lines, open"),
-        (two, "lines, open"),
-        (three, "lines, open"),
-        (one, "lines, open"),
-        (b"\n", "gap"),
-        (two, "lines, open"),
-        (b"\r", "gap"),
-    ]
-
-
-# -- OpenAI's own framing ----------------------------------------------------------
-
-
-@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
-def test_openai_framing_gives_a_block_an_event(end: bytes) -> None:
-    payloads = [VALUE, OTHER, b'{"a":"data: {}"}', b"[DONE]"]
-    assert read(events(*payloads, end=end)) == [
-        (b"data: " + payload + end, "lines") for payload in payloads
-    ]
-
-
-def test_data_that_is_whole_keeps_the_fields_behind_it() -> None:
-    raw = b"data: " + VALUE + b"\nid: 7\n\ndata: [DONE]\n\n"
-    assert read(raw) == [
-        (b"data: " + VALUE + b"\nid: 7\n\n", "lines"),
-        (b"data: [DONE]\n\n", "lines"),
-    ]
-
-
-def test_done_behind_one_line_end_is_an_event_of_its_own() -> None:
-    assert read(events(VALUE) + events(b"[DONE]", end=b"\n\n")) == [
-        (b"data: " + VALUE + b"\n", "lines, open"),
-        (b"data: [DONE]\n", "lines, open"),
-        (b"\n", "gap"),
-    ]
+def test_lines_within_an_event_end_it_where_line_ends_part_events() -> None:
+    raw = b"data: [\ndata: {}\ndata: ]\n\n"
+    assert read(LINE + NEXT + raw)[2][0] == b"data: [\n"
 
 
 # -- when a block leaves -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r", b"\r\r"])
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\r", b"\r\n\n", b"\n\r", b"\r\n\r"])
 def test_an_event_leaves_with_the_last_byte_of_its_blank_line(end: bytes) -> None:
     data = b"data: " + VALUE + end
     assert left_at(data) == [len(data)]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r"])
-def test_a_value_leaves_with_its_line_end(end: bytes) -> None:
+def test_single_lines_leave_with_their_line_end(end: bytes) -> None:
     data = VALUE + end
     assert left_at(data * 2) == [len(data), 2 * len(data)]
+    line = b"data: " + data
+    begun = len(line) + len(
+        b"data: {"
+    )  # only then it is clear that the first has ended
+    assert left_at(line + b"data: ") == []
+    assert left_at(line + b"data: {") == [begun]
+    assert left_at(line * 3) == [begun, 2 * len(line), 3 * len(line)]
 
 
 def test_a_value_without_line_end_waits_for_what_follows() -> None:
@@ -573,28 +382,17 @@ def test_a_value_without_line_end_waits_for_what_follows() -> None:
     assert left_at(VALUE + b"data:") == [len(VALUE) + 1]
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r"])
-def test_the_first_of_single_lines_waits_for_the_data_of_the_next(end: bytes) -> None:
-    line = b"data: " + VALUE + end
-    begun = len(line) + len(b"data: {")
-    assert left_at(line + b"data: ") == []
-    assert left_at(line + b"data: {") == [begun]
-    assert left_at(line * 3) == [begun, 2 * len(line), 3 * len(line)]
-
-
 def test_the_first_of_single_lines_waits_through_fields_and_comments() -> None:
-    line = b"data: " + VALUE + b"\n"
     between = b"event: e\nid: 7\n: ping\n"
-    assert left_at(line + between + b"data: {") == [len(line + between) + 7]
-    assert left_at(line + b"error:") == [len(line) + 6]
-    assert left_at(line + b"{") == [len(line) + 1]
+    assert left_at(LINE + between + b"data: {") == [len(LINE + between) + 7]
+    assert left_at(LINE + b"error:") == [len(LINE) + 6]
+    assert left_at(LINE + b"{") == [len(LINE) + 1]
 
 
 def test_a_keep_alive_between_single_lines_leaves_with_its_line_end() -> None:
-    line = b"data: " + VALUE + b"\n"
-    known = left_at(line * 2)
+    known = left_at(LINE * 2)
     for keep in (b": ping\n", b"data: : ping\n", b"data: null\n"):
-        assert left_at(line * 2 + keep) == [*known, len(line * 2 + keep)]
+        assert left_at(LINE * 2 + keep) == [*known, len(LINE * 2 + keep)]
 
 
 @pytest.mark.parametrize(
@@ -646,7 +444,7 @@ def test_a_value_over_the_limit_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     large = b'{"a":"' + b"x" * 30
     items = folded(items_of([large[:25], large[25:], b'"}\n\n', events(b"1") + b"\n"]))
     assert [raw for raw, kind in items if kind == "large"]
-    assert items[-1] == (b"data: 1\n\n", "lines")
+    assert items[-1] == lines(b"data: 1\n\n")
 
 
 # -- by itself ---------------------------------------------------------------------
@@ -673,74 +471,47 @@ def test_a_boundary_tells_nothing_of_the_block_before() -> None:
 
 def test_a_restart_forgets_the_block_but_not_the_stream() -> None:
     found = Boundary()
-    line = b"data: " + VALUE + b"\n"
-    assert found.find(bytearray(line * 2), 0, 0) == len(line)
+    assert found.find(bytearray(LINE * 2), 0, 0) == len(LINE)
     assert found.find(bytearray(b"data: {"), 0, 0) == -1
     found.restart()
-    assert found.find(bytearray(line), 0, 0) == len(line)
+    assert found.find(bytearray(LINE), 0, 0) == len(LINE)
 
 
 # -- anything ----------------------------------------------------------------------
 
-PIECES = (
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b'"',
-    b"\\",
-    b'{"a":1}',
-    b'{"a":"\\"}',
-    b"[DONE]",
-    b"data:",
-    b"data: ",
-    b"error: ",
-    b"event: e",
-    b"id: 7",
-    b": ping",
-    b"null",
-    b"x",
-    b" ",
-    b"\t",
-    b"\n",
-    b"\n\n",
-    b"\r",
-    b"\r\n",
-    BOM,
-    BOM[:2],
-    b"\xff",
-    b"\0",
-)
-LINES = st.lists(
-    st.sampled_from(
-        [
-            b"data: " + VALUE,
-            b"data:" + OTHER,
-            VALUE,
-            b"data: : ping",
-            b"data: null",
+PIECES = st.sampled_from(
+    [
+        *(b"{", b"}", b"[", b"]", b'"', b"\\", b'{"a":1}', b'{"a":"\\"}', b"[DONE]"),
+        *(
             b"data:",
-            b'data: {"a":',
-            b"data: words",
-            b": ping",
+            b"data: ",
+            b"data: x",
+            b"error: ",
+            b"event: e",
             b"id: 7",
-            b"event: error",
-            b"data: [DONE]",
-            b"[DONE]",
-            b"",
-            b" ",
-        ]
-    ),
-    max_size=12,
+            b": ping",
+        ),
+        *(b"null", b"x", b" ", b"\t", b"\n", b"\n\n", b"\r", b"\r\n"),
+        *(BOM, BOM[:2], b"\xff", b"\0"),
+    ]
 )
+LINES = st.sampled_from(
+    [
+        *(LINE[:-1], b"data:" + OTHER, VALUE, b"data: : ping", b"data: null", b"data:"),
+        *(b'data: {"a":', b"data: words", b": ping", b"id: 7", b"event: error"),
+        *(b"data: [DONE]", b"[DONE]", b"", b" "),
+    ]
+)
+
+
+def joined(parts: Sequence[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(line + end for line, end in parts)
+
+
 WIRES = st.one_of(
-    st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join),
-    st.builds(
-        lambda lines, ends: b"".join(a + b for a, b in zip(lines, ends, strict=False)),
-        LINES,
-        st.lists(st.sampled_from([b"\n", b"\r\n", b"\r"]), min_size=12, max_size=12),
-    ),
-    st.binary(max_size=40),
+    st.lists(PIECES, max_size=30).map(b"".join),
+    st.lists(st.tuples(LINES, st.sampled_from(ENDS)), max_size=12).map(joined),
+    st.binary(max_size=60),
 )
 
 
@@ -749,7 +520,14 @@ def test_no_cut_matters_and_nothing_is_lost(data: bytes) -> None:
     read(data)
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=20).map(b"".join))
+@given(WIRES)
+def test_no_cut_decides_what_is_over_the_limit(data: bytes) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sse, "LIMIT", 9)
+        read(data)
+
+
+@given(st.lists(PIECES, max_size=20).map(b"".join))
 def test_what_left_early_is_what_leaves_first(data: bytes) -> None:
     whole = folded(items_of([data]))
     for at in range(len(data)):
@@ -764,8 +542,8 @@ def test_what_left_early_is_what_leaves_first(data: bytes) -> None:
     st.sampled_from([b"\n\n", b"\r\n\r\n", b"\r\r"]),
 )
 def test_openai_framing_is_never_parted(payloads: list[bytes], end: bytes) -> None:
-    data = events(*payloads, end=end)
-    assert read(data) == [(b"data: " + payload + end, "lines") for payload in payloads]
+    found = [lines(b"data: " + payload + end) for payload in payloads]
+    assert read(events(*payloads, end=end)) == found
 
 
 @given(
@@ -778,25 +556,15 @@ def test_openai_framing_is_never_parted(payloads: list[bytes], end: bytes) -> No
         max_leaves=8,
     )
 )
-def test_a_value_ends_where_json_says(value: object) -> None:
-    whole = {"value": value}
+def test_a_value_ends_where_json_says(part: object) -> None:
+    whole = {"value": part}
     for text in (json.dumps(whole), json.dumps(whole, ensure_ascii=False, indent=1)):
         data = text.encode()
         assert value_end(data + b"\n{") == len(data)
-        assert read(data + b"\n") == [(data + b"\n", "value")]
-
-
-def test_random_bytes_never_raise() -> None:
-    dice = random.Random(7)
-    alphabet = b'{}[]"\\\r\n \tdata:x'
-    for _ in range(300):
-        read(bytes(dice.choices(alphabet, k=dice.randrange(60))))
+        assert read(data + b"\n") == [value(data + b"\n")]
 
 
 def test_an_escaped_blank_line_behind_no_value_ends_nothing() -> None:
     for data in (rb"data: words}\n\n", rb'data: {"a":"}\n\n'):
-        parser = EventParser()
-        assert [
-            item for at in range(len(data)) for item in parser.feed(data[at : at + 1])
-        ] == []
-        assert [item.raw for item in parser.end()] == [data]
+        assert left_at(data) == []
+        assert read(data) == [open_lines(data)]

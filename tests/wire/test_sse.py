@@ -1,69 +1,9 @@
-from collections.abc import Sequence
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from llm_normalize.wire import sse
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
-from llm_normalize.wire.sse import (
-    BOM,
-    Event,
-    EventParser,
-    Gap,
-    Item,
-    Line,
-    Oversized,
-    encode,
-)
-from streams import cuts
-
-type Folded = tuple[type[Item], bytes]
-
-# What the rules are about, so that hypothesis meets it often.
-PIECES = (
-    b"\r",
-    b"\n",
-    b"\r\n",
-    b"data: x",
-    b": c",
-    b"id: 1",
-    BOM,
-    b"\0",
-    b"\xff",
-    b" ",
-)
-wires = st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join)
-
-
-def items_of(reads: Sequence[bytes]) -> list[Item]:
-    parser = EventParser()
-    items = [item for read in reads for item in parser.feed(read)]
-    return [*items, *parser.end()]
-
-
-def folded(items: Sequence[Item]) -> list[Folded]:
-    """Return what *items* say, wherever the reads were cut."""
-    out: list[Folded] = []
-    for item in items:
-        joins = isinstance(item, Gap) and item.joins
-        same = bool(out) and type(item) is out[-1][0]
-        more = same and isinstance(item, Oversized | Gap)
-        if joins or more:
-            kind, raw = out.pop()
-            out.append((kind, raw + item.raw))
-        else:
-            out.append((type(item), item.raw))
-    return out
-
-
-def read(data: bytes) -> list[Folded]:
-    """Return the items of *data*, which must be the same in any cut."""
-    whole = folded(items_of([data]))
-    for reads in cuts(data):
-        assert folded(items_of(reads)) == whole, reads
-        assert b"".join(item.raw for item in items_of(reads)) == data, reads
-    return whole
+from llm_normalize.wire.sse import BOM, Event, EventParser, Gap, Line, encode
+from wire.parsed import items_of, large, lines, open_lines, read, value
 
 
 def event(raw: bytes, *, closed: bool = True) -> Event:
@@ -71,42 +11,6 @@ def event(raw: bytes, *, closed: bool = True) -> Event:
 
 
 # -- blocks ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-def test_each_line_end_closes_a_block(end: bytes) -> None:
-    first = b"data: 1" + end * 2
-    second = b"event: e" + end + b"data: 2" + end * 2
-    assert read(first + second) == [(Event, first), (Event, second)]
-
-
-@pytest.mark.parametrize("blank", [b"\r\n\n", b"\n\r\n", b"\r\r\n", b"\n\r", b"\r\n\r"])
-def test_line_ends_may_be_mixed_in_one_block(blank: bytes) -> None:
-    assert read(b"data: 1" + blank + b"data: 2\n\n") == [
-        (Event, b"data: 1" + blank),
-        (Event, b"data: 2\n\n"),
-    ]
-
-
-def test_crlf_is_one_line_end_and_closes_nothing() -> None:
-    assert read(b"data: 1\r\ndata: 2\r\n\r\n") == [
-        (Event, b"data: 1\r\ndata: 2\r\n\r\n")
-    ]
-
-
-def test_extra_blank_lines_are_gaps() -> None:
-    assert read(b"data: 1\n\n\n\r\ndata: 2\n\n") == [
-        (Event, b"data: 1\n\n"),
-        (Gap, b"\n\r\n"),
-        (Event, b"data: 2\n\n"),
-    ]
-
-
-def test_blank_lines_before_the_first_block_are_gaps() -> None:
-    assert read(b"\n\r\ndata: 1\n\n") == [
-        (Gap, b"\n\r\n"),
-        (Event, b"data: 1\n\n"),
-    ]
 
 
 def test_the_rest_of_a_cut_crlf_joins_what_it_completes() -> None:
@@ -134,25 +38,12 @@ def test_a_carriage_return_long_ago_joins_nothing() -> None:
     assert parser.feed(b"\n") == [Gap(b"\n", joins=False)]
 
 
-@pytest.mark.parametrize("end", [b"\n\n", b"\r\r", b"\r\n\n", b"\n\r", b"\r\n\r"])
-def test_a_block_leaves_with_its_last_byte(end: bytes) -> None:
-    parser = EventParser()
-    raw = b"data: 1" + end
-    for at in range(len(raw) - 1):
-        assert parser.feed(raw[at : at + 1]) == []
-    assert parser.feed(raw[-1:]) == [Event(raw, 0)]
-
-
 def test_blocks_are_numbered_from_0_and_gaps_are_not() -> None:
     items = items_of([b"\n: c\n\n\ndata: 1\n\ndata: 2"])
     assert [item.n for item in items if isinstance(item, Event)] == [0, 1, 2]
 
 
 def test_the_last_block_may_be_unterminated() -> None:
-    assert read(b"data: 1\n\ndata: 2\n") == [
-        (Event, b"data: 1\n\n"),
-        (Event, b"data: 2\n"),
-    ]
     last = items_of([b"data: 1\n\ndata: 2\n"])[-1]
     assert last == Event(b"data: 2\n", 1, closed=False)
 
@@ -178,11 +69,6 @@ def test_an_empty_read_brings_nothing() -> None:
     parser.feed(b"data: ")
     assert parser.feed(b"") == []
     assert parser.feed(b"1\n\n") == [Event(b"data: 1\n\n", 0)]
-
-
-@given(st.one_of(wires, st.binary(max_size=60)))
-def test_no_byte_is_lost_and_no_cut_matters(data: bytes) -> None:
-    read(data)
 
 
 @pytest.mark.unmeasured
@@ -226,13 +112,8 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> int:
 @pytest.mark.parametrize("size", [14, 15, 30])
 @pytest.mark.usefixtures("limit")
 def test_a_value_over_the_limit_ends_with_its_line(end: bytes, size: int) -> None:
-    large = b'{"a":"' + b"x" * size + b'"}' + end
-    items = read(large + b'{"b":1}' + end + b'{"c":2}' + end)
-    assert items == [
-        (Oversized, large),
-        (Event, b'{"b":1}' + end),
-        (Event, b'{"c":2}' + end),
-    ]
+    raw, more = b'{"a":"' + b"x" * size + b'"}' + end, b'{"b":1}' + end
+    assert read(raw + more * 2) == [large(raw), *[value(more)] * 2]
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
@@ -241,9 +122,8 @@ def test_where_line_ends_part_the_events_one_over_the_limit_ends_with_its_line(
 ) -> None:
     monkeypatch.setattr(sse, "LIMIT", 30)
     small = b'data: {"b":1}' + end
-    large = b'data: {"a":"' + b"x" * 30 + b'"}' + end
-    items = read(small + small + large + small)
-    assert items == [(Event, small), (Event, small), (Oversized, large), (Event, small)]
+    raw, line = b'data: {"a":"' + b"x" * 30 + b'"}' + end, open_lines(small)
+    assert read(small + small + raw + small) == [line, line, large(raw), line]
 
 
 def test_the_limit_is_8_mib() -> None:
@@ -254,22 +134,10 @@ def test_the_limit_is_8_mib() -> None:
 def test_a_block_over_the_limit_passes_and_the_next_is_read(
     limit: int, end: bytes
 ) -> None:
-    large = b"data: " + b"x" * limit + end * 2
-    assert read(large + b"data: 1" + end * 2 + b"data: 2\n\n") == [
-        (Oversized, large),
-        (Event, b"data: 1" + end * 2),
-        (Event, b"data: 2\n\n"),
-    ]
-
-
-def test_lines_within_a_block_over_the_limit_do_not_end_it(limit: int) -> None:
-    large = b"data: xxxxxx\r\n" * limit + b"\r\n"
-    assert read(large + b"data: 1\n\n") == [(Oversized, large), (Event, b"data: 1\n\n")]
-
-
-def test_a_block_of_the_very_limit_is_read(limit: int) -> None:
-    raw = b"data: ".ljust(limit - 2, b"x") + b"\n\n"
-    assert read(raw) == [(Event, raw)]
+    for line in (b"data: " + b"x" * limit + end, (b"data: xxxxxx" + end) * limit):
+        raw, more = line + end, b"data: 1" + end * 2
+        assert read(raw + more) == [large(raw), lines(more)]
+    assert read(b"x" * 3 * limit) == [large(b"x" * 3 * limit)]
 
 
 @pytest.mark.parametrize("more", range(-3, 4))
@@ -277,7 +145,10 @@ def test_a_block_of_the_very_limit_is_read(limit: int) -> None:
 def test_a_cut_does_not_decide_what_is_over_the_limit(
     limit: int, end: bytes, more: int
 ) -> None:
-    read(b"data: ".ljust(limit + more - len(end), b"x") + end + b"data: 1\n\n")
+    raw = b"data: ".ljust(limit + more - len(end), b"x") + end
+    first, *_ = read(raw + b"data: 1\n\n")
+    read_up_to = len(raw) - end.endswith(b"\r\n")  # it leaves before its last line feed
+    assert first == (large if read_up_to > limit else lines)(raw)
 
 
 LOOKS_AHEAD = [
@@ -305,11 +176,6 @@ def test_a_block_over_the_limit_counts_once(limit: int) -> None:
     assert parser.count == 2
 
 
-def test_a_block_over_the_limit_may_end_with_the_stream(limit: int) -> None:
-    raw = b"x" * (3 * limit)
-    assert read(raw) == [(Oversized, raw)]
-
-
 def test_the_rest_of_a_crlf_after_a_block_over_the_limit_joins_it(limit: int) -> None:
     parser = EventParser()
     parser.feed(b"x" * (limit + 1))
@@ -322,13 +188,6 @@ def test_no_more_than_the_limit_is_kept(limit: int) -> None:
     for _ in range(10 * limit):
         parser.feed(b"x")
         assert len(parser._buffer) <= limit
-
-
-@given(wires)
-def test_no_cut_counts_over_the_limit(data: bytes) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sse, "LIMIT", 9)
-        read(data)
 
 
 # -- one event ---------------------------------------------------------------------
@@ -506,22 +365,6 @@ def test_openai_framing_is_what_encode_writes() -> None:
     raw = encode(b'{"a": 1}')
     assert raw == b'data: {"a": 1}\n\n'
     assert event(raw).payload() == b'{"a": 1}'
-
-
-def test_a_comment_that_is_too_large_passes_however_it_is_cut(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sse, "LIMIT", 20)
-    data = b": " + b"x" * 40 + b"\n\n: ping\n\n"
-    for size in (1, len(data)):
-        parser = EventParser()
-        items = [
-            x
-            for at in range(0, len(data), size)
-            for x in parser.feed(data[at : at + size])
-        ]
-        large = [each.raw for each in items if isinstance(each, Oversized)]
-        assert b"".join(large) == data[:-8]
 
 
 FRAMED = (

@@ -14,18 +14,13 @@ from mitmproxy.test import tflow
 import _bootstrap
 from launchers import load
 from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
+from script_runs import ended
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "add_capture.py"
 
 
 def add(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), *args],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return ended([sys.executable, str(SCRIPT), *args], cwd=folder)
 
 
 @pytest.fixture
@@ -105,15 +100,6 @@ def test_what_is_beyond_repair_fails_and_says_where_to_look(
     assert "left out: it asks for no chat completion" in out
     assert "left out: not an HTTP flow" in out
     assert (tmp_path / folder / "response.sse").exists()
-
-
-@pytest.mark.usefixtures("flows")
-def test_nothing_to_make_a_folder_of_is_reported(
-    added: Callable[..., tuple[int, str, str]],
-) -> None:
-    code, _, err = added("flows", "--only", "nowhere.test")
-    assert code == 3
-    assert "there is no answer to a chat completion" in err
 
 
 @pytest.mark.usefixtures("flows")

@@ -1,11 +1,9 @@
 import os
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from llm_normalize import __version__
 from workshop.release import files as build
 
 
@@ -21,10 +19,6 @@ def project(tmp_path: Path) -> Path:
     (package.parent / "docs" / "limits.md").write_text("# Limits\n")
     (tmp_path / "project" / "LICENSE").write_text("MIT\n")
     return tmp_path / "project"
-
-
-def test_version_is_the_packages() -> None:
-    assert build.version() == __version__
 
 
 def test_zip_has_one_folder_with_all_that_is_needed(project: Path) -> None:
@@ -78,20 +72,3 @@ def test_time_that_is_none_is_refused(
     assert build.run(tmp_path / "dist") == 1
     assert "SOURCE_DATE_EPOCH is 'yesterday'" in capsys.readouterr().err
     assert not (tmp_path / "dist").exists()
-
-
-def test_folder_that_cannot_be_made_is_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "dist").touch()
-    assert build.run(tmp_path / "dist") == 1
-    assert capsys.readouterr().err == f"build.py: {tmp_path / 'dist'}: File exists\n"
-
-
-def test_failure_shows_what_was_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    assert build.run(tmp_path) == 1
-    assert "build.py: the wheel cannot be built" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []

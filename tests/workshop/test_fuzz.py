@@ -1,15 +1,12 @@
 """The fuzzer: that it runs, that it can fail, and that what it finds can be replayed."""
 
-import ast
 import base64
 import os
-import random
 import re
 import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,13 +14,12 @@ import pytest
 
 from launchers import load
 from llm_normalize.chat.chunks.chunk import Chunk, deltas
-from llm_normalize.chat.state import stream_state
 from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fix import Fix, HoldingFix
-from llm_normalize.wire import sse
+from llm_normalize.repair.fix import Fix
+from script_runs import ended
 from streams import ANY
-from workshop.fuzz import cases, checks, sizes
+from workshop.fuzz import cases, sizes
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -82,13 +78,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def start(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", HERE, str(SCRIPTS), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return ended([sys.executable, "-c", HERE, str(SCRIPTS), *arguments])
 
 
 def kinds(target: Any, case: Any) -> set[str]:
@@ -200,47 +190,6 @@ def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert "body lost choice …: text … became …" in kinds(target, case)
 
 
-def test_what_grows_once_does_not_keep_growing(
-    target: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Copies(_Keeps, HoldingFix):
-        rounds: ClassVar[int] = 0
-
-        def edit(self, chunk: Chunk) -> bool:
-            Copies.rounds += 1
-            self.kept = [chunk] * (5000 if Copies.rounds > 200 else 0)
-            return False
-
-        def flush(self) -> list[Chunk]:
-            return []  # so it is asked about all
-
-    case = target.Case(Asked(stream=True), STREAM, "long")
-    monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, Copies])
-    assert kinds(target, case) == set()
-    assert Copies.rounds == 450  # it looked again
-
-
-def test_corrupt_body_is_none_of_a_fault(target: Any) -> None:
-    for argument in range(len(cases.ENCODINGS) * len(cases.DAMAGES)):
-        case = target.Case(
-            Asked(stream=True), STREAM, "encoded", argument, place=0x9000
-        )
-        assert not any(
-            kind.startswith(("logged", "raised")) for kind in kinds(target, case)
-        )
-
-
-def test_limits_are_lowered_for_one_input_only(target: Any) -> None:
-    case = target.Case(Asked(stream=True), b"data: " + b"x" * 9000, tight=True)
-    assert kinds(target, case) == set()
-    assert (sse.LIMIT, stream_state.MAX_TRACKED) == (8 * 1024 * 1024, 1024)
-
-
-def test_what_is_held_counts_all_that_is_reachable() -> None:
-    small, large = {"a": [b""]}, {"a": [b"x" * 1000]}
-    assert checks.held(large) == checks.held(small) + 1000
-
-
 # Inputs
 
 
@@ -263,18 +212,6 @@ def test_time_grows_with_the_size_alone(
     assert "grows in bare" in {found.kind for found in target.check(case.write())}
 
 
-def test_any_bytes_are_an_input(target: Any) -> None:
-    dice = random.Random(1)
-    for size in range(40):
-        target.check(dice.randbytes(size))
-
-
-def test_cut_loses_nothing(target: Any) -> None:
-    for cut in range(20):
-        case = target.Case(Asked(), STREAM, cut=cut)
-        assert b"".join(case.reads(STREAM)) == STREAM
-
-
 @pytest.mark.usefixtures("folder")
 def test_seeds_are_captures_and_examples(target: Any) -> None:
     seeds = target.seeds()
@@ -290,35 +227,6 @@ def test_seeds_are_captures_and_examples(target: Any) -> None:
 def test_what_broke_a_promise_once_breaks_none(target: Any, path: Path) -> None:
     assert path in target.inputs()
     assert target.check(path.read_bytes()) == []
-
-
-def test_same_seed_gives_the_same_mutations(target: Any) -> None:
-    seeds = target.seeds()
-    mutator = target.Mutator(seeds)
-
-    def mutated(number: int) -> list[bytes]:
-        dice = random.Random(number)
-        return [mutator.mutate(data, dice) for data in seeds]
-
-    assert mutated(1) == mutated(1)
-    assert mutated(1) != mutated(2)
-    changed = sum(one != other for one, other in zip(mutated(1), seeds, strict=True))
-    assert changed > len(seeds) * 0.8
-
-
-def test_mutation_keeps_to_the_limit(target: Any) -> None:
-    mutator = target.Mutator([STREAM])
-    dice = random.Random(1)
-    assert all(len(mutator.mutate(STREAM, dice, 100)) <= 100 for _ in range(100))
-
-
-def test_finding_is_made_small(target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "every_fix", [*cases.every_fix, _Fails])
-    data = target.Case(Asked(stream=True, usage=True), STREAM, cut=7).write()
-    kind = "logged KeyError in test_fuzz.py:edit"
-    small = target.shrink(data, kind, 20)
-    assert kind in {found.kind for found in target.check(small)}
-    assert len(small) < 60
 
 
 # The command
@@ -365,13 +273,7 @@ def test_run_with_coverage_finds_the_bug(folder: Path) -> None:
     inner = load("_bootstrap").program(ROOT / ".venv-fuzz", "python")
     script = str(SCRIPTS / "fuzz.py")
     flags = ["--fixes", str(broken), "--job", str(folder), "--engine", "atheris"]
-    done = subprocess.run(
-        [inner, script, *flags, "--runs", "50", "--seed", "1"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    done = ended([inner, script, *flags, "--runs", "50", "--seed", "1"], check=True)
     assert '"kind": "logged ValueError in broken.py:edit"' in done.stdout
     assert "cov: " in done.stderr
 
@@ -391,93 +293,3 @@ def test_ctrl_c_ends_with_the_summary() -> None:
         rest = process.stdout.read()
         assert process.wait(timeout=30) == 0
     assert "interrupted\n--- summary\n" in rest
-
-
-def test_machine_without_atheris_goes_on_by_chance(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    fuzz, venv = load("fuzz"), load("_bootstrap")
-
-    def fail(*_: object, **__: object) -> str:
-        raise venv.CommandError("looking failed", ["ERROR: no matching distribution"])
-
-    monkeypatch.setattr(venv, "ROOT", tmp_path)
-    monkeypatch.setattr(venv, "run", fail)
-    assert fuzz.engine_of(fuzz.parse([])) == ("hypothesis", sys.executable)
-    said = capsys.readouterr().out
-    assert said.count("\n") == 1
-    assert "ERROR: no matching distribution; hypothesis goes on by chance" in said
-    with pytest.raises(venv.SetupError, match="no matching distribution"):
-        fuzz.engine_of(fuzz.parse(["--engine", "atheris"]))
-
-
-def test_atheris_that_is_not_the_reviewed_one_ends_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    fuzz, venv = load("fuzz"), load("_bootstrap")
-
-    def fail(*_: object, **__: object) -> str:
-        raise venv.CommandError("looking failed", ["Hash mismatch for `atheris==1`"])
-
-    monkeypatch.setattr(venv, "ROOT", tmp_path)
-    monkeypatch.setattr(venv, "run", fail)
-    with pytest.raises(venv.MismatchError, match="atheris==1 is not what was reviewed"):
-        fuzz.engine_of(fuzz.parse([]))
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        ["--runs", "1", "--seconds", "1"],
-        ["--runs", "0"],
-        ["--jobs", "-1"],
-        ["--replay", "no such file"],
-    ],
-    ids=" ".join,
-)
-def test_flags_that_make_no_sense_are_refused(given: list[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        load("fuzz").parse(given)
-
-
-def test_script_is_written_for_python_3_8() -> None:
-    source = (SCRIPTS / "fuzz.py").read_text(encoding="utf-8")
-    ast.parse(source, feature_version=(3, 8))
-
-
-def test_help_needs_no_environment(tmp_path: Path) -> None:
-    base = load("_bootstrap").probe([sys.executable]).base
-    done = subprocess.run(
-        [base, str(SCRIPTS / "fuzz.py"), "--help"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert ".venv-fuzz" in done.stdout
-
-
-def test_reported_kinds_do_not_fail_but_what_is_kept_does(tmp_path: Path) -> None:
-    script = load("fuzz")
-
-    def code(kind: str, path: Path) -> int:
-        jobs = script.Jobs()
-        jobs.findings[kind] = {"kind": kind, "text": "", "path": str(path)}
-        made = tmp_path / "new"
-        made.mkdir(exist_ok=True)
-        return int(script.summary(jobs, made, ("twice", "lost")))
-
-    new, known = tmp_path / "new" / "a.bin", ROOT / "tests" / "fuzz" / "a.bin"
-    assert [code(kind, new) for kind in ("twice differs x", "logged y")] == [0, 1]
-    assert code("twice differs x", known) == 1
-
-
-def test_jobs_of_one_seed_order_their_sets_alike() -> None:
-    jobs = load("fuzz").Jobs()
-    for seed in (5, 5, 6):
-        jobs.start([sys.executable, "-c", "print(hash('a'))"], seed)
-    jobs.follow(time.monotonic() + 30, lambda _: None)
-    first, again, other = jobs._last.values()
-    assert len(first) == 1
-    assert first == again != other

@@ -12,16 +12,14 @@ from pathlib import Path
 import pytest
 
 import script_runs
-from launchers import load
 from llm_normalize.report.histogram import Histogram
-from workshop.child import ChildError
-from workshop.load import report, slow
-from workshop.load.figures import Felt, Figures, Hoard, Memory, Part
+from workshop.load import slow
+from workshop.load.figures import Figures
 from workshop.load.paced import SILENCE, Check, Phase, Spoken, Words, seconds_at
 from workshop.load.side import WITH, Asked, Place
-from workshop.traffic.process import ProviderProcess, allow_files
+from workshop.traffic.process import ProviderProcess
 
-# Damages the text of the streams 1 to 6 after the addon has repaired them, each in a way
+# Damages the text of the streams 1 and 2 after the addon has repaired them, each in a way
 # of its own, and lets all others pass.
 DAMAGE = """
 import json
@@ -46,16 +44,8 @@ def responseheaders(flow):
         if heard == 4 and out:
             at = out.index(b'"content":"') + 13
             if seed == 1:
-                out = out[:at] + out[at + 1 :]
-            elif seed == 2:
-                out = out[:at] + out[at : at + 1] + out[at:]
-            elif seed == 3:
                 out = out[:at] + bytes([out[at] ^ 1]) + out[at + 1 :]
-            elif seed == 4:
-                out = b""
-            elif seed == 5:
-                out += out
-            elif seed == 6:
+            elif seed == 2:
                 out = OTHERS.get(7, b"data: {}\\n\\n")
         return [out] if out else []
 
@@ -126,58 +116,24 @@ def test_load_names_the_streams_that_a_proxy_damages(tmp_path: Path) -> None:
     done = script_runs.run("load", *few, "--script", str(script), "--json", str(found))
     assert done.returncode == 1, done.stdout + done.stderr
     figures = json.loads(found.read_text())
-    assert sorted(map(int, figures["faults"])) == [1, 2, 3, 4, 5, 6]
+    assert sorted(map(int, figures["faults"])) == [1, 2]
     assert figures["alarms"] == []
-    strange = "".join(figures["faults"]["6"])
+    strange = "".join(figures["faults"]["2"])
     assert "stream 7" in strange or "chat-7" in strange
 
 
 @script_runs.linux
 def test_load_that_is_ended_leaves_no_process() -> None:
     command = script_runs.command("load", "--quick")
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         assert process.stdout is not None
         assert "with the addon" in process.stdout.readline()  # now they run
-        children = children_of(process.pid)
         process.send_signal(signal.SIGTERM)
         process.stdout.read()
         assert process.wait(30) != 0
-    assert len(children) == 2
-    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
-
-
-def children_of(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--streams", "0"], "--streams takes a number from 1 on"),
-        (["--idle", "-1"], "--idle takes a number from 0 on"),
-        (["--rate", "10", "0"], "--rate takes numbers above 0"),
-        (["--script", "nowhere.py"], "there is no file nowhere.py"),
-    ],
-)
-def test_bad_flag_is_refused_with_a_sentence(
-    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        load("load").parse(arguments)
-    assert ended.value.code == 2
-    assert sentence in capsys.readouterr().err
-
-
-def test_quick_takes_small_numbers_where_none_are_given() -> None:
-    flags = load("load").parse(["--quick", "--idle", "7"])
-    assert (flags.streams, flags.idle, flags.rates) == (20, 7, [10.0])
-    assert load("load").parse([]).streams == 500
-
-
-@script_runs.linux
-def test_too_many_files_are_refused_with_a_sentence() -> None:
-    with pytest.raises(ChildError, match="open files are needed"):
-        allow_files(2**40)
+    assert script_runs.is_empty(process.pid)
 
 
 # -- the check ---------------------------------------------------------------------------
@@ -205,10 +161,6 @@ def faults(data: bytes, spoken: Spoken = SPOKEN) -> list[str]:
 
 
 GOOD = b"".join(repaired(Words(5), 4))
-
-
-def test_check_takes_the_stream_that_is_due() -> None:
-    assert faults(GOOD) == []
 
 
 def test_check_takes_the_stream_in_any_cut() -> None:
@@ -322,15 +274,6 @@ def test_latency_is_what_an_event_took_and_is_counted_in_its_phase() -> None:
     assert seconds_at(late[1], 0.5) == pytest.approx(2.0)
 
 
-def test_percentiles_are_in_seconds() -> None:
-    late = Histogram()
-    for ms in range(1, 101):
-        late.add(ms)
-    found = [seconds_at(late, part) for part in (0.5, 0.9, 0.99, 1)]
-    assert found == pytest.approx([0.05, 0.09, 0.099, 0.1], rel=0.01)
-    assert seconds_at(Histogram(), 0.5) == 0
-
-
 def test_request_says_what_is_to_be_said() -> None:
     spoken = Spoken(
         5, [Phase(4, 1), Phase(8, 0.5)], first="gate", delay=0.5, flood=True
@@ -340,46 +283,3 @@ def test_request_says_what_is_to_be_said() -> None:
 
 
 # -- the report --------------------------------------------------------------------------
-
-
-@pytest.fixture
-def figures() -> Figures:
-    made = Figures({"cores": 2, "system": "L", "python": "3.13", "mitmproxy": "12"}, {})
-    made.parts.append(
-        Part("here", 5, 9, 10.0, 100, 50.0, 0.0011, 0.002, 0.003, 0.5, 0.001, 0.25, 0.5)
-    )
-    made.memory.append(Memory("here", 2**20, 1024, 2048, 4096, 512, 2**21, 2**20))
-    made.hoards.append(Hoard("here", "h1", 2, 3.0, 2**20, 2**19, 2**21, 2**20))
-    made.felt.append(Felt("here", "with", 5, 2, 3.0, 0.001, 0.002, 0.003))
-    return made
-
-
-def test_report_has_the_figures(figures: Figures) -> None:
-    text = report.markdown(figures)
-    assert "| here | 5 | 9 | 50 a second | 1.1 ms | 2 ms | 3 ms | 500 ms | 25% of a core | 5000 µs |" in text  # fmt: skip
-    assert (
-        "| here | 1.0 MiB | 1 KiB | 2 KiB | 4 KiB | 0 KiB | 2.0 MiB | 1.0 MiB |" in text
-    )
-    assert (
-        "| here | h1 | 1.0 MiB, then 2.0 MiB | 0.5 MiB, then 1.0 MiB | 3, then 6 |"
-        in text
-    )
-    assert "| here | with | 5 | 2 | 1 ms | 2 ms | 3 ms |" in text
-    assert "Other programs took 0.5 cores" in text
-
-
-@pytest.mark.parametrize(
-    ("faults", "alarms", "good"),
-    [({}, [], True), ({7: ["damaged"]}, [], False), ({}, ["Traceback"], False)],
-)
-def test_load_is_good_without_faults_and_alarms(
-    faults: dict[int, list[str]], alarms: list[str], good: bool
-) -> None:
-    assert Figures({}, {}, faults=faults, alarms=alarms).good == good
-
-
-def test_report_tells_faults(figures: Figures) -> None:
-    figures.faults[7] = ["text 3 is damaged"]
-    figures.alarms.append("Traceback")
-    assert report.faults(figures) == "stream 7: text 3 is damaged\nlog: Traceback"
-    assert "1 streams corrupted" in report.markdown(figures)

@@ -619,51 +619,6 @@ def test_script_is_written_for_python_3_8(name: str) -> None:
     ast.parse(source, feature_version=(3, 8))
 
 
-def test_pytest_gets_what_test_py_does_not_know() -> None:
-    flags, rest = load("test").parse(["-k", "one", "--matrix", "tests/test_x.py", "-x"])
-    assert flags.matrix
-    assert not flags.clients
-    assert rest == ["-k", "one", "tests/test_x.py", "-x"]
-
-
-def test_flags_are_not_guessed_from_their_beginning() -> None:
-    flags, rest = load("test").parse(["--mat", "--", "--matrix"])
-    assert not flags.matrix
-    assert rest == ["--mat", "--matrix"]
-
-
-@pytest.mark.parametrize("given", [[], ["-x", "tests/test_sse.py"], ["-n", "2"]])
-def test_only_the_whole_suite_is_spread_over_the_cores(
-    monkeypatch: pytest.MonkeyPatch, given: list[str]
-) -> None:
-    test = load("test")
-    ran: list[list[str]] = []
-
-    def run(what: str, _python: Path, arguments: list[str]) -> Any:
-        ran.append(arguments)
-        return test.Result(what, "passed")
-
-    monkeypatch.setattr(test, "run", run)
-    monkeypatch.setattr(test._bootstrap, "ensure", lambda: None)
-    monkeypatch.setattr(test._bootstrap, "environment", lambda *_: Path("python"))
-    monkeypatch.setattr(sys, "argv", ["test.py", *given])
-    monkeypatch.setattr(test, "compile_once", lambda: None)
-    assert test.main() == 0
-    python = test._bootstrap.Python(sys.executable, sys.executable, (3, 12, 1))
-    test.run_elsewhere("suite", "py3.12", python, (), given)
-    if given:
-        assert ran == [given, given]
-        return
-    suite, elsewhere = ran
-    unmeasured = [f"--unmeasured={path}" for path in test.UNMEASURED]
-    assert suite == [*test.SPREAD, "--cov", *unmeasured]
-    begins = [*test.SPREAD_ELSEWHERE, *test.NO_BROWSER]
-    assert elsewhere[: len(begins)] == begins
-    left_out = [each.removeprefix("--ignore=") for each in elsewhere[len(begins) :]]
-    assert {*left_out} >= {*test.WIDE, *test.TOOLS}
-    assert all((ROOT / path).exists() for path in [*test.UNMEASURED, *left_out])
-
-
 def test_processes_of_the_tests_share_what_one_of_them_compiled(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -716,12 +671,6 @@ def test_oldest_mitmproxy_is_the_lower_bound() -> None:
     read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert read["project"]["dependencies"] == ["mitmproxy>=12,<13"]
     assert load("test").OLDEST_MITMPROXY == "12.0.0"
-
-
-def test_version_that_cannot_be_had_is_reported_and_is_no_failure() -> None:
-    result = load("test").run_elsewhere("suite on Python 3.99", "py3.99", None, (), [])
-    assert result.outcome == "not run: no such interpreter was found"
-    assert not result.failed
 
 
 def test_ci_calls_flags_that_exist() -> None:
@@ -789,14 +738,6 @@ def test_folders_of_tests_that_are_run_apart_are_left_out_of_the_suite() -> None
     for folder in (test.CLIENTS, test.PEERS, test.DEPLOY):
         assert Path(folder).name in left_out
         assert list((ROOT / folder).glob("test_*.py"))
-
-
-def test_fixing_lints_before_it_formats() -> None:
-    tools = load("check").tools(fix=True)
-    assert [*tools][:3] == ["lint", "format", "types"]
-    assert "--fix" in tools["lint"]
-    assert "--check" not in tools["format"]
-    assert "--check" in load("check").tools(fix=False)["format"]
 
 
 # What hands over to the package

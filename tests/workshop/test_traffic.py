@@ -2,21 +2,16 @@
 
 import asyncio
 import json
-import os
 import random
-import re
 import socket
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from workshop.certificates import client_context, make_ca, server_context
-from workshop.child import Child, ChildError
 from workshop.soak.faults import decode, encode, timed_parts
-from workshop.soak.history import Facet, History
+from workshop.soak.history import History
 from workshop.soak.records import Flow, Records
 from workshop.traffic import memory
 from workshop.traffic.client import connect, rest
@@ -29,8 +24,8 @@ from workshop.traffic.http1 import (
     chunked,
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
-from workshop.traffic.process import HOST, Mitmdump, ProviderProcess, ask
-from workshop.traffic.server import Connection, Exchange, ServerThread, listen, port_of
+from workshop.traffic.process import HOST, Mitmdump, ProviderProcess
+from workshop.traffic.server import Exchange, ServerThread, listen, port_of
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
 
@@ -112,37 +107,6 @@ def test_requests_are_read_in_any_cut_one_after_the_other() -> None:
         assert [each for read in reads for each in reader.feed(read)] == due
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"hello\r\n\r\n",
-        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nz\r\n",
-        b"x" * 70_000,
-    ],
-)
-def test_what_is_no_request_is_refused(data: bytes) -> None:
-    with pytest.raises(FramingError):
-        RequestReader().feed(data)
-
-
-def test_server_answers_and_a_broken_answer_is_an_error() -> None:
-    async def answer(exchange: Exchange) -> None:
-        exchange.head(framing="length", headers={"content-length": "2"})
-        exchange.send(exchange.request.body[:2])
-        if exchange.request.path == "/cut":
-            await exchange.cut()
-
-    async def talk() -> None:
-        server = await listen(answer)
-        port = port_of(server)
-        async with server:
-            assert await ask((HOST, port), "/", "hi") == b'"h'
-            with pytest.raises(ChildError, match="answers /cut"):
-                await ask((HOST, port), "/cut", 1)
-
-    asyncio.run(talk())
-
-
 def test_words_before_a_cut_are_read_though_the_client_goes_on_to_send() -> None:
     async def answer(exchange: Exchange) -> None:
         exchange.head(framing="close")
@@ -165,26 +129,6 @@ def test_words_before_a_cut_are_read_though_the_client_goes_on_to_send() -> None
                 return await loop.sock_recv(client, 65536)
 
     assert asyncio.run(talk()).endswith(b"\r\n\r\nwords")
-
-
-def test_small_writes_are_sent_at_once_whoever_made_the_listener() -> None:
-    found = []
-
-    async def answer(exchange: Exchange) -> None:
-        raw = exchange._connection.transport.get_extra_info("socket")
-        found.append(raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-        exchange.head(framing="length", headers={"content-length": "0"})
-
-    async def talk() -> None:
-        listener = socket.create_server((HOST, 0))
-        server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(answer), sock=listener
-        )
-        async with server:
-            await ask((HOST, listener.getsockname()[1]), "/", 1)
-
-    asyncio.run(talk())
-    assert found == [1]
 
 
 # -- the client ------------------------------------------------------------------------
@@ -234,54 +178,7 @@ def test_client_tells_a_whole_answer_from_one_that_breaks_off(
     assert body == whole if done or protocol != "h2" else whole.startswith(body)
 
 
-def test_connect_that_is_refused_is_an_error() -> None:
-    async def talk(port: int) -> None:
-        with pytest.raises(ConnectionError, match=r"refused: .* 405 "):
-            await connect((HOST, port), "localhost:1")
-
-    with ServerThread(in_parts) as server:
-        asyncio.run(talk(server.port))
-
-
 # -- processes ---------------------------------------------------------------------------
-
-
-class _Talker(Child):
-    def ready(self) -> None:
-        self.find(re.compile("ready"))
-
-
-@linux
-def test_process_that_ends_at_once_is_reported_with_its_last_lines() -> None:
-    command = [sys.executable, "-c", "print('no such thing')"]
-    with pytest.raises(ChildError, match="it has ended") as raised:
-        _Talker("it", command).__enter__()
-    assert list(raised.value.lines) == ["no such thing"]
-
-
-@linux
-def test_process_is_ended_though_it_ignores_the_first_request() -> None:
-    stubborn = (
-        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-        "print('ready'); time.sleep(60)"
-    )
-    with _Talker("it", [sys.executable, "-c", stubborn]) as child:
-        child.patience = 0.1
-        child.check()
-    with pytest.raises(OSError, match=r"No such|has ended"):
-        memory.weigh(child.pid)
-
-
-@linux
-def test_provider_that_cannot_answer_says_why(tmp_path: Path) -> None:
-    async def talk() -> list[str]:
-        with ProviderProcess("workshop.load.provider", tmp_path) as provider:
-            place = (HOST, provider.ports["port"])
-            with pytest.raises((ChildError, OSError)):
-                await ask(place, "/v1/chat/completions", ["no request"])
-        return provider.alarms  # it has ended: all that it said has come
-
-    assert any("Traceback" in line for line in asyncio.run(talk()))
 
 
 async def write_to_one_that_has_gone() -> None:
@@ -320,22 +217,6 @@ def test_what_asyncio_says_of_a_peer_that_has_gone_is_no_alarm(
 # -- memory ------------------------------------------------------------------------------
 
 
-@linux
-def test_memory_and_work_of_a_process_are_read() -> None:
-    before = memory.weigh(os.getpid())
-    busy = memory.machine_busy()
-    end = time.process_time() + 0.05
-    ballast = bytearray(b"x" * 64 * MIB)
-    while time.process_time() < end:
-        pass
-    after = memory.weigh(os.getpid())
-    assert len(ballast) == 64 * MIB
-    assert after.rss - before.rss > 32 * MIB
-    assert after.peak >= after.rss
-    assert after.cpu > before.cpu
-    assert memory.machine_busy() > busy
-
-
 SECONDS = int(WARM_UP + 4 * JUDGED)
 
 
@@ -368,17 +249,6 @@ def test_leak_is_distinguished_from_wavering(seed: int) -> None:
     assert not verdict.flat
     assert verdict.per_10_000 == pytest.approx(a_stream * 10_000, rel=0.3)
     assert str(verdict).startswith("NOT FLAT: ")
-
-
-def test_memory_that_goes_down_is_flat() -> None:
-    verdict = judge(samples(1, -2000))
-    assert verdict is not None
-    assert verdict.flat
-
-
-def test_short_run_is_not_judged() -> None:
-    assert judge([]) is None
-    assert judge(samples(1, 0)[: int(WARM_UP + JUDGED / 2)]) is None
 
 
 # -- the pairs log -------------------------------------------------------------------------
@@ -432,17 +302,6 @@ def test_lost_records_half_lines_and_secrets_are_faults(tmp_path: Path) -> None:
 
 
 # -- what was in force -----------------------------------------------------------------------
-
-
-def test_while_it_changes_a_value_may_be_either() -> None:
-    facet = Facet("old")
-    facet.begin("new", 10)
-    assert facet.during(0, 9) == {"old"}
-    assert facet.during(11, 12) == {"old", "new"}
-    facet.settle(20)
-    assert facet.during(15, 16) == {"old", "new"}
-    assert facet.during(21, 22) == {"new"}
-    assert facet.during(5, 30) == {"old", "new"}
 
 
 def test_history_says_what_may_have_counted() -> None:

@@ -5,6 +5,8 @@ import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
+from mitmproxy import http
+
 from ..chat.chunks.growing_text import ProvedGrowth
 from ..mitm.disconnect import client_left, gateway_status
 from ..mitm.second_request import is_gone
@@ -84,7 +86,7 @@ class Answers:
         elif path is AnswerPath.PASSED:
             response.stream = response.stream or True
         else:
-            running.pending = path is AnswerPath.FETCHED
+            running.pending = path is AnswerPath.FETCHED or exchange.has_begun
 
     def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
         running = exchange.running = exchange.new_answer(settings)
@@ -98,6 +100,25 @@ class Answers:
                 add, exchange.client, request.host, request.port
             )
         return running
+
+    def put_in_events(
+        self, exchange: Exchange, response: http.Response, settings: Settings
+    ) -> None:
+        """Let an error of the proxy's own be what follows headers that have been sent.
+
+        Args:
+            exchange: The exchange, whose provider has not answered.
+            response: The error, whose body changes.
+            settings: What counts for it.
+        """
+        exchange.flow.response = response
+        running = self._new(exchange, settings)
+        self.streams.begin(running)
+        rewriter = running.rewriter
+        assert rewriter is not None
+        parts = [*rewriter.read(response.raw_content or b""), *rewriter.read(b"")]
+        exchange.flow.response = None
+        response.data.content = b"".join(parts)
 
     def retry_as_chat(
         self,

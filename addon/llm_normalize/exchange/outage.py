@@ -61,6 +61,8 @@ def end(
     response: http.Response | None,
     close_record: Callable[[int | None], None],
     send_rest: Callable[[], Awaitable[None]] | None = None,
+    *,
+    is_early: bool = False,
 ) -> Awaitable[None] | None:
     """End a flow that has an error.
 
@@ -69,11 +71,13 @@ def end(
         response: What its client gets, unless something has been sent already.
         close_record: Called with the status that was sent; None if it is mitmproxy's.
         send_rest: Sends what waits in an answer that has begun, if anything does.
+        is_early: Whether headers alone have been sent: see `early_headers`.
 
     Returns:
         What has to be awaited in the hook.
     """
     client_stream, has_begun = _client_stream(flow)
+    has_begun = has_begun and not is_early
     if client_stream is not None and has_begun and send_rest is not None:
         return _break(client_stream, send_rest, close_record)
     if client_stream is None or response is None or has_begun:

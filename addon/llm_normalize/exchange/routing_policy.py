@@ -13,6 +13,8 @@ from mitmproxy import connection, ctx, http, tls
 from ..mitm import certificate_proof
 from ..mitm.asked_host import asked_host, forget_hosts, knows_hosts
 from ..mitm.saved_flows import unguard_flows
+from ..request.refusals.gone_models import STATUSES as GONE
+from ..request.refusals.gone_models import GoneModels, is_model_gone
 from ..routing import cors
 from ..routing.gate import (
     is_asked,
@@ -38,7 +40,7 @@ from ..routing.routes import Routed, Routes, Target, is_reverse
 from ..text.printable import brief
 from ..wire.content_encoding import LargeBodyError
 from ..wire.header import header_in
-from .message.message_body import content_of, put_content
+from .message.message_body import content_of, put_content, request_body
 from .message.request_facts import named_host, place_of, quoted
 from .request.adapted_request import Adapted
 from .source.native_provider import translate
@@ -64,6 +66,7 @@ class Routing:
         origins: Origins whose pages may call a reverse proxy.
         hosts: The hosts that are opened.
         translations: Which requests are translated to chat.
+        gone: Models that are listed and not there.
     """
 
     routes: Routes = field(default_factory=Routes)
@@ -73,6 +76,7 @@ class Routing:
     origins: frozenset[str] = frozenset()
     hosts: Hosts = field(default_factory=lambda: Hosts([]))
     translations: TranslationMemory = field(default_factory=TranslationMemory)
+    gone: GoneModels = field(default_factory=GoneModels)
     _log_filter: LogFilter = field(init=False)
     _withheld: set[Secret] = field(default_factory=set)  # logged once for each
 
@@ -285,10 +289,9 @@ class Routing:
     def _send(self, exchange: Exchange) -> None:
         flow, request = exchange.flow, exchange.flow.request
         waits = exchange.waits_for_model
-        is_all = is_list(request)
-        exchange.wants_models = (is_all and bool(self.models.names or waits)) or (
-            (is_all or is_model(request)) and self.translations.has_list(request)
-        )
+        exchange.wants_models = (
+            is_list(request) or is_model(request)
+        ) and self._changes_list(exchange)
         is_native_target = (
             exchange.route is not None and exchange.route.target.is_native
         )
@@ -327,6 +330,13 @@ class Routing:
             request.trailers = None  # they may hold the token, too
         if secret is not None and (self.gate is None or exchange.is_let_in):
             self._put_key(exchange, secret)
+
+    def _changes_list(self, exchange: Exchange) -> bool:
+        """Tell whether the list of models that its client asks for is changed."""
+        _ = exchange.client  # a key of the proxy's may take the place of the client's
+        has_names = self.models.names or exchange.waits_for_model
+        request = exchange.flow.request
+        return bool(has_names or self.gone or self.translations.has_list(request))
 
     def _rename(self, exchange: Exchange, content: bytes) -> None:
         """Set the model name that is sent; *content* is the body of the request."""
@@ -415,6 +425,9 @@ class Routing:
 
     def end(self, exchange: Exchange) -> None:
         """Make a finished flow show what the client requested."""
+        response = exchange.flow.response
+        if response is not None and (self.gone or response.status_code in GONE):
+            self._note_model(exchange, response)
         if exchange.endpoint or exchange.translated or exchange.instead:
             self.translations.end(exchange)
         self.answered(exchange)  # an answer of our own had no headers before
@@ -431,17 +444,45 @@ class Routing:
                 )
             asked.restore(flow.request)
         if exchange.wants_models:
-            self._list(flow)
+            self._list(exchange)
 
-    def _list(self, flow: http.HTTPFlow) -> None:
-        """Add the model names that clients may request to a list of models."""
+    def _note_model(self, exchange: Exchange, response: http.Response) -> None:
+        """Note that the model of a request is not there, or is again."""
+        request, status = exchange.flow.request, response.status_code
+        if not exchange.is_chat or ctx.options.normalize_mode != "repair":
+            return
+        model = model_in(request_body(request) or b"") or ""
+        source = request.host, request.port, exchange.client
+        if status not in GONE:
+            if status == _OK:
+                self.gone.remove(source, model)
+            return
+        try:
+            body = content_of(response)
+        except ValueError:
+            return
+        is_gone = is_model_gone(status, body, exchange.path, model)
+        if is_gone and self.gone.add(source, model):
+            logger.warning(
+                "normalize: %s has no model %s (it answers %d): the list of models leaves it "
+                "out for an hour",
+                brief(place_of(request)),
+                quoted(exchange.flow, model),
+                status,
+            )
+
+    def _list(self, exchange: Exchange) -> None:
+        """Let a list of models have the names that clients may request, and no others."""
+        flow = exchange.flow
         response = flow.response
         if response is None or not response.raw_content:
             return
         try:
             names = self._names(flow.request)
             body = content_of(response)
-            listed = self.models.listed(body, names)
+            source = flow.request.host, flow.request.port, exchange.client
+            there = self.gone.without(body, source)
+            listed = self.models.listed(there or body, names) or there
             listed = self.translations.listed(flow.request, listed or body) or listed
         except ValueError as error:
             host, why = brief(flow.request.host), brief(str(error))

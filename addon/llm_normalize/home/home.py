@@ -29,6 +29,7 @@ from ..routing.own_address import (
     LOOP,
     leads_to,
 )
+from ..routing.pace import Queues
 from ..routing.routes import Routes
 from ..text.authority import address
 from . import client_pages, pac, rendering
@@ -52,15 +53,20 @@ type Answer = tuple[str, str | bytes]
 class Home:
     """The proxy as a server: in regular and in upstream mode, for requests to itself.
 
+    Args:
+        stats: What was repaired.
+        queues: Requests that wait until their host takes more.
+
     Attributes:
         hosts: The hosts that are opened.
         routes: Where requests to hosts go instead.
     """
 
-    def __init__(self, stats: Stats) -> None:
+    def __init__(self, stats: Stats, queues: Queues) -> None:
         self.hosts = Hosts([])
         self.routes = Routes()
         self._stats = stats
+        self._queues = queues
         self._distrust = Distrust()
         self._probe = Probe()
         self._begun = time.monotonic()
@@ -197,6 +203,7 @@ class Home:
             closed_probe=_is_closed(f"{HOST}:443"),
             rows=rows,
             more=more,
+            waiting=self._queues.waiting(),
             refused=dict(self._distrust.hosts.most_common(REFUSED)),
         )
 

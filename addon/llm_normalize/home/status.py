@@ -58,6 +58,8 @@ class Facts:
         closed_probe: Whether mitmproxy's options keep the probe's TLS closed.
         rows: What was repaired.
         more: How many rows are not shown.
+        waiting: Hosts whose requests wait until they take more: how many, and for how many
+            seconds the longest has.
         refused: Hosts that clients refused to connect to, and how often.
     """
 
@@ -74,6 +76,7 @@ class Facts:
     closed_probe: bool = False
     rows: Sequence[Row] = ()
     more: int = 0
+    waiting: Sequence[tuple[str, int, float]] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
 
     def json(self) -> bytes:
@@ -103,6 +106,10 @@ class Facts:
                 for row in self.rows
             ],
             "counters_left_out": self.more,
+            "waiting": [
+                {"host": host, "requests": count, "longest_seconds": round(longest, 1)}
+                for host, count, longest in self.waiting
+            ],
             "refused": dict(self.refused),
         }
         return dumps(shown)

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import Self, cast
 
 from mitmproxy import connection, flow, http
@@ -90,8 +91,13 @@ class ClientStream:
     @property
     def has_begun(self) -> bool:
         """Whether the headers of an answer have gone out."""
+        return self._has_begun_early or not self._waits_for_answer
+
+    @property
+    def _waits_for_answer(self) -> bool:
+        """Whether nothing of the provider's answer has gone out."""
         stream = self._stream
-        return stream.server_state not in (
+        return stream.server_state in (
             stream.state_uninitialized,
             stream.state_wait_for_response_headers,
             stream.state_consume_response_body,
@@ -117,6 +123,37 @@ class ClientStream:
         side = self._http.connections[self._client]
         is_known = self._id in getattr(side, "streams", (self._id,))
         return stream.client_state == stream.state_errored or not is_known
+
+    @property
+    def _has_begun_early(self) -> bool:
+        return "start_response_stream" in vars(self._stream)
+
+    async def begin_early(self, response: http.Response) -> bool:
+        """Send the headers of a stream before its provider answers; tell whether it was possible.
+
+        What the provider answers has to be streamed: its own headers are not sent.
+
+        Args:
+            response: The headers, of a body of unknown length.
+        """
+        stream = self._stream
+
+        def is_due() -> bool:
+            if self.has_begun or stream.flow.response is not None:
+                return False
+            replaced = vars(stream)
+            replaced["start_response_stream"] = partial(_begin_silently, stream)
+            replaced["send_response"] = partial(_end, stream.send_response)
+            return True
+
+        return await self._send(is_due, ResponseHeaders(self._id, response))
+
+    async def send_early(self, data: bytes) -> bool:
+        """Send *data* behind such headers, until its provider answers; tell whether it was possible."""
+        stream = self._stream
+        return await self._send(
+            lambda: stream.flow.response is None, ResponseData(self._id, data)
+        )
 
     async def send(self, make: Callable[[], bytes]) -> bool:
         """Send more of an answer that streams; tell whether it was possible.
@@ -270,10 +307,10 @@ class ClientStream:
     async def answer(self, response: http.Response, *, ends: bool = True) -> bool:
         """Answer in the hook `error`, instead of mitmproxy; tell whether it was possible.
 
-        It is not where headers have gone out, or the client has left.
+        It is not where the provider's headers have gone out, or the client has left.
 
         Args:
-            response: The complete answer.
+            response: The complete answer. After `begin_early`, its body alone is sent.
             ends: Whether this is the last of the flow. It is not where mitmproxy cannot
                 be kept from reporting the error to the client: by HTTP/1 it then closes
                 the connection.
@@ -282,14 +319,15 @@ class ClientStream:
         may_end = ends or asked.is_http2 or asked.is_http3
         if not may_end:
             response.headers["connection"] = "close"
-        out: list[HttpEvent] = [ResponseHeaders(self._id, response)]
+        is_early = self._has_begun_early and self._waits_for_answer
+        out: list[HttpEvent] = [] if is_early else [ResponseHeaders(self._id, response)]
         if response.raw_content and asked.method != "HEAD":
             out.append(ResponseData(self._id, response.raw_content))
         if may_end:
             out.append(ResponseEndOfMessage(self._id))
 
         def is_due() -> bool:
-            if self.has_begun:
+            if self.has_begun and not is_early:
                 return False
             if ends:
                 stream.client_state = stream.state_errored
@@ -355,6 +393,21 @@ class ClientStream:
             outer.command_sources[wakeup] = tunnel
         self._http.command_sources[wakeup] = cast(layer.Layer, _Woken(act))
         await self._handler.server_event(events.Wakeup(wakeup))
+
+
+def _begin_silently(stream: HttpStream) -> Commands:
+    """Begin a stream whose headers have been sent: `HttpStream.start_response_stream`."""
+    stream.server_state = stream.state_stream_response_body
+    yield from ()
+
+
+def _end(
+    send_response: Callable[[bool], Commands],
+    already_streamed: bool = False,
+) -> Commands:
+    """End a stream whose headers have been sent: `HttpStream.send_response`."""
+    del already_streamed  # not so one without a body
+    return send_response(True)
 
 
 async def _while(

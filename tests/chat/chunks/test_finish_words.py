@@ -4,22 +4,9 @@ import pytest
 
 from each_case import each_case
 from llm_normalize import conformance
-from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.chunks.finish_words import (
-    FAILED,
-    OWN,
-    finish_word,
-    finished_of,
-    is_bare_finish,
-    meaning,
-)
-from llm_normalize.repair.fix import calling, chunk, head
+from llm_normalize.chat.chunks.finish_words import FAILED, OWN, finish_word, meaning
+from llm_normalize.repair.fix import chunk
 from llm_normalize.wire.json_text import Json
-
-
-@pytest.mark.parametrize("word", OWN)
-def test_openais_own_words_mean_themselves(word: str) -> None:
-    assert meaning(word) == word
 
 
 @pytest.mark.parametrize(
@@ -161,46 +148,3 @@ def test_the_providers_word_is_reported_as_it_is_but_not_at_any_length() -> None
 
 
 STOP = chunk({}, finish="stop")
-OTHER_STOP = chunk({}, finish="stop", index=1)
-
-
-def both(first: Chunk, second: Chunk) -> Chunk:
-    return {**first, "choices": [*first["choices"], *second["choices"]]}
-
-
-@pytest.mark.parametrize(
-    ("finishing", "indexes"),
-    [
-        (STOP, {0}),
-        (both(STOP, OTHER_STOP), {0, 1}),
-        (both(STOP, chunk({}, index=1)), {0}),
-        (chunk({"content": "Hi"}), set()),
-        (chunk({}, finish=0), set()),
-        (calling(head()), set()),
-        (chunk(None), set()),
-        ({"choices": [{"finish_reason": "stop"}]}, {0}),
-    ],
-)
-def test_choice_is_finished_by_a_reason_in_words(
-    finishing: Chunk, indexes: set[int]
-) -> None:
-    assert finished_of(finishing) == indexes
-
-
-@pytest.mark.parametrize(
-    ("finishing", "bare"),
-    [
-        (STOP, True),
-        (both(STOP, OTHER_STOP), True),
-        ({"choices": [{"index": 0, "finish_reason": "stop"}]}, True),
-        ({"choices": [{"index": 0, "delta": None, "finish_reason": "stop"}]}, True),
-        (chunk({"content": "!"}, finish="stop"), False),
-        (chunk({}), False),
-        (both(STOP, chunk({}, index=1)), False),
-        (both(STOP, STOP), False),
-    ],
-)
-def test_finish_is_bare_if_every_choice_has_one_and_nothing_else(
-    finishing: Chunk, bare: bool
-) -> None:
-    assert is_bare_finish(finishing, finished_of(finishing)) is bare

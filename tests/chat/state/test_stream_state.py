@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.state.sent_call import SentCall, brief
-from llm_normalize.chat.state.stream_state import Asked, ChoiceSeen, Seen
+from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.repair.fix import chunk
 from llm_normalize.wire.json_text import Json, dumps
 
@@ -38,27 +38,12 @@ def test_long_number_beside_a_repeated_key_hides_nothing(key: str) -> None:
     assert Asked.from_body(body) == Asked(stream=True)
 
 
-def test_short_number_beside_a_repeated_key_counts() -> None:
-    assert Asked.from_body(b'{"n":1,"n":3}') == Asked(n=3)
-
-
-def test_an_empty_request_asks_for_one_choice_in_one_piece() -> None:
-    assert asked() == Asked(
-        stream=False, usage=False, tools=False, forced_tool=False, model="", n=1
-    )
-
-
 @pytest.mark.parametrize("value", [False, None, 1, "true", {}])
 def test_only_true_asks_for_a_stream_or_usage(value: Any) -> None:
     assert asked(stream=True).stream
     assert not asked(stream=value).stream
     assert asked(stream_options={"include_usage": True}).usage
     assert not asked(stream_options={"include_usage": value}).usage
-
-
-@pytest.mark.parametrize("options", [None, [], "include_usage", {}])
-def test_stream_options_of_another_shape_ask_nothing(options: Any) -> None:
-    assert not asked(stream_options=options).usage
 
 
 def test_a_request_that_repeats_a_key_means_its_last_value() -> None:
@@ -105,77 +90,6 @@ def test_the_number_of_choices_is_a_number_over_0(n: Any, expected: int) -> None
     assert asked(n=n).n == expected
 
 
-def test_a_choice_that_has_sent_nothing_is_empty_and_not_kept() -> None:
-    seen = Seen()
-    assert seen.choice(3) == ChoiceSeen(role=False)
-    assert not seen.choice(3).called
-    assert seen.choices == {}
-    assert seen.error is False
-
-
-def test_a_role_is_seen_and_no_later_chunk_takes_it_back() -> None:
-    seen = Seen()
-    seen.note(chunk({"content": "Hi"}))
-    assert not seen.choice(0).role
-    seen.note(chunk({"role": "assistant", "content": ""}))
-    seen.note(chunk({"role": None, "content": "x"}, finish="stop"))
-    assert seen.choice(0) == ChoiceSeen(role=True, finished=True)
-
-
-def test_choices_are_distinguished() -> None:
-    seen = Seen()
-    seen.note(chunk({"role": "assistant"}, index=1))
-    seen.note(chunk({"content": "x"}, index=0))
-    assert seen.choice(1).role
-    assert not seen.choice(0).role
-    assert set(seen.choices) == {0, 1}
-
-
-def test_the_first_id_and_name_of_a_call_count() -> None:
-    seen = Seen()
-    first = {"index": 1, "id": "c1", "function": {"name": "f", "arguments": ""}}
-    more = {"index": 1, "id": "c2", "function": {"name": "g", "arguments": "{}"}}
-    seen.note(chunk({"tool_calls": [first]}))
-    seen.note(chunk({"tool_calls": [more, {"id": "c0"}]}))
-    first_call, other = seen.choice(0).calls[1], seen.choice(0).calls[0]
-    assert (first_call.id, first_call.name) == ("c1", "f")
-    assert other == SentCall("c0", name=None)
-    assert first_call.has_arguments("{}")
-    assert not first_call.has_arguments("{} ")
-
-
-def test_a_call_s_id_and_name_may_come_apart() -> None:
-    seen = Seen()
-    seen.note(chunk({"tool_calls": [{"index": 0, "id": "c1"}]}))
-    assert not seen.choice(0).called
-    seen.note(chunk({"tool_calls": [{"index": 0, "function": {"name": "f"}}]}))
-    assert seen.choice(0).calls == {0: SentCall("c1", name="f")}
-    assert seen.choice(0).called
-
-
-def test_a_fragment_without_id_and_name_opens_a_call_that_calls_nothing() -> None:
-    seen = Seen()
-    fragment = {"index": 0, "function": {"arguments": "{}"}}
-    seen.note(chunk({"tool_calls": [fragment]}))
-    assert list(seen.choice(0).calls) == [0]
-    assert not seen.choice(0).called
-
-
-@pytest.mark.parametrize(
-    ("fragment", "expected"),
-    [
-        ({"id": "c2", "function": {"name": "f"}}, True),
-        ({"id": "c1", "function": {"name": "f"}}, False),
-        ({"id": "c2", "function": {"arguments": "{}"}}, False),
-        ({"function": {"name": "g"}}, False),
-    ],
-)
-def test_another_id_with_a_name_opens_another_call(
-    fragment: dict[str, Any], expected: bool
-) -> None:
-    assert SentCall("c1", name="f").is_another(fragment) is expected
-
-
 @pytest.mark.parametrize(
     ("arguments", "whole"),
     [
@@ -217,12 +131,6 @@ def test_after_a_whole_call_a_name_or_all_arguments_open_another(
     assert call.is_another(fragment) is expected
 
 
-def test_a_choice_without_a_delta_sends_nothing() -> None:
-    seen = Seen()
-    seen.note({"choices": [{"index": 0, "finish_reason": "stop"}]})
-    assert seen.choices == {}
-
-
 def test_what_is_kept_of_a_stream_is_bounded() -> None:
     seen = Seen()
     for at in range(1500):
@@ -259,12 +167,6 @@ def test_short_ids_stay_what_they_are_as_text() -> None:
     assert [*map(brief, ids)] == ["", "", "7", '["a"]', '{"a":1}', "i" * 256]
 
 
-def test_choice_with_an_error_is_an_error() -> None:
-    seen = Seen()
-    seen.note(chunk({}, choice={"error": {"message": "no"}}))
-    assert seen.error
-
-
 def test_an_envelope_that_is_too_long_is_not_the_streams() -> None:
     seen = Seen()
     seen.note(chunk({}, id="i" * 257, model="m" * 256))
@@ -285,13 +187,6 @@ def test_last_usage_that_counted_is_remembered() -> None:
     assert seen.tokens == (7, 2)
     seen.note({"choices": [], "usage": {"prompt_tokens": True, "total_tokens": 9}})
     assert [*map(str, seen.tokens)] == ["None", "None"]
-
-
-def test_many_short_arguments_are_what_they_say_together() -> None:
-    call = SentCall("call_1", "f", room=1000)
-    for digit in "0123456789" * 60:
-        call.add(digit)
-    assert call.arguments == "0123456789" * 60
 
 
 @pytest.mark.parametrize("body", [None, b"{", b"[]"])

@@ -32,28 +32,12 @@ def repair(
     return response.raw_content, figures
 
 
-def test_a_body_is_put_in_the_place_of_the_providers() -> None:
-    before = dumps(BAD_BODY)
-    after, figures = repair(before)
-    assert b'"content":""' in (after or b"")
-    assert figures == (1, len(before), len(after or b""))
-
-
 def test_an_encoded_body_leaves_decoded() -> None:
     data = gzip.compress(dumps(GOOD_BODY))
     assert repair(data, encoding="gzip") == (
         dumps(GOOD_BODY),
         (1, len(data), len(dumps(GOOD_BODY))),
     )
-
-
-def test_observing_leaves_it_alone() -> None:
-    assert repair(dumps(BAD_BODY), observe=True)[0] == dumps(BAD_BODY)
-
-
-def test_an_answer_without_a_body_has_no_events() -> None:
-    assert repair(b"") == (b"", (0, 0, 0))
-    assert repair(None) == (None, (0, 0, 0))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +9,6 @@ from proxies import BAD, GOOD_BODY, Proxy, chat_flow, response_of
 
 ASKED = {"model": "m", "stream": True}
 REFUSED = dumps({"message": "No permission invoke API", "success": False})
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def play(proxy: Proxy, body: bytes, kind: str = "application/json", **more: Any) -> Any:

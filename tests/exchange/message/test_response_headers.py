@@ -1,25 +1,9 @@
 import pytest
 
 from llm_normalize.exchange.message.response_headers import (
-    answers_events,
     prepare_headers,
 )
 from proxies import SSE, chat_flow, headers_of, response_of
-
-
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        ({"content-type": SSE}, True),
-        ({"content-type": "Text/Event-Stream; charset=utf-8"}, True),
-        ({"content-type": "application/json"}, False),
-        ({"x": "y"}, False),
-    ],
-)
-def test_an_event_stream_is_recognised_by_its_type(
-    headers: dict[str, str], expected: bool
-) -> None:
-    assert answers_events(response_of(chat_flow(headers=headers))) is expected
 
 
 def prepared(
@@ -57,16 +41,6 @@ def test_a_stream_is_framed_for_its_client(
     headers = {"content-type": SSE, "x": "y", **before}
     expected = {"content-type": SSE, "x": "y", **framing}
     assert prepared(headers, client, server) == expected
-
-
-def test_a_stream_loses_its_encoding() -> None:
-    headers = {"content-type": SSE, "content-encoding": "gzip"}
-    assert prepared(headers) == {"content-type": SSE}
-
-
-def test_an_event_stream_keeps_its_type_as_it_is_spelled() -> None:
-    headers = {"content-type": "Text/Event-Stream; charset=utf-8"}
-    assert prepared(headers) == headers
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,9 @@
-import io
-import json
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from mitmproxy import http
-from mitmproxy.io import FlowReader, FlowWriter
-from mitmproxy.test import tflow
 
 from llm_normalize.exchange.record import answer_record
 from llm_normalize.exchange.record.answer_record import AnswerRecord
@@ -19,7 +13,7 @@ from llm_normalize.records.record_line import (
     TextPair,
     TextPairs,
 )
-from llm_normalize.records.snapshot import KEY, VERSION, Snapshot, unpacked
+from llm_normalize.records.snapshot import VERSION, Snapshot
 from llm_normalize.repair.engine.text_memory import Around
 from llm_normalize.repair.outcome import EventRecord
 
@@ -74,46 +68,6 @@ def answer(records: list[Record] | None = None, **more: Any) -> AnswerRecord:
     return made
 
 
-def test_a_changed_event_is_a_pair(clock: Clock) -> None:
-    records: list[Record] = []
-    each = answer(records)
-    clock.tick(0.0126)
-    each.add_event(EventRecord(3, b"before", [b"a", b"b"], ["x", "y"]))
-    assert records == [
-        {
-            "type": "pair",
-            "v": 1,
-            "flow": "f1",
-            "n": 3,
-            "ms": 12.6,
-            "fixes": ["x", "y"],
-            "before": b"before",
-            "after": [b"a", b"b"],
-        }
-    ]
-    assert each.changed == 1
-    assert each.fixes == {"x": 1, "y": 1}
-
-
-@pytest.mark.usefixtures("clock")
-def test_an_event_that_nothing_changed_is_no_pair() -> None:
-    records: list[Record] = []
-    each = answer(records)
-    each.add_event(EventRecord(0, b"same", [b"same"]))
-    each.add_event(EventRecord(1, b"same", [b"same"], ["x"]))
-    assert records == []
-    assert (each.changed, each.fixes) == (0, {})
-
-
-@pytest.mark.usefixtures("clock")
-def test_an_added_event_counts_for_its_fix_but_not_as_changed() -> None:
-    records: list[Record] = []
-    each = answer(records)
-    each.add_event(EventRecord(9, None, [b"data: [DONE]\n\n"], ["done-missing"]))
-    assert records[0]["before"] is None
-    assert (each.changed, each.fixes) == (0, {"done-missing": 1})
-
-
 def test_the_flow_record_says_it_all(clock: Clock) -> None:
     records: list[Record] = []
     each = answer(records)
@@ -146,38 +100,9 @@ def test_the_flow_record_says_it_all(clock: Clock) -> None:
     ]
 
 
-def test_a_flow_without_an_answer_has_no_status_and_no_first_event() -> None:
-    closed = answer().close(None, "error", 0, 0, 0)
-    assert closed["status"] is None
-    assert closed["first_ms"] is None
-    assert closed["end"] == "error"
-
-
-def test_the_time_is_rfc_3339_in_utc() -> None:
-    closed = answer().close(200, "complete", 0, 0, 0)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", closed["time"])
-
-
 def test_a_clock_that_was_set_back_gives_no_negative_time(clock: Clock) -> None:
     clock.now -= 3600
     assert answer().close(200, "complete", 0, 0, 0)["total_ms"] == 0
-
-
-@pytest.mark.usefixtures("clock")
-def test_observe_marks_every_record() -> None:
-    records: list[Record] = []
-    each = answer(records, observe=True)
-    each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
-    each.close(200, "complete", 1, 1, 1)
-    assert [(it["type"], it["mode"]) for it in records] == [
-        ("pair", "observe"),
-        ("flow", "observe"),
-    ]
-
-
-@pytest.mark.usefixtures("clock")
-def test_repair_marks_none() -> None:
-    assert "mode" not in answer().close(200, "complete", 1, 1, 1)
 
 
 def test_what_was_changed_in_the_request_is_reported_before_the_end() -> None:
@@ -243,64 +168,12 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
 
 
 @pytest.mark.usefixtures("clock")
-def test_the_metadata_holds_what_was_received() -> None:
-    each, snapshot = answer(), Snapshot(both=True)
-    snapshot.add_received(b"before")
-    snapshot.add_sent(b"after")
-    closed = each.close(200, "complete", 1, 6, 5)
-    assert unpacked(each.metadata(closed, snapshot)["received"]) == b"before"
-    running = each.flow_record(200, "running", 1, 6, 5)
-    assert each.metadata(running, snapshot)["received"] is None  # not before the end
-
-
-@pytest.mark.usefixtures("clock")
 def test_pairs_that_nobody_can_look_at_are_left_out() -> None:
     each = answer(shown=False)
     each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
     each.count(1, b"<a>", b"[a]", SIMPLE)
     shown = each.metadata(each.close(200, "complete", 1, 1, 1), Snapshot())
     assert (shown["pairs"], shown["left_out"], shown["changed"]) == ([], 2, 2)
-
-
-@pytest.mark.usefixtures("clock")
-def test_a_fix_in_the_metadata_is_not_changed_later() -> None:
-    each = answer()
-    step = EventRecord(0, b"a", [b"b"], ["x"])
-    each.add_event(step)
-    step.fixes.append("z")
-    step.after.append(b"z")
-    pairs = each.metadata(each.close(200, "complete", 1, 1, 1), Snapshot())["pairs"]
-    assert pairs[0][2:5] == [["x"], b"a", [b"b"]]
-
-
-@pytest.mark.usefixtures("clock")
-def test_the_metadata_survives_a_flow_file() -> None:
-    each = answer()
-    each.add_event(EventRecord(0, b"\xff\0\r", [], ["y"]))
-    each.add_event(EventRecord(1, None, ["ä".encode()], ["x"]))
-    each.add_event(EventRecord(2, b"a", [b"b"], ["x"]))
-    each.count(3, b"<a>", b"[a]", SIMPLE)
-    each.count(4, b"<b>", b"[b]", SIMPLE)
-    data = each.metadata(each.close(None, "upstream-broke", 1, 1, 1), Snapshot())
-    flow = tflow.tflow(resp=True)
-    flow.metadata[KEY] = data
-    file = io.BytesIO()
-    FlowWriter(file).add(flow)
-    file.seek(0)
-    (read,) = FlowReader(file).stream()
-    assert isinstance(read, http.HTTPFlow)
-    assert read.metadata[KEY] == data
-
-
-def test_a_flow_record_is_json() -> None:
-    closed = answer(model="\ud83d", path="/\udcff").close(200, "complete", 1, 1, 1)
-    assert json.loads(json.dumps(closed)) == closed
-
-
-def test_without_a_log_nothing_is_written_and_nothing_fails() -> None:
-    each = answer()
-    each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
-    assert each.close(200, "complete", 1, 1, 1)["changed"] == 1
 
 
 SIMPLE = Around((b"<", b">"), (b"[", b"]"), ("x", "y"))
@@ -332,15 +205,6 @@ def test_what_is_changed_otherwise_begins_a_row_and_so_does_what_follows() -> No
     each.count(4, b"<a>", b"[a]", SIMPLE)
     assert [(row[0], row[5]) for row in rows(each)] == [(0, 1), (3, 0), (4, 0)]
     assert dict(each.fixes) == {"x": 3, "y": 3, "z": 1}
-
-
-@pytest.mark.usefixtures("clock")
-def test_rows_can_be_read_while_events_come() -> None:
-    each = answer()
-    each.count(0, b"<a>", b"[a]", SIMPLE)
-    assert [row[5] for row in rows(each)] == [0]
-    each.count(1, b"<a>", b"[a]", SIMPLE)
-    assert [row[5] for row in rows(each)] == [1]
 
 
 def test_an_event_that_was_not_parsed_is_handed_over_in_brief(clock: Clock) -> None:

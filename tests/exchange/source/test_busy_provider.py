@@ -9,8 +9,9 @@ import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange.source import busy_provider
-from llm_normalize.exchange.source.busy_provider import _retry_after, _wait
+from llm_normalize.exchange.source.busy_provider import _wait
 from llm_normalize.mitm.second_request import Reply
+from llm_normalize.routing.rate_limit import retry_after
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import GOOD_BODY, Proxy, chat_flow, response_of
 
@@ -32,7 +33,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What further requests are answered."""
     made: list[Any] = []
 
-    async def send_retry(*_: object, live: bool) -> Any:
+    async def send_retry(*_: object, live: bool, **_more: object) -> Any:
         assert not live
         await asyncio.sleep(0)
         return made.pop(0)
@@ -100,7 +101,7 @@ def test_client_that_leaves_meanwhile_is_recorded(
 
 def test_it_waits_as_long_as_the_provider_says() -> None:
     def after(**headers: str) -> float | None:
-        return _retry_after(response_of(busy(BUSY, 429, **headers)).headers)
+        return retry_after(response_of(busy(BUSY, 429, **headers)).headers)
 
     assert after(retry_after="7") == 7
     assert after(retry_after="7", retry_after_ms="1500") == 1.5

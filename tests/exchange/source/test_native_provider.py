@@ -62,7 +62,7 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
     asked: list[bytes] = []
 
     async def send_retry(
-        _: http.HTTPFlow, body: bytes, *, live: bool
+        _: http.HTTPFlow, body: bytes, *, live: bool, **_more: object
     ) -> Reply | str | None:
         assert not live
         asked.append(body)

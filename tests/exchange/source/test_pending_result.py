@@ -1,7 +1,5 @@
 import gzip
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +14,9 @@ from llm_normalize.exchange.state.running_answer import RunningAnswer
 from llm_normalize.exchange.state.settings import Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply, UpstreamError
-from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
 from proxies import (
     BAD_BODY,
-    GOOD,
     HOST,
     Proxy,
     broken,
@@ -49,12 +45,6 @@ def status(monkeypatch: pytest.MonkeyPatch) -> Status:
     for name in ("_FIRST_WAIT", "_LONGEST_WAIT", "_LOOK"):
         monkeypatch.setattr(polling, name, 0.001)
     return made
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def accepted(host: str = HOST, name: str = NAME, **more: Any) -> http.HTTPFlow:
@@ -119,13 +109,6 @@ def test_host_and_port_are_those_of_the_request(
     assert request.headers["host"] == name
 
 
-def test_plain_http_stays_plain(proxy: Proxy, status: Status) -> None:
-    made = accepted("nim.test")
-    made.request.scheme, made.request.port = "http", 8000
-    assert fetched(proxy, made)
-    assert one(status).url == f"http://nim.test:8000{STATUS}{NAME}"
-
-
 @pytest.mark.parametrize(
     ("host", "sni"),
     [
@@ -146,18 +129,6 @@ def test_nvidias_own_address_is_asked_next(
     first, home, _ = status.asked
     assert home.headers.pop("host") == "api.nvcf.nvidia.com"
     assert home.headers == first.headers
-
-
-def test_nvidias_own_address_is_named_as_by_the_version_of_the_request(
-    proxy: Proxy, status: Status
-) -> None:
-    made = accepted()
-    made.request.http_version = "HTTP/2.0"
-    made.request.authority = HOST
-    status.replies = [UNKNOWN, READY]
-    assert fetched(proxy, made)
-    assert [each.authority for each in status.asked] == [HOST, "api.nvcf.nvidia.com"]
-    assert "host" not in status.asked[1].headers
 
 
 def test_password_for_the_proxy_goes_along_by_plain_http_alone(
@@ -257,68 +228,7 @@ def test_nothing_of_the_client_is_sent_but_its_key(
     }
 
 
-def test_without_a_key_none_is_sent(proxy: Proxy, status: Status) -> None:
-    made = accepted()
-    del made.request.headers["authorization"]
-    assert fetched(proxy, made)
-    assert "authorization" not in one(status).headers
-
-
-def test_key_is_sent_byte_for_byte(proxy: Proxy, status: Status) -> None:
-    made = accepted()
-    made.request.headers.fields = ((b"authorization", b"Bearer \xc3\xbc\xff"),)
-    assert fetched(proxy, made)
-    fields = dict(one(status).headers.fields)
-    assert fields[b"authorization"] == b"Bearer \xc3\xbc\xff"
-
-
 # -- the result --------------------------------------------------------------------
-
-
-def test_result_takes_the_place_of_the_answer(proxy: Proxy, status: Status) -> None:
-    made = accepted()
-    response_of(made).raw_content = b"later"
-    response_of(made).trailers = http.Headers(x="y")
-    headers = [
-        ("Content-Type", "application/json"),
-        ("Content-Length", "99"),
-        ("Transfer-Encoding", "chunked"),
-        ("Connection", "close, X-Hop"),
-        ("X-Hop", "1"),
-        ("Keep-Alive", "timeout=5"),
-        ("Proxy-Connection", "close"),
-        ("Trailer", "X"),
-        ("Upgrade", "h2c"),
-        ("X-Request-Id", "\xe4"),
-        ("Set-Cookie", "a"),
-        ("Set-Cookie", "b"),
-    ]
-    status.replies = [Reply(418, "Short And Stout", headers, b'{"a":1}')]
-    assert fetched(proxy, made)
-    response = response_of(made)
-    assert (response.status_code, response.reason) == (418, "Short And Stout")
-    assert response.raw_content == b'{"a":1}'
-    assert response.trailers is None
-    assert response.headers.fields == (
-        (b"content-type", b"application/json"),
-        (b"x-request-id", b"\xe4"),
-        (b"set-cookie", b"a"),
-        (b"set-cookie", b"b"),
-        (b"content-length", b"7"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("code", "reason"), [(200, "OK"), (599, "HTTP status 599"), (204, "No Content")]
-)
-def test_reason_that_is_missing_is_what_http_says(
-    proxy: Proxy, status: Status, code: int, reason: str
-) -> None:
-    made = accepted()
-    status.replies = [Reply(code)]
-    assert fetched(proxy, made)
-    assert response_of(made).reason == reason
-    assert headers_of(made) == {"content-length": "0"}
 
 
 @pytest.mark.parametrize("left", ["connection", "error"])
@@ -335,16 +245,6 @@ def test_answer_stays_when_the_client_has_left(
         202,
         b"later",
     )
-
-
-def test_replay_has_no_client_that_could_leave(proxy: Proxy, status: Status) -> None:
-    made = accepted()
-    broken(made, "", connected=False)
-    made.error = None
-    made.is_replay = "request"
-    assert fetched(proxy, made)
-    assert len(status.asked) == 1
-    assert response_of(made).status_code == 200
 
 
 # -- as an answer on its way -------------------------------------------------------
@@ -373,51 +273,6 @@ def test_result_is_repaired_decoded_and_logged(proxy: Proxy, status: Status) -> 
     assert record["fixes"]["answer-pending"] == 1
     assert (record["status"], record["end"]) == (200, "complete")
     assert "nvapi-key" not in proxy.log.read_text()
-
-
-@pytest.mark.parametrize("encoded", [False, True])
-def test_result_of_a_stream_is_repaired_as_one(
-    proxy: Proxy, status: Status, encoded: bool
-) -> None:
-    kinds = [("Content-Type", "text/event-stream")]
-    data = GOOD.replace(b"data: ", b"data:")
-    if encoded:
-        kinds.append(("Content-Encoding", "gzip"))
-        data = gzip.compress(data)
-    status.replies = [Reply(200, "OK", kinds, data)]
-    made = accepted()
-    assert responded(proxy, made) == GOOD
-    assert headers_of(made)["content-type"] == "text/event-stream"
-    assert "content-encoding" not in headers_of(made)
-
-
-def test_body_for_a_stream_becomes_one(proxy: Proxy, status: Status) -> None:
-    body = completion({"role": "assistant", "content": "Hi"})
-    kinds = [("Content-Type", "application/json")]
-    status.replies = [Reply(200, "OK", kinds, dumps(body))]
-    sent = responded(proxy, accepted())
-    assert sent.endswith(wire([chunk({}, finish="stop"), DONE])[-14:])
-    assert b'"chat.completion.chunk"' in sent
-
-
-def test_result_that_never_comes_is_an_error_in_openais_form(
-    proxy: Proxy, status: Status
-) -> None:
-    status.replies = [UpstreamError("https://there: broke off")] * 3
-    made = accepted()
-    error = json.loads(responded(proxy, made))["error"]
-    assert error["message"] == f"https://there: broke off (request {NAME})"
-    assert (response_of(made).status_code, response_of(made).reason) == (
-        502,
-        "Bad Gateway",
-    )
-
-
-def test_client_that_left_is_recorded(proxy: Proxy, status: Status) -> None:
-    made = accepted()
-    status.meanwhile = lambda: broken(made, "", connected=False)
-    responded(proxy, made)
-    assert proxy.end() == "client-left"
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,18 @@
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterable, AsyncIterator, Iterator
+from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange.delivery import answer_streams
-from llm_normalize.exchange.message.message_body import CONTAINERS
-from llm_normalize.exchange.source import busy_provider, pending_result, polling, retry
+from llm_normalize.exchange.source import busy_provider, pending_result, retry
 from llm_normalize.mitm.second_request import Reply
-from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, chunk, wire
-from llm_normalize.wire.json_text import dumps, loads
+from llm_normalize.wire.json_text import dumps
 from proxies import GOOD_BODY, Proxy, chat_flow, fail, messages, response_of
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -66,16 +63,10 @@ class FirstAnswer:
 
 
 @pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
 def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     made: list[Any] = []
 
-    async def send_retry(*_: object, live: bool) -> Any:
+    async def send_retry(*_: object, live: bool, **_more: object) -> Any:
         assert live
         await asyncio.sleep(0)
         reply = made.pop(0)
@@ -146,30 +137,6 @@ def test_body_takes_the_place_of_a_refusal(
     assert response.content.startswith(b"data: ")
 
 
-def test_another_refusal_stays_as_it_is(
-    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream = first(monkeypatch)
-    replies.append(Reply(401, "No", JSON, b'{"detail":"who?"}'))
-    made = refused()
-    response = play(proxy, made)
-    assert (response.status_code, response.stream) == (401, False)
-    assert client_stream.received == b'{"detail":"who?"}'
-    response.raw_content = client_stream.received
-    proxy.addon.response(made)
-    assert loads(response.content or b"")["error"]["message"] == "who?"
-
-
-def test_answer_that_an_addon_has_made_is_not_waited_for(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream = first(monkeypatch)
-    made = refused()
-    response_of(made).raw_content = SEED
-    assert proxy.addon.responseheaders(made) is None
-    assert not client_stream.is_forgotten
-
-
 @pytest.mark.parametrize("body", [None, b'{"detail":"no"}'])
 def test_refusal_that_nothing_can_be_done_about_passes(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, body: bytes | None
@@ -197,33 +164,6 @@ def test_client_that_leaves_meanwhile_is_recorded(
     play(proxy, refused())
     (record,) = proxy.records("flow")
     assert (record["status"], record["end"]) == (None, "client-left")
-
-
-def test_result_of_a_202_is_sent_as_it_arrives(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream = first(monkeypatch, b"")
-
-    async def result_of(*_: object) -> Reply:
-        return Reply(200, "OK", EVENTS, live_body=Rest(STREAM))
-
-    monkeypatch.setattr(pending_result, "result_of", result_of)
-    made = refused(202)
-    response_of(made).headers["nvcf-reqid"] = "brook"
-    assert play(proxy, made).status_code == 200
-    assert client_stream.received == STREAM
-
-
-def test_answer_in_an_unknown_encoding_passes(
-    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream = first(monkeypatch)
-    headers = [*EVENTS, ("content-encoding", "x-brook")]
-    replies.append(Reply(200, "OK", headers, live_body=Rest(b"?")))
-    response = play(proxy, refused())
-    assert response.stream is True
-    assert response.headers["transfer-encoding"] == "chunked"
-    assert client_stream.received == b"?"
 
 
 def test_answer_in_an_unknown_encoding_after_a_reload_is_recorded(
@@ -360,72 +300,6 @@ def test_stream_begins_while_a_result_is_pending(
     impatient.addon.response(made)
     (record,) = impatient.records("flow")
     assert record["fixes"] == {"answer-pending": 1}
-
-
-def test_provider_that_refuses_once_it_is_free_gets_a_changed_request(
-    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proxy.set(normalize_retry=20)
-    client = first(monkeypatch, b"")
-    replies += [
-        Reply(400, "No", JSON, SEED),
-        Reply(200, "OK", EVENTS, live_body=Rest(STREAM)),
-    ]
-    made = refused(503)
-    response_of(made).headers["retry-after-ms"] = "20"
-    assert play(proxy, made).status_code == 200
-    assert client.received == STREAM
-    assert loads(made.request.content or b"") == {"model": "m", "stream": True}
-
-
-def test_compressed_refusal_of_a_busy_provider_is_an_event(
-    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    busy = b'{"error":{"message":"40 a minute"}}'
-    client = first(monkeypatch, gzip.compress(busy))
-    replies.append("it broke off")
-    made = refused(429)
-    response_of(made).headers.update(
-        {"retry-after-ms": "20", "content-encoding": "gzip"}
-    )
-    assert "content-encoding" not in play(impatient, made).headers
-    assert client.received == busy
-
-
-def test_large_body_passes_a_stream_that_has_begun(
-    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = first(monkeypatch, b"")
-    body = dumps({**GOOD_BODY, "more": [{}] * (CONTAINERS + 1)})
-    replies.append(Reply(200, "OK", JSON, body))
-    made = refused(503)
-    response_of(made).headers["retry-after-ms"] = "20"
-    play(impatient, made)
-    assert client.received == body
-    impatient.feed(made, b"")
-    impatient.addon.response(made)
-    assert made.metadata[KEY]["received_status"] == 200
-
-
-def test_stream_that_begins_after_a_reload_has_its_record(
-    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wait = polling.unless_gone
-
-    async def reload_and_wait(*given: Any) -> Any:
-        impatient.addon.done()
-        return await wait(*given)
-
-    first(monkeypatch, b"")
-    monkeypatch.setattr(busy_provider, "unless_gone", reload_and_wait)
-    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
-    made = refused(503)
-    response_of(made).headers["retry-after-ms"] = "20"
-    play(impatient, made)
-    assert impatient.feed(made, STREAM) == STREAM
-    impatient.feed(made, b"")
-    (record,) = impatient.records("flow")
-    assert (record["status"], record["end"]) == (200, "complete")
 
 
 def test_stream_begins_while_the_provider_stays_busy(

@@ -323,7 +323,7 @@ def test_provider_that_does_not_answer_is_an_error_in_the_protocol(
     found: list[http.Response | None] = []
     monkeypatch.setattr(
         "llm_normalize.exchange.outage.end",
-        lambda _, response, *__: found.append(response),
+        lambda _, response, *__, **___: found.append(response),
     )
     made = send(proxy, flow())
     broken(made, "[Errno 111] Connect call failed")
@@ -427,7 +427,9 @@ def test_request_with_too_many_values_gets_a_sentence(proxy: Proxy, path: str) -
 def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     made: list[Any] = []
 
-    async def send_retry(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Any:
+    async def send_retry(
+        flow: http.HTTPFlow, body: bytes, *, live: bool, **_more: object
+    ) -> Any:
         assert live
         assert "/v1/chat/completions" in flow.request.path
         assert loads(body)["messages"]
@@ -565,7 +567,9 @@ def test_request_that_was_translated_in_vain_is_sent_once_as_it_came(
     learn(proxy, monkeypatch, replies, "one")
     sent: list[Any] = []
 
-    async def send_retry(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Any:
+    async def send_retry(
+        flow: http.HTTPFlow, body: bytes, *, live: bool, **_more: object
+    ) -> Any:
         sent.append((flow.request.path, {**flow.request.headers}, body))
         rest = Rest(NATIVE) if live and is_live else None
         return Reply(200, "OK", EVENTS, b"" if is_live else NATIVE, live_body=rest)

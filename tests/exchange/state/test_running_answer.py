@@ -1,6 +1,4 @@
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,28 +18,11 @@ from llm_normalize.records.snapshot import KEY
 from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire
-from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.content_encoding import Decoder, decoder_for
-from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
+from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
 
 NO_LOG: dict[str, Any] = {"observe": False, "strict": False, "log": None}
 ALL = Settings(FIXES, **NO_LOG)
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
-
-
-def test_fix_is_applied_unless_it_is_skipped_or_only_observed() -> None:
-    first, second, *_ = FIXES
-    one = Settings([first], observe=False, strict=False, log=None)
-    assert one.applies(first.name)
-    assert not one.applies(second.name)
-    assert not one.applies("no-fix")
-    watching = Settings([first], observe=True, strict=False, log=None)
-    assert not watching.applies(first.name)
 
 
 def test_equal_fixes_have_one_plan_and_others_another() -> None:
@@ -49,61 +30,6 @@ def test_equal_fixes_have_one_plan_and_others_another() -> None:
     assert one.plan is same.plan
     for other in (list(FIXES[1:]), list(FIXES[::-1])):
         assert Settings(other, **NO_LOG).plan != one.plan
-
-
-@pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("stream", [False, True])
-def test_what_is_known_of_an_answer_comes_from_its_flow(
-    strict: bool, stream: bool
-) -> None:
-    made = chat_flow(request={"model": "m", "stream": stream})
-    response_of(made).timestamp_start = 1790000000.9
-    settings = Settings(FIXES, observe=True, strict=strict, log=None)
-    running = RunningAnswer.of(made, settings)
-    assert (running.settings, running.rewriter, running.pending) == (
-        settings,
-        None,
-        False,
-    )
-    asked, answer = running.asked, running.record
-    assert (asked.id, asked.model, asked.stream) == (made.id, "m", stream)
-    assert (asked.time, asked.strict) == (1790000000, strict)
-    assert (answer.host, answer.path, answer.observe) == (
-        HOST,
-        "/v1/chat/completions",
-        True,
-    )
-
-
-@pytest.mark.parametrize("content", [b"", b"no JSON", b"[]", None])
-def test_request_that_says_nothing_asks_for_nothing(content: bytes | None) -> None:
-    made = chat_flow()
-    made.request.raw_content = content
-    made.response = None
-    made.request.timestamp_start = 1790000000.0
-    asked = RunningAnswer.of(made, ALL).asked
-    assert (asked.model, asked.time) == ("", 1790000000)
-
-
-@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
-def test_answer_tells_what_a_request_that_was_not_kept_asked(kind: str) -> None:
-    made = chat_flow(headers={"content-type": kind})
-    made.request.raw_content = None
-    assert RunningAnswer.of(made, ALL).asked.stream == (kind == "text/event-stream")
-
-
-def test_record_is_written_counted_and_kept() -> None:
-    made = chat_flow()
-    running = RunningAnswer.of(made, ALL)
-    running.record.add_event(EventRecord(0, b"before", [b"after"], ["role-missing"]))
-    stats = Stats()
-    record = running.write(stats, 200, "complete", (1, 6, 5))
-    assert record is not None
-    assert (record["events"], record["bytes_in"], record["bytes_out"]) == (1, 6, 5)
-    assert record["fixes"] == {"role-missing": 1}
-    assert ["role-missing", "1"] in [row[-2:] for row in stats.rows()]
-    running.store(record)
-    assert made.metadata[KEY]["fixes"] == [["role-missing", 1]]
 
 
 def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
@@ -178,16 +104,6 @@ def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
     assert made.metadata[KEY]["end"] == "complete"
 
 
-def test_what_nobody_can_look_at_is_not_shown_while_it_runs() -> None:
-    made = chat_flow()
-    running = streaming(made, shown=False)
-    assert running.rewriter is not None
-    running.rewriter.read(BAD)
-    running.show_growth()
-    assert KEY not in made.metadata
-    assert response_of(made).raw_content is None
-
-
 @pytest.mark.parametrize(
     ("observe", "said", "mark"),
     [
@@ -258,45 +174,6 @@ def test_corrupt_answer_is_not_called_a_client_that_left() -> None:
     running.broke(Stats())
     assert made.metadata[KEY]["end"] == "upstream-broke"
     assert made.comment == "normalize: what the provider sent is corrupt"
-
-
-def test_objects_of_a_stream_have_no_more_attributes_than_are_kept_in_them() -> None:
-    # CPython moves 30 of them (SHARED_KEYS_MAX_SIZE) to a dictionary, far from each other.
-    running = RunningAnswer.of(chat_flow(), ALL)
-    rewriter = running.stream_through(Decoder())
-    assert rewriter.read(BAD)
-    assert rewriter.read(b"") == []
-    running.close(Stats(), 200, "complete")
-    for each in (rewriter, rewriter.pipeline):  # the others have slots
-        assert len(vars(each)) < 30, type(each)
-
-
-def test_users_own_words_and_marks_stay() -> None:
-    for comment, marked in (("mine", ""), ("", ":star:")):
-        made = chat_flow()
-        made.comment, made.marked = comment, marked
-        running = streaming(made)
-        assert running.rewriter is not None
-        running.rewriter.read(BAD)
-        running.store(running.close(Stats(), 200, "complete"))
-        assert made.comment.startswith(comment or "normalize: ")
-        assert made.marked == (marked or ":wrench:")
-
-
-def test_nothing_is_said_of_an_answer_that_was_right() -> None:
-    made = chat_flow()
-    running = streaming(made)
-    assert running.rewriter is not None
-    running.rewriter.read(GOOD)
-    running.store(running.close(Stats(), 200, "complete"))
-    assert (made.comment, made.marked) == ("", "")
-
-
-def test_figures_of_an_answer_that_never_arrived_are_zero() -> None:
-    record = RunningAnswer.of(chat_flow(), ALL).close(Stats(), None, "error")
-    assert record is not None
-    figures = (record["events"], record["bytes_in"], record["bytes_out"])
-    assert (figures, record["end"], record["status"]) == ((0, 0, 0), "error", None)
 
 
 def test_record_goes_to_the_log_without_the_secrets_of_the_request() -> None:

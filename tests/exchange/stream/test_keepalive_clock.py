@@ -89,28 +89,6 @@ def test_what_waits_is_sent_once(sent: Sent) -> None:
     assert sent.out == [wire([STOP])]
 
 
-def test_what_is_sent_in_time_has_no_other_effect(sent: Sent) -> None:
-    async def act(_: StreamClock, made: Rewriter) -> None:
-        made.read(wire([TEXT, STOP]))
-        made.read(DONE)
-        await asyncio.sleep(0.05)
-
-    run(act)
-    assert sent.out == []
-
-
-def test_what_waits_from_later_on_has_its_own_time(sent: Sent) -> None:
-    async def act(_: StreamClock, made: Rewriter) -> None:
-        first, second = (event[:-1] for event in (wire([TEXT]), wire([STOP])))
-        made.read(first)
-        await asyncio.sleep(0.01)
-        assert made.read(second) == [wire([TEXT])]
-        await until(lambda: bool(sent.out))
-
-    run(act)
-    assert sent.out == [wire([STOP])]
-
-
 def test_what_changes_while_it_waits_has_its_time_anew(sent: Sent) -> None:
     changed: list[float] = []
 
@@ -253,17 +231,6 @@ def test_mitmproxy_that_lacks_a_part_is_reported(
     assert run(act) == 1
 
 
-def test_rest_is_sent_before_a_break(sent: Sent) -> None:
-    made = rewriter()
-    made.read(wire([TEXT, STOP]))
-    assert made.holds
-    asyncio.run(send_rest(chat_flow(), made))
-    assert sent.out == [wire([STOP])]
-    sent.is_there = False
-    asyncio.run(send_rest(chat_flow(), made))
-    assert len(sent.out) == 1
-
-
 @pytest.mark.parametrize("kills", [False, True])
 def test_break_after_a_finish_is_an_end_unless_somebody_wants_it(
     sent: Sent, *, kills: bool
@@ -286,13 +253,3 @@ def test_what_waits_is_sent_before_a_corrupt_body_is_broken_off() -> None:
     assert out == wire([TEXT, STOP])
     assert made.given_up
     assert made.release(last=True) == b""
-
-
-def test_nothing_is_released_once_repair_has_failed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    made = rewriter()
-    monkeypatch.setattr(made.pipeline, "feed", fail)
-    assert made.read(wire([TEXT])) == [wire([TEXT])]
-    assert made.release() == b""
-    assert made.newline() == b""

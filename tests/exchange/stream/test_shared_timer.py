@@ -1,5 +1,4 @@
 import asyncio
-import itertools
 
 import pytest
 
@@ -25,30 +24,6 @@ def test_calls_are_made_in_order_with_one_timer() -> None:
 
     asyncio.run(play())
     assert made == ["a", "b", "c", "e"]
-
-
-def test_call_made_meanwhile_has_its_own_time() -> None:
-    made = list[float]()
-
-    async def play() -> None:
-        timer, loop = SharedTimer(0.01), asyncio.get_running_loop()
-        is_over = asyncio.Event()
-
-        def again() -> None:
-            made.append(loop.time())
-            if len(made) < 3:
-                timer.after(again)
-            else:
-                is_over.set()
-
-        begun = loop.time()
-        timer.after(again)
-        await asyncio.wait_for(is_over.wait(), PATIENCE)
-        made.insert(0, begun)
-
-    asyncio.run(play())
-    assert len(made) == 4
-    assert all(then - one >= 0.01 for one, then in itertools.pairwise(made))
 
 
 def test_cancelled_call_holds_nothing() -> None:

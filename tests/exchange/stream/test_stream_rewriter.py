@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.exchange.stream.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
-from llm_normalize.records.snapshot import Snapshot, unpacked
 from llm_normalize.repair.engine import payload
 from llm_normalize.repair.engine.event_repair import EventRepair
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.text_memory import Around, TextMemory
-from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
+from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.content_encoding import (
     MAX_INFLATED_PER_TURN,
@@ -104,34 +103,12 @@ def test_observing_sees_what_repair_would_do() -> None:
     assert any(step.changed for step in watched.steps)
 
 
-def test_nothing_to_send_is_an_empty_list() -> None:
-    rewriter = Client().rewriter
-    assert rewriter.read(b"data: ") == []
-    assert rewriter.read(b"{") == []
-    assert Client().rewriter.read(b"") == []
-
-
-def test_an_event_leaves_with_its_last_byte() -> None:
-    client = Client()
-    assert client.read(wire([HEAD, TEXT])) == wire([HEAD, TEXT])
-    assert client.read(wire([TEXT])[:-1]) == b""
-    assert client.read(b"\n") == wire([TEXT])
-
-
 def test_bytes_are_counted_as_they_come_and_leave() -> None:
     client = Client("gzip")
     data = gzip.compress(BAD)
     out = client.run([data[:30], data[30:]])
     rewriter = client.rewriter
     assert (rewriter.bytes_in, rewriter.bytes_out) == (len(data), len(out))
-
-
-@pytest.mark.parametrize("repair", [True, False])
-def test_what_leaves_is_kept(repair: bool) -> None:
-    client = Client(repair=repair)
-    out = client.run([BAD[:50], BAD[50:]])
-    assert client.rewriter.snapshot.body == out
-    assert not client.rewriter.snapshot.is_cut
 
 
 def test_bytes_after_an_empty_read_are_not_lost() -> None:
@@ -150,10 +127,6 @@ def test_bytes_after_an_empty_read_are_decoded_all_the_same() -> None:
     data = gzip.compress(GOOD)
     out = client.read(data[:40]) + client.read(b"") + client.read(data[40:])
     assert out == GOOD
-
-
-def test_a_missing_done_is_added_at_the_end() -> None:
-    assert rewrite(wire([HEAD, TEXT, FINISH])) == GOOD
 
 
 # -- a corrupt body ----------------------------------------------------------------
@@ -178,25 +151,10 @@ def test_a_corrupt_body_is_given_up_once_and_named(
     assert record.getMessage().endswith("; the answer is broken off")
 
 
-def test_what_came_before_the_corrupt_part_leaves() -> None:
-    client = Client("gzip")
-    data = broken_gzip(wire([HEAD, TEXT]))
-    assert client.read(data[:-9]) == wire([HEAD, TEXT])
-    assert client.read(data[-9:]) == b""
-    assert client.given_up == 1
-
-
 def test_what_came_before_the_corrupt_part_leaves_even_in_one_read() -> None:
     client = Client("gzip")
     assert client.read(broken_gzip(wire([HEAD, TEXT]))) == wire([HEAD, TEXT])
     assert client.given_up == 1
-
-
-def test_a_corrupt_body_gets_no_done() -> None:
-    client = Client("gzip")
-    data = broken_gzip(wire([HEAD, TEXT, FINISH]))
-    client.run([data[:-9], data[-9:]])
-    assert b"[DONE]" not in client.rewriter.snapshot.body
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
@@ -212,14 +170,6 @@ def test_what_inflates_to_too_much_at_once_is_broken_off(
     assert record.getMessage() == (
         "label: it inflates to more than 16 MiB at once; the answer is broken off"
     )
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
-def test_what_inflates_to_as_much_as_may_be_leaves(encoding: str) -> None:
-    client = Client(encoding)
-    out = client.read(ENCODERS[encoding](b"\n" * MAX_INFLATED_PER_TURN))
-    assert (len(out), client.given_up) == (MAX_INFLATED_PER_TURN, 0)
 
 
 def test_observing_a_corrupt_body_breaks_nothing_off(
@@ -250,16 +200,6 @@ def test_giving_up_may_fail() -> None:
 class BrokenDecoder(Decoder):
     def feed(self, data: bytes) -> Iterator[bytes]:
         raise RuntimeError
-
-
-def test_an_observer_that_fails_costs_no_byte() -> None:
-    def fail(_: EventRecord) -> None:
-        raise RuntimeError
-
-    pipeline = Pipeline(Asked(stream=True), FIXES, fail)
-    rewriter = Rewriter(pipeline, Decoder())
-    out = [piece for data in (GOOD, b"") for piece in rewriter.read(data)]
-    assert b"".join(out) == GOOD
 
 
 @pytest.mark.parametrize("names", [("known",), ("feed", "end")])
@@ -311,15 +251,6 @@ def test_who_keeps_what_is_sent_by_the_clock_cannot_cost_bytes(
     monkeypatch.setattr(client.rewriter.snapshot, "add_sent", fail)
     assert out + client.rewriter.release() + DONE == GOOD
     assert "it is not shown" in caplog.text
-
-
-def test_what_came_is_kept_decoded() -> None:
-    snapshot, decoder = Snapshot(both=True), decoder_for("gzip")
-    assert decoder is not None
-    rewriter = Rewriter(Pipeline(Asked(stream=True), FIXES), decoder, snapshot=snapshot)
-    out = rewriter.read(gzip.compress(BAD)) + rewriter.read(b"")
-    assert snapshot.body == b"".join(out)
-    assert unpacked(snapshot.received or []) == BAD
 
 
 def test_a_decoder_that_fails_never_raises() -> None:
@@ -407,67 +338,6 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
     assert len(out) > 0.95 * len(hostile)  # it passes as it is
 
 
-ORDINARY: dict[str, Callable[[int], Any]] = {
-    "texts": lambda n: chunk({"content": f"w{n}"}),
-    "keys": lambda n: chunk({"content": f"w{n}"}, **{f"k{n}": 1}),
-    "ids": lambda n: chunk({"content": f"w{n}"}, id=f"c{n}"),
-    "calls": lambda n: chunk({"tool_calls": [rest(0, f"a{n}")]}, **{f"k{n}": 1}),
-    "choices": lambda n: chunk(
-        None,
-        choices=[{"index": at, "delta": {"content": f"w{n}"}} for at in range(2)],
-        **{f"k{n}": 1},
-    ),
-}
-
-
-ODD_BURSTS = [(name, 400) for name in ("keys", "ids", "calls")] + [("choices", 250)]
-
-
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("encoding", ["identity", "gzip"])
-@pytest.mark.parametrize(("name", "count"), [("texts", 1000), *ODD_BURSTS])
-def test_ordinary_burst_is_repaired_wholly(
-    name: str, count: int, encoding: str
-) -> None:
-    client = Client(encoding)
-    client.rewriter.turn = Turn(lambda _: None)
-    opening = chunk(
-        {"tool_calls": [head()]} if name == "calls" else {"role": "assistant"}
-    )
-    data = wire([opening, *map(ORDINARY[name], range(count))]).replace(b": {", b":{")
-    client.read(ENCODERS[encoding](data))
-    assert client.pipeline.raw_events.total() == 0
-    assert len(client.steps) > count / 2
-
-
-@pytest.mark.unmeasured
-def test_streams_share_what_may_be_looked_at_in_one_turn() -> None:
-    later = list[Callable[[], None]]()
-    turn = Turn(later.append)
-    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(300)]
-    data = wire([HEAD, *odd]).replace(b": {", b":{")
-    few = wire([HEAD, *odd[:40]]).replace(b": {", b":{")
-
-    def raw(data: bytes) -> int:
-        client = Client()
-        client.rewriter.turn = turn
-        client.read(data)
-        return client.pipeline.raw_events.total()
-
-    found = [raw(data) for _ in range(9)]
-    assert found == sorted(found)
-    assert (found[0], found[-1]) == (0, 1)
-    assert raw(few) == 0  # each has some of its own
-    begun, go_on = turn.number, [later.pop()]
-    assert not later
-    for act in go_on:
-        act()
-    assert turn.number == begun
-    later.pop()()
-    assert turn.number == begun + 1
-    assert raw(data) == 0
-
-
 def test_provider_is_slowed_down_that_sends_much_in_one_turn() -> None:
     client = Client()
     turn = client.rewriter.turn = Turn(lambda _: None)
@@ -482,19 +352,6 @@ def test_provider_is_slowed_down_that_sends_much_in_one_turn() -> None:
     turn._end()
     client.read(wire([TEXT]))
     assert asked == [221]
-
-
-def test_few_events_wait_for_nobody() -> None:
-    later = list[Callable[[], None]]()
-    client = Client()
-    client.rewriter.turn = Turn(later.append)
-    odd = [wire([chunk({"content": "a"}, **{f"k{at}": 1})]) for at in range(20)]
-    for each in odd[:7]:
-        client.read(each)
-    assert later == []
-    for each in odd[7:]:
-        client.read(each)
-    assert len(later) == 1
 
 
 def test_what_is_not_looked_at_makes_up_no_end() -> None:
@@ -521,14 +378,6 @@ def test_comments_in_any_number_become_newlines_at_once() -> None:
     assert steps[51].after == [b"\n" * 950]
     assert b"".join(step.before or b"" for step in client.steps[1:52]) == odd
     assert client.pipeline.events == 1004
-
-
-def test_comments_pass_where_they_are_not_to_be_dropped() -> None:
-    fixes = [fix for fix in FIXES if fix.name != "comment-sent"]
-    data = b": a\n\n: b\n\n\n"
-    assert b"".join(Pipeline(Asked(stream=True), fixes).feed(data)) == data
-    many = b": a\n" * 20_000 + wire([TEXT])
-    assert b"".join(Pipeline(Asked(stream=True), fixes).feed(many)) == many
 
 
 def test_event_of_very_many_values_passes_as_it_is() -> None:
@@ -593,10 +442,6 @@ def _said(text: str, **more: Any) -> bytes:
 
 def _spaced(text: str) -> bytes:
     return _said(text).replace(b"data: ", b"data:")
-
-
-def _nulled(text: str) -> bytes:
-    return _said(text, role=None)
 
 
 def _spelled(say: Callable[[str], bytes], text: bytes) -> bytes:

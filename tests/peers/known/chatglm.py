@@ -35,23 +35,7 @@ PEER = Peer(
             ),
             breaches="done envelope finish framing",
             shown=None,
-            wrong={
-                HELPER: {
-                    "error": "list indices must be integers or slices, not NoneType",
-                    "text": None,
-                    "calls": None,
-                    "finish": None,
-                    "done": [],
-                },
-                STRICT: {
-                    "faults": [
-                        "choices.0.index missing",
-                        "created missing",
-                        "id missing",
-                        "model missing",
-                    ]
-                },
-            },
+            wrong=(HELPER, STRICT),
         ),
         Case(
             "call",
@@ -59,28 +43,7 @@ PEER = Peer(
             called("ring_bell", '{"times": 2}') | USAGE,
             fixes="finish-stop-with-calls id-missing model-missing tool-call-id-missing",
             breaches="envelope",
-            wrong={
-                CAREFUL: {
-                    "calls": [(False, "ring_bell", '{"times": 2}')],
-                    "finish": "function_call",
-                },
-                HELPER: {
-                    "calls": [(False, "ring_bell", '{"times": 2}')],
-                    "finish": "function_call",
-                },
-                STRICT: {
-                    "faults": [
-                        f"choices.0.message.tool_calls.0.{kind}"
-                        for kind in (
-                            "ChatCompletionMessageCustomToolCall.custom missing",
-                            "ChatCompletionMessageCustomToolCall.id missing",
-                            "ChatCompletionMessageCustomToolCall.type literal_error",
-                            "ChatCompletionMessageFunctionToolCall.id missing",
-                        )
-                    ]
-                },
-                ONE_API: {"calls": [(False, "ring_bell", '{"times": 2}')]},
-            },
+            wrong=(CAREFUL, HELPER, STRICT, ONE_API),
         ),
         Case(
             "error",
@@ -88,11 +51,7 @@ PEER = Peer(
             {"error": "empty messages"},
             fixes="error-unwrapped",
             breaches="error",
-            wrong={
-                CAREFUL: {"error": "None"},
-                HELPER: {"error": "None"},
-                ONE_API: {"error": "bad response status code 400"},
-            },
+            wrong=(CAREFUL, HELPER, ONE_API),
             clients=REPORT_ERRORS,
             status=400,
         ),

@@ -24,11 +24,7 @@ PEER = Peer(
                 "tool-call-head-repeated tool-call-whole tool-calls-null"
             ),
             breaches="content finish tool-calls",
-            wrong={
-                CAREFUL: {"calls": [(True, "ring_bell" * 3, '{"times":2}')]},
-                HELPER: {"calls": [(True, "ring_bell" * 3, '{"times":2}')]},
-                ONE_API: {"calls": [(True, "ring_bell", '{"times":2}')] * 3},
-            },
+            wrong=(CAREFUL, HELPER, ONE_API),
         ),
     ),
 )

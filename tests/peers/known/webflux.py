@@ -23,18 +23,7 @@ PEER = Peer(
             ),
             fixes="comment-sent data-space-missing field-not-data",
             breaches="framing",
-            wrong={
-                CAREFUL: {"error": EMPTY, "text": "Tea at", "finish": None},
-                HELPER: {
-                    "error": EMPTY,
-                    "text": None,
-                    "calls": None,
-                    "finish": None,
-                    "done": [],
-                },
-                STRICT: {"faults": [" json_invalid"]},
-                ONE_API: {"text": "", "finish": ""},
-            },
+            wrong=(CAREFUL, HELPER, STRICT, ONE_API),
             shown=None,
         ),
         Case(
@@ -63,7 +52,7 @@ PEER = Peer(
             ),
             fixes="data-space-missing field-not-data",
             breaches="framing",
-            wrong={ONE_API: {"calls": [], "finish": ""}},
+            wrong=(ONE_API,),
         ),
     ),
 )

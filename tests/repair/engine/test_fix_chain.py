@@ -47,10 +47,6 @@ class Twice(Fix):
         return [{**chunk, "part": 1}, {**chunk, "part": 2}]
 
 
-class Again(Twice):
-    name = "chunk-again"
-
-
 class Rider(Mark):
     name = "mark-rider"
     letter = "r"
@@ -90,22 +86,11 @@ def marks(made: list[Outgoing]) -> list[Any]:
     ]
 
 
-def test_untouched_chunk_keeps_its_bytes() -> None:
-    made, step = run(Idle, Rider)
-    assert [outgoing.raw for outgoing in made] == [RAW]
-    assert step.fixes == []
-
-
 def test_fixes_act_in_order() -> None:
     made, step = run(B, A)
     assert marks(made) == [(None, "ba")]
     assert step.fixes == ["mark-b", "mark-a"]
     assert made[0].raw is None
-
-
-def test_what_a_fix_adds_runs_through_the_fixes_after_it_only() -> None:
-    assert marks(run(A, Twice, B)[0]) == [(1, "ab"), (2, "ab")]
-    assert marks(run(Twice, Again)[0]) == [(1, None), (2, None)] * 2
 
 
 def test_rider_acts_only_behind_another_change() -> None:
@@ -124,24 +109,6 @@ def test_fix_that_fails_leaves_the_event_as_it_came(
     assert "fix always-broken failed" in caplog.text
 
 
-def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
-    class Second(Fix):
-        name = "second-part"
-
-        def edit(self, chunk: Chunk) -> bool:
-            if chunk.get("part") == 2:
-                raise RuntimeError
-            return False
-
-    chain = chain_of(Twice, Second)
-    step = EventRecord(0, RAW)
-    parts = []
-    for outgoing in chain.run(step, dict(TEXT), b"{}", RAW):
-        step.after.append(b"left")
-        parts.append(outgoing.chunk["part"])
-    assert parts == [1, 2]
-
-
 def test_what_rides_is_applied_to_what_was_changed_after_all_fixes(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -158,46 +125,6 @@ def test_what_rides_is_applied_to_what_was_changed_after_all_fixes(
     silent = chain_of(Idle, B)
     silent.ride(piece)
     assert piece.chunk["marks"] == "r"
-
-
-def test_fix_that_fails_is_named_once_and_off(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    chain = chain_of(Broken, Twice, Broken)
-    event = Event(b"data: x\n\n", 0)
-    assert chain.frame(EventRecord(0, b""), event) == [event]
-    payload = json.dumps(TEXT).encode()
-    made = list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
-    assert [outgoing.chunk["part"] for outgoing in made] == [1, 2]
-    assert len(caplog.records) == 1
-
-
-def test_fix_that_fails_twice_in_one_event_is_named_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    chain = chain_of(Twice, Broken)
-    step = EventRecord(0, RAW, waiting=1)
-    assert len(list(chain.run(step, dict(TEXT), b"{}", RAW))) == 2
-    assert len(caplog.records) == 1
-
-
-def test_framing_fixes_see_what_the_one_before_made() -> None:
-    class Split(Fix):
-        name = "event-split"
-
-        def event(self, event: Event) -> list[Event] | None:
-            return [Event(b"a", 0), Event(b"b", 0)] if event.raw == b"ab" else None
-
-    class Drop(Fix):
-        name = "event-drop"
-
-        def event(self, event: Event) -> list[Event] | None:
-            return [] if event.raw == b"a" else None
-
-    chain = chain_of(Split, Drop)
-    step = EventRecord(0, b"ab")
-    assert [each.raw for each in chain.frame(step, Event(b"ab", 0))] == [b"b"]
-    assert step.fixes == ["event-split", "event-drop"]
 
 
 def test_a_fix_that_fails_at_once_is_off_for_its_stream(

@@ -114,18 +114,19 @@ def test_a_fix_that_is_not_asked_would_do_nothing(
     sent: list[Chunk], asked: Asked
 ) -> None:
     asked_of = 0
+    seen = seen_of(sent, asked)
+    idle = [(fix, fix(asked, seen)) for fix in EDITS]
+    before = [attributes_of(made) for _, made in idle]
     for value in chunks():
-        for fix in EDITS:
-            seen = seen_of(sent, asked)
-            found = look(value, asked, seen, is_changed=False)
+        found = look(value, asked, seen, is_changed=False)
+        given = copy.deepcopy(value)
+        for fix, made in idle:
             if fix.handles & found or fix.handles & Finding.LEFT:
                 asked_of += 1
                 continue
-            made, given = fix(asked, seen), copy.deepcopy(value)
-            before = attributes_of(made)
             assert made.edit(given) in (False, None), (fix.name, given)
-            assert given == value
-            assert attributes_of(made) == before, (fix.name, given)
+            assert given == value, fix.name
+    assert [attributes_of(made) for _, made in idle] == before
     assert asked_of
 
 

@@ -91,13 +91,6 @@ def test_what_may_be_an_answer_passes(data: bytes) -> None:
     assert b'"error"' not in stream.all([data])
 
 
-def test_what_is_long_passes_as_it_is() -> None:
-    data = b"word " * 20_000
-    stream = Stream()
-    assert stream.feed(data[:100], data[100:70_000])[0] == b""
-    assert stream.all([data[70_000:]]) in data
-
-
 def test_words_pass_without_the_fix_and_where_repair_fails() -> None:
     assert Stream(wraps=False).all([b"Down\n"]) == b"Down\n"
     stream = Stream()

@@ -1,7 +1,3 @@
-import logging
-
-import pytest
-
 from llm_normalize.repair.engine.output import Output
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.sse import Gap
@@ -25,27 +21,6 @@ class Out:
     def gap(self, raw: bytes, *, joins: bool = False) -> list[bytes]:
         self.output.gap(Gap(raw, joins), lambda *what: self.joined.append(what))
         return self.output.drain()
-
-
-def test_a_step_is_observed_once_it_is_made() -> None:
-    out = Out()
-    step = EventRecord(0, b"a\n\n")
-    out.output.open_record(step)
-    out.output.emit(step, b"b")
-    out.output.close(step)
-    assert out.seen == []
-    out.output.close_record(step)
-    assert out.seen == [step]
-    assert (step.after, out.output.drain(), out.output.drain()) == ([b"b"], [b"b"], [])
-
-
-def test_a_step_that_waits_is_observed_later() -> None:
-    out = Out()
-    step = out.play(EventRecord(0, b"a\n\n", waiting=1))
-    assert out.seen == []
-    step.waiting = 0
-    out.output.close(step)
-    assert out.seen == [step]
 
 
 def test_a_step_whose_line_end_may_go_on_is_observed_when_that_is_clear() -> None:
@@ -85,22 +60,3 @@ def test_newlines_are_spelled_as_the_block_before_left() -> None:
 
 def test_newlines_stay_where_nothing_respells_them() -> None:
     assert Out(verbatim=True).gap(b"\r\n") == [b"\r\n"]
-
-
-def test_what_belongs_to_no_step_leaves_in_its_place() -> None:
-    out = Out()
-    out.output.pass_on(b"a")
-    out.play(EventRecord(0, b""), b"b")
-    assert out.output.drain() == [b"a", b"b"]
-
-
-def test_an_observer_that_fails_is_said_and_costs_nothing(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def fail(_: EventRecord) -> None:
-        raise RuntimeError
-
-    output = Output(fail, "a stream", verbatim=False)
-    with caplog.at_level(logging.ERROR):
-        output.close_record(EventRecord(7, b"a"))
-    assert "a stream: event 7 is not recorded" in caplog.text

@@ -1,30 +1,15 @@
 import json
-import logging
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.errors.errors import wrapped
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.conformance import Request, check_stream, meaning_of_stream
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.engine import pipeline
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
-from llm_normalize.repair.fix import (
-    DONE,
-    USAGE,
-    Fix,
-    Wire,
-    calling,
-    chunk,
-    completion,
-    head,
-    rest,
-    wire,
-)
+from llm_normalize.repair.fix import DONE, USAGE, Fix, chunk, wire
 from llm_normalize.repair.machine.machine import Machine
 from llm_normalize.repair.outcome import EventRecord, Outcome
 from llm_normalize.wire import sse
@@ -37,25 +22,11 @@ OPENING = chunk({"role": "assistant", "content": None})
 NULL_ROLE = chunk({"role": None, "content": "Hi"})
 LAST = chunk({"role": None, "content": ""}, finish="stop", choice={"stop_reason": None})
 NIM = wire([OPENING, NULL_ROLE, NULL_ROLE, LAST, DONE])
-NIM_AFTER = wire(
-    [
-        chunk({"role": "assistant", "content": ""}),
-        chunk({"content": "Hi"}),
-        chunk({"content": "Hi"}),
-        chunk({}, finish="stop"),
-        DONE,
-    ]
-)
 GOOD = wire([chunk({"role": "assistant", "content": "Hi"})])
-BUSY = wire([wrapped("Busy", "server_error", None, None)])
 
 
 def without(*names: str) -> list[type[Fix]]:
     return [fix for fix in FIXES if fix.name not in names]
-
-
-def test_nim_stream_comes_out_as_openai_sends_it() -> None:
-    assert repaired(NIM) == NIM_AFTER
 
 
 def test_each_event_leaves_with_its_last_byte() -> None:
@@ -114,15 +85,6 @@ def test_opening_that_waits_leaves_before_an_event_too_large(
     assert out == wire([chunk({"role": "assistant", "content": ""})]) + large
 
 
-def test_extra_blank_lines_leave_when_they_come() -> None:
-    pipe = Pipeline(STREAM, FIXES)
-    assert pipe.feed(GOOD) == [GOOD]
-    assert pipe.feed(b"\n") == [b"\n"]
-    assert repaired(b"\n\n" + GOOD + b"\n\n\n" + DONE) == (
-        b"\n\n" + GOOD + b"\n\n\n" + wire([chunk({}, finish="stop")]) + DONE
-    )
-
-
 def test_extra_blank_lines_of_a_repaired_event_are_respelled() -> None:
     crlf = GOOD.replace(b"\n", b"\r\n")
     assert (
@@ -163,11 +125,6 @@ def test_comment_between_opening_and_tool_call_overtakes_the_opening() -> None:
     ]
 
 
-def test_half_an_event_passes_as_it_is() -> None:
-    half = wire([NULL_ROLE])[:60]
-    assert repaired(GOOD + half) == GOOD + half
-
-
 def test_what_a_fix_holds_leaves_before_half_an_event() -> None:
     notes = wire([chunk(None, prompt_filter_results=[1])])
     out = repaired(notes + b'data: {"id":"chatcmpl-1"')
@@ -175,51 +132,10 @@ def test_what_a_fix_holds_leaves_before_half_an_event() -> None:
     assert out.count(b"prompt_filter_results") == 1
 
 
-@pytest.mark.parametrize("usage", [True, False])
-@pytest.mark.parametrize(
-    "end",
-    [b"", b'data: {"id":"chatcmpl-1"', BUSY, DONE],
-    ids=["nothing", "half an event", "error", "done"],
-)
-def test_notes_of_a_stream_that_says_nothing_else_come_with_a_choice(
-    end: bytes, usage: bool
-) -> None:
-    notes = wire([chunk(None, prompt_filter_results=[1])])
-    out = repaired(notes + end, Asked(stream=True, usage=usage))
-    request = Request(include_usage=usage)
-    assert out.count(b"prompt_filter_results") == 1
-    assert check_stream(out, request, complete=False) == []
-
-
 def test_whole_event_without_its_blank_line_is_repaired_and_closed() -> None:
     end = wire([chunk({}, finish="stop")])
     assert repaired(GOOD + end + b"data: [DONE]") == GOOD + end + DONE
     assert repaired(GOOD + end + b"data: [DONE]\r") == GOOD + end + DONE
-
-
-def test_bytes_after_an_error_event_get_nothing_added() -> None:
-    error = wire([wrapped("Overloaded", "server_error", None, "x")])
-    assert repaired(GOOD + error) == GOOD + error
-    assert repaired(GOOD + error + DONE) == GOOD + error + DONE
-
-
-def test_pretty_printed_chunk_becomes_one_line() -> None:
-    text = json.dumps(chunk({"role": "assistant", "content": "a\nb"}), indent=1)
-    event = "".join(f"data: {line}\n" for line in text.splitlines()) + "\n"
-    out = repaired(event.encode())
-    assert out.count(b"\n") == 2
-    assert json.loads(out[6:]) == json.loads(text)
-
-
-def test_framing_repair_keeps_the_payload_as_it_was_spelled() -> None:
-    payload = (
-        b'{"id": "a", "object":"chat.completion.chunk", "created":1, "model":"m", '
-        b'"choices": [{"index":0, "finish_reason":null, '
-        b'"delta":{"role":"assistant","content":"\\u00e9"}}], "x":1.10}'
-    )
-    assert repaired(b"data:" + payload + b"\n\n", ended=False) == (
-        b"data: " + payload + b"\n\n"
-    )
 
 
 def test_repaired_event_keeps_numbers_surrogates_and_key_order() -> None:
@@ -269,19 +185,6 @@ def test_nothing_is_glued_to_an_event_too_large_that_has_no_end(
     assert repaired(GOOD + STOP + large) == GOOD + STOP + large
 
 
-def test_event_too_large_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "LIMIT", 500)
-    pipe = Pipeline(STREAM, FIXES)
-    for _ in range(2):
-        for read in (b"data: " + b"x" * 600, b"x" * 100, b"\n\n"):
-            pipe.feed(read)
-    assert dict(pipe.raw_events) == {"too-large": 2}
-
-
-def test_half_a_comment_becomes_a_newline() -> None:
-    assert repaired(GOOD + STOP + b": half") == GOOD + STOP + b"\n"
-
-
 @pytest.mark.parametrize(
     "event",
     [
@@ -296,15 +199,6 @@ def test_no_success_is_forged_after_what_may_be_an_error(event: bytes) -> None:
         assert b'"finish_reason":"' not in out
         assert out.endswith(DONE)
         assert DONE not in repaired(GOOD + event, asked)
-
-
-def test_error_event_takes_the_form_of_openai() -> None:
-    flat = wire([{"message": "No GPU", "type": "x_error", "code": 500}])
-    assert repaired(GOOD + flat) == GOOD + wire(
-        [wrapped("No GPU", "x_error", None, "500")]
-    )
-    text = wire([{"error": "Overloaded"}])
-    assert repaired(text) == wire([wrapped("Overloaded", "server_error", None, None)])
 
 
 @pytest.mark.parametrize(
@@ -350,107 +244,6 @@ def test_error_fix_that_fails_leaves_the_event_as_it_came() -> None:
     assert repaired(event + event, fixes=[Bad]) == event + event
 
 
-def test_empty_first_data_line_costs_nothing() -> None:
-    payload = GOOD.removeprefix(b"data: ")
-    assert repaired(b"data:\ndata: " + payload) == GOOD
-    assert repaired(b"data: \ndata:" + payload) == GOOD
-
-
-def test_whole_calls_of_two_choices_are_both_split() -> None:
-    parts = [calling(head(0, "{}")), calling(head(0, "[]"))]
-    choices = [{**part["choices"][0], "index": at} for at, part in enumerate(parts)]
-    out = repaired(wire([{**parts[0], "choices": choices}]), ended=False)
-    assert out.count(b'"arguments":""') == 2
-    assert repaired(out, ended=False) == out
-
-
-def test_call_under_an_id_of_its_own_goes_on_under_the_one_it_came_with() -> None:
-    first, second = head(0, id="call_a"), head(1, id="call_a")
-    again = {**second, "function": {"name": "f", "arguments": "{}"}}
-    role = chunk({"role": "assistant", "content": None, "tool_calls": [first]})
-    out = repaired(wire([role, calling(second), calling(again)]), ended=False)
-    made = {**second, "id": STREAM.make_id("call_", 0, 1)}
-    assert out == wire([role, calling(made), calling(rest(1))])
-
-
-@pytest.mark.parametrize("asked", [STREAM, replace(STREAM, usage=True)])
-@pytest.mark.parametrize("alone", [True, False], ids=["alone", "with the finish"])
-@pytest.mark.parametrize("thought", [[], ["Hm", " so"]], ids=["text", "thought"])
-@pytest.mark.parametrize("every", [True, False], ids=["every", "first"])
-@pytest.mark.parametrize("growing", [True, False], ids=["growing", "zeros"])
-def test_last_figures_count_where_each_chunk_has_some_and_a_finish_comes_early(
-    growing: bool, every: bool, thought: list[str], alone: bool, asked: Asked
-) -> None:
-    deltas: list[Chunk] = [{"reasoning_content": each} for each in thought]
-    deltas += [{"content": each} for each in ("Hi", " you", "!")]
-    sent = [chunk({"role": "assistant", "content": ""}, usage=dict.fromkeys(USAGE, 0))]
-    for at, delta in enumerate(deltas):
-        finish = "stop" if every or not at else None
-        counted = {**USAGE, "completion_tokens": at + 1 if growing else 0}
-        usage = counted if growing else dict.fromkeys(USAGE, 0)
-        sent.append(chunk(delta, finish=finish, usage=usage))
-    last = {**USAGE, "completion_tokens": 7}
-    before_last = {**sent[-1]["usage"]}
-    sent.append(chunk({}, finish="stop", usage=before_last if alone else last))
-    sent += [chunk(None, usage=last)] if alone else []
-    out = repaired(wire([*sent, DONE]), asked)
-    assert check_stream(out, Request(include_usage=asked.usage)) == []
-    # Nobody asked, and chunks that go on have them: they are on every chunk.
-    is_dropped = growing and not every and not asked.usage
-    assert meaning_of_stream(out).usage == (None if is_dropped else last)
-
-
-@pytest.mark.parametrize("usage", [True, False])
-@pytest.mark.parametrize(
-    "later", [{"finish": "tool_calls"}, {}], ids=["every", "first"]
-)
-def test_call_without_a_name_waits_for_it_beyond_a_finish_beside_it(
-    later: dict[str, str], usage: bool
-) -> None:
-    early = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
-    late = {"index": 0, "function": {"name": "f", "arguments": "}"}}
-    sent: Wire = [
-        GOOD,
-        chunk({"tool_calls": [early]}, finish="tool_calls"),
-        chunk({"tool_calls": [late]}, **later),
-        chunk({}, finish="tool_calls"),
-        *([chunk(None, usage=USAGE)] if usage else []),
-        DONE,
-    ]
-    out = repaired(wire(sent), Asked(stream=True, usage=usage, tools=True))
-    assert check_stream(out, Request(include_usage=usage)) == []
-    (call,) = meaning_of_stream(out).choices[0].calls
-    assert (call.id, call.name, call.arguments) == ("call_0", "f", "{}")
-
-
-def test_call_that_never_gets_a_name_leaves_before_its_finish() -> None:
-    nameless = {"index": 0, "id": "call_0", "function": {"arguments": "{}"}}
-    sent: Wire = [GOOD, chunk({"tool_calls": [nameless]}, finish="tool_calls"), DONE]
-    out = repaired(wire(sent))
-    assert 0 < out.find(b"call_0") < out.find(b'"finish_reason":"tool_calls"')
-
-
-@pytest.mark.parametrize("frame", [b"data: ", b""])
-@pytest.mark.parametrize("kind", ["chat.completion", "", None])
-def test_message_that_grows_after_a_finish_is_no_whole_answer(
-    kind: str | None, frame: bytes
-) -> None:
-    said = [completion({"content": text}, usage=None) for text in ("Hi", "Hi you")]
-    data = wire([{**each, "object": kind} for each in said] + [DONE])
-    out = repaired(data.replace(b"data: {", frame + b"{"))
-    assert check_stream(out, Request()) == []
-    assert meaning_of_stream(out).choices[0].text == "Hi you"
-
-
-def test_finish_beside_another_choice_has_its_own_chunk() -> None:
-    done = chunk({"role": "assistant", "content": ""}, finish="stop")["choices"][0]
-    goes_on = chunk({"role": "assistant", "content": "c"}, index=1)["choices"][0]
-    both = {**chunk(None), "choices": [done, goes_on]}
-    out = repaired(wire([both, chunk({}, finish="stop", index=1), DONE]))
-    assert b'"delta":{},"finish_reason":"stop"}]' in out
-    assert b'"content":"c"},"finish_reason":null}]' in out
-
-
 # -- steps ---------------------------------------------------------------------
 
 
@@ -460,46 +253,12 @@ def steps_of(data: bytes, asked: Asked = STREAM) -> list[EventRecord]:
     return steps
 
 
-def test_each_block_is_one_step_numbered_from_zero() -> None:
-    steps = steps_of(b": hi\n\n\n" + NIM)
-    assert [step.n for step in steps] == [0, 1, 2, 3, 4, 5]
-    assert steps[0].before == b": hi\n\n"
-    assert steps[0].after == [b"\n"]
-    assert steps[1].fixes == ["content-null"]
-    assert steps[2].fixes == ["role-null"]
-    assert [step.changed for step in steps] == [True] * 5 + [False]
-
-
-def test_split_event_is_one_step_with_several_afters() -> None:
-    text = chunk({"content": "!"}, finish="stop")
-    steps = steps_of(GOOD + wire([text, DONE]))
-    assert [step.n for step in steps] == [0, 1, 2]
-    assert steps[1].after == [
-        wire([chunk({"content": "!"})]),
-        wire([chunk({}, finish="stop")]),
-    ]
-
-
-def test_dropped_event_is_a_step_without_after() -> None:
-    nothing = chunk({"role": None, "content": None})
-    steps = steps_of(GOOD + wire([nothing, chunk({}, finish="stop"), DONE]))
-    assert steps[1].after == []
-    assert steps[1].changed
-
-
 def test_added_event_names_the_event_it_follows() -> None:
     steps = steps_of(GOOD + DONE)
     added = next(step for step in steps if step.before is None)
     assert (added.n, added.fixes) == (0, ["finish-missing"])
     steps = steps_of(GOOD + wire([chunk({}, finish="stop")]))
     assert (steps[-1].n, steps[-1].before, steps[-1].after) == (2, None, [DONE])
-
-
-def test_line_feed_that_comes_late_belongs_to_its_step() -> None:
-    steps: list[EventRecord] = []
-    crlf = wire([OPENING]).replace(b"\n", b"\r\n")
-    feed([crlf[:-1], crlf[-1:], crlf], steps=steps)
-    assert [step.before for step in steps] == [crlf, crlf]
 
 
 def test_step_of_a_stream_that_breaks_off_is_closed() -> None:
@@ -626,21 +385,6 @@ def test_bug_after_a_part_was_made_sends_the_event_once(
     assert pipe.feed(BOOM) == [BOOM]
 
 
-def test_observer_that_fails_costs_its_record_only(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def fail(_: EventRecord) -> None:
-        raise RuntimeError
-
-    pipe = Pipeline(STREAM, FIXES, fail, "label")
-    assert pipe.feed(GOOD) + pipe.feed(DONE) + pipe.end() != []
-    assert [each.getMessage() for each in caplog.records] == [
-        "label: event 0 is not recorded",
-        "label: event 0 is not recorded",
-        "label: event 1 is not recorded",
-    ]
-
-
 def test_rescue_gives_back_all_that_is_kept_and_ends_the_repair() -> None:
     stop = wire([chunk({}, finish="stop")])
     pipe = Pipeline(STREAM, FIXES)
@@ -648,10 +392,6 @@ def test_rescue_gives_back_all_that_is_kept_and_ends_the_repair() -> None:
     assert pipe.rescue() == stop + BOOM[:9]
     assert pipe.feed(BOOM) == [BOOM]
     assert pipe.end() == []
-
-
-def test_module_logs_under_its_own_name() -> None:
-    assert pipeline.logger is logging.getLogger("llm_normalize.repair.engine.pipeline")
 
 
 # -- finish reasons that are no success ----------------------------------------------
@@ -673,29 +413,6 @@ def test_failure_as_a_finish_reason_is_an_error_and_no_finish(
     assert meaning.choices[0].finish_reason is None
     assert out.endswith(done)
     assert out.count(b"[DONE]") == done.count(b"[DONE]")
-
-
-def test_failure_beside_the_last_words_costs_neither_them_nor_the_usage() -> None:
-    last = chunk({"content": "!"}, finish="overloaded", usage=dict(USAGE))
-    meaning = meaning_of_stream(repaired(wire([SAID, last])))
-    assert meaning.choices[0].text == "Hi!"
-    assert meaning.usage == USAGE
-    assert len(meaning.errors) == 1
-
-
-@pytest.mark.parametrize("value", [0, False, "", [], {}, None])
-def test_finish_that_says_nothing_ends_nothing(value: Any) -> None:
-    sent = wire([SAID, chunk({"content": "!"}, finish=value)])
-    out = repaired(sent)
-    assert out == wire([SAID, chunk({"content": "!"})])
-    # Before the provider's own `[DONE]` it is a finish reason that is missing.
-    assert repaired(sent + DONE).endswith(wire([chunk({}, finish="stop"), DONE]))
-
-
-@pytest.mark.parametrize("word", FAILURES)
-def test_failure_that_no_fix_is_wanted_for_gets_no_end(word: str) -> None:
-    sent = wire([SAID, chunk({}, finish=word)])
-    assert repaired(sent, STREAM, without("finish-error")) == sent
 
 
 def test_each_failure_of_several_choices_is_an_error() -> None:
@@ -794,84 +511,12 @@ def test_no_success_is_forged_after_an_event_that_is_too_large(
     assert repaired(wire([SAID]) + stop + large) == wire([SAID]) + stop + large
 
 
-def test_choices_of_one_index_leave_one_after_another() -> None:
-    said = [{"index": at, "delta": {"content": "Hi"}} for at in (0, 1, "1")]
-    out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
-    found = [json.loads(block[6:])["choices"] for block in out.split(b"\n\n")[:-1]]
-    assert [[each["index"] for each in part] for part in found] == [[0, 1], [1]]
-    assert out.count(b'"role":"assistant"') == 2
-
-
-def test_choice_without_index_gets_one_that_no_other_has() -> None:
-    said = [{"index": 1, "delta": {"content": "a"}}, {"delta": {"content": "b"}}]
-    out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
-    assert [each["index"] for each in json.loads(out[6:])["choices"]] == [1, 0]
-    said = [{"delta": {"content": "a"}}, {"index": "0", "delta": {"content": "b"}}]
-    out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
-    assert [each["index"] for each in json.loads(out[6:])["choices"]] == [1, 0]
-
-
-@pytest.mark.parametrize("key", ["delta", "message"])
-@pytest.mark.parametrize("indexes", [["0"], ["1", "0"]])
-def test_index_of_a_choice_may_be_a_text(key: str, indexes: list[str]) -> None:
-    said = [
-        {"index": at, key: {"role": "assistant", "content": at}, "finish_reason": None}
-        for at in indexes
-    ]
-    end = [{"index": at, "delta": {}, "finish_reason": "stop"} for at in indexes]
-    asked = Asked(stream=True, n=len(indexes))
-    events: Wire = [chunk(None, choices=said), chunk(None, choices=end), DONE]
-    out = repaired(wire(events), asked)
-    found = meaning_of_stream(out).choices
-    assert {at: each.text for at, each in found.items()} == {
-        int(at): at for at in indexes
-    }
-    assert b'"index":"' not in out
-    assert repaired(out, asked) == out
-
-
-@pytest.mark.parametrize("indexes", [["0"], ["1", "0"]])
-def test_index_of_a_choice_of_a_body_may_be_a_text(indexes: list[str]) -> None:
-    message = {"role": "assistant", "content": "Hi"}
-    end = {"message": message, "finish_reason": "stop"}
-    body = completion({}, choices=[{"index": at, **end} for at in indexes])
-    step = repair_body(dumps(body), 200, Asked(n=len(indexes)), FIXES)
-    found = json.loads(b"".join(step.after))["choices"]
-    assert [each["index"] for each in found] == [*map(int, indexes)]
-
-
-@pytest.mark.parametrize("end", [b"", DONE])
-def test_calls_leave_before_the_finish_and_the_finish_before_usage(end: bytes) -> None:
-    nameless = {"index": 0, "function": {"arguments": "{}"}}
-    usage = chunk(None, usage=USAGE)
-    events: list[Any] = [SAID, calling(nameless), usage, chunk({}, finish="stop"), end]
-    out = repaired(wire(events), Asked(stream=True, usage=True))
-    places = [out.index(each) for each in (b"arguments", b'"stop"', b"total_tokens")]
-    assert places == sorted(places)
-    assert out.endswith(DONE)
-    late: list[Any] = [SAID, chunk({}, finish="stop"), calling(nameless), usage, end]
-    out = repaired(wire(late), Asked(stream=True, usage=True))
-    assert out.index(b"arguments") < out.index(b"total_tokens")
-
-
-def test_text_beside_parts_of_one_call_is_told_once() -> None:
-    both = chunk({"tool_calls": [head(), rest()]}, choice={"text": "Hi"})
-    out = repaired(wire([both]))
-    assert out.count(b"Hi") == 1
-    assert b'"content":"Hi"' in out
-
-
 def test_notes_after_the_finish_leave_though_no_usage_comes() -> None:
     notes = chunk(None, prompt_filter_results=[{"prompt_index": 0}])
     events: list[Any] = [SAID, chunk({}, finish="stop"), notes, DONE]
     out = repaired(wire(events), Asked(stream=True, usage=True))
     assert out.index(b'"stop"') < out.index(b"prompt_filter_results")
     assert b'"choices":[]' not in out  # they ride on the finish
-
-
-def test_index_of_a_fragment_may_be_a_text() -> None:
-    out = repaired(wire([SAID, calling(head()), calling({**rest(), "index": "0"})]))
-    assert b'{"index":0,"function":{"arguments":"{}"}}' in out
 
 
 UNNAMED: Chunk = {"tool_calls": [{"id": "a"}]}
@@ -940,59 +585,12 @@ def test_words_beside_what_leaves_elsewhere_stay_a_notice(events: list[Chunk]) -
     assert repaired(out, asked) == out
 
 
-def test_usage_leaves_a_finish_that_is_not_the_last() -> None:
-    more = [{"index": at, "delta": {"content": "Hi"}} for at in (0, 1)]
-    stop = chunk({}, finish="stop", usage={**USAGE, "completion_tokens": 0})
-    out = repaired(wire([stop, chunk(None, choices=more), OTHER]))
-    *_, last, _ = out.split(b"\n\n")[:-1]
-    assert out.count(b"total_tokens") == last.count(b"total_tokens") == 1
-    assert repaired(out) == out
-
-
-def test_usage_elsewhere_on_a_repeated_finish_is_told_once() -> None:
-    asked = Asked(stream=True, usage=True)
-    stop = chunk({}, finish="stop")
-    out = repaired(wire([stop, {**stop, "x_groq": {"usage": USAGE}}, DONE]), asked)
-    assert out.count(b'"choices":[],"usage":') == 1
-    assert repaired(out, asked) == out
-
-
-def test_blank_line_behind_an_opening_that_waits_is_a_newline() -> None:
-    opening = wire([chunk({"role": "assistant", "content": None})])
-    asked = Asked(stream=True, tools=True)
-    out = repaired(opening + b"\r\n" + wire([chunk({"content": "Hi"})]), asked)
-    assert b"\r" not in out
-    assert repaired(out, asked) == out
-
-
-def test_data_behind_a_comment_in_data_is_read() -> None:
-    out = repaired(b"data:event:\ndata::\n" + wire([SAID]))
-    assert out == wire([SAID])
-
-
 def test_bare_json_under_the_name_of_an_error_is_no_data() -> None:
     data = b"event: error\n" + dumps(SAID) + b"\n\n"
     assert repaired(data) == data
     for more in (b"{}{}", b"[done]"):
         data = b": \n" + dumps(SAID) + b"\ndata: " + more + b"\n\n"
         assert b'"Hi"' in repaired(data)
-
-
-@pytest.mark.parametrize("usage", [False, True])
-@pytest.mark.parametrize("again", [False, True])
-def test_arguments_behind_usage_are_those_of_the_call(usage: bool, again: bool) -> None:
-    asked = Asked(stream=True, usage=usage)
-    stop = chunk({}, finish="tool_calls")
-    figures = {**(stop if again else chunk(None)), "usage": dict(USAGE)}
-    events = [calling(head()), stop, figures]
-    out = repaired(wire([*events, calling(rest(0, "[]")), DONE]), asked)
-    (call,) = meaning_of_stream(out).choices[0].calls
-    assert call.arguments == "[]"
-    assert repaired(out, asked) == out
-    out = repaired(wire([*events, DONE]), asked)
-    (call,) = meaning_of_stream(out).choices[0].calls
-    assert call.arguments == "{}"
-    assert out.count(b"total_tokens") == 1
 
 
 @pytest.mark.parametrize(

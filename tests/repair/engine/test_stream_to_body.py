@@ -1,6 +1,5 @@
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -8,26 +7,15 @@ from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.engine import body, stream_to_body
+from llm_normalize.repair.engine import stream_to_body
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.stream_to_body import body_in, error_in
-from llm_normalize.repair.fix import (
-    DONE,
-    USAGE,
-    Fix,
-    calling,
-    chunk,
-    completion,
-    head,
-    rest,
-    wire,
-)
+from llm_normalize.repair.fix import DONE, USAGE, calling, chunk, completion, head, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import Json, dumps
 from llm_normalize.wire.sse import BOM
 
 ASKED = Asked()
-REQUEST = conformance.Request(stream=False)
 OPEN = chunk({"role": "assistant", "content": "H"})
 MORE = chunk({"content": "i"})
 STOP = chunk({}, finish="stop")
@@ -144,13 +132,6 @@ def test_a_body_among_events_is_the_answer_as_it_is(data: bytes) -> None:
     assert answer(data) == BODY
 
 
-def test_a_body_among_events_is_repaired_like_any() -> None:
-    bare = completion({"content": "Hi"}, finish=None, usage=None, created=0)
-    found = answer(dumps(bare) + b"\n" + DONE)
-    assert found["choices"][0]["finish_reason"] == "stop"
-    assert found["usage"]["total_tokens"] == 0
-
-
 def test_keys_and_figures_of_a_body_among_events_are_kept_exactly() -> None:
     text = dumps(BODY)[:-1] + b',"x":1.10,"y":1e400,"z":"\\ud83d"}'
     assert (
@@ -163,110 +144,11 @@ def test_keys_and_figures_of_a_body_among_events_are_kept_exactly() -> None:
 # -- what the events say -----------------------------------------------------------
 
 
-def test_choices_are_told_apart() -> None:
-    both = [chunk({"role": "assistant", "content": str(at)}, index=at) for at in (1, 0)]
-    ends = [
-        chunk({}, finish=why, index=at) for at, why in enumerate(("stop", "length"))
-    ]
-    found = answer(wire([*both, *ends, DONE]), Asked(n=2))
-    assert [
-        (each["index"], each["message"]["content"], each["finish_reason"])
-        for each in found["choices"]
-    ] == [(0, "0", "stop"), (1, "1", "length")]
-
-
 def test_one_choice_without_a_reason_leaves_all_as_it_is() -> None:
     both = [chunk({"role": "assistant", "content": "a"}, index=at) for at in (0, 1)]
     data = wire([*both, STOP])
     assert said(data, Asked(n=2)) is None
     assert repaired(data, asked=Asked(n=2)).after == [data]
-
-
-@pytest.mark.parametrize("finish", ["tool_calls", "stop"])
-def test_tool_calls_are_joined(finish: str) -> None:
-    data = wire(
-        [
-            chunk({"role": "assistant", "content": None}),
-            calling(head(0)),
-            calling(rest(0, '{"a"')),
-            calling(rest(0, ":1}")),
-            calling(head(1, "{}")),
-            chunk({}, finish=finish),
-            DONE,
-        ]
-    )
-    found = answer(data, Asked(tools=True))["choices"][0]
-    assert found["finish_reason"] == "tool_calls"
-    assert found["message"]["content"] is None
-    assert [each["function"] for each in found["message"]["tool_calls"]] == [
-        {"name": "f", "arguments": '{"a":1}'},
-        {"name": "f", "arguments": "{}"},
-    ]
-    assert not any("index" in each for each in found["message"]["tool_calls"])
-
-
-def test_calls_as_providers_send_them_are_repaired_first() -> None:
-    call = {"function": {"name": "f", "arguments": {"a": 1}}}
-    data = wire([chunk({"tool_calls": [call]}), chunk({}, finish="stop"), DONE])
-    found = answer(data, Asked(tools=True))["choices"][0]
-    (made,) = found["message"]["tool_calls"]
-    assert made["function"]["arguments"] == '{"a":1}'
-    assert (bool(made["id"]), made["type"]) == (True, "function")
-    assert found["finish_reason"] == "tool_calls"
-
-
-@pytest.mark.parametrize(
-    "events",
-    [
-        [OPEN, MORE, STOP, FIGURES, DONE],
-        [OPEN, MORE, chunk({}, finish="stop", usage=USAGE), DONE],
-        [
-            chunk({"role": "assistant", "content": "H"}, usage=USAGE),
-            chunk({"content": "i"}, usage=USAGE),
-            STOP,
-            DONE,
-        ],
-        [OPEN, MORE, chunk({}, finish="stop", choice={"usage": USAGE}), DONE],
-        [OPEN, MORE, FIGURES, STOP, DONE],
-    ],
-)
-def test_usage_is_found_wherever_it_stands(events: Sequence[Chunk | bytes]) -> None:
-    assert answer(wire(events))["usage"] == USAGE
-
-
-def test_usage_that_never_came_is_zero() -> None:
-    found = answer(wire([OPEN, MORE, STOP, DONE]))
-    assert set(found["usage"].values()) == {0}
-
-
-def test_log_probabilities_are_joined() -> None:
-    token = {"token": "H", "logprob": -0.5, "bytes": [72], "top_logprobs": []}
-    logprobs = {"content": [token], "refusal": None}
-    reported = chunk({"content": "H"}, logprobs=logprobs)
-    data = wire([reported, reported, STOP])
-    found = answer(data)["choices"][0]
-    assert found["logprobs"] == {"content": [token, token], "refusal": None}
-
-
-def test_words_of_its_own_are_kept() -> None:
-    data = wire(
-        [
-            chunk({"role": "assistant", "reasoning": "so"}, citations=["https://x"]),
-            MORE,
-            chunk({}, finish="eos", choice={"stop_reason": 2}),
-            DONE,
-        ]
-    )
-    found = answer(data)
-    assert found["citations"] == ["https://x"]
-    assert found["choices"][0]["message"]["reasoning_content"] == "so"
-    assert found["choices"][0]["stop_reason"] == 2
-    assert found["choices"][0]["finish_reason"] == "stop"
-
-
-def test_native_events_become_one_body() -> None:
-    data = wire([{"response": "H"}, {"response": "i", "usage": USAGE}, DONE])
-    assert answer(data)["choices"][0]["message"]["content"] == "Hi"
 
 
 @pytest.mark.parametrize(
@@ -354,32 +236,6 @@ def test_without_the_fix_a_stream_stays_as_it_is() -> None:
     assert (step.after, step.fixes) == ([wire(STREAM)], [])
 
 
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("off", FIXES)
-def test_without_one_fix_a_stream_loses_nothing(off: type[Fix]) -> None:
-    fixes = [fix for fix in FIXES if fix is not off]
-    data = lines(OPEN, MORE) + b": ping\n\n" + wire([STOP, FIGURES, DONE])
-    out = repair_body(data, 200, ASKED, fixes).after[0]
-    after = conformance.meaning_of_body(out)
-    assert conformance.lost(conformance.meaning_of_stream(data), after) == []
-
-
-def test_a_bug_leaves_the_stream_as_it_is(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(*_: Any) -> None:
-        raise RuntimeError
-
-    monkeypatch.setattr(body, "body_in", fail)
-    step = repair_body(wire(STREAM), 200, ASKED, FIXES, "label")
-    assert (step.after, step.fixes) == ([wire(STREAM)], [])
-    (record,) = caplog.records
-    assert (
-        record.getMessage()
-        == "label: fix stream-in-body failed and is off for this answer"
-    )
-
-
 def test_nesting_that_cannot_be_read_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = b"data: " + b"[" * 100_000 + b"]" * 100_000 + b"\n\n"
     assert said(deep) is None
@@ -415,13 +271,6 @@ def test_an_error_among_events_is_the_answer(data: bytes) -> None:
     assert error(data) == (ERROR["error"], 503)
 
 
-@pytest.mark.parametrize("data", FRAMES)
-@pytest.mark.parametrize("status", [400, 429, 500])
-def test_a_refusal_as_events_becomes_an_error_body(data: bytes, status: int) -> None:
-    found, reported = error(data, status)
-    assert (found["message"], found["code"], reported) == ("Too busy", "busy", None)
-
-
 def test_an_error_in_a_choice_gets_a_status_if_nothing_else_was_said() -> None:
     failed = {"index": 0, "message": {"content": ""}, "error": {**BUSY, "code": 502}}
     data = dumps({**BODY, "choices": [failed]})
@@ -445,11 +294,6 @@ def test_a_refusal_in_words_becomes_an_error_body() -> None:
     assert found["message"] == "Too\nbusy"
     found, _ = error(b"data: Too busy\n\n", 503)
     assert found["message"] == "Too busy"
-
-
-def test_an_error_after_text_is_the_answer() -> None:
-    for last in (wire([{"error": BUSY}]), NAMED, b"error: " + dumps(BUSY) + b"\n\n"):
-        assert error(wire([OPEN, MORE]) + last)[0] == ERROR["error"]
 
 
 def test_the_first_of_several_errors_is_the_answer() -> None:

@@ -314,15 +314,6 @@ def test_settled_stream_is_translated_unread(protocol: ClientProtocol) -> None:
     assert (step.before, step.after, step.fixes[-1]) == (before, [after], "translated")
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
-def test_event_of_which_the_figures_are_read_late_is_translated_once(
-    protocol: ClientProtocol,
-) -> None:
-    words = [counting(word, 5 + at) for at, word in enumerate([*WORDS, " now", " a"])]
-    reads = [wire([each]) for each in (HEAD, *words, chunk({}, finish="stop"))]
-    assert_same([*reads, DONE], STREAM, FIXES, protocol)
-
-
 def test_events_that_are_not_read_cost_less_but_something() -> None:
     costs = []
     for protocol in (None, MESSAGES):
@@ -340,32 +331,7 @@ def test_events_that_are_not_read_cost_less_but_something() -> None:
     assert costs[0] < costs[1]
 
 
-def test_event_that_is_only_counted_makes_no_step() -> None:
-    counted: list[Any] = []
-
-    def count(n: int, before: bytes, after: bytes, around: Around) -> None:
-        counted.append((n, before, after, around.fixes))
-
-    play = Play()
-    play.settle(nim)
-    steps = len(play.steps)
-    play.pipeline._count = count
-    before, after = wire([nim(" a")]), wire([text(" a")])
-    assert play.feed(before) == after
-    assert counted == [(len(WORDS) + 2, before, after, ("role-null", "field-null"))]
-    assert len(play.steps) == steps
-
-
 # -- what is learned, and when it holds ------------------------------------------------
-
-
-def test_event_that_needs_nothing_is_not_read_once_the_stream_has_settled() -> None:
-    play = Play()
-    play.settle()
-    before = play.fitted
-    event = wire([text(' "so" \\ \n - 😀')])
-    assert play.feed(event) == event
-    assert play.fitted == before + 1
 
 
 def test_known_event_is_repaired_and_recorded_as_before() -> None:
@@ -380,26 +346,6 @@ def test_known_event_is_repaired_and_recorded_as_before() -> None:
         [wire([text(' "no"\n')])],
         ["role-null", "field-null"],
     )
-
-
-def test_several_events_of_a_read_are_known() -> None:
-    play = Play()
-    play.settle(nim)
-    fitted = play.fitted
-    said = [nim(" a"), nim(" b"), nim(" c")]
-    assert play.feed(wire(said) + b"data: {") == wire(
-        [text(" a"), text(" b"), text(" c")]
-    )
-    assert play.fitted == fitted + 3
-    assert play.feed(b'"error":{"message":"no"}}\n\n').startswith(b'data: {"error"')
-
-
-def test_known_event_may_come_in_parts() -> None:
-    play = Play()
-    play.settle(nim)
-    data, fitted = wire([nim(" a"), nim(" b")]), play.fitted
-    assert play.feed(data[:40]) + play.feed(data[40:]) == wire([text(" a"), text(" b")])
-    assert play.fitted == fitted + 2
 
 
 @pytest.mark.parametrize(
@@ -472,72 +418,6 @@ def test_text_that_may_grow_leaves_the_same_with_and_without(
         assert_same([wire([HEAD]), *(wire([make(each)]) for each in texts)])
 
 
-def test_reasoning_is_known_before_the_text_has_begun() -> None:
-    play = Play()
-    play.say(HEAD)
-    for word in WORDS:
-        play.say(chunk({"reasoning_content": word}))
-    assert play.fitted
-    fitted = play.fitted
-    said = ["Tea", "Tea is", "Tea is a", "Tea is a leaf of a bush"]
-    out = play.say(*map(text, said), text(said[-1] + "."))
-    assert out.endswith(wire([text(".")]))
-    assert play.fitted == fitted
-
-
-TWICE: dict[str, Callable[[str], Chunk]] = {
-    "renamed": lambda word: chunk({"reasoning": word}),
-    "in details": lambda word: chunk(
-        {"reasoning": word, "reasoning_details": [{"type": "x", "text": word}]}
-    ),
-    "deeper": lambda word: chunk({"content": word, "x": {"content": word}}),
-}
-
-
-@pytest.mark.parametrize("name", TWICE)
-def test_text_may_stand_in_several_places(name: str) -> None:
-    events = [HEAD, *map(TWICE[name], WORDS * 2)]
-    play = Play()
-    play.say(*events)
-    assert play.fitted
-    assert_same([wire([each]) for each in events])
-
-
-def test_text_elsewhere_that_varies_on_its_own_is_read() -> None:
-    play, others = Play(), (*WORDS[1:], *WORDS)
-    pairs = [*zip(WORDS, others, strict=False)]
-    play.say(HEAD, *[chunk({"content": a}, choice={"text": b}) for a, b in pairs])
-    play.say(*[chunk({"content": a, "x": {"content": b}}) for a, b in pairs])
-    play.say(*[chunk({"content": a, "reasoning": b}) for a, b in pairs])
-    assert not play.fitted
-
-
-BESIDE: dict[str, Chunk] = {
-    "a call": {"tool_calls": [rest(0, "x")]},
-    "a legacy call": {"function_call": {"arguments": "x"}},
-    "reasoning": {"reasoning_content": "x"},
-}
-
-
-@pytest.mark.parametrize("name", BESIDE)
-def test_text_is_read_that_does_not_stand_alone(name: str) -> None:
-    play = Play(Asked(stream=True, tools=True, legacy=name == "a legacy call"))
-    play.say(HEAD, calling(head(0)))
-    play.say(*[chunk({"content": word, **BESIDE[name]}) for word in WORDS])
-    assert not play.fitted
-
-
-def test_texts_of_two_choices_in_one_event_are_read() -> None:
-    play = Play(Asked(stream=True, n=2))
-    for word in WORDS:
-        texts = [
-            {"index": at, "delta": {"content": each}}
-            for at, each in enumerate((word, "x"))
-        ]
-        play.say(chunk(None, choices=texts))
-    assert not play.fitted
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -560,20 +440,6 @@ def test_event_behind_half_of_another_is_no_event() -> None:
     settled = [wire([each]) for each in (HEAD, *map(text, WORDS))]
     half = wire([chunk({"content": " b"}, more="c")])[:-6]
     assert_same([*settled, half, wire([text(" a")]), wire([text(" b")])])
-
-
-def test_events_that_line_ends_part_are_read() -> None:
-    play = Play()
-    lines = wire([HEAD, *map(text, WORDS)]).replace(b"\n\n", b"\n")
-    assert play.feed(lines).count(b"data: ") == len(WORDS) + 1
-    assert not play.known
-
-
-@pytest.mark.parametrize(
-    "word", ["[" * 20_000, "," * 110_000], ids=["brackets", "commas"]
-)
-def test_large_event_is_read_whatever_is_known(word: str) -> None:
-    assert_same([wire([HEAD]), *(wire([nim(each)]) for each in (*WORDS, word, " a"))])
 
 
 THOUGHTS = ("<think>", "a", "b c", "d", "e f", " g", " h", "</think>", "Hi", " there")
@@ -637,74 +503,12 @@ def test_two_events_show_what_is_around_their_texts(
     assert (memory.known is not None) is is_known
 
 
-def test_text_behind_a_finish_that_waits_is_read() -> None:
-    play = Play()
-    play.say(HEAD, text("Hi"), chunk({}, finish="stop"))
-    play.say(*map(text, WORDS))
-    assert play.known is None
-
-
-def test_what_has_been_learned_is_forgotten_when_anything_changes() -> None:
-    play = Play()
-    play.settle()
-    play.say(chunk({"reasoning_content": "x"}))
-    assert not play.known
-    play.say(*map(text, WORDS))
-    assert play.known
-
-
-def test_what_changes_nothing_costs_nothing() -> None:
-    play = Play()
-    play.settle()
-    assert play.feed(b": ping\n\n", b"\n") == b"\n\n"
-    fitted = play.fitted
-    play.say(text(" more"))
-    assert play.fitted == fitted + 1
-
-
-def test_nothing_is_known_while_anything_waits() -> None:
-    play = Play()
-    play.settle()
-    assert play.say(chunk({}, finish="stop")) == b""
-    assert not play.known
-
-
-def test_nothing_is_known_behind_an_end_that_was_none() -> None:
-    play = Play()
-    play.settle()
-    play.pipeline.end()
-    assert not play.known
-
-
 @pytest.mark.parametrize("size", [20_000, sse.LIMIT])
 def test_nothing_is_known_behind_a_large_event(size: int) -> None:
     play = Play()
     play.settle()
     play.say(text("x" * size))
     assert not play.known
-
-
-def test_nothing_is_known_once_repair_has_failed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    play = Play()
-    play.settle(nim)
-    with monkeypatch.context() as patch:
-        patch.setattr(play.pipeline, "_comments", None)
-        assert play.feed(b": ping\n\n") == b": ping\n\n"
-    assert play.say(nim(" raw")) == wire([nim(" raw")])
-    assert not play.known
-
-
-def test_known_event_that_came_in_parts_is_sent_once_whatever_fails_then(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    play = Play()
-    play.settle(nim)
-    event, parser = wire([nim(" h")]), play.pipeline._parser
-    assert play.feed(event[:40], event[40:]) == wire([text(" h")])
-    monkeypatch.setattr(parser, "cut", lambda: 1 // 0)
-    assert play.pipeline.release() == []
 
 
 def test_newlines_behind_a_known_event_are_spelled_as_behind_any() -> None:

@@ -139,7 +139,16 @@ def key_of(request: http.Request, body: Body, client: bytes) -> Key:
 
 def client_of(flow: http.HTTPFlow) -> bytes:
     """Return whose request *flow* is: a mark of its credentials and of its address."""
-    request, address = flow.request, flow.client_conn.peername
+    return mark_of([*_credentials(flow), _bytes(flow.client_conn.peername[0])])
+
+
+def credential_of(flow: http.HTTPFlow) -> bytes:
+    """Return a mark of what the request of *flow* is let in with."""
+    return mark_of(_credentials(flow))
+
+
+def _credentials(flow: http.HTTPFlow) -> list[bytes]:
+    request = flow.request
     fields = request.headers.fields
     found = [
         (name.lower(), value)
@@ -161,8 +170,7 @@ def client_of(flow: http.HTTPFlow) -> bytes:
         found = [
             (b"cookie", value) for name, value in fields if name.lower() == b"cookie"
         ]
-    parts = [part for field in found for part in field]
-    return mark_of([*parts, _bytes(address[0])])
+    return [part for field in found for part in field]
 
 
 def address_mark(flow: http.HTTPFlow) -> bytes:

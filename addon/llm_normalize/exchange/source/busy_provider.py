@@ -3,11 +3,12 @@
 import asyncio
 import secrets
 import time
-from email.utils import mktime_tz, parsedate_tz
+from http import HTTPStatus
 
 from mitmproxy import http
 
 from ...mitm.second_request import Reply, is_gone, replace_response
+from ...routing.rate_limit import retry_after
 from ...wire.json_text import Json, loads
 from ..message.message_body import content_of, request_body
 from ..state.running_answer import RunningAnswer
@@ -18,6 +19,10 @@ STATUSES = (429, 503)
 _FIRST_WAIT = 0.5  # seconds
 _LONGEST_WAIT = 30.0
 _SPREAD = 0.25  # of a wait, so that many clients do not return at once
+_EXHAUSTED = b"ResourceExhausted"
+"""NIM's word for a worker all of whose places are taken, `(33/32)`, whatever the status."""
+_BEGINNING = 4096
+"""Bytes of an error in which that stands."""
 _FOR_GOOD = ("insufficient_quota", "billing_hard_limit_reached")
 """Codes of refusals that no waiting helps."""
 
@@ -35,7 +40,7 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None
         body is None
         or not running.settings.retry
         or running.settings.observe
-        or response.status_code not in STATUSES
+        or not is_busy(response)
         or not flow.server_conn.timestamp_start
         or _code(response) in _FOR_GOOD
     ):
@@ -44,7 +49,7 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None
     async def retry(flow: http.HTTPFlow) -> bool:
         deadline = time.monotonic() + running.settings.retry
         backoff = _FIRST_WAIT
-        while response.status_code in STATUSES:
+        while is_busy(response):
             wait = _wait(response, backoff)
             if time.monotonic() + wait > deadline:
                 break
@@ -54,7 +59,9 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None
             backoff = min(2 * backoff, _LONGEST_WAIT)
             if is_gone(flow):
                 return False
-            reply = await send_retry(flow, body, live=running.is_live)
+            reply = await send_retry(
+                flow, body, live=running.is_live, slot=running.slot
+            )
             if reply is None:
                 return False
             if not isinstance(reply, Reply):
@@ -66,30 +73,19 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None
     return retry
 
 
+def is_busy(response: http.Response) -> bool:
+    """Tell whether the provider takes the same request after a while."""
+    if response.status_code in STATUSES:
+        return True
+    is_error = response.status_code >= HTTPStatus.BAD_REQUEST
+    return is_error and _EXHAUSTED in (response.raw_content or b"")[:_BEGINNING]
+
+
 def _wait(response: http.Response, backoff: float) -> float:
     """Return how many seconds to wait: what *response* says, or *backoff* and some more."""
-    asked = _retry_after(response.headers)
+    asked = retry_after(response.headers)
     more = backoff * _SPREAD * secrets.randbelow(256) / 256
     return (backoff if asked is None else asked) + more
-
-
-def _retry_after(headers: http.Headers) -> float | None:
-    """Return the seconds that the provider asks for, in either form; None without any.
-
-    https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
-    """
-    exact, text = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
-    try:
-        seconds = float(exact) / 1000 if exact else float(text)
-    except ValueError:
-        pass
-    else:
-        return max(seconds, 0.0) if seconds < float("inf") else None
-    try:
-        date = parsedate_tz(text)
-        return max(mktime_tz(date) - time.time(), 0.0) if date is not None else None
-    except (ValueError, OverflowError):  # a year that no calendar has
-        return None
 
 
 def _code(response: http.Response) -> Json:

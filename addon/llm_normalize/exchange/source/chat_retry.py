@@ -105,7 +105,7 @@ class ChatRetry:
 
         Args:
             running: The answer.
-            find_retry: Called with that answer: it may ask for another one in turn.
+            find_retry: Called with that answer: it may ask for another one in slot.
         """
         return lambda flow: self._retry(flow, running, find_retry)
 
@@ -114,7 +114,10 @@ class ChatRetry:
     ) -> bool:
         response, exchange = flow.response, self._exchange
         assert response is not None
-        reply = await send_retry(flow, content_of(flow.request), live=running.is_live)
+        content = content_of(flow.request)
+        reply = await send_retry(
+            flow, content, live=running.is_live, slot=exchange.slot
+        )
         if reply is None:
             return False
         if not isinstance(reply, Reply) or (
@@ -206,7 +209,9 @@ class AskedRetry:
         if exchange.key is None:
             translated.restore_key(request)
         adapted = _name_model(exchange, content)
-        reply = await send_retry(flow, content_of(request), live=True)
+        reply = await send_retry(
+            flow, content_of(request), live=True, slot=exchange.slot
+        )
         if not isinstance(reply, Reply) or reply.status in STATUSES:
             await drop(reply)
             headers.fields = fields  # of a flow that is over meanwhile, nobody's

@@ -65,7 +65,9 @@ def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Retry |
     retry_body = dumps({key: body[key] for key in body if key not in _STREAMING})
 
     async def retry(flow: http.HTTPFlow) -> bool:
-        reply = await send_retry(flow, retry_body, live=running.is_live)
+        reply = await send_retry(
+            flow, retry_body, live=running.is_live, slot=running.slot
+        )
         if isinstance(reply, Reply):
             running.live_body = reply.live_body
             flow.request.content = retry_body

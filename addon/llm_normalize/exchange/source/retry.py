@@ -21,6 +21,8 @@ from ...request.adaptation import NO_MEMORY, Body, Memory
 from ...request.refusals.learned_rejections import Learned
 from ...request.refusals.refusal_parser import LARGE, refusal_of
 from ...request.refusals.rejected_parameters import FORMS, Change, apply, changes_for
+from ...routing.pace import Slot
+from ...routing.rate_limit import pause_of
 from ...text.echo import Echo
 from ...wire.content_encoding import beginning
 from ...wire.json_text import dumps
@@ -79,7 +81,9 @@ def retry_after_refusal(
 
     async def retry(flow: http.HTTPFlow) -> bool:
         try:
-            return await refused.retry(flow, learned, client, live=running.is_live)
+            return await refused.retry(
+                flow, learned, client, live=running.is_live, slot=running.slot
+            )
         finally:
             running.live_body = refused.live_body
             running.record.request.extend(refused.edits)
@@ -169,6 +173,7 @@ class RefusedRequest:
         client: bytes,
         *,
         live: bool = False,
+        slot: Slot | None = None,
     ) -> bool:
         """Replace the refusal by the answer to the changed request.
 
@@ -179,6 +184,7 @@ class RefusedRequest:
             learned: Records the changes that helped.
             client: Identifies the client.
             live: Whether the body of the last answer may still be arriving: `live_body`.
+            slot: Its place where requests are paced.
 
         Returns:
             False if the client disconnected.
@@ -189,7 +195,7 @@ class RefusedRequest:
         while self.changes:
             times += not all(each.is_free for each in self.changes)
             edits = self.change()
-            reply = await send_retry(flow, dumps(self.body), live=live)
+            reply = await send_retry(flow, dumps(self.body), live=live, slot=slot)
             if reply is None:
                 return False
             if not isinstance(reply, Reply):
@@ -214,19 +220,31 @@ def _beginning(response: http.Response) -> bytes:
 
 
 async def send_retry(
-    flow: http.HTTPFlow, body: bytes, *, live: bool = False
+    flow: http.HTTPFlow,
+    body: bytes,
+    *,
+    live: bool = False,
+    slot: Slot | None = None,
 ) -> Reply | str | None:
     """Return the reply to the request of *flow* with another *body*, or why there is none.
 
     None if the client disconnected. If *live*, the body of the reply may still be arriving.
+    Where requests are paced, it waits for its *slot*.
     """
+    if slot is not None:
+        await slot.again()
+        if is_gone(flow):
+            return None
     reply = await unless_gone(
         _answer(flow, body, live=live), lambda: is_gone(flow), time.monotonic() + LIMIT
     )
     if is_gone(flow):
         await drop(reply)
         return None
-    if not isinstance(reply, Reply):
+    if isinstance(reply, Reply):
+        if slot is not None:
+            slot.answered(pause_of(reply.status, reply.headers))
+    else:
         reply = reply or f"no answer within {LIMIT} seconds"
         logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
     return reply

@@ -14,11 +14,13 @@ from typing import Self
 
 from mitmproxy import http
 
+from ...chat.errors.errors import kind_of, phrase, wrapped
 from ...mitm.client_stream import ClientStream
 from ...mitm.helpers import create_task
 from ...mitm.second_request import ArrivingBody
 from ...records.statistics import Stats
 from ...wire.content_encoding import decoder_for
+from ...wire.json_text import dumps
 from ..delivery.answer_path import AnswerPath, path_of
 from ..delivery.answer_streams import AnswerStreams
 from ..delivery.buffered_answer import repair
@@ -32,8 +34,6 @@ logger = logging.getLogger(__name__)
 
 _REPLACED = (*STATUSES, *busy_provider.STATUSES)
 """Statuses of first answers after which another request may be sent."""
-_WAITED_FOR = (*busy_provider.STATUSES, HTTPStatus.ACCEPTED)
-"""Statuses of first answers after which the stream may begin before the second answer."""
 
 type FindRetry = Callable[[Exchange, RunningAnswer], Retry | None]
 """Returns a function that replaces a complete answer, if it should be replaced."""
@@ -97,12 +97,16 @@ class SecondAnswer:
         assert response is not None
         first = await self._streams.first_body(self._client)
         if first is None:
+            if self._exchange.has_begun:
+                self._begin_stream()
             return  # mitmproxy collects it
         response.data.content = first
         running.is_last = running.is_live = True
         running.pending, has_arrived = True, False
         try:
             retry = find_retry(self._exchange, running)
+            if retry is None and self._exchange.has_begun:
+                retry = _as_it_is
             if retry is not None:
                 arrival = asyncio.ensure_future(retry(self._flow))
                 if await self._takes_long(response, arrival):
@@ -124,7 +128,10 @@ class SecondAnswer:
         self, response: http.Response, arrival: asyncio.Future[bool]
     ) -> bool:
         """Tell whether the second answer takes so long that the stream begins before it."""
-        if response.status_code not in _WAITED_FOR:
+        if self._exchange.has_begun:
+            return True
+        is_busy = busy_provider.is_busy(response)
+        if not is_busy and response.status_code != HTTPStatus.ACCEPTED:
             return False
         await asyncio.wait({arrival}, timeout=self._running.settings.keepalive or None)
         return not arrival.done()
@@ -171,14 +178,7 @@ class SecondAnswer:
         The final answer then cannot have a status or an encoding of its own.
         """
         first, running = self._flow.response, self._running
-        is_reloaded = self._exchange.running is not running
         assert first is not None
-        begun = self._flow.response = first.copy()
-        begun.data.content = None
-        begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
-        begun.headers["content-type"] = "text/event-stream"
-        for name in ("retry-after", "retry-after-ms", "content-encoding"):
-            begun.headers.pop(name, None)
 
         async def parts() -> AsyncIterator[bytes]:
             if not await arrival:
@@ -187,14 +187,27 @@ class SecondAnswer:
             decoder = decoder_for(first.headers.get("content-encoding", ""))
             if decoder is None:
                 raise ValueError("its encoding is not supported")
-            async for part in running.live_body or parts_of(first.raw_content or b""):
+            body = first.raw_content or _body_of_status(first.status_code)
+            async for part in running.live_body or parts_of(body):
                 for decoded in decoder.feed(part):
                     yield decoded
 
-        self._streams.begin(running)
-        if is_reloaded:
-            running.end_without_hooks(self._stats)
+        self._begin_stream("content-encoding")
         self._receive(parts())
+
+    def _begin_stream(self, *dropped: str) -> None:
+        """Begin a stream in the place of the first answer, without its *dropped* headers."""
+        first, running = self._flow.response, self._running
+        assert first is not None
+        begun = self._flow.response = first.copy()
+        begun.data.content = None
+        begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
+        begun.headers["content-type"] = "text/event-stream"
+        for name in ("retry-after", "retry-after-ms", *dropped):
+            begun.headers.pop(name, None)
+        self._streams.begin(running)
+        if self._exchange.running is not running:  # the addon was reloaded
+            running.end_without_hooks(self._stats)
 
     def _receive(self, parts: AsyncIterable[bytes]) -> None:
         """Let mitmproxy receive *parts* as the body instead of the first one."""
@@ -239,6 +252,18 @@ def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> 
     if response is None or response.raw_content is not None:
         return False  # an addon made it: the body is complete
     return running.pending or response.status_code in _REPLACED
+
+
+def _body_of_status(status: int) -> bytes:
+    """The body of an error without one: what its status says, which is not sent."""
+    if status < HTTPStatus.BAD_REQUEST:
+        return b""
+    return dumps(wrapped(phrase(status), kind_of(status), None, None))
+
+
+async def _as_it_is(_: http.HTTPFlow) -> bool:
+    """A retry that leaves the first answer."""
+    return True
 
 
 async def parts_of(body: bytes) -> AsyncIterator[bytes]:

@@ -40,7 +40,9 @@ def retry_shorter(exchange: Exchange, running: RunningAnswer) -> Retry | None:
             if body is None or shorter is None or not _is_too_long(flow):
                 break
             content = dumps({**body, "messages": shorter})
-            reply = await send_retry(flow, content, live=running.is_live)
+            reply = await send_retry(
+                flow, content, live=running.is_live, slot=running.slot
+            )
             if reply is None:
                 return False
             if not isinstance(reply, Reply):

@@ -15,6 +15,7 @@ from mitmproxy import http
 from ...protocols import Endpoint
 from ...routing.gate import is_asked
 from ...routing.key_on_request import GuardedKey
+from ...routing.pace import Slot
 from ...routing.routes import Routed
 from ..request.adapted_request import Adapted, client_of
 from ..request.translated_request import TranslatedRequest
@@ -48,6 +49,8 @@ class Exchange:
         settings: The version of the options when they were looked up, and what counts
             for its answer; stale once they have another one.
         running: Its answer, from its headers until its record is written.
+        slot: Its place among those of its credential, if its host's are paced.
+        has_begun: Whether the headers of a stream were sent before its answer's.
         is_open: Whether it has not been closed yet.
     """
 
@@ -67,6 +70,8 @@ class Exchange:
     is_expected: bool = False
     settings: tuple[int, Settings] | None = None
     running: RunningAnswer | None = None
+    slot: Slot | None = None
+    has_begun: bool = False
     is_open: bool = True
     _client: bytes | None = None
 
@@ -111,7 +116,7 @@ class Exchange:
         self.is_expected = False
         if self.translated is not None:  # it cannot pass as it is any more
             settings = replace(settings, observe=False)
-        return RunningAnswer.of(
+        running = RunningAnswer.of(
             self.flow,
             settings,
             self.adapted,
@@ -119,6 +124,8 @@ class Exchange:
             path=self.path,
             translated=self.translated,
         )
+        running.slot = self.slot
+        return running
 
     def hand_over(self) -> None:
         """Let the addon that is loaded next know its route, its model and its protocol.

@@ -88,6 +88,8 @@ class OpenExchanges:
         if self.get(flow) is exchange:
             del self._open[flow]
         flow.metadata.pop(HANDED_OVER, None)
+        if exchange.slot is not None:
+            exchange.slot.end()
         was_open, exchange.is_open = exchange.is_open, False
         return was_open
 

@@ -23,6 +23,7 @@ from ...records.statistics import Stats, is_error
 from ...repair.engine.non_sse_stream import NonSseStream
 from ...repair.engine.output import Output
 from ...repair.engine.translated_output import TRANSLATED, TranslatedOutput
+from ...routing.pace import Slot
 from ...text.echo import MASK, Echo
 from ...text.printable import brief, brief_name
 from ...wire.content_encoding import Decoder
@@ -78,6 +79,7 @@ class RunningAnswer:
         translated: What its client asked in another protocol, if it did.
         said: What its client may not send back, of a body.
         remember: Remembers that, where it may be put back.
+        slot: Its request's place, if those of its host are paced.
     """
 
     flow: http.HTTPFlow
@@ -100,6 +102,7 @@ class RunningAnswer:
     translated: TranslatedRequest | None = None
     said: SaidAnswer | None = None
     remember: Callable[[SaidAnswer], None] | None = None
+    slot: Slot | None = None
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 

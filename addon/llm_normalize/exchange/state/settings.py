@@ -24,6 +24,7 @@ class Settings:
         parse_error_prose: Whether a refusal's prose is parsed, and not only its fields for
             names. False behind a gate, where clients share what is learned.
         keepalive: Seconds of silence after which a client gets a newline; 0 is never.
+        begin: Seconds without headers after which a stream begins; 0 is never.
         retry: Seconds for which a request to a busy provider is retried.
         place: The host and its port, as records have it; empty if it was not looked up.
     """
@@ -37,6 +38,7 @@ class Settings:
     adaptations: HostAdaptations = field(default_factory=HostAdaptations)
     parse_error_prose: bool = True
     keepalive: float = 0
+    begin: float = 0
     retry: float = 0
     place: str = ""
     plan: FixPlan = field(init=False, compare=False)

@@ -1,0 +1,109 @@
+"""Requests that wait until their host takes more, and streams that begin meanwhile.
+
+It is the last thing before a request is sent. `normalize_pace` says how many a host takes,
+and `normalize_begin` when a stream begins whose provider has sent nothing, not even headers.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass, field
+
+from ...mitm.helpers import create_task
+from ...mitm.second_request import is_gone
+from ...routing.gate import refusal
+from ...routing.pace import Queues, Slot
+from ...routing.rate_limit import pause_of
+from ..delivery.answer_streams import AnswerStreams
+from ..delivery.early_headers import Grant, keep_waiting, may_begin
+from ..request.adapted_request import credential_of
+from ..state.exchange import Exchange
+from ..state.settings import Settings
+
+_RELOADED = "The proxy was reloaded while this request waited; send it again."
+
+
+@dataclass(slots=True)
+class Pacing:
+    """Has requests wait, each in the queue of its host and credential.
+
+    Attributes:
+        streams: Find the client of an exchange.
+        grant: Lets a web page read what is sent early.
+        queues: Where they wait.
+        is_over: Whether this addon serves no more: it was reloaded.
+    """
+
+    streams: AnswerStreams
+    grant: Grant
+    queues: Queues = field(default_factory=Queues)
+    is_over: bool = False
+
+    def wait(self, exchange: Exchange, settings: Settings) -> Awaitable[None] | None:
+        """What has to be awaited before a request is sent; None if it is sent at once.
+
+        Args:
+            exchange: The exchange, whose request is ready.
+            settings: What counts for it.
+        """
+        request = exchange.flow.request
+        queue = None
+        if self.queues.paces and request.method == "POST" and exchange.flow.live:
+            credential = credential_of(exchange.flow)
+            queue = self.queues.queue_of(request.host, request.port, credential)
+        if queue is None:
+            self._begin_later(exchange, settings)
+            return None
+        slot = exchange.slot = queue.enter(lambda: is_gone(exchange.flow))
+        if slot.ready.done():
+            self._begin_later(exchange, settings)
+            return None
+        return self._wait(exchange, slot, settings)
+
+    async def _wait(self, exchange: Exchange, slot: Slot, settings: Settings) -> None:
+        flow = exchange.flow
+        seconds = 0 if settings.observe else settings.keepalive
+        begins = bool(seconds) and may_begin(exchange)
+        while not slot.ready.done():
+            await asyncio.wait({slot.ready}, timeout=seconds if begins else None)
+            if not slot.ready.done():
+                await keep_waiting(exchange, self.streams, self.grant)
+        if is_gone(flow):
+            slot.end()
+            flow.kill()  # nothing is sent for it
+        elif self.is_over:
+            flow.response = refusal(503, _RELOADED, None)
+        else:
+            self._begin_later(exchange, settings)
+
+    def _begin_later(self, exchange: Exchange, settings: Settings) -> None:
+        """Begin a stream if its provider does not for so long."""
+        seconds = 0 if settings.observe else settings.begin
+        if seconds and may_begin(exchange):
+            create_task(
+                self._keep_waiting(exchange, seconds, settings.keepalive),
+                name="stream whose provider is silent",
+                keep_ref=True,
+                client=exchange.flow.client_conn.peername,
+            )
+
+    async def _keep_waiting(
+        self, exchange: Exchange, seconds: float, keepalive: float
+    ) -> None:
+        flow = exchange.flow
+        await asyncio.sleep(seconds)
+        while exchange.is_open and flow.response is None and flow.error is None:
+            await keep_waiting(exchange, self.streams, self.grant)
+            if not keepalive:
+                return
+            await asyncio.sleep(keepalive)
+
+    def answered(self, exchange: Exchange) -> None:
+        """Note that the answer of an exchange has begun, and what it says of the next."""
+        slot, response = exchange.slot, exchange.flow.response
+        if slot is not None and response is not None:
+            slot.answered(pause_of(response.status_code, response.headers.items()))
+
+    def done(self) -> None:
+        """Let go what waits, at a reload or when mitmproxy ends: it is not sent."""
+        self.is_over = True
+        self.queues.clear()

@@ -1,0 +1,144 @@
+"""Requests that wait until their host takes more, in a real mitmdump."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.wire.json_text import dumps
+from support import (
+    Break,
+    Http1Client,
+    Http2Client,
+    Mitmdump,
+    Provider,
+    Reply,
+    Script,
+    body_script,
+    connect,
+)
+
+type Json = Any
+
+ASKED = {"model": "m", "stream": True, "messages": []}
+BODY = {**ASKED, "stream": False}
+STREAM = wire(
+    [chunk({"role": "assistant", "content": "Hi"}), chunk({}, finish="stop"), DONE]
+)
+GOOD = body_script(dumps(completion({"role": "assistant", "content": "Hi"})))
+REFUSED = {"error": {"message": "Too hot", "type": "x", "param": None, "code": "c"}}
+type Client = Http1Client | Http2Client
+
+
+@pytest.fixture
+def paced(proxy: Mitmdump) -> Iterator[None]:
+    """One request in three seconds, and a newline after each second of silence."""
+    with proxy.options(normalize_pace=["localhost=1/3s"], normalize_keepalive=1):
+        yield
+
+
+def key(name: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {name}"}
+
+
+def post(client: Client, script: Script, name: str, asked: Json = ASKED) -> Reply:
+    return client.post(script.path, asked, key(name))
+
+
+@pytest.mark.usefixtures("paced")
+@pytest.mark.parametrize(
+    ("second", "body"),
+    [
+        (Script("", [STREAM]), STREAM),
+        (body_script(dumps(REFUSED), 400), b"data: " + dumps(REFUSED) + b"\n\n"),
+        (body_script(b"", 502), None),
+        (GOOD, None),
+    ],
+    ids=["stream", "refusal", "no body", "body"],
+)
+def test_stream_that_waits_begins(
+    client: Client, upstream: Provider, second: Script, body: bytes | None
+) -> None:
+    script = upstream.script(*second.parts, turns=[GOOD])
+    script.status, script.headers = second.status, second.headers
+    script.framing = second.framing
+    name = script.path
+    assert json.loads(post(client, script, name, BODY).rest())["choices"]
+    reply = post(client, script, name)
+    assert reply.until(b"\n") == b"\n"
+    assert len(script.requests) == 1  # it still waits
+    assert (reply.status, reply.headers["content-type"]) == (200, "text/event-stream")
+    sent = reply.rest().lstrip(b"\n")
+    if body is not None:
+        assert sent.startswith(body)
+    assert sent.count(b"HTTP/1.1") == 0
+    assert (b"error" in sent) != (b"[DONE]" in sent)
+    assert len(script.requests) == 2
+
+
+@pytest.mark.usefixtures("paced")
+def test_other_credentials_and_bodies_wait_for_themselves(
+    client: Client, upstream: Provider
+) -> None:
+    script = upstream.script(STREAM)
+    begun = time.monotonic()
+    for name in ("a", "b", "c"):
+        assert post(client, script, script.path + name).rest() == STREAM
+    assert time.monotonic() - begun < 2.9
+    assert post(client, script, script.path + "a", BODY).status == 200
+    assert time.monotonic() - begun > 2.9
+
+
+def test_client_that_leaves_gives_its_place_back(
+    proxy: Mitmdump, upstream: Provider
+) -> None:
+    gate = threading.Event()
+    script = upstream.script(STREAM, turns=[Script("", [gate, STREAM])])
+    target = f"localhost:{upstream.port}"
+
+    def start() -> Http1Client:
+        tunnel = connect(proxy.port, tunnel=target, ca=proxy.ca, alpn=["http/1.1"])
+        return Http1Client(tunnel, target)
+
+    one_at_once = {"normalize_pace": ["localhost=99/1s,1"], "normalize_keepalive": 1}
+    with proxy.options(**one_at_once), start() as running, start() as last:
+        first = post(running, script, "k")
+        assert first.status == 200
+        with start() as leaving:
+            post(leaving, script, "k")
+        third = post(last, script, "k")
+        assert third.until(b"\n") == b"\n"
+        assert len(script.requests) == 1
+        gate.set()
+        assert first.rest().lstrip(b"\n") == STREAM
+        assert third.rest().lstrip(b"\n") == STREAM
+        assert len(script.requests) == 2
+
+
+def test_stream_whose_provider_is_silent_begins(
+    client: Client, proxy: Mitmdump, upstream: Provider
+) -> None:
+    gate = threading.Event()
+    script = upstream.script(STREAM, silent=gate)
+    with proxy.options(normalize_begin=1, normalize_keepalive=1):
+        reply = post(client, script, "k")
+        assert reply.status == 200
+        assert reply.until(b"\n") == b"\n"
+        gate.set()
+        assert reply.rest().lstrip(b"\n") == STREAM
+
+
+@pytest.mark.usefixtures("paced")
+def test_silent_provider_that_fails_is_an_error_event(
+    client: Client, upstream: Provider
+) -> None:
+    script = upstream.script(Break.CUT, framing="raw", turns=[GOOD])
+    assert post(client, script, script.path, BODY).rest()
+    reply = post(client, script, script.path)
+    assert reply.until(b"\n") == b"\n"
+    event = reply.rest().lstrip(b"\n")
+    assert event.startswith(b'data: {"error":{"message":"No answer from')
