@@ -38,6 +38,11 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
         ("normalize_adapt", ["tools-empty"], "invalid normalize_adapt 'tools-empty'"),
         (
             "normalize_adapt",
+            ["a.test:max-tokens-too-large"],
+            "an adaptation that needs no value",
+        ),
+        (
+            "normalize_adapt",
             ["a.test:content-null"],
             "invalid normalize_adapt 'a.test:content-null'",
         ),

@@ -67,6 +67,12 @@ def _adaptations(texts: Sequence[str]) -> list[tuple[HostPattern, str]]:
 
 def _adaptation(text: str) -> tuple[HostPattern, str]:
     host, _, name = text.strip().rpartition(":")
+    if name in {each.name for each in ADAPTATIONS if each.needs_value}:
+        raise _InvalidError(
+            text,
+            "expected an adaptation that needs no value: this one acts on its own once a "
+            "refusal has named it",
+        )
     if not host or name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
         raise _InvalidError(
             text,

@@ -98,6 +98,8 @@ class Adaptation:
     """Whom it is for, as `normalize_hosts` spells hosts; none: whoever refuses."""
     models: ClassVar[str] = ""
     """A pattern that is in the names of the models it is for, in lower case."""
+    needs_value: ClassVar[bool] = False
+    """Whether it does nothing until a refusal has named a value."""
     key: ClassVar[str] = ""
     """Something without which a request's JSON gives `edit` nothing to do."""
     translated_only: ClassVar[bool] = False

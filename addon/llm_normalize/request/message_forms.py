@@ -44,6 +44,14 @@ def calls_of(message: Json) -> list[Message]:
     return [each for each in listed(found) if isinstance(each, dict)]
 
 
+def text_of(content: Json) -> str:
+    """Return the text of a content, which may be parts."""
+    if isinstance(content, list):
+        found = [each.get("text") for each in content if isinstance(each, dict)]
+        return "".join(each for each in found if isinstance(each, str))
+    return content if isinstance(content, str) else ""
+
+
 def says_nothing(content: Json) -> bool:
     """Tell whether *content* is empty, or parts that are."""
     return not content or (

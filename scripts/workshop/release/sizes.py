@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 41_565, "scripts": 8_660, "tests": 69_613}
+BUDGETS = {"addon": 42_196, "scripts": 8_660, "tests": 60_159}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 529
+MODULES = 534
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

@@ -96,7 +96,8 @@ def test_request_is_sent_again_in_the_form_that_is_asked_for(
     example: RequestExample,
     status: int,
 ) -> None:
-    known = ["reasoning-refused"]  # of the host that is asked here
+    # What the host that is asked here is known to want is no matter of this test.
+    known = ["reasoning-refused", "developer-role-unknown"]
     proxy.set(normalize_skip=known)
     upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
     assert (
@@ -206,6 +207,18 @@ def test_reasoning_of_a_call_is_put_back_for_its_client_alone(
     assert put_back(proxy, upstream)["reasoning_content"] == "So the weather."
     (_, message, _) = sent(proxy, HISTORY)["messages"]
     assert message["reasoning_content"] == "So the weather."
+
+
+def test_reasoning_of_a_text_is_put_back(proxy: Proxy, upstream: SecondAnswers) -> None:
+    answered(proxy, {"reasoning_content": "Hm."}, {"content": "Hel"}, {"content": "lo"})
+    words = dumps({"error": {"message": THOUGHTS.decode()}})
+    part = {"type": "text", "text": "Hello"}
+    for content in ("Hello", [part]):
+        upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+        asked = {"messages": [{"role": "assistant", "content": content}]}
+        play(proxy, refused(asked, words))
+        (message,) = loads(upstream.asked[-1].content or b"")["messages"]
+        assert message["reasoning_content"] == "Hm."
 
 
 def test_reasoning_of_a_body_is_put_back(proxy: Proxy, upstream: SecondAnswers) -> None:

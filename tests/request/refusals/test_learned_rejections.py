@@ -72,3 +72,16 @@ def test_mark_tells_credentials_apart_and_holds_none() -> None:
     assert len({*marks, ME}) == 6
     assert mark_of([b"a"]) == mark_of([b"a"])
     assert {len(each) for each in marks} == {32}
+
+
+def test_refusals_without_end_keep_the_memory_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "PAIRS", 8)
+    learned = Learned()
+    for n in range(10_000):
+        key = ("a.test", 443, f"m{n % 100}", ME)
+        learned.add(key, [Change((), str(n), "max-tokens-too-large")])
+    known = [learned.of(("a.test", 443, f"m{n}", ME)) for n in range(100)]
+    assert len([each for each in known if each]) == module.PAIRS
+    assert max(map(len, known)) <= module.CHANGES

@@ -48,6 +48,9 @@ def test_every_form_has_a_row_and_every_row_tells_who_said_it() -> None:
         assert row.said
         assert {each.status for each in row.said} <= STATUSES
         assert all(each.provider for each in row.said)
+        named = ["value" in each.groupindex for each in row.words]
+        assert all(named) is (row.form.needs_value and not row.value)
+        assert any(named) is all(named)
 
 
 @pytest.mark.parametrize("words", [said.words for row in ROWS for said in row.said])

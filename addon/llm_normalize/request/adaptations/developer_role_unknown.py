@@ -22,9 +22,9 @@ class DeveloperRoleUnknown(Adaptation):
         "opencode.ai",
         "api.moonshot.ai",
         "api.moonshot.cn",
-        "api.cloudflare.com",
         "integrate.api.nvidia.com",
         "ai.api.nvidia.com",
+        "api.cloudflare.com",
     )
     key = "developer"
     sources = (

@@ -16,6 +16,7 @@ class MaxTokensTooLarge(Adaptation):
     name = "max-tokens-too-large"
     changes = "`max_tokens`, `max_completion_tokens` -> the highest that is taken"
     why = "Each model has a limit of its own, and answers 400 above it."
+    needs_value = True
     key = "max_"
     sources = (
         "https://github.com/Alishahryar1/free-claude-code/issues/955",

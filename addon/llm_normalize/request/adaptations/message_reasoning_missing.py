@@ -2,7 +2,7 @@
 
 from ...wire.json_text import Json
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
-from ..message_forms import calls_of, role_of, with_messages
+from ..message_forms import calls_of, role_of, text_of, with_messages
 
 _KEY = "reasoning_content"
 _WORDS = (
@@ -66,6 +66,6 @@ class MessageReasoningMissing(Adaptation):
     def _remembered(self, message: dict[str, Json]) -> str:
         calls = calls_of(message)
         found = [self.memory.call(each.get("id")) for each in calls] or [
-            self.memory.text(message.get("content"))
+            self.memory.text(text_of(message.get("content")))
         ]
         return next((each.reasoning for each in found if each and each.reasoning), "")

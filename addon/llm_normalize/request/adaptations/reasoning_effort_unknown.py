@@ -16,6 +16,7 @@ class ReasoningEffortUnknown(Adaptation):
     name = "reasoning-effort-unknown"
     changes = "`reasoning_effort` -> the nearest level that is known"
     why = "Clients know levels that a provider does not, which answers 400."
+    needs_value = True
     key = "effort"
     sources = (
         "https://github.com/ollama/ollama/issues/17252",

@@ -14,6 +14,7 @@ class TemperatureOutOfRange(Adaptation):
     name = "temperature-out-of-range"
     changes = "`temperature` -> the nearest that is taken"
     why = "Kimi and OpenAI's reasoning models take 1 only, others no more than 1."
+    needs_value = True
     key = "temperature"
     sources = (
         "https://github.com/ZaytsevZY/yuketang-helper-auto/issues/30",

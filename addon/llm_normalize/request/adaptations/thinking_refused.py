@@ -19,6 +19,7 @@ class ThinkingRefused(Adaptation):
     name = "thinking-refused"
     changes = "`thinking` -> off, beside a `tool_choice` that decides or a begun answer"
     why = "DeepSeek, Kimi, Qwen and llama.cpp think by default, and answer 400."
+    needs_value = True
     key = "messages"
     sources = (
         "https://github.com/deepseek-ai/DeepSeek-V3/issues/1376",

@@ -26,6 +26,7 @@ class ToolSchemaRefused(Adaptation):
     name = "tool-schema-refused"
     changes = "`tools[].function.parameters` -> without the keyword that is refused"
     why = "Gemini, Kimi and llama.cpp know a part of JSON Schema only."
+    needs_value = True
     key = "parameters"
     sources = (
         "https://github.com/anomalyco/opencode/issues/26405",

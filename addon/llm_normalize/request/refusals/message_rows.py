@@ -8,26 +8,28 @@ from ..adaptations.thought_signature_missing import ThoughtSignatureMissing
 from ..adaptations.tool_call_id_refused import ToolCallIdRefused
 from ..adaptations.tool_calls_parallel import ToolCallsParallel
 from ..adaptations.user_after_tool import UserAfterTool
-from .refusal_row import QUOTES, Row, Said, words
+from .refusal_row import QUOTES, VARIATION, Row, Said, words
 
+_INSTRUCTIONS = r"(?:system|developer)"
 _MUST = r"(?:must|should|has to|have to|needs? to|can|may|is|are)(?: only)?"
 
 MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
         SystemMessageLate,
         words(
-            rf"\bsystem{QUOTES}(?: (?:role|prompt|instruction))?{QUOTES}(?: messages?)?{QUOTES}"
-            rf" (?:at index \d+ )?{_MUST}(?: be| come| appear| occur)?(?: placed)?(?: only)?"
-            r"(?: allowed)?(?: only)?(?: be)?(?: at| in| as| the| very){0,4}"
-            r" (?:beginning|start|first|front|top|position 0|index 0)\b",
-            r"\b(?:only|at most|more than|exactly|not support) (?:one|a single|1|multiple|several)"
+            rf"\b{_INSTRUCTIONS}{QUOTES}(?: (?:role|prompt|instruction|message)s?{QUOTES})"
+            rf"{{0,2}}[^.;]{{0,20}}?\b{_MUST}\b[^.;]{{0,30}}?"
+            r"\b(?:beginning|start|first|front|top|position 0|index 0|precede)\b",
+            r"\b(?:only the )?first message (?:can|may|must|should|has to) (?:be|have)"
+            r"\b[^.;]{0,16}\bsystem\b",
+            r"\b(?:only|at most|exactly|not support)(?: have| be| accept)? (?:one|a single|1)"
             rf" (?:leading )?{QUOTES}system{QUOTES} (?:message|prompt|role)",
-            rf"\b(?:multiple|several|duplicate|additional|consecutive) {QUOTES}system{QUOTES}"
-            r" (?:messages|prompts|roles)\b[^.;]{0,24}\b(?:not|un\w+)",
+            rf"\b(?:multiple|several|duplicate|additional|consecutive|more than one) {QUOTES}"
+            rf"system{QUOTES} (?:message|prompt|role)s?\b",
             rf"\bunexpected role {QUOTES}system{QUOTES} after role\b",
-            rf"\bsystem{QUOTES} messages? (?:is |are )?(?:not at the|only at the|after|found after)",
+            rf"\bsystem{QUOTES} messages? (?:is |are )?(?:not at the|only at the|after)",
             r"\binvalid chat setting\b",
-            r"\bsystem(?: ?消息| 角色|消息)[^。;]{0,8}(?:开头|首|第一)",
+            r"(?:\bsystem|系统) ?(?:消息|角色|提示)?[^。;]{0,8}(?:最前|开头|首|第一)",
         ),
         (
             Said("vLLM", 400, "System message must be at the beginning."),
@@ -41,21 +43,22 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             Said("Ollama", 500, "system message must be at the beginning"),
             Said("MiniMax", 400, "invalid params, invalid chat setting (2013)"),
             Said("Mistral", 400, "Unexpected role 'system' after role 'user'"),
-            Said("LM Studio", 400, "Only one system message is allowed, at the start"),
-            Said("SGLang", 400, "The system message should be the first message."),
-            Said("a gateway", 422, "Multiple system messages are not supported"),
-            Said("a gateway", 404, "messages: 'system' role must come first"),
+            Said(VARIATION, 400, "Only one system message is allowed, at the start"),
+            Said(VARIATION, 400, "The system message should be the first message."),
+            Said(VARIATION, 422, "Multiple system messages are not supported"),
+            Said(VARIATION, 404, "messages: 'system' role must come first"),
         ),
     ),
     Row(
         RolesNotAlternating,
         words(
-            r"\b(?:must|should|have to|has to|needs? to|expected to|not|don't) "
-            r"(?:strictly |always )?alternat(?:e|ing)\b",
+            r"\b(?:roles?|messages|requests|user|conversation)\b[^.;]{0,40}\balternat(?:e|ing)\b",
+            r"\balternating\b[^.;]{0,16}\b(?:user|roles)\b",
             rf"\bmultiple {QUOTES}(?:user|assistant){QUOTES} (?:roles|messages|turns) in a row\b",
-            r"\b(?:consecutive|successive|adjacent) (?:messages (?:with|of|from) the same role"
-            rf"|{QUOTES}(?:user|assistant){QUOTES} (?:messages|roles|turns))\b",
+            r"\b(?:consecutive|successive|adjacent)\b[^.;]{0,24}\b(?:user|assistant|same role)\b",
             rf"\bunexpected role {QUOTES}(\w+){QUOTES} after role {QUOTES}\1\b",
+            rf"\b(user|assistant){QUOTES} (?:\w+ be )?followed by (?:role )?{QUOTES}\1\b",
+            r"(?:角色|消息|user)[^。;]{0,20}交替",
         ),
         (
             Said(
@@ -86,7 +89,12 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 "Template error: syntax error: Conversation roles must alternate "
                 "user/assistant/user/assistant/... (in <string>:1)",
             ),
-            Said("a gateway", 422, "Consecutive user messages are not allowed"),
+            Said(
+                "Gemini",
+                400,
+                "Please ensure that multiturn requests alternate between user and model.",
+            ),
+            Said(VARIATION, 422, "Consecutive user messages are not allowed"),
         ),
     ),
     Row(
@@ -100,20 +108,26 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         ),
         (
             Said("Mistral", 400, "Unexpected role 'user' after role 'tool'"),
-            Said("a gateway", 422, "User message cannot follow a tool message"),
+            Said(VARIATION, 422, "User message cannot follow a tool message"),
         ),
     ),
     Row(
         MessageEmpty,
         words(
             r"\b(?:message|messages(?! \w*(?: not|not|n't) be)|content(?: blocks?)?"
-            r"|contents?\.parts)\b[^;\n]{0,80}\b(?:must not|cannot|can not|can't|should not|may not) be (?:empty|blank)\b",
-            r"\b(?:messages?|content(?: blocks?)?)\b[^;\n]{0,40}"
-            r"\b(?:must|should) (?:be|have) non-?empty\b",
-            r"\bcontent field in the message object at \S+ is empty\b",
-            r"\bassistant messages? must have either content or tool_calls\b",
+            r"|contents?\.parts)\b[^;\n]{0,80}"
+            r"\b(?:must not|cannot|can not|can't|should not|may not) be (?:empty|blank)\b",
+            r"\b(?:messages?|content(?: blocks?)?)\b[^;\n]{0,40}\b(?:must|should) "
+            r"(?:be non-?empty|have non-?empty|contain non-whitespace)\b",
+            r"\b(?:message|content|text field)\b[^;\n]{0,60}\b(?:is|has|have) (?:an )?"
+            r"(?:empty|blank)\b",
+            r"\b(?:empty|blank) (?:message )?content\b",
+            r"\bcontent\b[^;\n]{0,40}\b(?:at least 1 character|minimum length of 1)\b",
+            r"\bassistant messages? (?:must|should) (?:have|contain)(?: either)? content or "
+            r"tool[_ ]calls\b|\bneither content nor tool_calls\b",
+            r"\bmust have a text parameter\b",
             r"\b(?:empty|blank) (?:assistant|tool) messages?\b[^.;]{0,24}\b(?:not|un\w+)",
-            r"(?:消息|内容)[^。;]{0,8}不能为空",
+            r"(?:消息|内容|\bcontent)[^。;]{0,8}不能为空",
         ),
         (
             Said(
@@ -141,16 +155,18 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 "ContentBlock object to the content field and try again.",
             ),
             Said("Gemini", 400, "contents.parts must not be empty."),
-            Said("a gateway", 500, "message content cannot be empty (index 3)"),
+            Said(VARIATION, 500, "message content cannot be empty (index 3)"),
         ),
     ),
     Row(
         ToolCallIdRefused,
         words(
-            r"\btool[ _]?call[ _]ids?\b[^;]{0,160}?\bwith a length of \d",
-            rf"\btool_call(?:s{QUOTES}[.\[]\W{{0,3}}\d{{1,4}}\W{{1,4}}|_)id{QUOTES}\b"
-            r"[^;]{0,80}?\b(?:too long|maximum length|match(?:es)? (?:the )?pattern)",
+            r"\btool[ _]?call[ _]?ids?\b[^;]{0,160}?"
+            r"\b(?:length (?:of )?\d|alphanumeric|too long|max(?:imum)? length|match(?:es)?\b)",
+            rf"\btool_calls{QUOTES}[.\[]\W{{0,3}}\d{{1,4}}\W{{1,4}}id{QUOTES}\b"
+            r"[^;]{0,80}?\b(?:too long|maximum length|pattern)",
             rf"\btool_(?:use|result)\.(?:tool_use_)?id{QUOTES}: string should match pattern",
+            r"\btooluseid\b[^;]{0,80}\bregular expression\b",
             r"\btool[ _]call[ _]ids?\b[^.;]{0,40}\b(?:nine|9) (?:alphanumeric )?"
             r"(?:characters|letters)",
         ),
@@ -177,14 +193,20 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 "messages.1.content.0.tool_use.id: String should match pattern "
                 "'^[a-zA-Z0-9_-]+$'",
             ),
-            Said("a gateway", 422, "tool_call_id must have 9 alphanumeric characters"),
+            Said(
+                "llama.cpp",
+                500,
+                "Jinja Exception: Tool call IDs should be alphanumeric strings with length "
+                "9!",
+            ),
+            Said(VARIATION, 422, "tool_call_id must have 9 alphanumeric characters"),
         ),
     ),
     Row(
         ToolCallsParallel,
         words(
             r"\bsupports? (?:only )?(?:a )?(?:single|one) (?:tool|function)[ -]calls?\b",
-            r"\bonly (?:one|a single|1) (?:tool|function)[ -]calls?\b",
+            r"\b(?:only|exactly) (?:one|a single|1) (?:tool|function)[ -]calls?\b",
             r"\b(?:parallel|multiple|several|more than one) (?:tool|function)[ -]"
             r"(?:calls?|calling)\b[^.;]{0,32}\b(?:not|un\w+)\b",
             r"\b(?:not|cannot|can't|n't) (?:support|handle|make|allow) "
@@ -197,24 +219,24 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 500,
                 "Internal server error: This model only supports single tool-calls at once!",
             ),
-            Said("Ollama", 400, "parallel tool calls are not supported by this model"),
+            Said(VARIATION, 400, "parallel tool calls are not supported by this model"),
             Said(
-                "a gateway",
+                VARIATION,
                 422,
                 "The model does not support multiple tool calls in a turn",
             ),
-            Said("a gateway", 404, "Only one tool call per message is allowed"),
+            Said(VARIATION, 404, "Only one tool call per message is allowed"),
         ),
     ),
     Row(
         MessageReasoningMissing,
         words(
-            rf"\breasoning_content{QUOTES}\b[^;]{{0,60}}\bmust be (?:passed|sent|provided"
-            r"|included|returned|present|set)\b",
-            rf"\breasoning_content{QUOTES} (?:field )?(?:is |was )?(?:missing|required)\b",
-            r"\bmissing\b[^.;]{0,24}\breasoning_content\b",
-            rf"\breasoning_content{QUOTES}: field required\b",
-            r"reasoning_content[^。;]{0,12}(?:缺失|缺少|必须|不能为空)",
+            rf"\breasoning[_ ]content{QUOTES}\b[^;]{{0,60}}\bmust (?:be (?:passed|sent"
+            r"|provided|included|returned|present|set)|not be empty)\b",
+            rf"\breasoning_content{QUOTES}:? (?:field )?(?:is |was )?(?:missing|required)\b",
+            r"\b(?:missing|requires?|needs?|must (?:include|contain|have))\b[^.;]{0,24}"
+            r"\breasoning_content\b",
+            r"reasoning_content[^。;]{0,12}(?:缺失|缺少|必须|不能为空)|回传 ?reasoning_content",
         ),
         (
             Said(
@@ -230,12 +252,12 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 "call message at index 13",
             ),
             Said(
-                "NIM",
+                "DeepSeek",
                 400,
                 "Missing `reasoning_content` field in the assistant message at message "
                 "index 2.",
             ),
-            Said("a gateway", 422, "messages.1.reasoning_content: Field required"),
+            Said(VARIATION, 422, "messages.1.reasoning_content: Field required"),
             Said(
                 "OpenCode",
                 500,
@@ -247,7 +269,8 @@ MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
         ThoughtSignatureMissing,
         words(
-            rf"\bmissing\b[^.;]{{0,24}}{QUOTES}\bthought[_ ]?signature\b",
+            rf"\b(?:missing|requires?|without|no|must (?:include|contain|have))\b[^.;]{{0,24}}"
+            rf"{QUOTES}\bthought[_ ]?signature\b",
             rf"\bthought[_ ]?signature{QUOTES} (?:is |was )?(?:missing|required|not found)\b",
         ),
         (
@@ -257,10 +280,8 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 "Function call is missing a thought_signature in functionCall parts. This "
                 "is required for tools to work correctly.",
             ),
-            Said("Vertex", 400, "Missing thoughtSignature in a functionCall part"),
-            Said(
-                "a gateway", 500, "`thought_signature` is required for function calls"
-            ),
+            Said(VARIATION, 400, "Missing thoughtSignature in a functionCall part"),
+            Said(VARIATION, 500, "`thought_signature` is required for function calls"),
         ),
     ),
 )

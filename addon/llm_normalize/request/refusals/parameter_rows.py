@@ -1,5 +1,7 @@
 """What providers say against parameters: their values, and the schemas of tools."""
 
+import re
+
 from ..adaptations.max_tokens_too_large import MaxTokensTooLarge
 from ..adaptations.reasoning_effort_unknown import LEVELS, ReasoningEffortUnknown
 from ..adaptations.temperature_out_of_range import TemperatureOutOfRange
@@ -12,7 +14,7 @@ from ..adaptations.thinking_refused import (
 from ..adaptations.tool_schema_refused import ToolSchemaRefused
 from ..adaptations.top_p_with_temperature import TopPWithTemperature
 from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE
-from .refusal_row import QUOTES, Row, Said, words
+from .refusal_row import QUOTES, VARIATION, Row, Said, words
 
 _BOTH = (
     rf"(?:temperature{QUOTES}\W{{1,4}}(?:and|or|with)?\W{{0,4}}top_?p"
@@ -20,17 +22,22 @@ _BOTH = (
 )
 _LIMIT = r"\bmax_(?:completion_|output_|new_)?tokens\b"
 _NUMBER = r"(?P<value>\d{1,7})\b"
+_FIGURE = r"(?P<value>\d(?:\.\d{1,3})?)"
 _LEVEL = rf"{QUOTES}(?:{'|'.join(LEVELS)}|auto|default){QUOTES}"
 _LISTED = r"(?:values?|levels?|options?|efforts?)(?: (?:are|is))?"
-_CONTEXT = words(r"\bcontext (?:length|limit|window|size)|\bcredits?\b|\bafford")
+_CONTEXT = re.compile(
+    r"\bcontext (?:length|limit|window|size)|\bcredits?\b|\bafford", re.IGNORECASE
+)
 """The context is too long, or too dear: a client has to know that."""
 
 PARAMETER_ROWS: tuple[Row, ...] = (
     Row(
         TopPWithTemperature,
         words(
-            rf"\b{_BOTH}[^.;]{{0,40}}\b(?:both|together|same time|simultaneously|mutually)\b",
+            rf"\b{_BOTH}[^.;]{{0,40}}\b(?:both|together|same time|simultaneously|mutually|only)\b",
             rf"\b(?:both|only one of|either|one of|not both)\b[^.;]{{0,16}}{QUOTES}\b{_BOTH}",
+            rf"\b(?:top_?p|temperature){QUOTES} (?:cannot|can't|must not|must|may not|should not)"
+            r" be (?:set|unset|used|specified|combined)\b[^.;]{0,24}\b(?:temperature|top_?p)\b",
         ),
         (
             Said(
@@ -46,16 +53,24 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 'b\'{\\"message\\":\\"`temperature` and `top_p` cannot both be specified '
                 "for this model. Please use only one.\\\"}'",
             ),
-            Said("a gateway", 422, "top_p and temperature may not be set together"),
-            Said("a gateway", 400, "Please set only one of temperature or top_p."),
+            Said(VARIATION, 422, "top_p and temperature may not be set together"),
+            Said(VARIATION, 400, "Please set only one of temperature or top_p."),
         ),
     ),
     Row(
         MaxTokensTooLarge,
         words(
             rf"{_LIMIT}[^;]{{0,80}}?(?:less than or equal to|at most|no (?:more|greater) than"
-            r"|<=|not exceed|cannot be (?:greater|larger|more) than|up to)\W{0,3}(?:\w+ )?"
+            r"|<=|not exceed|cannot (?:exceed|be (?:greater|larger|more) than)|up to|between 1 and"
+            r"|exceeds? (?:the )?(?:model's )?(?:maximum|max|limit)(?: of| is)?"
+            r"|above the (?:limit|maximum) of)\W{0,3}(?:\w+ )?"
             rf"{QUOTES}{_NUMBER}",
+            rf"{_LIMIT}[^;\[]{{0,40}}[\[(]\d{{1,4}}, ?{_NUMBER}[\])]",
+            rf"{_LIMIT}[^;]{{0,40}}?\d{{1,7}} ?> ?{_NUMBER}",
+            rf"\bmaximum (?:allowed )?(?:value )?(?:for|of) {QUOTES}{_LIMIT}{QUOTES} is {_NUMBER}",
+            rf"\bmaximum of {_NUMBER} {QUOTES}{_LIMIT}",
+            rf"\bmaximum tokens you requested exceeds the model limit of {_NUMBER}",
+            rf"{_LIMIT}[^;]{{0,16}}(?:最大|不能超过)[^\d;]{{0,8}}{_NUMBER}",
         ),
         (
             Said("vLLM", 422, "max_tokens: Input should be less than or equal to 8192"),
@@ -71,7 +86,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "`max_tokens` must be less than or equal to `8192`, the maximum value for "
                 "`max_tokens` is less than the `context_window` for this model",
             ),
-            Said("a gateway", 500, "max_completion_tokens must be <= 8192"),
+            Said(VARIATION, 500, "max_completion_tokens must be <= 8192"),
         ),
         unless=_CONTEXT,
     ),
@@ -90,20 +105,17 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be "
                 "[1, 8192]",
             ),
-        ),
-        unless=_CONTEXT,
-    ),
-    Row(
-        MaxTokensTooLarge,
-        words(
-            rf"{_LIMIT}[^;]{{0,40}}?\d{{1,7}} ?> ?{_NUMBER}",
-        ),
-        (
             Said(
                 "Anthropic",
                 400,
                 "max_tokens: 64000 > 8192, which is the maximum allowed number of output "
                 "tokens for this model",
+            ),
+            Said(
+                "Bedrock",
+                400,
+                "The maximum tokens you requested exceeds the model limit of 8192. Try "
+                "again with a maximum tokens value that is lower than 8192",
             ),
         ),
         unless=_CONTEXT,
@@ -112,8 +124,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         ReasoningEffortUnknown,
         words(
             rf"(?<![a-z])(?:effort|level)s?\b[^;]{{0,160}}?\b(?:(?:supported|valid|allowed|possible|"
-            rf"accepted) {_LISTED}|should be|must be(?: one of)?|one of|expected|supports?"
-            rf"(?: only)?)\W{{0,6}}(?P<value>{_LEVEL}(?:(?:\W{{1,6}}|,? (?:and|or) ){_LEVEL})*)",
+            rf"accepted) {_LISTED}|should be|must be(?: one of)?|one of|expected|allowed:?"
+            rf"|(?<!not )supports?(?: only)?)\W{{0,6}}(?P<value>{_LEVEL}(?:(?:\W{{1,6}}|,? (?:and|or) ){_LEVEL})*)",
         ),
         (
             Said(
@@ -129,23 +141,33 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "\"Input should be 'low', 'medium' or 'high'\"}",
             ),
             Said(
-                "GitHub Copilot",
+                "CLIProxyAPI",
                 400,
                 'level "max" not supported, valid levels: low, medium, high',
             ),
             Said(
-                "Groq",
+                VARIATION,
                 400,
                 "`reasoning_effort` must be one of `low`, `medium`, or `high`",
             ),
-            Said("Ollama", 500, "invalid effort value: expected low, medium, high"),
+            Said(
+                "Ollama",
+                400,
+                'invalid think level: "max" (must be "high", "medium", "low")',
+            ),
         ),
     ),
     Row(
         TemperatureOutOfRange,
         words(
-            rf"\btemperature{QUOTES}\b[^;]{{0,60}}?\bonly (?:the default )?\(?"
-            r"(?P<value>\d(?:\.\d{1,3})?)\)?(?: \w+)? (?:is|are) (?:allowed|supported)",
+            rf"\btemperature{QUOTES}\b[^;]{{0,60}}?\bonly (?:the default |be set to )?\(?"
+            rf"{_FIGURE}(?:\)|\b)",
+            rf"\btemperature{QUOTES}\b[^;]{{0,40}}?(?:between|range|in|within|from|expected)"
+            r"(?: of| is)?\W{1,4}(?P<value>\d(?:\.\d{1,3})?\W{1,3}(?:and |to )?"
+            r"\d(?:\.\d{1,3})?)\b",
+            rf"\btemperature{QUOTES}\b[^;]{{0,60}}?(?:\bless than or equal to|\bat most|<=)"
+            rf" {QUOTES}{_FIGURE}\b",
+            rf"\btemperature{QUOTES} must be (?:set to )?{_FIGURE}(?! (?:or|to|and)\b)\b",
         ),
         (
             Said("Kimi", 400, "invalid temperature: only 1 is allowed for this model"),
@@ -155,18 +177,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "Unsupported value: 'temperature' does not support 0.2 with this model. "
                 "Only the default (1) value is supported.",
             ),
-        ),
-    ),
-    Row(
-        TemperatureOutOfRange,
-        words(
-            rf"\btemperature{QUOTES}\b[^;]{{0,40}}?(?:between|range|in|within|from)"
-            r"(?: of| is)?\W{1,4}(?P<value>\d(?:\.\d{1,3})?\W{1,3}(?:and |to )?"
-            r"\d(?:\.\d{1,3})?)\b",
-        ),
-        (
-            Said("Anthropic", 400, "temperature must be in the range [0, 1]"),
-            Said("a gateway", 422, "temperature: should be between 0 and 1"),
+            Said(VARIATION, 400, "temperature must be in the range [0, 1]"),
+            Said(VARIATION, 422, "temperature: should be between 0 and 1"),
         ),
     ),
     Row(
@@ -179,6 +191,10 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             Said(
                 "Anthropic", 400, "temperature: Input should be less than or equal to 1"
             ),
+            Said(
+                "Anthropic", 400, "temperature: Input should be less than or equal to 1"
+            ),
+            Said(VARIATION, 400, "`temperature` may only be set to 1 when thinking"),
         ),
     ),
     Row(
@@ -202,6 +218,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         words(
             rf"\b(?:schema|parameters)\b[^;]{{0,160}}?{QUOTES}(?P<value>[a-zA-Z$]{{1,40}}){QUOTES} "
             r"(?:keyword )?is not (?:permitted|supported|allowed)\b",
+            rf"\bschema\b[^;]{{0,40}}\b(?:unsupported )?keyword:? {QUOTES}"
+            rf"(?P<value>[a-zA-Z$]{{1,40}})\b",
         ),
         (
             Said(

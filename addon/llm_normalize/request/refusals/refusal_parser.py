@@ -45,7 +45,7 @@ _WHAT = (
     r"(?:s|y|ies|\(s\))?"
 )
 _NOT = r"(?:unsupported|unknown|unrecogni[sz]ed|unexpected|unpermitted)"
-_WHERE = r"(?: (?:supplied|provided|found|in (?:the )?request))?"
+_WHERE = r"(?: (?:supplied|provided|found|in (?:the )?(?:request|object|body)))?"
 _REFUSED = (
     r"(?:unsupported|unknown|unrecogni[sz]ed"
     r"|not (?:yet )?(?:supported|allowed|permitted|recogni[sz]ed|a valid (?:field|parameter)))"

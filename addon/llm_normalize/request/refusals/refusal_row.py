@@ -9,11 +9,15 @@ QUOTES = r"[\"'`\\]{0,4}"
 """What may be around a name, maybe in JSON in JSON."""
 
 
+VARIATION = "a variation"
+"""Who says what nobody has reported: words of our own, like those of others."""
+
+
 class Said(NamedTuple):
     """What a provider has said.
 
     Attributes:
-        provider: Who.
+        provider: Who, or `VARIATION`.
         status: The HTTP status.
         words: The words, with the request's own parts replaced.
     """
@@ -28,19 +32,19 @@ class Row(NamedTuple):
 
     Attributes:
         form: The adaptation that gives a request this form.
-        words: Matches what they say.
+        words: Match what they say, each in its own way.
         said: What some have said.
         value: What the form needs to know; empty if the words hold it, or it needs nothing.
         unless: Matches words that mean something else.
     """
 
     form: type[Adaptation]
-    words: re.Pattern[str]
+    words: tuple[re.Pattern[str], ...]
     said: tuple[Said, ...]
     value: str = ""
     unless: re.Pattern[str] | None = None
 
 
-def words(*patterns: str) -> re.Pattern[str]:
-    """Return what matches any of *patterns*, in either case."""
-    return re.compile("|".join(patterns), re.IGNORECASE)
+def words(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    """Return what matches each of *patterns*, in either case."""
+    return tuple(re.compile(each, re.IGNORECASE) for each in patterns)

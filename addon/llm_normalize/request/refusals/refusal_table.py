@@ -42,12 +42,14 @@ def forms_in(
     for row in ROWS:
         if row.unless is not None and row.unless.search(text):
             continue
-        for found in row.words.finditer(text):
-            if not is_own(found):
-                named = found["value"] if "value" in row.words.groupindex else ""
-                yield WantedForm(row.form.name, row.value or _plain(named or ""))
+        for pattern in row.words:
+            for found in pattern.finditer(text):
+                if not is_own(found):
+                    named = found["value"] if "value" in pattern.groupindex else ""
+                    yield WantedForm(row.form.name, row.value or _plain(named))
 
 
 def _plain(value: str) -> str:
-    """Return the words or figures of a *value*, each after a blank."""
-    return " ".join(re.findall(r"\b(?!(?:and|or|to)\b)[\w.]+|\$\w+", value))
+    """Return the words or figures of a *value*, each once."""
+    found = re.findall(r"\b(?!(?:and|or|to)\b)[\w.]+|\$\w+", value)
+    return " ".join(dict.fromkeys(found))

@@ -79,8 +79,11 @@ class Change(NamedTuple):
 
     @property
     def is_form(self) -> bool:
-        """Whether the request takes another form, and loses no parameter."""
-        return not self.path or self in _FORMS
+        """Whether the request takes another form, and loses no parameter.
+
+        What a tool has beside its declaration is none.
+        """
+        return self.path[:1] in ((), ("tools",)) or self in _FORMS
 
     @property
     def is_free(self) -> bool:
@@ -118,7 +121,8 @@ def changes_for(
         forms: The names of the forms that it may be given.
         memory: What is remembered of earlier answers.
     """
-    before = {each.path for each in tried}
+    made = set(tried)
+    before = {each.path for each in made}
     found = []
     for named in refusal.paths:
         path = _found(named, body)
@@ -138,7 +142,7 @@ def changes_for(
         change = Change((), value, name)
         if name in forms and apply(change, {**body}, memory):
             found.append(change)
-    return ordered(dict.fromkeys(found))
+    return ordered(each for each in dict.fromkeys(found) if each not in made)
 
 
 def ordered(changes: Iterable[Change]) -> list[Change]:
