@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 42_196, "scripts": 8_660, "tests": 60_159}
+BUDGETS = {"addon": 42_196, "scripts": 8_660, "tests": 60_160}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 534
 """Modules of the addon."""
