@@ -120,7 +120,7 @@ class Normalize:
         values, routing = self.options, self._routing
         routing.routes, routing.models = values.routes, values.models
         routing.keys, routing.gate = values.keys, values.gate
-        routing.origins, routing.translates = values.cors, values.translate
+        routing.origins, routing.translations.chat_only = values.cors, values.translate
         for each in (self._home, routing, self._exchanges):
             each.hosts = values.hosts
         self._home.routes = values.routes

@@ -252,11 +252,10 @@ OPTIONS = (
     ),
     Option(
         "translate",
-        str,
-        "auto",
-        "Translate Responses and Messages for providers that serve only chat completions.",
+        Sequence[str],
+        ["auto"],
+        "Translate Responses and Messages for providers that serve only chat completions: auto or off; host, *.host or host:port names others whose own endpoints are not used.",
         translation.parse,
-        choices=translation.MODES,
     ),
     Option(
         "models",
@@ -312,7 +311,7 @@ class Values:
     retry: int
     pace: Sequence[Pace]
     begin: int
-    translate: bool
+    translate: Hosts | None
     models: Models
     routes: Routes
     keys: Keys

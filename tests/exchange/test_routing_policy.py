@@ -220,7 +220,7 @@ def test_websocket_of_responses_is_answered_where_the_proxy_answers(
     # A host of the client's own choice, and one that serves chat alone.
     assert upgrade(proxy, host="api.groq.com").response is None
     assert response_of(upgrade(proxy)).status_code == 426
-    proxy.set(normalize_translate="off")
+    proxy.set(normalize_translate=["off"])
     assert upgrade(proxy).response is None
     proxy.set(normalize_routes=[ROUTE], normalize_mode="observe")
     assert upgrade(proxy, reverse=True).response is None

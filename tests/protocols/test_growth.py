@@ -110,7 +110,7 @@ def test_work_on_a_request_grows_with_its_size_alone(name: str) -> None:
 
     def translate(body: dict[str, Any]) -> object:
         try:
-            return protocol.translate(body, {})
+            return protocol.translate(body)
         except UntranslatableError as error:
             return error
 
@@ -125,7 +125,7 @@ def test_work_on_calls_that_have_one_id_grows_with_their_number_alone(
     given = [{**item(kind, 0), "call_id": "c"} for kind in kinds]
 
     def work(count: int) -> object:
-        return RESPONSES.translate({"model": "m", "input": given * count}, {})
+        return RESPONSES.translate({"model": "m", "input": given * count})
 
     assert growth(lambda n: n, work, 4000) < MOST
 
@@ -134,7 +134,7 @@ def test_work_on_calls_that_have_one_id_grows_with_their_number_alone(
 def test_work_on_calls_of_unknown_tools_grows_with_their_number_alone() -> None:
     def make(count: int) -> tuple[Any, list[Any]]:
         tools = [{"type": "function", "name": f"f{at}"} for at in range(count)]
-        answer = RESPONSES.translate({"input": "Hi", "tools": tools}, {}).answer
+        answer = RESPONSES.translate({"input": "Hi", "tools": tools}).answer
         chunks = [
             calling(head(at, id=f"c{at}", function={"name": f"g{at}", "arguments": ""}))
             for at in range(count)

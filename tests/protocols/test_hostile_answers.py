@@ -45,7 +45,7 @@ def test_work_grows_with_the_answer_and_not_with_its_square(
     protocol: ClientProtocol, make: Callable[[int], list[dict[str, Any]]]
 ) -> None:
     def asked(count: int) -> tuple[AnswerTranslator, list[dict[str, Any]]]:
-        return protocol.translate(ASKED, {}).answer, make(count)
+        return protocol.translate(ASKED).answer, make(count)
 
     def translate(made: tuple[AnswerTranslator, list[dict[str, Any]]]) -> None:
         answer, chunks = made
@@ -71,7 +71,7 @@ DELTAS: dict[str, dict[str, Any]] = {
 def test_answer_that_has_to_be_held_ends_before_it_is_too_long(
     protocol: ClientProtocol, kind: str
 ) -> None:
-    answer = protocol.translate(ASKED, {}).answer
+    answer = protocol.translate(ASKED).answer
     stream = AnswerStream(answer)
     out = stream(wire([_call(0, '{"a":"', "call_0")]))
     for _ in range(9):
@@ -83,7 +83,7 @@ def test_answer_that_has_to_be_held_ends_before_it_is_too_long(
 
 
 def test_what_has_been_sent_and_is_not_needed_is_not_held() -> None:
-    answer = PROTOCOLS[1].translate(ASKED, {}).answer
+    answer = PROTOCOLS[1].translate(ASKED).answer
     for _ in range(3):
         answer.chunk(chunk({"content": PART}))
         answer.chunk(chunk({"reasoning_content": PART}))
@@ -92,7 +92,7 @@ def test_what_has_been_sent_and_is_not_needed_is_not_held() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)
 def test_sign_of_life_does_not_repeat_the_answer(protocol: ClientProtocol) -> None:
-    answer = protocol.translate(ASKED, {}).answer
+    answer = protocol.translate(ASKED).answer
     answer.chunk(chunk({"content": "heron"}))
     answer.chunk(chunk({}, finish="stop"))
     assert "heron" not in str(answer.keep_alive())

@@ -46,7 +46,7 @@ def test_number_of_thousands_of_digits_is_an_error_like_any_other(
     body = b'{"error":%b}' % error.replace("MANY", MANY).encode()
     made = protocol.error_body(400, error_in(object_in(body), "words"))
     assert words_in(made) != UNTOLD
-    stream = AnswerStream(protocol.translate(ASKED, {}).answer)
+    stream = AnswerStream(protocol.translate(ASKED).answer)
     name, event = last_event(stream(b"data: " + body + b"\n\n"))
     assert name == event["type"] == LAST[protocol.name]
     assert words_in(event) != UNTOLD
@@ -57,7 +57,7 @@ def test_number_of_thousands_of_digits_is_an_error_like_any_other(
 def test_bug_in_an_error_ends_a_stream_as_an_error(
     protocol: ClientProtocol, has_begun: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = protocol.translate(ASKED, {}).answer
+    answer = protocol.translate(ASKED).answer
     monkeypatch.setattr(f"{type(answer).__module__}.error_of", fail)
     stream = AnswerStream(answer)
     if has_begun:

@@ -66,6 +66,7 @@ class Answers:
                 self._replacements.learned,
                 exchange.client,
                 observe=settings.observe,
+                translated=exchange.translated is not None,
             )
         if made is not None and found is not None:
             found = Adapted(made.original, [*made.edits, *found.edits])

@@ -19,6 +19,7 @@ from ..routing import cors
 from ..routing.gate import (
     is_asked,
     is_list,
+    is_model,
     is_plain,
     is_upgrade,
     key_refused,
@@ -81,15 +82,6 @@ class Routing:
 
     def __post_init__(self) -> None:
         self._log_filter = LogFilter(self._secrets)
-
-    @property
-    def translates(self) -> bool:
-        """Whether requests are translated to chat."""
-        return self.translations.is_on
-
-    @translates.setter
-    def translates(self, is_on: bool) -> None:
-        self.translations.is_on = is_on
 
     def guard_log(self) -> None:
         """Keep keys out of mitmproxy's log, if there are any: each line costs time."""
@@ -297,7 +289,9 @@ class Routing:
     def _send(self, exchange: Exchange) -> None:
         flow, request = exchange.flow, exchange.flow.request
         waits = exchange.waits_for_model
-        exchange.wants_models = is_list(request) and self._changes_list(exchange)
+        exchange.wants_models = (
+            is_list(request) or is_model(request)
+        ) and self._changes_list(exchange)
         is_native_target = (
             exchange.route is not None and exchange.route.target.is_native
         )

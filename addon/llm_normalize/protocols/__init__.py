@@ -48,7 +48,9 @@ def endpoint_at(path: str) -> Endpoint | None:
     if asked.endswith(_CHAT):  # most are
         return None
     ends = (
-        (each, end) for each in PROTOCOLS for end in (each.path, *each.own_answers())
+        (each, end)
+        for each in PROTOCOLS
+        for end in (each.path, *each.also, *each.own_answers())
     )
     found = (
         Endpoint(each, asked.removesuffix(end), end)

@@ -1,9 +1,12 @@
 """The ids of the calls in an answer."""
 
+import re
 from collections.abc import Iterable
 
 from ..wire.json_text import Json
 from .protocol import JsonObject
+
+_COUNTED = re.compile(r"_\d+\Z")
 
 
 class CallIds:
@@ -27,7 +30,7 @@ class CallIds:
         """Return the id for a call that chat names *given*: the same, if it is unique."""
         wanted = given if isinstance(given, str) and given else "call_0"
         name, number = wanted, self._numbers.get(wanted, 1)
-        while name in self._known:
+        while {name, _COUNTED.sub("", name)} & self._known:
             number += 1
             name = f"{wanted}-{number}"
         self._numbers[wanted] = number

@@ -6,10 +6,10 @@ reads plain chunks, and neither bytes nor the quirks of a provider.
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from ..wire.json_text import Json
 
@@ -22,6 +22,8 @@ UNTOLD = "The provider sent an error that the proxy failed at translating."
 UNFINISHED = (
     "The provider ended the answer without a finish reason: it may not be all of it."
 )
+NO_OUTPUT = "(no output)"
+"""What a tool said that said nothing: some providers refuse an empty message."""
 
 CALL = 8 * 1024
 """Characters' worth of a call in what an answer holds: no model makes a thousand."""
@@ -51,11 +53,15 @@ class AnswerTranslator(ABC):
     Attributes:
         held: About how many characters of the answer it holds.
         last_resort: What ends the stream if its error cannot be written.
+        summarizes: Whether it is a summary of a conversation: half of one has a summary, too.
+        estimates: Whether a figure of tokens that it has sent is an estimate.
     """
 
     # Not evaluated: typing would keep it, and with it this module at each reload.
     last_resort: "ClassVar[Sequence[ServerEvent]]" = ()
+    summarizes: ClassVar[bool] = False
     held: int = 0
+    estimates: bool = False
 
     @abstractmethod
     def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
@@ -79,7 +85,11 @@ class AnswerTranslator(ABC):
 
     @abstractmethod
     def body(self, completion: JsonObject) -> JsonObject:
-        """Translate a repaired `chat.completion`."""
+        """Translate a repaired `chat.completion`.
+
+        Raises:
+            UntranslatableError: It is none that the client could use.
+        """
 
 
 def make_id(exchange: str) -> str:
@@ -89,6 +99,36 @@ def make_id(exchange: str) -> str:
     clients take two answers of one id for one.
     """
     return sha256(exchange.encode()).hexdigest()[:32]
+
+
+class StoredItems(Protocol):
+    """What is remembered of earlier answers to one client."""
+
+    def find(self, item_id: str) -> JsonObject | None:
+        """Return an item of an answer; None if it is not there."""
+
+    def add(self, items: Iterable[JsonObject]) -> None:
+        """Remember the items of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a translation depends on beside the request.
+
+    Attributes:
+        exchange: The id of the exchange, of which the ids in the answer are made.
+        end: The end of its path.
+        by_template: Whether the provider takes parameters for a template, see `template`.
+        items: What is remembered of earlier answers to the client.
+    """
+
+    exchange: str = ""
+    end: str = ""
+    by_template: bool = False
+    items: "StoredItems | None" = None
+
+
+NONE = Circumstances()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +153,20 @@ class ClientProtocol(ABC):
     """In records and statistics."""
     path: ClassVar[str]
     """The end of its path, in the place of `/chat/completions`."""
+    also: ClassVar[tuple[str, ...]] = ()
+    """Ends of other paths, whose requests are translated, too."""
     owners: ClassVar[tuple[str, ...]]
     """Hosts of who has made it, and serves it: what they refuse is not the path."""
     last_resort: "ClassVar[JsonObject]"
     """The body of an error that cannot be written."""
 
     @abstractmethod
-    def translate(
-        self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
-    ) -> ChatRequest:
+    def translate(self, body: JsonObject, under: Circumstances = NONE) -> ChatRequest:
         """Return a request as chat.
 
         Args:
             body: The request, as the client sent it.
-            headers: Its headers, by lower-case name.
-            exchange: The id of its exchange, of which the ids in the answer are made.
+            under: What it depends on beside that.
 
         Raises:
             UntranslatableError: Chat has no place for what it asks.

@@ -102,6 +102,8 @@ class Adaptation:
     """Whether it does nothing until a refusal has named a value."""
     key: ClassVar[str] = ""
     """Something without which a request's JSON gives `edit` nothing to do."""
+    translated_only: ClassVar[bool] = False
+    """Whether it is for requests that are translated to chat alone."""
     sources: ClassVar[tuple[str, ...]]
     """Where it was seen: issues, specifications, vendors' pages."""
     examples: "ClassVar[tuple[RequestExample, ...]]"
@@ -135,12 +137,18 @@ class HostAdaptations:
         wanted: The names of those that it gets whatever the model.
         learns: Whether what it refuses may be omitted.
         forms: The names of those that its refusals may ask for.
+        translated_forms: Of these, the ones for translated requests alone.
     """
 
     keyed: tuple[tuple[bytes, type[Adaptation]], ...] = ()
     wanted: frozenset[str] = frozenset()
     learns: bool = False
     forms: frozenset[str] = frozenset()
+    translated_forms: frozenset[str] = frozenset()
+
+    def forms_for(self, *, translated: bool) -> frozenset[str]:
+        """Return the names of the forms that a request may be given."""
+        return self.forms if translated else self.forms - self.translated_forms
 
     @classmethod
     def of(
@@ -165,7 +173,10 @@ class HostAdaptations:
         ]
         learns = any(each.name == LEARNED for each in adaptations)
         forms = frozenset(each.name for each in adaptations if learns)
-        return cls(tuple(found), frozenset(wanted), learns, forms)
+        translated = frozenset(
+            each.name for each in adaptations if each.translated_only
+        )
+        return cls(tuple(found), frozenset(wanted), learns, forms, translated)
 
 
 @functools.cache

@@ -31,7 +31,8 @@ _ODD = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"/(?:chat/completions|models|responses|messages(?:/count_tokens)?)/*\Z"
+    r"/(?:chat/completions|models|responses(?:/compact|/input_tokens)?"
+    r"|messages(?:/count_tokens)?)/*\Z"
 )
 """What is served, behind the base path of an API."""
 _BASES = tuple(
@@ -92,6 +93,11 @@ def is_list(request: http.Request) -> bool:
     """Tell whether *request* asks for the list of models."""
     path, *_ = request.data.path.partition(b"?")
     return path.rstrip(b"/").endswith(b"/models") and request.method == "GET"
+
+
+def is_model(request: http.Request) -> bool:
+    """Tell whether *request* asks about one model."""
+    return request.method == "GET" and b"/models/" in request.data.path
 
 
 def is_asked(request: http.Request) -> bool:

@@ -106,6 +106,8 @@ too, but its OpenAI endpoint has no host of its own.)
 
 CHAT_ONLY = ("integrate.api.nvidia.com", "ai.api.nvidia.com", "*.api.nvcf.nvidia.com")
 """Of those, the ones known to serve no other protocol: the others say so when asked."""
+BY_TEMPLATE = CHAT_ONLY
+"""Those that take parameters for the template of a model: `chat_template_kwargs`."""
 
 
 def is_openai(host: str) -> bool:

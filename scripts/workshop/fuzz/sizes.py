@@ -47,7 +47,7 @@ def _stream(data: bytes) -> None:
 
 def _translated(data: bytes) -> None:
     for protocol in PROTOCOLS:
-        stream = AnswerStream(protocol.translate(_ASKED, {}).answer)
+        stream = AnswerStream(protocol.translate(_ASKED).answer)
         stream(data)
         protocol.error_body(400, error_in(object_in(data), "words"))
 
@@ -65,7 +65,7 @@ def _asked(words: str) -> None:
 def _request(words: str) -> None:
     for protocol in PROTOCOLS:
         said = [{"role": "user", "content": words}]
-        protocol.translate({**_ASKED, "messages": said, "input": words}, {})
+        protocol.translate({**_ASKED, "messages": said, "input": words})
 
 
 PLACES: dict[str, Callable[[str], object]] = {

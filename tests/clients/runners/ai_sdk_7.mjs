@@ -35,6 +35,13 @@ responses("ai-sdk7-responses", "ai 7 with @ai-sdk/openai", (url, ...rest) =>
   }),
 );
 
+// By default it refers to what it takes to be stored.
+responses("ai-sdk7-responses-stored", "ai 7 with @ai-sdk/openai", (url, ...rest) =>
+  readers.loop(createOpenAI({ apiKey: "made-up", baseURL: url }), ...rest, {
+    openai: { forceReasoning: true },
+  }),
+);
+
 messages("ai-sdk7-messages", "ai 7 with @ai-sdk/anthropic", (url, ...rest) =>
   readers.loop(createAnthropic({ apiKey: "made-up", baseURL: url }), ...rest, {
     anthropic: { thinking: { type: "enabled", budgetTokens: 1024 } },

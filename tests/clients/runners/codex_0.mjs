@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { run } from "./command_line.mjs";
 import { responses, serve } from "./serve.mjs";
 
-const config = (url, model) => `
+const config = (url, { model, compact_at }) => `
 model = "${model}"
+${compact_at ? `model_auto_compact_token_limit = ${compact_at}` : ""}
 model_provider = "scripted"
 check_for_update_on_startup = false
 
@@ -29,7 +30,7 @@ responses("codex", "codex exec --json", async (url, request, report) => {
   const said = await run("@openai/codex/bin/codex.js", args, report, async (home) => {
     const folder = join(home, ".codex");
     await mkdir(folder);
-    await writeFile(join(folder, "config.toml"), config(url, request.model));
+    await writeFile(join(folder, "config.toml"), config(url, request));
     return { A_KEY: "made-up", CODEX_HOME: folder };
   });
   const { outcome, events } = report;

@@ -20,7 +20,11 @@ from proxies import GOOD_BODY, Proxy, chat_flow, response_of
 from request.refusals.foreign_words import FOREIGN
 
 JSON = [("content-type", "application/json")]
-FORMS = [each for each in ADAPTATIONS if not each.hosts and each.name != LEARNED]
+FORMS = [
+    each
+    for each in ADAPTATIONS
+    if not (each.hosts or each.translated_only or each.name == LEARNED)
+]
 CHANGING = [
     pytest.param(each, example, id=f"{each.name}/{example.name}")
     for each in FORMS

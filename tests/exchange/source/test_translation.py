@@ -45,6 +45,7 @@ from proxies import (
 
 RESPONSES, MESSAGES = "/v1/responses", "/v1/messages"
 COUNT = f"{MESSAGES}/count_tokens"
+CHAT = "/v1/chat/completions"
 BOTH = pytest.mark.parametrize("path", [RESPONSES, MESSAGES])
 OTHER = "api.groq.com"
 ASKED: dict[str, Any] = {
@@ -236,16 +237,31 @@ def test_bug_in_the_repair_of_a_stream_ends_it_with_an_error(
 
 def test_answer_stays_translated_whatever_is_set_meanwhile(proxy: Proxy) -> None:
     made = send(proxy, flow())
-    proxy.set(normalize_mode="observe", normalize_translate="off")
+    proxy.set(normalize_mode="observe", normalize_translate=["off"])
     assert b"message_stop" in proxy.stream(answered(made), STREAM)
 
 
-def test_option_takes_two_values(proxy: Proxy) -> None:
-    with pytest.raises(exceptions.OptionsError, match="auto or off"):
-        proxy.set(normalize_translate="on")
-    assert proxy.addon._routing.translates
-    proxy.set(normalize_translate="off")
+@pytest.mark.parametrize(
+    "value", [[], ["on/off"], ["off", "auto"], ["localhost:x"], ["https://a.test"]]
+)
+def test_option_says_what_it_takes(proxy: Proxy, value: list[str]) -> None:
+    with pytest.raises(exceptions.OptionsError, match="auto, off or hosts"):
+        proxy.set(normalize_translate=value)
+    assert send(proxy, flow()).request.path == CHAT
+
+
+def test_option_turns_it_off(proxy: Proxy) -> None:
+    proxy.set(normalize_translate=["off"])
     assert send(proxy, flow()).request.path == MESSAGES
+
+
+@BOTH
+def test_hosts_whose_own_endpoints_are_not_used(proxy: Proxy, path: str) -> None:
+    assert send(proxy, flow(path, host=OTHER)).request.path == path
+    proxy.set(normalize_translate=["auto", "*.other.test", f"{OTHER}:443"])
+    assert send(proxy, flow(path, host=OTHER)).request.path == CHAT
+    assert send(proxy, flow(path)).request.path == CHAT
+    assert send(proxy, flow(path, host="api.cerebras.ai")).request.path == path
 
 
 def test_request_that_mitmproxy_streams_is_not_read(proxy: Proxy) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from judge.messages_form import check_body
 from llm_normalize.protocols.messages import MESSAGES
-from llm_normalize.protocols.protocol import JsonObject, make_id
+from llm_normalize.protocols.protocol import Circumstances, JsonObject, make_id
 from llm_normalize.wire.json_text import Number, dumps
 
 REQUEST: JsonObject = {"model": "claude-x", "messages": []}
@@ -13,7 +13,7 @@ REQUEST: JsonObject = {"model": "claude-x", "messages": []}
 def body_of(message: JsonObject, finish: str = "stop", **more: Any) -> JsonObject:
     choice = {"index": 0, "message": message, "finish_reason": finish}
     completion = {"id": "chatcmpl-7", "model": "m-1", "choices": [choice]} | more
-    return MESSAGES.translate(REQUEST, {}, "e-1").answer.body(completion)
+    return MESSAGES.translate(REQUEST, Circumstances("e-1")).answer.body(completion)
 
 
 def call(arguments: Any) -> JsonObject:

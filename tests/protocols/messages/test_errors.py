@@ -21,7 +21,7 @@ def in_body(status: int, given: JsonObject) -> JsonObject:
 
 
 def in_stream(given: JsonObject) -> JsonObject:
-    answer = MESSAGES.translate({"messages": []}, {}).answer
+    answer = MESSAGES.translate({"messages": []}).answer
     ((name, data),) = answer.error(given)
     assert name == "error"
     assert check_error(data) == []

@@ -61,3 +61,13 @@ def test_time(created: Any, expected: str) -> None:
 def test_a_name_that_is_no_text_is_not_shown() -> None:
     (found,) = model_list({"data": [{"id": "a", "display_name": 5}]})["data"]
     assert found["display_name"] == "a"
+
+
+def test_one_model_has_the_same_form() -> None:
+    given = {"id": "c", "object": "model", "created": 1_760_000_000}
+    assert model_list(given) == {
+        "type": "model",
+        "id": "c",
+        "display_name": "c",
+        "created_at": "2025-10-09T08:53:20Z",
+    }

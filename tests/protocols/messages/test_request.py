@@ -1,4 +1,5 @@
 import json
+import string
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.protocol import (
     ChatRequest,
+    Circumstances,
     JsonObject,
     UntranslatableError,
 )
@@ -22,7 +24,7 @@ USER = {"role": "user", "content": "Hi"}
 
 def translated(**request: Any) -> ChatRequest:
     return MESSAGES.translate(
-        {"model": "m", "max_tokens": 9, "messages": [USER]} | request, {}
+        {"model": "m", "max_tokens": 9, "messages": [USER]} | request
     )
 
 
@@ -118,12 +120,13 @@ def test_request_of_claude_code() -> None:
         "model": "claude-opus-4-8",
         "max_tokens": 32000,
         "temperature": Number("1.0"),
+        "top_k": 5,
         "messages": [
+            {"role": "system", "content": "You are Claude Code.\n\nBe brief."},
             {
-                "role": "system",
-                "content": "You are Claude Code.\n\nBe brief.\n\nAgents: none.",
+                "role": "user",
+                "content": "<system-reminder>x</system-reminder>\nHi\nAgents: none.",
             },
-            {"role": "user", "content": "<system-reminder>x</system-reminder>\nHi"},
             {
                 "role": "assistant",
                 "content": "I look.",
@@ -160,12 +163,11 @@ def test_request_of_claude_code() -> None:
         "tools[].cache_control",
         "tools[].eager_input_streaming",
         "tools[].type",
-        "top_k",
     ]
 
 
 def test_least_request() -> None:
-    found = MESSAGES.translate({"messages": [USER]}, {})
+    found = MESSAGES.translate({"messages": [USER]})
     assert found.body == {"messages": [USER]}
     assert found.dropped == ()
 
@@ -209,7 +211,7 @@ def test_system_that_says_nothing_is_no_message(system: Any) -> None:
     assert said(USER, system=system) == [USER]
 
 
-def test_system_in_the_conversation_joins_the_leading_one() -> None:
+def test_only_what_the_system_says_first_is_the_head() -> None:
     found = said(
         {"role": "system", "content": "b"},
         USER,
@@ -219,15 +221,16 @@ def test_system_in_the_conversation_joins_the_leading_one() -> None:
         by("user", result("1", "x")),
         system="a",
     )
-    assert found[0] == {"role": "system", "content": "a\n\nb\n\nc"}
-    assert [each["role"] for each in found[1:]] == ["user", "assistant", "tool"]
+    assert found[0] == {"role": "system", "content": "a\n\nb"}
+    assert [each["role"] for each in found[1:]] == ["user", "assistant", "tool", "user"]
+    assert found[-2:] == [tool("1", "x"), {"role": "user", "content": "c"}]
 
 
 def test_system_for_one_turn_is_over_with_the_next() -> None:
     passing = {"role": "system", "content": "a", "clear_at": "next_user_message"}
-    assert (
-        said(USER, passing, {"role": "assistant", "content": "b"})[0]["content"] == "a"
-    )
+    alone = {"role": "user", "content": "a"}
+    answer = {"role": "assistant", "content": "b"}
+    assert said(USER, passing, answer) == [USER, alone, answer]
     assert said(USER, passing, USER) == [{"role": "user", "content": "Hi\nHi"}]
 
 
@@ -249,7 +252,7 @@ def test_results_follow_their_calls_in_their_order_and_words_follow_results() ->
             "content": "a",
             "tool_calls": [called("1"), called("2", "g", '{"b":"é"}')],
         },
-        tool("1", ""),
+        tool("1", "(no output)"),
         tool("2", "x\ny"),
         {"role": "user", "content": "early\nlate"},
         {"role": "assistant", "content": "b\nc"},
@@ -371,9 +374,9 @@ def test_thoughts_go_back_as_reasoning() -> None:
         {"type": "thinking", "thinking": "", "signature": "s"},
         {"type": "thinking", "thinking": "b", "signature": "s"},
     ]
-    assert said(USER, by("assistant", *blocks))[1] == {
+    assert said(USER, by("assistant", *blocks, "c"))[1] == {
         "role": "assistant",
-        "content": "",
+        "content": "c",
         "reasoning_content": "a\nb",
     }
 
@@ -384,6 +387,8 @@ def test_thoughts_go_back_as_reasoning() -> None:
         [],
         [{"type": "redacted_thinking", "data": "x"}],
         [{"type": "server_tool_use", "id": "1"}],
+        [{"type": "thinking", "thinking": "a", "signature": "s"}],
+        [text("\n")],
     ],
 )
 def test_an_assistant_that_says_nothing_is_no_message(blocks: list[JsonObject]) -> None:
@@ -572,18 +577,131 @@ def test_tool_without_parameters_has_both_keys_that_openai_asks_for() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("bash_20250124", "command"),
+        ("text_editor_20250728", "old_str"),
+        ("memory_20250818", "old_path"),
+    ],
+)
+def test_tools_that_the_client_runs_are_functions(kind: str, key: str) -> None:
+    given = {"type": kind, "name": "it", "max_characters": 9}
+    (found,) = chat(tools=[given], tool_choice={"type": "tool", "name": "it"})["tools"]
+    function = found["function"]
+    assert (function["name"], function["parameters"]["type"]) == ("it", "object")
+    assert key in function["parameters"]["properties"]
+    assert function["description"]
+
+
+SEARCH = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
+
+
 def test_tools_that_run_at_anthropic_are_dropped_and_the_choice_with_them() -> None:
-    hosted = [
-        {"type": each, "name": each}
-        for each in ("web_search_20250305", "bash_20250124", "text_editor_20250728")
-    ]
     found = translated(
-        tools=[*hosted, {"type": "mcp_toolset", "mcp_server_name": "x"}, "x"],
+        tools=[{"type": "computer_20250124", "name": "computer"}, "x"],
         tool_choice={"type": "any", "disable_parallel_tool_use": True},
     )
     assert found.body.keys() == {"model", "max_tokens", "messages"}
     assert set(found.dropped) == {"tools[].type", "tool_choice"}
-    assert "tool_choice" not in translated(tools=hosted).dropped
+    beside = translated(tools=[SEARCH, TOOL])
+    assert len(beside.body["tools"]) == 1
+    assert beside.dropped == ("tools[].type",)
+    alone = translated(tools=[SEARCH], tool_choice={"type": "none"})
+    assert "tools" not in alone.body
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tools": [SEARCH]},
+        {
+            "tools": [SEARCH, TOOL],
+            "tool_choice": {"type": "tool", "name": "web_search"},
+        },
+        {"tools": [{"type": "web_fetch_20250910", "name": "web_fetch"}]},
+        {"tools": [{"type": "code_execution_20250825", "name": "code_execution"}]},
+        {"tools": [TOOL], "mcp_servers": [{"type": "url", "name": "s"}]},
+    ],
+)
+def test_what_only_anthropic_runs_is_refused_where_it_makes_the_answer(
+    fields: JsonObject,
+) -> None:
+    with pytest.raises(UntranslatableError, match=r"web_|code_|mcp_servers"):
+        chat(**fields)
+
+
+def test_long_and_odd_names_fit_and_come_back() -> None:
+    names = ["n" * 90, "tool.use"]
+    found = translated(
+        tools=[{"name": each, "input_schema": SCHEMA} for each in names],
+        messages=[USER, by("assistant", use("1", names[0])), by("user", result("1"))],
+        tool_choice={"type": "tool", "name": names[1]},
+    )
+    sent = [each["function"]["name"] for each in found.body["tools"]]
+    assert all(len(each) <= 64 and "." not in each for each in sent)
+    assert found.body["messages"][1]["tool_calls"][0]["function"]["name"] == sent[0]
+    assert found.body["tool_choice"]["function"]["name"] == sent[1]
+    calls = [called(str(at), each) for at, each in enumerate(sent)]
+    choice = {"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+    message = found.answer.body({"choices": [choice]})
+    assert [each["name"] for each in message["content"]] == names
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ('{"a": "b', '{"INVALID_JSON":"{\\"a\\": \\"b"}'),
+        (["b"], '{"INVALID_JSON":"[\\"b\\"]"}'),
+        ('{"a": 1}', '{"a": 1}'),
+        ('"{\\"a\\": 1}"', '{"a":1}'),
+        (7, '{"INVALID_JSON":"7"}'),
+    ],
+)
+def test_input_that_is_no_object_becomes_one(given: Any, arguments: str) -> None:
+    found = said(by("assistant", use("1", input=given)))
+    assert found[0]["tool_calls"] == [called("1", arguments=arguments)]
+
+
+def test_ids_in_other_letters_come_back_to_the_provider() -> None:
+    choice = {"message": {"tool_calls": [called("functions.f:0")]}}
+    (block,) = translated().answer.body({"choices": [choice]})["content"]
+    assert set(block["id"]) <= {*string.ascii_letters, *string.digits, *"-_"}
+    found = said(USER, by("assistant", block), by("user", result(block["id"], "x")))
+    assert found[1]["tool_calls"][0]["id"] == "functions.f:0"
+    assert found[2] == tool("functions.f:0", "x")
+    broken = "toolu-base64-" + "!"
+    assert said(by("assistant", use(broken)))[0]["tool_calls"][0]["id"] == broken
+
+
+def test_template_is_told_that_no_thoughts_are_wanted_or_an_answer_is_begun() -> None:
+    begun = {"role": "assistant", "content": "1, 2,"}
+    given = {
+        "model": "m",
+        "messages": [USER, begun],
+        "thinking": {"type": "disabled"},
+    }
+    found = MESSAGES.translate(given, Circumstances(by_template=True))
+    assert found.body == {
+        "model": "m",
+        "messages": [USER, begun],
+        "continue_final_message": True,
+        "add_generation_prompt": False,
+        "chat_template_kwargs": {"enable_thinking": False, "thinking": False},
+    }
+    assert found.dropped == ()
+    plain = MESSAGES.translate(given)
+    assert plain.body == {"model": "m", "messages": [USER, begun]}
+    assert plain.dropped == ("thinking",)
+    called_last = by("assistant", use("1"))
+    by_call = MESSAGES.translate(
+        {"messages": [USER, called_last]}, Circumstances(by_template=True)
+    )
+    assert by_call.body.keys() == {"messages"}
+
+
+def test_system_alone_is_the_users() -> None:
+    assert said(by("system", "a")) == [{"role": "user", "content": "a"}]
 
 
 def test_tools_change_in_mid_conversation() -> None:
@@ -592,7 +710,7 @@ def test_tools_change_in_mid_conversation() -> None:
 
     def names(*changes: JsonObject) -> list[str]:
         found = chat(tools=[TOOL], messages=[USER, by("system", "a", *changes)])
-        assert found["messages"][0] == {"role": "system", "content": "a"}
+        assert found["messages"] == [{"role": "user", "content": "Hi\na"}]
         return [each["function"]["name"] for each in found.get("tools", [])]
 
     added = change("addition", type="tool_definition", definition=TOOL | {"name": "g"})

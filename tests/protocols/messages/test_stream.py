@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from judge.messages_form import Reader, check_body, check_error, read
 from judge.quirks import answers
 from llm_normalize.protocols.messages import MESSAGES
-from llm_normalize.protocols.protocol import AnswerTranslator, JsonObject, make_id
+from llm_normalize.protocols.protocol import (
+    AnswerTranslator,
+    Circumstances,
+    JsonObject,
+    make_id,
+)
 from llm_normalize.wire.json_text import loads
 
 REQUEST: JsonObject = {
@@ -24,7 +29,7 @@ type Events = list[tuple[str, JsonObject]]
 
 
 def answer(**more: Any) -> AnswerTranslator:
-    return MESSAGES.translate(REQUEST | more, {}, "e-1").answer
+    return MESSAGES.translate(REQUEST | more, Circumstances("e-1")).answer
 
 
 def chunk(
@@ -80,7 +85,7 @@ def test_thoughts_text_and_calls_follow_one_another_event_by_event() -> None:
                     "stop_reason": None,
                     "stop_sequence": None,
                     "usage": {
-                        "input_tokens": 0,
+                        "input_tokens": 7,
                         "cache_creation_input_tokens": 0,
                         "cache_read_input_tokens": 0,
                         "output_tokens": 0,
@@ -240,8 +245,11 @@ def test_stop_reason(finish: str | None, alone: str, with_call: str) -> None:
 @pytest.mark.parametrize(
     ("given", "figures"),
     [
-        (None, (0, 0, 0, 0)),
-        ({}, (0, 0, 0, 0)),
+        # Nobody has counted: an estimate.
+        (None, (7, 0, 0, 1)),
+        ({}, (7, 0, 0, 1)),
+        ({"prompt_tokens": 0, "completion_tokens": 0}, (7, 0, 0, 1)),
+        (USAGE | {"prompt_cache_hit_tokens": 4}, (5, 0, 4, 7)),
         (USAGE, (9, 0, 0, 7)),
         (USAGE | {"prompt_tokens_details": None}, (9, 0, 0, 7)),
         (USAGE | {"prompt_tokens_details": {"cached_tokens": 4}}, (5, 0, 4, 7)),
@@ -251,7 +259,7 @@ def test_stop_reason(finish: str | None, alone: str, with_call: str) -> None:
             (3, 2, 4, 7),
         ),
         (USAGE | {"prompt_tokens_details": {"cached_tokens": 40}}, (0, 0, 9, 7)),
-        ({"prompt_tokens": None, "completion_tokens": -1}, (0, 0, 0, 0)),
+        ({"prompt_tokens": None, "completion_tokens": -1}, (7, 0, 0, 1)),
     ],
 )
 def test_usage(given: JsonObject | None, figures: tuple[int, ...]) -> None:
@@ -259,6 +267,44 @@ def test_usage(given: JsonObject | None, figures: tuple[int, ...]) -> None:
     assert reader.faults == []
     usage = reader.message["usage"]
     assert tuple(usage.values()) == figures
+
+
+@pytest.mark.parametrize("key", ["stop_reason", "matched_stop"])
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [("END", "stop_sequence"), ("other", "end_turn"), (151645, "end_turn")],
+)
+def test_stop_sequence_that_was_found(key: str, found: Any, reason: str) -> None:
+    stops = {"stop_sequences": ["STOP", "END"]}
+    last = chunk({"content": "x"}, "stop")
+    last["choices"][0][key] = found
+    reader = read([*(given := answer(**stops)).chunk(last), *given.done()])
+    expected = found if reason == "stop_sequence" else None
+    assert reader.message["stop_reason"] == reason
+    assert reader.message["stop_sequence"] == expected
+    choice = {"message": {"content": "x"}, "finish_reason": "stop", key: found}
+    body = answer(**stops).body({"choices": [choice]})
+    assert (body["stop_reason"], body["stop_sequence"]) == (reason, expected)
+
+
+@pytest.mark.parametrize(
+    ("deltas", "texts"),
+    [
+        ([{"content": "\n"}, {"content": "\n"}, call(0, "{}", "f", "c")], []),
+        ([{"content": "\n"}, {"content": "a"}], ["\na"]),
+        ([{"content": " "}, {"reasoning_content": "a"}, {"content": "b"}], [" b"]),
+        ([{"content": " \n"}], [" \n"]),
+        ([call(0, "{}", "f", "c"), {"content": "\n"}], []),
+        ([{"content": " " * 2000}, call(0, "{}", "f", "c")], [" " * 2000]),
+    ],
+)
+def test_blanks_say_nothing_before_a_call(
+    deltas: list[JsonObject], texts: list[str]
+) -> None:
+    reader = read(events_of(*map(chunk, deltas), chunk({}, "stop")))
+    assert reader.faults == []
+    blocks = reader.message["content"]
+    assert [each["text"] for each in blocks if each["type"] == "text"] == texts
 
 
 def test_usage_says_how_much_was_thought() -> None:
@@ -357,7 +403,7 @@ def test_model_is_the_one_that_was_asked(asked: str | None, expected: str) -> No
 
 def test_id_is_that_of_the_exchange_whatever_the_chat_answer_has() -> None:
     def message_id(exchange: str, chat_id: str | None) -> Any:
-        by = MESSAGES.translate(REQUEST, {}, exchange).answer
+        by = MESSAGES.translate(REQUEST, Circumstances(exchange)).answer
         reader = read(events_of(chunk({"content": "x"}, id=chat_id), by=by))
         return reader.message["id"]
 

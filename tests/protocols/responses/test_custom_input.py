@@ -8,7 +8,7 @@ from llm_normalize.protocols.responses.custom_input import CustomInput
 
 
 def read(*parts: str) -> list[str]:
-    reader = CustomInput()
+    reader = CustomInput("patch")
     return [*map(reader.feed, parts), reader.end()]
 
 
@@ -32,7 +32,7 @@ def test_text_is_the_same_however_it_is_written_and_cut(
     assert "".join(read(*cut(written, places))) == meant
 
 
-@given(st.text('{}":\\ inputx\nu0d8c', max_size=30), st.lists(st.integers(0, 99)))
+@given(st.text('{}":\\ inputx\nu0d8c`', max_size=30), st.lists(st.integers(0, 99)))
 def test_cut_changes_nothing_of_what_is_malformed(text: str, places: list[int]) -> None:
     assert "".join(read(*cut(text, places))) == "".join(read(text))
 
@@ -59,7 +59,20 @@ def test_nothing_waits_longer_than_it_must(
     ("given", "expected"),
     [
         ("*** Begin Patch", "*** Begin Patch"),
-        ('{"patch": "x"}', '{"patch": "x"}'),
+        ('{"patch": "x"}', "x"),
+        ('{"cmd": ["patch", "x"]}', "x"),
+        ('{"input": ["x", "y"]}', "x\ny"),
+        ('{"input": {"diff": "x"}}', "x"),
+        ('{"why": "z", "patch": "x"}', "x"),
+        ('["patch", "x"]', "x"),
+        ('"x"', "x"),
+        ('{"input": "```diff\\nx\\n```\\n"}', "x"),
+        ('{"input": "```x"}', "```x"),
+        ('```\n{"patch": "x"}\n```', "x"),
+        ("```\nx\n```", "x"),
+        ("```\nx\n```\ny\n```", "```\nx\n```\ny\n```"),
+        ('{"why": "z", "what": "x"}', '{"why": "z", "what": "x"}'),
+        ('{"patch": "x', '{"patch": "x'),
         ('{"input": 7}', '{"input": 7}'),
         ('{"inp', '{"inp'),
         (" " * 2000, " " * 2000),

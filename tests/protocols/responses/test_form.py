@@ -23,7 +23,7 @@ def call(index: int, name: str, arguments: str) -> list[Any]:
 
 
 def good() -> list[Event]:
-    made = RESPONSES.translate(REQUEST, {}).answer
+    made = RESPONSES.translate(REQUEST).answer
     chunks = [
         delta(reasoning_content="Hm"),
         delta(content="Low", annotations=[{"url_citation": {"url": "u"}}]),

@@ -69,9 +69,7 @@ def asked_of(entry: dict[str, Any]) -> Asked:
 
 
 def events_of(stream: bytes) -> Iterator[Event]:
-    answer = RESPONSES.translate(
-        {"model": "m", "input": "Hi", "stream": True}, {}
-    ).answer
+    answer = RESPONSES.translate({"model": "m", "input": "Hi", "stream": True}).answer
     for event in conformance.events(stream):
         payload = event.strip().removeprefix(b"data: ")
         if payload == b"[DONE]":
@@ -100,6 +98,8 @@ def differences(
         name
         for name in ("text", "reasoning", "refusal")
         if getattr(was, name) != getattr(now, name)
+        # Blanks before a call say nothing.
+        and not (calls and not f"{getattr(was, name)}{getattr(now, name)}".strip())
     ]
     found += ["calls"] * (calls != now.calls)
     tokens = [
@@ -118,8 +118,8 @@ def differences(
 
 
 def usage_differences(was: Any, now: Any) -> Iterator[str]:
-    if was is None or now is None:
-        if was is not now:
+    if was is None or not was.get("prompt_tokens"):  # it is estimated
+        if now is None or now["prompt_tokens"] <= 0:
             yield "usage"
         return
     for name, value in now.items():
@@ -157,7 +157,7 @@ def test_body_has_the_form_and_says_the_same(entry: dict[str, Any]) -> None:
     if "choices" not in value:
         assert RESPONSES.error_body(400, value["error"])["error"] == value["error"]
         return
-    answer = RESPONSES.translate({"model": "m", "input": "Hi"}, {}).answer
+    answer = RESPONSES.translate({"model": "m", "input": "Hi"}).answer
     response = answer.body(value)
     assert check_response(plain(response)) == []
     chat = conformance.meaning_of_body(step.after[0])

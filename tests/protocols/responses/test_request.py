@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.protocols.protocol import ChatRequest, UntranslatableError
+from llm_normalize.protocols.item_memory import ClientItems, ItemMemory
+from llm_normalize.protocols.protocol import (
+    ChatRequest,
+    Circumstances,
+    UntranslatableError,
+)
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.protocols.responses.reasoning_text import packed
 from llm_normalize.wire.json_text import Number
@@ -31,7 +36,7 @@ IMAGE = {"type": "input_image", "image_url": PIXEL}
 
 
 def translated(*items: Any, **fields: Any) -> ChatRequest:
-    return RESPONSES.translate({"model": "m", "input": [*items], **fields}, {})
+    return RESPONSES.translate({"model": "m", "input": [*items], **fields})
 
 
 def messages(*items: Any, **fields: Any) -> list[Any]:
@@ -58,19 +63,28 @@ LOOKED = call("call_1", "find_ferry", '{"to":"Skye"}')
 
 
 def test_plain_text_is_a_message_of_the_user() -> None:
-    found = RESPONSES.translate({"model": "m", "input": "Hi"}, {})
+    found = RESPONSES.translate({"model": "m", "input": "Hi"})
     assert found.body == {"model": "m", "messages": [HI]}
     assert found.dropped == ()
 
 
-def test_instructions_system_and_developer_are_one_leading_message() -> None:
+def test_only_what_the_system_says_first_is_the_head() -> None:
     found = messages(
         {"role": "developer", "content": [{"type": "input_text", "text": "Two"}]},
         USER,
         {"type": "message", "role": "system", "content": "Three"},
         instructions="One",
     )
-    assert found == [{"role": "system", "content": "One\n\nTwo\n\nThree"}, HI]
+    later = {"role": "user", "content": "Three"}
+    assert found == [{"role": "system", "content": "One\n\nTwo"}, HI, later]
+
+
+def test_developer_alone_asks() -> None:
+    title = {"role": "developer", "content": "Make a title."}
+    asked = {"role": "user", "content": "Make a title."}
+    assert messages(title) == [asked]
+    head = {"role": "system", "content": "Be brief."}
+    assert messages(title, instructions="Be brief.") == [head, asked]
 
 
 def test_instructions_may_be_items() -> None:
@@ -172,8 +186,8 @@ def test_namespace_of_a_call_is_in_its_name() -> None:
     [
         (
             {"type": "local_shell_call", "action": {"type": "exec", "command": ["ls"]}},
-            {"type": "local_shell_call_output", "id": "c", "output": "a.txt"},
-            ("local_shell", '{"type":"exec","command":["ls"]}', "a.txt"),
+            {"type": "local_shell_call_output", "output": "a.txt"},
+            ("local_shell", '{"command":["ls"]}', "a.txt"),
         ),
         (
             {"type": "shell_call", "action": {"commands": ["ls"]}},
@@ -188,7 +202,7 @@ def test_namespace_of_a_call_is_in_its_name() -> None:
         (
             {"type": "computer_call"},
             {"type": "computer_call_output", "output": {"success": Number("1.0")}},
-            ("computer", "{}", '{"success":1.0}'),
+            ("computer", '{"actions":[]}', '{"success":1.0}'),
         ),
     ],
 )
@@ -306,8 +320,9 @@ def test_output_in_parts_is_text_and_what_a_tool_cannot_say_in_chat_follows() ->
     [
         ([{"type": "text", "text": "a"}, {"type": "input_text", "text": "b"}], "a\nb"),
         ({"content": "no", "success": False}, '{"content":"no","success":false}'),
-        ([], ""),
-        (None, ""),
+        ([], "(no output)"),
+        (None, "(no output)"),
+        ("", "(no output)"),
         ([1, 2], "[1,2]"),
     ],
 )
@@ -332,8 +347,14 @@ def test_tools_of_the_input_are_tools() -> None:
     names = [each["function"]["name"] for each in found.body["tools"]]
     assert names == ["find_ferry", "tide"]
     assert found.body["tool_choice"] == "auto"
-    assert found.body["messages"] == [HI]
-    assert found.dropped == ("input[1]",)
+    said = "These tools were found, and can be called now:\ntide"
+    searched = [assistant(None, call("t", "tool_search", "{}")), output("t", said)]
+    assert found.body["messages"] == [*searched, HI]
+    ours = {"execution": "server", "call_id": None}
+    by_openai = translated(asked | ours, loaded | ours, USER)
+    assert by_openai.body["messages"] == [HI]
+    assert by_openai.dropped == ("input[0]",)
+    assert len(by_openai.body["tools"]) == 1
 
 
 def test_item_changes_the_parameters_from_there_on() -> None:
@@ -417,11 +438,18 @@ def test_what_is_harmless_is_dropped_and_named() -> None:
     }  # fmt: skip
 
 
-def test_forced_hosted_tool_is_no_choice_in_chat() -> None:
-    hosted = {"type": "web_search"}
-    found = translated(USER, tools=[FERRY, hosted], tool_choice=hosted)
-    assert "tool_choice" not in found.body
-    assert found.dropped == ("tools[1]", "tool_choice")
+@pytest.mark.parametrize(
+    ("tools", "choice"),
+    [
+        ([FERRY, {"type": "web_search"}], {"type": "web_search"}),
+        ([{"type": "web_search"}], "required"),
+    ],
+)
+def test_hosted_tool_that_makes_the_answer_is_refused(tools: Any, choice: Any) -> None:
+    with pytest.raises(UntranslatableError, match="web_search") as raised:
+        translated(USER, tools=tools, tool_choice=choice)
+    assert raised.value.param == "tool_choice"
+    assert "tools" not in translated(USER, tools=[{"type": "web_search"}]).body
 
 
 @pytest.mark.parametrize(
@@ -439,7 +467,7 @@ def test_forced_hosted_tool_is_no_choice_in_chat() -> None:
         ({"input": []}, "input", None),
         ({"input": [THOUGHT]}, "input", None),
         ({"input": ["Hi"]}, "input[0]", None),
-        ({"input": [USER, {"type": "compaction"}]}, "input[1].type", None),
+        ({"input": [USER, {"type": "hologram"}]}, "input[1].type", None),
         ({"input": [{"role": "critic", "content": ""}]}, "input[0].role", None),
         ({"input": [{**USER, "content": 7}]}, "input[0].content", None),
         ({"input": [{**USER, "content": [7]}]}, "input[0].content[0].type", None),
@@ -459,30 +487,11 @@ def test_forced_hosted_tool_is_no_choice_in_chat() -> None:
             None,
         ),
         (
-            {
-                "input": [
-                    {
-                        "type": "agent_message",
-                        "content": [
-                            {
-                                "type": "encrypted_content",
-                                "encrypted_content": "gAAAAABo",
-                            }
-                        ],
-                    }
-                ]
-            },
-            "input[0].content[0]",
-            None,
-        ),
-        (
             {"input": [{"role": "system", "content": [IMAGE]}]},
             "input[0].content",
             None,
         ),
         ({"input": [{**CALL, "name": None}]}, "input[0].name", None),
-        ({"input": [{**CALL, "call_id": None}]}, "input[0].call_id", None),
-        ({"input": [{**OUTPUT, "call_id": None}]}, "input[0].call_id", None),
         ({"instructions": [USER]}, "instructions", None),
         ({"instructions": ["x"]}, "instructions[0]", None),
         ({"instructions": {"text": "x"}}, "instructions", None),
@@ -494,8 +503,117 @@ def test_what_would_change_the_meaning_is_refused(
     fields: Any, param: str, code: str | None
 ) -> None:
     with pytest.raises(UntranslatableError) as raised:
-        RESPONSES.translate({"model": "m", "input": [USER], **fields}, {})
+        RESPONSES.translate({"model": "m", "input": [USER], **fields})
     assert (raised.value.param, raised.value.code) == (param, code)
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ('{"to": "Sk', '{"INVALID_JSON":"{\\"to\\": \\"Sk"}'),
+        ('["Skye"]', '{"INVALID_JSON":"[\\"Skye\\"]"}'),
+        ('"{\\"to\\":1}"', '{"to":1}'),
+        (' {"to": 1}', '{"to": 1}'),
+        ({"to": 1}, '{"to":1}'),
+        (None, "{}"),
+    ],
+)
+def test_arguments_that_are_no_object_become_one(given: Any, arguments: str) -> None:
+    (made,) = messages({**CALL, "arguments": given}, OUTPUT)[0]["tool_calls"]
+    assert made["function"]["arguments"] == arguments
+
+
+def test_output_without_its_id_is_that_of_the_open_call() -> None:
+    nameless = {**OUTPUT, "call_id": ""}
+    assert messages(CALL, nameless) == [
+        assistant(None, LOOKED),
+        output("call_1", "10:40"),
+    ]
+    alone = messages(USER, nameless, USER)
+    assert [each["role"] for each in alone] == ["user", "assistant", "tool", "user"]
+    assert alone[1]["tool_calls"][0]["id"] == alone[2]["tool_call_id"] != ""
+    unnamed = {**CALL, "call_id": None}
+    found = messages(unnamed, nameless)
+    assert found[0]["tool_calls"][0]["id"] == found[1]["tool_call_id"] != ""
+    assert found[1]["content"] == "10:40"
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "compaction", "encrypted_content": "gAAAAABo"},
+        {"type": "context_compaction"},
+        {"type": "compaction_summary", "encrypted_content": "gAAAAABo"},
+        {"type": "x_search_call", "id": "xs_1", "status": "completed"},
+        {"type": "web_search_call", "id": "ws_1"},
+        {"type": "ghost_snapshot", "ghost_commit": {}},
+    ],
+)
+def test_what_another_provider_wrote_is_no_reason_to_refuse(item: Any) -> None:
+    found = translated(item, USER)
+    assert found.body["messages"] == [HI]
+    assert found.dropped == ("input[0]",)
+
+
+def test_what_another_provider_said_is_read_as_far_as_it_is_text() -> None:
+    parts = [{"type": "output_text", "text": "Aye."}, {"type": "output_image"}]
+    said = {"role": "assistant", "content": parts}
+    sealed = {"type": "encrypted_content", "encrypted_content": "gAAAAABo"}
+    found = messages(USER, said, {"type": "agent_message", "content": [sealed]})
+    assert found[1] == assistant("Aye.")
+    assert "only OpenAI can read" in found[2]["content"]
+
+
+def test_summary_of_a_conversation_is_read() -> None:
+    item = {"type": "compaction", "encrypted_content": packed("The kettle is blue.")}
+    (summary, asked) = messages(item, USER)
+    assert summary["role"] == "user"
+    assert summary["content"].endswith("\n\nThe kettle is blue.")
+    assert asked == HI
+
+
+def test_reference_to_what_is_remembered_is_that() -> None:
+    memory = ItemMemory()
+    under = Circumstances(items=ClientItems(memory, b"a"))
+    given = {"model": "m", "input": [USER], "tools": [FERRY]}
+    calls = [{"index": 0, **LOOKED}]
+    choice = {"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+    made = RESPONSES.translate(given, under).answer.body({"choices": [choice]})
+    (item,) = made["output"]
+    reference = {"type": "item_reference", "id": item["id"]}
+    later = {**given, "input": [USER, reference, OUTPUT]}
+    expected = [HI, assistant(None, LOOKED), output("call_1", "10:40")]
+    assert RESPONSES.translate(later, under).body["messages"] == expected
+    other = Circumstances(items=ClientItems(memory, b"b"))
+    with pytest.raises(UntranslatableError, match=item["id"]):
+        RESPONSES.translate(later, other)
+    unstored = RESPONSES.translate({**given, "store": False}, other).answer
+    (item,) = unstored.body({"choices": [choice]})["output"]
+    assert memory.find(b"b", item["id"]) is None
+
+
+def test_memory_of_items_is_bounded() -> None:
+    memory = ItemMemory(most=200)
+    for at in range(100):
+        memory.add(b"", {"id": str(at), "text": "x" * 40})
+    assert memory.find(b"", "0") is None
+    assert memory.find(b"", "99") == {"id": "99", "text": "x" * 40}
+    assert sum(memory.find(b"", str(at)) is not None for at in range(100)) == 3
+
+
+@pytest.mark.parametrize(
+    ("effort", "sent", "thinks"),
+    [("none", None, False), ("high", "high", True)],
+)
+def test_template_is_told_the_effort(
+    effort: str, sent: str | None, thinks: bool
+) -> None:
+    given = {"input": "Hi", "reasoning": {"effort": effort}}
+    body = RESPONSES.translate(given, Circumstances(by_template=True)).body
+    assert body.get("reasoning_effort") == sent
+    thoughts = {"enable_thinking": thinks, "thinking": thinks}
+    assert body["chat_template_kwargs"] == thoughts
+    assert RESPONSES.translate(given).body["reasoning_effort"] == effort
 
 
 WORDS = st.sampled_from([
@@ -523,7 +641,7 @@ OBJECTS = st.dictionaries(KEYS, ANYTHING, max_size=6)
 @given(OBJECTS, st.lists(OBJECTS, max_size=5))
 def test_any_request_is_translated_or_refused(request: Any, items: list[Any]) -> None:
     with contextlib.suppress(UntranslatableError):
-        found = RESPONSES.translate({**request, "input": [USER, *items]}, {})
+        found = RESPONSES.translate({**request, "input": [USER, *items]})
         assert found.answer.done()
 
 
@@ -554,7 +672,7 @@ def test_every_call_has_its_output_right_after_it(items: list[Any]) -> None:
 
 
 def test_request_without_a_model_has_none_in_chat() -> None:
-    assert "model" not in RESPONSES.translate({"input": "Hi"}, {}).body
+    assert "model" not in RESPONSES.translate({"input": "Hi"}).body
 
 
 def test_request_is_not_changed() -> None:
@@ -564,7 +682,7 @@ def test_request_is_not_changed() -> None:
         "tools": [FERRY, {"type": "custom", "name": "patch"}],
     }
     before = json.dumps(given)
-    RESPONSES.translate(given, {})
+    RESPONSES.translate(given)
     assert json.dumps(given) == before
 
 

@@ -13,7 +13,11 @@ from judge.responses import (
     meaning_of,
     meaning_of_deltas,
 )
-from llm_normalize.protocols.protocol import AnswerTranslator, ServerEvent
+from llm_normalize.protocols.protocol import (
+    AnswerTranslator,
+    Circumstances,
+    ServerEvent,
+)
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.protocols.responses.reasoning_text import packed, reasoning_of
 from llm_normalize.wire.json_text import Number, dumps
@@ -36,7 +40,7 @@ USAGE = {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}
 
 
 def answer(**fields: Any) -> AnswerTranslator:
-    return RESPONSES.translate({**REQUEST, **fields}, {}).answer
+    return RESPONSES.translate({**REQUEST, **fields}).answer
 
 
 def chunk(delta: Any = None, finish: Any = None, **fields: Any) -> dict[str, Any]:
@@ -154,8 +158,33 @@ def test_details_of_usage() -> None:
     assert found["total_tokens"] == 13
 
 
-def test_figures_that_chat_did_not_give_are_not_made_up() -> None:
-    assert response_of(events_of(stream([], usage=None)))["usage"] is None
+def test_figures_that_chat_did_not_give_are_estimated() -> None:
+    found = response_of(events_of(stream([{"content": "Ebb." * 7}], usage=None)))[
+        "usage"
+    ]
+    assert found["input_tokens"] > 100
+    assert found["output_tokens"] == 8
+    assert found["total_tokens"] == found["input_tokens"] + 8
+
+
+FERRY: Any = {
+    "tool_calls": [
+        {"index": 0, "id": "c", "function": {"name": "find_ferry", "arguments": "{}"}}
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("deltas", "kinds"),
+    [
+        ([{"content": "\n"}, FERRY], ["function_call"]),
+        ([{"content": "\n"}, {"content": "a"}, FERRY], ["message", "function_call"]),
+        ([{"content": " "}], ["message"]),
+    ],
+)
+def test_blanks_say_nothing_before_a_call(deltas: Any, kinds: list[str]) -> None:
+    found = response_of(events_of(stream(deltas, "stop")))["output"]
+    assert [each["type"] for each in found] == kinds
 
 
 def test_reasoning_event_by_event() -> None:
@@ -475,7 +504,7 @@ def test_service_tier_is_the_answers() -> None:
 
 def test_answers_have_ids_of_their_own() -> None:
     def ids(exchange: str) -> set[str]:
-        made = RESPONSES.translate(REQUEST, {}, exchange).answer
+        made = RESPONSES.translate(REQUEST, Circumstances(exchange)).answer
         events = [e for each in stream([{"content": "x"}]) for e in made.chunk(each)]
         response = response_of([*events, *made.done()])
         return {response["id"], response["output"][0]["id"]}
@@ -622,3 +651,129 @@ def test_any_split_of_the_deltas_gives_the_same_items(
         head("patch", text_of_patch, 1),
     ]
     assert output_of(deltas, "tool_calls") == output_of(whole, "tool_calls")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "expected"),
+    [
+        (
+            {"type": "local_shell"},
+            {"command": ["ls", "-l"], "timeout_ms": 9},
+            {
+                "type": "local_shell_call",
+                "action": {
+                    "type": "exec",
+                    "command": ["ls", "-l"],
+                    "env": {},
+                    "timeout_ms": 9,
+                },
+            },
+        ),
+        (
+            {"type": "local_shell"},
+            {"command": "ls -l"},
+            {
+                "type": "local_shell_call",
+                "action": {
+                    "type": "exec",
+                    "command": ["bash", "-lc", "ls -l"],
+                    "env": {},
+                },
+            },
+        ),
+        (
+            {"type": "shell", "environment": {"type": "local"}},
+            {"commands": ["ls"]},
+            {
+                "type": "shell_call",
+                "action": {
+                    "commands": ["ls"],
+                    "timeout_ms": None,
+                    "max_output_length": None,
+                },
+            },
+        ),
+        (
+            {"type": "apply_patch"},
+            {"type": "delete_file", "path": "a"},
+            {
+                "type": "apply_patch_call",
+                "operation": {"type": "delete_file", "path": "a"},
+            },
+        ),
+        (
+            {"type": "apply_patch"},
+            {"operation": {"type": "update_file", "path": "a", "diff": "@@"}},
+            {
+                "type": "apply_patch_call",
+                "operation": {"type": "update_file", "path": "a", "diff": "@@"},
+            },
+        ),
+        (
+            {"type": "tool_search", "execution": "client"},
+            {"query": "tide"},
+            {
+                "type": "tool_search_call",
+                "execution": "client",
+                "arguments": {"query": "tide"},
+            },
+        ),
+    ],
+)
+def test_call_of_a_tool_of_openais_own_has_its_form_and_comes_back(
+    tool: Any, given: Any, expected: Any
+) -> None:
+    request = {**REQUEST, "tools": [tool]}
+    translation = RESPONSES.translate(request)
+    (function,) = translation.body["tools"]
+    name, text = function["function"]["name"], json.dumps(given)
+    assert name == tool["type"]
+    fragments: list[Any] = [
+        {"id": "c", "function": {"name": name, "arguments": ""}},
+        *({"function": {"arguments": part}} for part in (text[:5], text[5:])),
+    ]
+    answer = translation.answer
+    events = [
+        event
+        for each in fragments
+        for event in answer.chunk(
+            {"choices": [{"delta": {"tool_calls": [{"index": 0, **each}]}}]}
+        )
+    ]
+    assert names_of([*answer.keep_alive()]) == ["in_progress"]
+    events += answer.chunk({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+    events += answer.done()
+    (item,) = response_of(events)["output"]
+    assert item == {
+        "id": item["id"],
+        "status": "completed",
+        "call_id": "c",
+        **expected,
+    }
+    kinds = names_of(events)
+    assert kinds[2:4] == ["output_item.added", "output_item.done"]
+    back = RESPONSES.translate(
+        {**request, "input": [{"role": "user", "content": "Hi"}, item]}
+    )
+    (call,) = back.body["messages"][1]["tool_calls"]
+    assert call["function"]["name"] == name
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", ""])
+def test_broken_arguments_of_a_tool_of_openais_own_run_nothing(text: str) -> None:
+    answer = RESPONSES.translate({**REQUEST, "tools": [{"type": "local_shell"}]}).answer
+    function = {"name": "local_shell", "arguments": text}
+    calls = [{"index": 0, "id": "c", "function": function}]
+    choice = {"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+    (item,) = answer.body({"choices": [choice]})["output"]
+    assert item["action"]["command"] == []
+
+
+@pytest.mark.parametrize("name", ["harbour.tide", "harbour/tide", "harbour:tide"])
+def test_another_separator_behind_a_namespace_is_read(name: str) -> None:
+    inner = {"type": "namespace", "name": "harbour", "tools": [{"name": "tide"}]}
+    answer = RESPONSES.translate({**REQUEST, "tools": [inner]}).answer
+    calls = [{"index": 0, "id": "c", "function": {"name": name, "arguments": "{}"}}]
+    choice = {"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
+    (item,) = answer.body({"choices": [choice]})["output"]
+    assert (item["name"], item["namespace"]) == ("tide", "harbour")

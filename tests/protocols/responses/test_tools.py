@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from llm_normalize.protocols.protocol import UntranslatableError
-from llm_normalize.protocols.responses.tools import Tool, Tools
+from llm_normalize.protocols.responses.tools import Tools
+from llm_normalize.protocols.tool_names import Tool
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}}}
 FERRY = {"type": "function", "name": "find_ferry", "parameters": SCHEMA}
@@ -51,7 +52,7 @@ def test_custom_tool_is_a_function_with_one_text() -> None:
     schema = tool["function"]["parameters"]
     assert schema["required"] == [*schema["properties"]] == ["input"]
     assert schema["properties"]["input"]["type"] == "string"
-    assert tools.called("apply_patch") == Tool("apply_patch", None, is_custom=True)
+    assert tools.names.called("apply_patch") == Tool("apply_patch", None, "custom")
 
 
 def test_grammar_of_a_custom_tool_reaches_the_model() -> None:
@@ -64,8 +65,8 @@ def test_grammar_of_a_custom_tool_reaches_the_model() -> None:
 def test_namespace_is_flat_and_comes_back() -> None:
     tools = tools_of(HARBOUR)
     assert names_of(tools) == ["harbour__berth", "harbour__tide", "harbour__log"]
-    assert tools.called("harbour__tide") == Tool("tide", "harbour")
-    assert tools.called("harbour__log") == Tool("log", "harbour", is_custom=True)
+    assert tools.names.called("harbour__tide") == Tool("tide", "harbour")
+    assert tools.names.called("harbour__log") == Tool("log", "harbour", "custom")
     words = [each["function"].get("description") for each in tools.definitions]
     assert words == ["Berths and tides.\n\nFind one.", None, None]
 
@@ -77,13 +78,13 @@ def test_namespace_that_ends_with_the_mark_gets_no_second() -> None:
 
 @pytest.mark.parametrize("name", ["berth", "tide"])
 def test_model_may_leave_out_a_namespace(name: str) -> None:
-    assert tools_of(HARBOUR, FERRY).called(name) == Tool(name, "harbour")
+    assert tools_of(HARBOUR, FERRY).names.called(name) == Tool(name, "harbour")
 
 
 def test_name_of_two_namespaces_is_not_guessed() -> None:
     tools = tools_of(HARBOUR, {**HARBOUR, "name": "port"})
-    assert tools.called("berth") == Tool("berth")
-    assert tools.called("nothing") == Tool("nothing")
+    assert tools.names.called("berth") == Tool("berth")
+    assert tools.names.called("nothing") == Tool("nothing")
 
 
 def test_long_and_odd_names_fit_and_come_back() -> None:
@@ -93,7 +94,7 @@ def test_long_and_odd_names_fit_and_come_back() -> None:
     names = names_of(tools)
     assert len(set(names)) == 4
     assert all(len(name) <= 64 and name.replace("_", "").isalnum() for name in names)
-    assert [tools.called(name).name for name in names] == [
+    assert [tools.names.called(name).name for name in names] == [
         "find_ferry", "f" * 9, "tool.use", "tool_use",
     ]  # fmt: skip
 
@@ -117,7 +118,6 @@ def test_hosted_tools_are_dropped_and_named() -> None:
         ("required", "required"),
         ({"type": "function", "name": "find_ferry"}, "find_ferry"),
         ({"type": "custom", "name": "log", "namespace": "harbour"}, "harbour__log"),
-        ({"type": "web_search_preview"}, None),
     ],
 )
 def test_choice_of_a_tool(given: Any, choice: Any) -> None:

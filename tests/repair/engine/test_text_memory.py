@@ -68,7 +68,7 @@ class Play:
         observe = self.steps.append
         output: Callable[..., Output] = Output
         if protocol is not None:
-            answer = protocol.translate(REQUEST, {}).answer
+            answer = protocol.translate(REQUEST).answer
             output = partial(TranslatedOutput, translate=AnswerStream(answer))
         self.pipeline = Pipeline(asked, [*fixes], observe, make_output=output)
         self.parsed = 0

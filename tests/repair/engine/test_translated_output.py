@@ -63,7 +63,7 @@ def test_sign_of_life_and_newlines_are_translated() -> None:
 
 @pytest.mark.parametrize("line", [b"\n", b"\r\n"])
 def test_blank_line_behind_an_event_is_no_sign_of_life(line: bytes) -> None:
-    stream = AnswerStream(PROTOCOLS[1].translate(ASKED, {}).answer)
+    stream = AnswerStream(PROTOCOLS[1].translate(ASKED).answer)
     output = partial(TranslatedOutput, translate=stream)
     pipeline = Pipeline(Asked(stream=True), FIXES, make_output=output)
     out = [b"".join(pipeline.feed(each + line)) for each in (HEAD, TEXT, TEXT)]

@@ -124,7 +124,9 @@ def test_parts_of_every_role_are_joined_where_all_are_text() -> None:
         ]
     }
     error = {"error": {"message": UNNAMED[0]}}
-    for change in changes_for(refusal_of(json.dumps(error).encode()), body):
+    refusal = refusal_of(json.dumps(error).encode())
+    # Of a request that is translated, the image would go, too.
+    for change in changes_for(refusal, body, forms=()):
         apply(change, body)
     joined = [each["content"] for each in body["messages"]]
     assert joined == ["a\nb"] * len(roles) + [[*text, image]]

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from ...chat.errors.errors import phrase
 from ...protocols.answer_stream import error_in, object_in
-from ...protocols.protocol import JsonObject
+from ...protocols.protocol import JsonObject, UntranslatableError
 from ...repair.engine.translated_output import TRANSLATED
 from ...repair.outcome import EventRecord
 from ...wire.json_text import dumps
@@ -37,6 +37,8 @@ def translate_body(
         if is_good and isinstance(value.get("choices"), list):
             words = _FAILED
             made = translated.answer.body(value)
+    except UntranslatableError as error:
+        words = str(error)
     except Exception:
         logger.exception("%s: it cannot be translated", label)
     if made is None:

@@ -43,6 +43,7 @@ class AnswerRecord:
         request: What was changed in the request: an adaptation's name, what it did, and
             the path of a field.
         protocol: The protocol of its client, if it was translated to that.
+        estimates: Whether its client has got tokens that nobody has counted.
         refusal: What the provider refused the request with, if nothing was changed for it.
     """
 
@@ -62,6 +63,7 @@ class AnswerRecord:
     tokens: Tokens = (None, None)
     request: list[tuple[str, str, str]] = field(default_factory=list)
     protocol: str | None = None
+    estimates: bool = False
     refusal: str = ""
     fixes: dict[str, int] = field(default_factory=dict)  # how often each
     changed: int = 0
@@ -241,6 +243,8 @@ class AnswerRecord:
             counted = {name: count for name, count in found if count is not None}
         if self.protocol is not None:
             counted |= {"protocol": self.protocol, "translated": True}
+        if self.estimates:
+            counted |= {"tokens_estimated": True}
         return self._mode(
             {
                 "type": "flow",

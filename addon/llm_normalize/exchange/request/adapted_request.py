@@ -46,6 +46,7 @@ def adapt(
     client: bytes,
     *,
     observe: bool,
+    translated: bool = False,
 ) -> Adapted | None:
     """Change the request of *flow* to what its provider accepts. Never raises.
 
@@ -55,12 +56,15 @@ def adapt(
         learned: What providers have refused.
         client: Whose request it is, see `client_of`.
         observe: Change nothing, return what would be changed.
+        translated: Whether its client has asked for something else than chat.
 
     Returns:
         What was changed; None where nothing was.
     """
     try:
-        return _adapt(flow, here, learned, client, observe=observe)
+        return _adapt(
+            flow, here, learned, client, observe=observe, translated=translated
+        )
     except Exception:
         host = brief(place_of(flow.request))
         logger.exception("normalize: a request to %s passes as it is", host)
@@ -74,6 +78,7 @@ def _adapt(
     client: bytes,
     *,
     observe: bool,
+    translated: bool,
 ) -> Adapted | None:
     request = flow.request
     try:
@@ -97,8 +102,9 @@ def _adapt(
     for each in fitting:
         if each.name in here.wanted or each.is_for_model(body.get("model")):
             edits += [(each.name, *edit) for edit in each(memory=memory).edit(body)]
+    forms = here.forms_for(translated=translated) if knows else ()
     for change in ordered(learned.of(key_of(request, body, client)) if knows else ()):
-        if change.by in here.forms:
+        if change.by in forms:
             edits += [(change.by, *edit) for edit in apply(change, body, memory)]
     if not edits:
         return None

@@ -37,7 +37,7 @@ def chat_of(content: bytes) -> tuple[bytes, list[RequestEdit]] | None:
         return None
     if asked.get("input") is None or asked.get("messages"):
         return None
-    found = RESPONSES.translate(asked, {})
+    found = RESPONSES.translate(asked)
     made = {key: each for key, each in found.body.items() if key != "stream_options"}
     own = {key: asked[key] for key in _OF_CHAT if asked.get(key) is not None}
     made = {**own, **made}

@@ -1,5 +1,6 @@
 """A request in another protocol that is sent as chat, and what gets its answer back."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -10,7 +11,9 @@ from ...protocols import Endpoint, endpoint_at
 from ...protocols.protocol import (
     AnswerTranslator,
     ChatRequest,
+    Circumstances,
     ClientProtocol,
+    JsonObject,
     UntranslatableError,
 )
 from ...routing.keys import HEADER, OTHER_HEADER
@@ -46,7 +49,7 @@ class TranslatedRequest:
         request: http.Request,
         endpoint: Endpoint,
         content: bytes,
-        exchange: str,
+        under: Circumstances,
         model: str | None = None,
     ) -> Self:
         """Make *request* one for chat completions.
@@ -55,13 +58,13 @@ class TranslatedRequest:
             request: The request, none of which has been sent, or all of it.
             endpoint: Where it goes now.
             content: Its body, decoded.
-            exchange: The id of its exchange.
+            under: What its translation depends on beside that.
             model: The model that is sent, if it is another one than the body has.
 
         Raises:
             UntranslatableError: Chat has no place for what it asks.
         """
-        found = _translation(request, endpoint, content, exchange)
+        found = _translation(endpoint, content, under)
         encoding = request.headers.pop("content-encoding", None)
         made = cls(
             endpoint.protocol,
@@ -108,7 +111,9 @@ class TranslatedRequest:
         asked = http.Request.make("POST", "http://localhost/", body or b"")
         if encoding is not None:
             asked.headers["content-encoding"] = encoding
-        found = _translation(flow.request, endpoint, content_of(asked), flow.id)
+        # What it refers to is not remembered any more, and was sent.
+        under = Circumstances(flow.id, endpoint.end, items=_Forgotten())
+        found = _translation(endpoint, content_of(asked), under)
         return cls(endpoint.protocol, found.answer, found.dropped, path, body, encoding)
 
 
@@ -121,15 +126,26 @@ def chat_body(request: http.Request) -> bytes:
     endpoint = endpoint_at(request.path)
     if endpoint is None:
         raise ValueError("its protocol is not known")
-    return dumps(_translation(request, endpoint, content_of(request)).body)
+    under = Circumstances(end=endpoint.end)
+    return dumps(_translation(endpoint, content_of(request), under).body)
+
+
+class _Forgotten:
+    """Items of earlier answers, of which nothing is known."""
+
+    def find(self, item_id: str) -> JsonObject:
+        """Return an item that says nothing."""
+        return {"type": "reasoning", "id": item_id}
+
+    def add(self, items: Iterable[JsonObject]) -> None:
+        """Remember none."""
 
 
 def _translation(
-    request: http.Request, endpoint: Endpoint, content: bytes, exchange: str = ""
+    endpoint: Endpoint, content: bytes, under: Circumstances
 ) -> ChatRequest:
-    headers = {name.lower(): value for name, value in request.headers.items()}
     try:
         body = read_request(content)
     except ValueError as error:
         raise UntranslatableError(str(error)) from None
-    return endpoint.protocol.translate(body, headers, exchange)
+    return endpoint.protocol.translate(body, under)

@@ -34,7 +34,7 @@ from .second_answer import (
     parts_of,
     receive_instead,
 )
-from .translation import TranslationMemory, means_missing, refusal, translate
+from .translation import TranslationMemory, means_missing, refusal
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class ChatRetry:
         if not means_missing(request, response.status_code, first, encoding):
             return False
         try:
-            translate(exchange, self._endpoint)
+            self._translations.translate(exchange, self._endpoint)
         except UntranslatableError as error:
             exchange.instead = refusal(error)
         except Exception:

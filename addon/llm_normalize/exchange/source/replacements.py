@@ -5,6 +5,7 @@
 | 202 with an id | the result, which is fetched with the client's key | `pending_result` |
 | 429, 503 | to the same request after a while, or to a changed one then | `busy_provider` |
 | of a model that does not stream | to the request for one body | `native_provider` |
+| of a request for a summary, which is too long itself | to the request with half of it | `shorter_conversation` |
 | 400, 422 that names what is refused | to the request without it | `retry` |
 | 400, 404, 422, 500 that asks for another form | to the request in that form | `retry` |
 | 404, 405 … of a path that is not served | to a chat request | `chat_retry` |
@@ -26,6 +27,7 @@ from .busy_provider import retry_when_busy
 from .native_provider import retry_without_stream
 from .pending_result import fetch
 from .retry import Retry, retry_after_refusal
+from .shorter_conversation import retry_shorter
 
 
 class Replacements:
@@ -70,4 +72,8 @@ class Replacements:
         retry = (
             retry_without_stream(exchange.flow, running) if exchange.is_native else None
         )
-        return retry or retry_after_refusal(exchange, running, self.learned)
+        return (
+            retry
+            or retry_shorter(exchange, running)
+            or retry_after_refusal(exchange, running, self.learned)
+        )

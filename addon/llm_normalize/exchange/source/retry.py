@@ -62,7 +62,9 @@ def retry_after_refusal(
         RefusedRequest.of(
             flow,
             words=settings.parse_error_prose,
-            forms=settings.adaptations.forms,
+            forms=settings.adaptations.forms_for(
+                translated=exchange.translated is not None
+            ),
             memory=learned.answers.of(client, flow.request.host, flow.request.port),
         )
         if settings.adaptations.learns

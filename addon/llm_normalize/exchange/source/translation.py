@@ -1,13 +1,15 @@
 """Which requests are translated: those to providers of chat completions alone.
 
-Some are known (`hosts.CHAT_ONLY`). Others say so, by a path that they do not serve: that is
-remembered of a client and a model whose request has then been answered as chat, and of
-all clients of the model once several have got that. It is forgotten where a request that
-was translated for it gets a 404 in turn.
+Some are known (`hosts.CHAT_ONLY`, and those that the user names). Others say so, by a path
+that they do not serve, or serve without the tools of today's clients: that is remembered
+of a client and a model whose request has then been answered as chat, and of all clients of
+the model once several have got that. It is forgotten where a request that was translated
+for it gets a 404 in turn.
 """
 
 import logging
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mitmproxy import ctx, http
@@ -16,12 +18,13 @@ from ...chat.errors.errors import wrapped
 from ...chat.request_body import read_request
 from ...protocols import Endpoint, endpoint_at, model_list
 from ...protocols.answer_stream import error_in, object_in
-from ...protocols.protocol import UntranslatableError
+from ...protocols.item_memory import ClientItems, ItemMemory
+from ...protocols.protocol import Circumstances, UntranslatableError
 from ...repair.engine.translated_output import TRANSLATED
-from ...request.refusals.missing_path import STATUSES, is_path_missing
+from ...request.refusals.missing_path import REFUSED, STATUSES, is_path_missing
 from ...request.refusals.refusal_parser import LARGE
 from ...routing.gate import is_asked
-from ...routing.hosts import CHAT_ONLY, Hosts
+from ...routing.hosts import BY_TEMPLATE, CHAT_ONLY, Hosts
 from ...routing.key_headers import without_credentials
 from ...routing.model_names import model_in
 from ...text.printable import brief
@@ -36,7 +39,7 @@ from ..state.exchange import Exchange
 
 logger = logging.getLogger(__name__)
 
-MODES = ("auto", "off")
+_AUTO, _OFF = "auto", "off"
 _MOST = 1000
 """Paths that are remembered; clients choose them, so the oldest goes first."""
 _LONG = 1000
@@ -47,15 +50,22 @@ _BAD_REQUEST = 400
 _JSON = {"content-type": "application/json"}
 
 
-def parse(text: str) -> bool:
-    """Return whether *text*, the option's value, has requests translated.
+def parse(texts: Sequence[str]) -> Hosts | None:
+    """Return the hosts whose own endpoints are not used, of the option's value.
+
+    None if nothing is translated.
 
     Raises:
         ValueError: The value is invalid.
     """
-    if text not in MODES:
-        raise ValueError(f"invalid mode {text!r}: expected auto or off")
-    return text == MODES[0]
+    hosts = [each for each in texts if each not in (_AUTO, _OFF)]
+    if not texts or (_OFF in texts and len(texts) > 1):
+        given = ", ".join(texts) or "nothing"
+        raise ValueError(f"invalid value {given!r}: expected auto, off or hosts")
+    try:
+        return None if _OFF in texts else Hosts.parse([*CHAT_ONLY, *hosts])
+    except ValueError as error:
+        raise ValueError(f"expected auto, off or hosts: {error}") from None
 
 
 type _Missing = tuple[str, int, str, str]
@@ -67,17 +77,19 @@ class TranslationMemory:
     """What is known of who serves which protocols.
 
     Attributes:
-        is_on: Whether anything is translated.
+        chat_only: Hosts whose own endpoints are not used; None if nothing is translated.
     """
 
-    is_on: bool = True
-    _known: Hosts = field(default_factory=lambda: Hosts.parse(CHAT_ONLY))
+    chat_only: Hosts | None = field(default_factory=lambda: Hosts.parse(CHAT_ONLY))
     _learned: OrderedDict[_Missing, set[bytes]] = field(default_factory=OrderedDict)
     """The clients that have found that a path is not served."""
+    _by_template: Hosts = field(default_factory=lambda: Hosts.parse(BY_TEMPLATE))
+    _items: ItemMemory = field(default_factory=ItemMemory)
 
     @property
     def _is_active(self) -> bool:
-        return self.is_on and bool(ctx.options.normalize_mode == "repair")
+        is_on = self.chat_only is not None
+        return is_on and bool(ctx.options.normalize_mode == "repair")
 
     def endpoint(self, request: http.Request, *, is_routed: bool) -> Endpoint | None:
         """Return whose protocol *request* speaks, if that may be translated.
@@ -105,10 +117,11 @@ class TranslationMemory:
         return self._is_active and model_list(_headers(request)) is not None
 
     def listed(self, request: http.Request, body: bytes) -> bytes | None:
-        """Return a list of models in the form of a client's protocol; None if it has none."""
+        """Return models, or one, in the form of a client's protocol; None if it has none."""
         put = model_list(_headers(request)) if self._is_active else None
         value = object_in(body)
-        return dumps(put(value)) if put and value.get("object") == "list" else None
+        is_read = value.get("object") in ("list", "model")
+        return dumps(put(value)) if put and is_read else None
 
     def serves_chat_only(self, exchange: Exchange, endpoint: Endpoint) -> bool:
         """Tell whether it is known that nothing but chat is served where a request goes."""
@@ -117,14 +130,18 @@ class TranslationMemory:
     def _is_known_chat_only(self, exchange: Exchange) -> bool:
         request = exchange.flow.request
         names, port = (request.host, named_host(request)), request.port
-        known = (self._known.include(name, port) for name in names)
+        hosts = self.chat_only or Hosts([])
+        known = (hosts.include(name, port) for name in names)
         return exchange.is_native or any(known)
 
     def _remembers(self, exchange: Exchange, endpoint: Endpoint) -> bool:
         """Tell whether its client, or several others, found that a path is not served."""
         if not self._learned:
             return False
-        found = self._learned.get(_missing(exchange, endpoint), ())
+        # A path beside it is not served without it.
+        ends = endpoint, endpoint._replace(end=endpoint.protocol.path)
+        keys = [_missing(exchange, each) for each in ends]
+        found = {mark for key in keys for mark in self._learned.get(key, ())}
         marks = exchange.client, address_mark(exchange.flow)
         return len(found) >= _SEVERAL or any(each in found for each in marks)
 
@@ -207,11 +224,36 @@ class TranslationMemory:
             return True
         try:
             exchange.recalls = not self._is_known_chat_only(exchange)
-            translate(exchange, endpoint)
+            self.translate(exchange, endpoint)
         except UntranslatableError as error:
             exchange.flow.response = refusal(error)
             return True
         return False
+
+    def translate(self, exchange: Exchange, endpoint: Endpoint) -> None:
+        """Make the request of *exchange* one for chat completions.
+
+        Raises:
+            UntranslatableError: Chat has no place for what it asks, or it is not read.
+        """
+        flow, adapted = exchange.flow, exchange.adapted
+        request = flow.request
+        content = _content(request)
+        model = model_in(content) if exchange.mapped_model is not None else None
+        # By its client's names:
+        asked = content if adapted is None else adapted.original
+        under = Circumstances(
+            flow.id,
+            endpoint.end,
+            by_template=self._by_template.include(request.host, request.port),
+            items=ClientItems(self._items, exchange.client),
+        )
+        made = TranslatedRequest.send(request, endpoint, asked, under, model)
+        exchange.translated = made
+        # What was asked is what the chat request asks: so much can be answered.
+        edits = [*(() if adapted is None else adapted.edits)]
+        edits += [(TRANSLATED, "dropped", path) for path in made.dropped]
+        exchange.adapted = Adapted(content_of(request), edits)
 
     def is_refused(self, exchange: Exchange) -> bool:
         """Tell whether the status of an answer may mean that its path is not served."""
@@ -220,7 +262,7 @@ class TranslationMemory:
             exchange.endpoint is not None
             and exchange.translated is None
             and response is not None
-            and response.status_code in STATUSES
+            and response.status_code in (*STATUSES, *REFUSED)
             and not _is_owners(flow.request, exchange.endpoint)
             # Nor if mitmproxy has not asked: a replay answers in its own way.
             and bool(flow.server_conn.timestamp_start)
@@ -256,10 +298,12 @@ class TranslationMemory:
 def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:
     """The key to remember if the protocol of *endpoint* is not served."""
     request, asked = exchange.flow.request, exchange.mapped_model
+    protocol = endpoint.protocol
     model = asked or model_in(request_body(request) or b"") or ""
     # The query may decide what is served: `api-version`.
     _, mark, query = without_credentials(request.path).partition("?")
-    path = endpoint.base + endpoint.protocol.path + mark + query
+    end = endpoint.end if endpoint.end in protocol.also else protocol.path
+    path = endpoint.base + end + mark + query
     return request.host, request.port, path, model
 
 
@@ -290,25 +334,6 @@ def means_missing(
         request.path.partition("?")[0],
         model_in(request_body(request) or b"") or "",
     )
-
-
-def translate(exchange: Exchange, endpoint: Endpoint) -> None:
-    """Make the request of *exchange* one for chat completions.
-
-    Raises:
-        UntranslatableError: Chat has no place for what it asks, or it is not read.
-    """
-    flow, adapted = exchange.flow, exchange.adapted
-    request = flow.request
-    content = _content(request)
-    model = model_in(content) if exchange.mapped_model is not None else None
-    asked = content if adapted is None else adapted.original  # by its client's names
-    made = TranslatedRequest.send(request, endpoint, asked, flow.id, model)
-    exchange.translated = made
-    # What was asked is what the chat request asks: so much can be answered.
-    edits = [*(() if adapted is None else adapted.edits)]
-    edits += [(TRANSLATED, "dropped", path) for path in made.dropped]
-    exchange.adapted = Adapted(content_of(request), edits)
 
 
 def refusal(error: ValueError) -> http.Response:

@@ -251,6 +251,8 @@ class RunningAnswer:
         if self.rewriter is not None:
             record.tokens = self.rewriter.pipeline.tokens
             self.said = self.rewriter.pipeline.said
+        if self.translated is not None:
+            record.estimates = self.translated.answer.estimates
         if self.said and self.remember is not None:
             self.remember(self.said)
         record.count_alike()

@@ -4,12 +4,22 @@ from collections.abc import Callable, Mapping
 from typing import override
 
 from ..call_ids import CallIds
-from ..protocol import ChatRequest, ClientProtocol, JsonObject, make_id
+from ..figures import Figures
+from ..json_values import as_list
+from ..protocol import (
+    NONE,
+    ChatRequest,
+    Circumstances,
+    ClientProtocol,
+    JsonObject,
+    make_id,
+)
+from ..token_count import tokens_in
+from .answer_form import Asked
 from .errors import LAST_RESORT, error_body
 from .model_list import model_list
 from .request import chat_request
 from .stream import MessagesAnswer
-from .token_count import count_tokens
 
 __all__ = ["MESSAGES", "count_tokens", "model_list"]
 
@@ -23,16 +33,17 @@ class Messages(ClientProtocol):
     last_resort = LAST_RESORT
 
     @override
-    def translate(
-        self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
-    ) -> ChatRequest:
-        request = chat_request(body)
-        answer = MessagesAnswer(
-            f"msg_{make_id(exchange)}",
-            request.body.get("model"),
+    def translate(self, body: JsonObject, under: Circumstances = NONE) -> ChatRequest:
+        request = chat_request(body, by_template=under.by_template)
+        asked = Asked(
+            f"msg_{make_id(under.exchange)}",
+            body.get("model"),
+            as_list(body.get("stop_sequences")),
+            request.tools,
             CallIds(request.body["messages"]),
+            Figures(request.body),
         )
-        return ChatRequest(request.body, answer, request.dropped)
+        return ChatRequest(request.body, MessagesAnswer(asked), request.dropped)
 
     @override
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:
@@ -47,6 +58,11 @@ class Messages(ClientProtocol):
         self, headers: Mapping[str, str]
     ) -> Callable[[JsonObject], JsonObject] | None:
         return model_list if "anthropic-version" in headers else None
+
+
+def count_tokens(body: JsonObject) -> JsonObject:
+    """Return an estimate of the tokens that a request's input has."""
+    return {"input_tokens": tokens_in(body)}
 
 
 MESSAGES: ClientProtocol = Messages()

@@ -1,10 +1,16 @@
 """What the stream and the body of an answer have in common."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from ...wire.json_text import Json, loads, whole_number
+from ...wire.json_text import Json
+from ..call_ids import CallIds
+from ..figures import Counts, Figures
 from ..json_values import as_object, as_string, objects_in
 from ..protocol import JsonObject
+from ..tool_names import ToolNames
+from .tool_ids import plain
 
 type BlockKind = Literal["thinking", "text", "tool_use"]
 
@@ -16,84 +22,104 @@ it says, and `request` ignores it, since the thoughts themselves come back besid
 """
 
 _REASONS = {"length": "max_tokens", "content_filter": "refusal"}
-_INVALID = "INVALID_JSON"
-"""The key that Anthropic's documentation proposes for arguments that are no JSON."""
+_FOUND = ("stop_reason", "matched_stop")
+"""Where vLLM and SGLang say which stop sequence they have found."""
 
 
-def message(message_id: str, model: Json) -> JsonObject:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an answer has of its request.
+
+    Attributes:
+        message_id: The id of the message.
+        model: The model that the request names.
+        stops: Its stop sequences.
+        tools: Chat's names for its tools.
+        ids: Gives the calls their ids.
+        figures: Counts tokens.
+    """
+
+    message_id: str
+    model: Json
+    stops: Sequence[Json]
+    tools: ToolNames
+    ids: CallIds
+    figures: Figures
+
+
+def message(asked: Asked, model: Json) -> JsonObject:
     """Return a message that says nothing yet.
 
     Args:
-        message_id: Its id.
-        model: The model, as the request names it, whatever the answer says: Claude Code
-            sends thoughts back only to the model whose name the message has.
+        asked: What was asked. Its model is the message's, whatever the answer says:
+            Claude Code sends thoughts back only to the model whose name the message has.
+        model: The model that the answer names, if the request names none.
     """
     return {
-        "id": message_id,
+        "id": asked.message_id,
         "type": "message",
         "role": "assistant",
-        "model": as_string(model),
+        "model": as_string(asked.model or model),
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": usage(None),
+        "usage": usage(asked.figures.counts()),
     }
 
 
-def stop_reason(finish: Json, *, has_call: bool) -> str:
-    """Return Anthropic's word for a finish reason.
+def tool_use(call: JsonObject, given: JsonObject, asked: Asked) -> JsonObject:
+    """Return the block of a *call* by the client's name of its tool, with this input."""
+    function = as_object(call.get("function"))
+    return {
+        "type": "tool_use",
+        "id": plain(asked.ids.take(call.get("id"))),
+        "name": asked.tools.called(as_string(function.get("name"))).name,
+        "input": given,
+    }
+
+
+def ending(choice: JsonObject, stops: Sequence[Json], *, has_call: bool) -> JsonObject:
+    """Return why an answer ends, in Anthropic's word, and which stop sequence did it.
 
     A message with calls stops for them, also where chat says `stop`, as it does where the
-    request forced the call: clients only run a tool if the reason says so. Whether a stop
-    sequence was found, chat does not say.
+    request forced the call: clients only run a tool if the reason says so. Which stop
+    sequence was found, chat does not say, but vLLM and SGLang do.
+
+    Args:
+        choice: The choice with its finish reason.
+        stops: The stop sequences of the request.
+        has_call: Whether it calls a tool.
     """
-    return _REASONS.get(str(finish)) or ("tool_use" if has_call else "end_turn")
+    found = (as_string(choice.get(key)) for key in _FOUND)
+    stop = next((each for each in found if each and each in stops), None)
+    reason = _REASONS.get(str(choice.get("finish_reason")))
+    if reason or has_call:
+        return {"stop_reason": reason or "tool_use", "stop_sequence": None}
+    named = "end_turn" if stop is None else "stop_sequence"
+    return {"stop_reason": named, "stop_sequence": stop}
 
 
-def usage(given: Json) -> JsonObject:
-    """Return Anthropic's figures; zeros where chat has none.
+def usage(counts: Counts) -> JsonObject:
+    """Return Anthropic's figures.
 
     Chat counts cached tokens among those of the prompt, Anthropic beside them: clients
     add them up.
     """
-    figures = as_object(given)
-    prompt = _count(figures, "prompt_tokens")
-    details = as_object(figures.get("prompt_tokens_details"))
     # Some providers say more of them than there are: the sum is what counts.
-    read = min(prompt, _count(details, "cached_tokens"))
-    written = min(prompt - read, _count(details, "cache_write_tokens"))
-    more = as_object(figures.get("completion_tokens_details"))
-    thought = _count(more, "reasoning_tokens")
+    read = min(counts.prompt, counts.cached)
+    written = min(counts.prompt - read, counts.written)
     found: JsonObject = {
-        "input_tokens": prompt - read - written,
+        "input_tokens": counts.prompt - read - written,
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": read,
-        "output_tokens": _count(figures, "completion_tokens"),
+        "output_tokens": counts.completion,
     }
-    if thought:
-        found["output_tokens_details"] = {"thinking_tokens": thought}
+    if counts.thought:
+        found["output_tokens_details"] = {"thinking_tokens": counts.thought}
     return found
-
-
-def _count(figures: JsonObject, key: str) -> int:
-    return max(0, whole_number(figures.get(key)) or 0)
 
 
 def first_choice(answer: JsonObject) -> JsonObject | None:
     """Return the choice of an answer that counts, as Messages have one alone."""
     choices = objects_in(answer.get("choices"))
     return next((each for each in choices if each.get("index", 0) == 0), None)
-
-
-def tool_input(arguments: str) -> JsonObject:
-    """Return the arguments of a call as an object.
-
-    Clients give the input of a tool to a program that expects an object. So what is none
-    (text that breaks off, a list, a key that is there twice) becomes the only value of one,
-    which a tool refuses and the model sees again, instead of a call without its arguments.
-    """
-    try:
-        value = loads(arguments.strip().encode(errors="backslashreplace") or b"{}")
-    except (ValueError, RecursionError):
-        value = None
-    return value if isinstance(value, dict) else {_INVALID: arguments}

@@ -1,31 +1,28 @@
 """A whole answer, as a message."""
 
 from ...wire.json_text import Json
-from ..call_ids import CallIds
+from ..call_arguments import arguments_in
 from ..json_values import as_object, as_string, objects_in
 from ..protocol import JsonObject
 from .answer_form import (
     SIGNATURE,
+    Asked,
+    ending,
     first_choice,
     message,
-    stop_reason,
-    tool_input,
+    tool_use,
     usage,
 )
 
 
-def message_of(
-    completion: JsonObject, message_id: str, model: Json, ids: CallIds
-) -> JsonObject:
+def message_of(completion: JsonObject, asked: Asked) -> JsonObject:
     """Translate a repaired `chat.completion`.
 
     Args:
         completion: The answer.
-        message_id: The id of the message.
-        model: The model that the request names.
-        ids: Gives the calls their ids.
+        asked: What was asked.
     """
-    found = message(message_id, model or completion.get("model"))
+    found = message(asked, completion.get("model"))
     choice = first_choice(completion) or {}
     said = as_object(choice.get("message"))
     content: list[Json] = found["content"]
@@ -34,22 +31,20 @@ def message_of(
         block = {"type": "thinking", "thinking": thought, "signature": SIGNATURE}
         content.append(block)
     text = as_string(said.get("content")) + as_string(said.get("refusal"))
-    if text:
-        content.append({"type": "text", "text": text})
     calls = objects_in(said.get("tool_calls"))
-    content += [_tool_use(each, ids) for each in calls]
-    found["stop_reason"] = stop_reason(
-        choice.get("finish_reason"), has_call=bool(calls)
-    )
-    found["usage"] = usage(completion.get("usage"))
+    if text.strip() or (text and not calls):
+        content.append({"type": "text", "text": text})
+    spelled = [_arguments(each) for each in calls]
+    content += [
+        tool_use(call, arguments_in(text), asked)
+        for call, text in zip(calls, spelled, strict=True)
+    ]
+    asked.figures.take(completion.get("usage"))
+    asked.figures.write("".join([thought, text, *spelled]))
+    found |= ending(choice, asked.stops, has_call=bool(calls))
+    found["usage"] = usage(asked.figures.counts())
     return found
 
 
-def _tool_use(call: JsonObject, ids: CallIds) -> JsonObject:
-    function = as_object(call.get("function"))
-    return {
-        "type": "tool_use",
-        "id": ids.take(call.get("id")),
-        "name": as_string(function.get("name")),
-        "input": tool_input(as_string(function.get("arguments"))),
-    }
+def _arguments(call: JsonObject) -> str:
+    return as_string(as_object(call.get("function")).get("arguments"))

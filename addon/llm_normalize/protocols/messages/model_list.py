@@ -10,7 +10,9 @@ _LAST = 253_402_300_799  # 9999-12-31
 
 
 def model_list(body: JsonObject) -> JsonObject:
-    """Translate a body of `GET /models`: all models, on one page."""
+    """Translate a body of `GET /models`, all on one page, or of `GET /models/ID`."""
+    if body.get("object") == "model" and _name(body):
+        return _model(body)
     given = body.get("data")
     entries = as_list(given)
     models = [_model(each) for each in entries if _name(each)]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from ...wire.json_text import Json
 from ..json_values import as_object
 from ..protocol import JsonObject, UntranslatableError
+from ..template import WITHOUT_THOUGHTS, continued
+from ..tool_names import ToolNames
 from .content import blocks_of, parts_of
 from .dropped import Dropped
 from .errors import THREAD_NOT_FOUND
@@ -17,11 +19,12 @@ _SAME = {
     "max_tokens": "max_tokens",
     "temperature": "temperature",
     "top_p": "top_p",
+    "top_k": "top_k",
     "stop_sequences": "stop",
 }
 _TAKEN = {
     *_SAME, "messages", "system", "tools", "tool_choice", "stream", "output_config",
-    "output_format",
+    "output_format", "mcp_servers",
 }  # fmt: skip
 # Claude Code puts a line for Anthropic's bills before its system prompt. Its checksum is
 # another one in each request, so a provider's cache of prompts would never hit.
@@ -35,25 +38,32 @@ class ChatRequest:
     Attributes:
         body: The body.
         dropped: Paths of what of the request has no place in chat.
+        tools: Chat's names for its tools.
     """
 
     body: JsonObject
     dropped: tuple[str, ...]
+    tools: ToolNames
 
 
-def chat_request(request: JsonObject) -> ChatRequest:
+def chat_request(request: JsonObject, *, by_template: bool = False) -> ChatRequest:
     """Translate the body of a request.
 
     What asks for thoughts is dropped (`thinking`, `output_config.effort`). Claude Code sends
     it with each request, whether its user chose it or not, and its levels are Anthropic's:
     as `reasoning_effort`, models that know no such thing would refuse all of its requests.
 
+    Args:
+        request: The body.
+        by_template: Whether its provider takes parameters for the template of its model:
+            one says that no thoughts are wanted, others that an answer is begun.
+
     Raises:
         UntranslatableError: Chat has no place for what it asks.
     """
     _refuse_stored(request.get("thread"))
-    dropped = Dropped()
-    conversation = Conversation(dropped)
+    dropped, tools = Dropped(), ToolNames()
+    conversation = Conversation(tools, dropped)
     conversation.take(request.get("messages"))
     system = _system(request.get("system"), dropped)
     system += [part["text"] for part in conversation.system if part["type"] == "text"]
@@ -67,12 +77,18 @@ def chat_request(request: JsonObject) -> ChatRequest:
         if value is not None and value != []:
             chat[name] = value
     chat["messages"] = messages
-    put_tools(request, conversation.tool_changes, chat, dropped)
+    put_tools(request, conversation.tool_changes, chat, tools, dropped)
     _put_format(request, chat, dropped)
     if request.get("stream") is True:
         chat |= {"stream": True, "stream_options": {"include_usage": True}}
-    dropped.beside("", request, _TAKEN)
-    return ChatRequest(chat, dropped.paths)
+    taken = {*_TAKEN}
+    if by_template:
+        chat |= continued(messages)
+        if as_object(request.get("thinking")).get("type") == "disabled":
+            chat |= WITHOUT_THOUGHTS
+            taken.add("thinking")
+    dropped.beside("", request, taken)
+    return ChatRequest(chat, dropped.paths, tools)
 
 
 def _refuse_stored(thread: Json) -> None:

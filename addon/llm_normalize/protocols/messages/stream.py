@@ -6,16 +6,18 @@ from dataclasses import dataclass, field
 from typing import override
 
 from ...wire.json_text import Json
-from ..call_ids import CallIds
+from ..blank_text import BlankText
 from ..json_values import as_object, as_string, objects_in
 from ..object_end import ObjectEnd
 from ..protocol import CALL, UNFINISHED, AnswerTranslator, JsonObject, ServerEvent
 from .answer_form import (
     SIGNATURE,
+    Asked,
     BlockKind,
+    ending,
     first_choice,
     message,
-    stop_reason,
+    tool_use,
     usage,
 )
 from .body import message_of
@@ -69,25 +71,25 @@ class MessagesAnswer(AnswerTranslator):
     they have ended (there are none, say) is complete at the finish, and not before: closed
     earlier, what of it follows would be lost.
 
+    A text of nothing but blanks is not sent before something else follows it: clients
+    show one as a message of its own, and models write some before a call.
+
     Args:
-        message_id: The id of the message.
-        model: The model that the request names.
-        ids: Gives the calls their ids.
+        asked: What was asked.
     """
 
     last_resort = (("error", LAST_RESORT),)
 
-    def __init__(self, message_id: str, model: Json, ids: CallIds) -> None:
-        self._id = message_id
-        self._model = model
-        self._ids = ids
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
         self._has_started = False
         self._has_ended = False
         self._blocks: deque[_Block] = deque()
         self._calls: dict[Json, _Block] = {}
         self._index = 0
-        self._finish: Json = None
-        self._usage: Json = None
+        self._blank = BlankText()
+        self._last: JsonObject = {}
+        """The choice with the finish reason."""
 
     @override
     def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
@@ -98,15 +100,16 @@ class MessagesAnswer(AnswerTranslator):
     def _events(self, chunk: JsonObject) -> Iterator[ServerEvent]:
         if not self._has_started:
             self._has_started = True
-            begun = message(self._id, self._model or chunk.get("model"))
+            begun = message(self._asked, chunk.get("model"))
             yield _event("message_start", message=begun)
             yield _event("ping")
-        self._usage = chunk.get("usage") or self._usage
+        self._asked.figures.take(chunk.get("usage"))
         choice = first_choice(chunk)
         if choice is not None:
             self._take(as_object(choice.get("delta")))
-            self._finish = choice.get("finish_reason") or self._finish
-        yield from self._flow(is_over=self._finish is not None)
+            if choice.get("finish_reason"):
+                self._last = choice
+        yield from self._flow(is_over=bool(self._last))
 
     def _take(self, delta: JsonObject) -> None:
         """Put what *delta* says into the blocks."""
@@ -117,32 +120,38 @@ class MessagesAnswer(AnswerTranslator):
             self._call(call)
 
     def _say(self, kind: BlockKind, text: str) -> None:
+        self._asked.figures.write(text)
+        is_new = not self._blocks or self._blocks[-1].kind != kind
+        if is_new and kind == "text":
+            text = self._blank.before(text)
         if not text:
             return
-        if not self._blocks or self._blocks[-1].kind != kind:
-            head: JsonObject = {"type": kind, _DELTAS[kind][1]: ""}
-            if kind == "thinking":
-                head["signature"] = ""
-            self._blocks.append(_Block(kind, head))
-            self.held += _BLOCK
-        self._blocks[-1].waiting.append(text)
+        block = self._open(kind) if is_new else self._blocks[-1]
+        block.waiting.append(text)
         self.held += len(text)
+
+    def _open(self, kind: BlockKind) -> _Block:
+        head: JsonObject = {"type": kind, _DELTAS[kind][1]: ""}
+        if kind == "thinking":
+            head["signature"] = ""
+        block = _Block(kind, head)
+        self._blocks.append(block)
+        self.held += _BLOCK
+        return block
 
     def _call(self, call: JsonObject) -> None:
         at, function = call.get("index", 0), as_object(call.get("function"))
         name = as_string(function.get("name"))
         block = self._calls.get(at)
         if block is None or (block.has_stopped and name):
-            head: JsonObject = {
-                "type": "tool_use",
-                "id": self._ids.take(call.get("id")),
-                "name": name,
-                "input": {},
-            }
-            block = self._calls[at] = _Block("tool_use", head)
+            self._blank.take()
+            block = self._calls[at] = _Block(
+                "tool_use", tool_use(call, {}, self._asked)
+            )
             self._blocks.append(block)
             self.held += CALL
         arguments = as_string(function.get("arguments"))
+        self._asked.figures.write(arguments)
         # Behind a whole object nothing more can be meant, so what follows a stop is dropped.
         if arguments and not block.has_stopped:
             block.waiting.append(arguments)
@@ -155,6 +164,9 @@ class MessagesAnswer(AnswerTranslator):
         Args:
             is_over: Whether nothing more follows, so that every block is complete.
         """
+        blanks = self._blank.take() if is_over else ""
+        if blanks and not self._calls:
+            self._open("text").waiting.append(blanks)
         while self._blocks:
             block = self._blocks[0]
             if not block.has_started:
@@ -201,16 +213,17 @@ class MessagesAnswer(AnswerTranslator):
     def done(self) -> Sequence[ServerEvent]:
         if self._has_ended:
             return []
-        if self._finish is None:
+        if not self._last:
             return self.error({"message": UNFINISHED})
         self._has_ended = True
-        reason = stop_reason(self._finish, has_call=bool(self._calls))
+        stops, figures = self._asked.stops, self._asked.figures
+        self.estimates = figures.is_estimated
         return [
             *self._flow(is_over=True),
             _event(
                 "message_delta",
-                delta={"stop_reason": reason, "stop_sequence": None},
-                usage=usage(self._usage),
+                delta=ending(self._last, stops, has_call=bool(self._calls)),
+                usage=usage(figures.counts()),
             ),
             _event("message_stop"),
         ]
@@ -224,7 +237,9 @@ class MessagesAnswer(AnswerTranslator):
 
     @override
     def body(self, completion: JsonObject) -> JsonObject:
-        return message_of(completion, self._id, self._model, self._ids)
+        made = message_of(completion, self._asked)
+        self.estimates = self._asked.figures.is_estimated
+        return made
 
 
 def _event(name: str, **data: Json) -> ServerEvent:

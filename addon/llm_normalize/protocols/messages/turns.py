@@ -3,6 +3,10 @@
 A turn is all neighbouring messages of one role. A call and its result must stand side by
 side in chat: results come first in the turn after their calls, in the order of those, and
 what else the user says follows them.
+
+What the system says before anybody else is the prompt's head. What it says later stays in
+its place, as words of the user: if it went up, the head would be another one in each
+request, and no cache of prompts would hit.
 """
 
 import re
@@ -10,10 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from ...wire.json_text import Json, dumps
-from ..protocol import JsonObject, UntranslatableError
+from ...wire.json_text import Json
+from ..call_arguments import spelled
+from ..protocol import NO_OUTPUT, JsonObject, UntranslatableError
+from ..tool_names import ToolNames
 from .content import blocks_of, joined, parts_of
 from .dropped import Dropped
+from .tool_ids import original
 from .tools import CHANGES
 
 _PATH = "messages[].content[]"
@@ -34,13 +41,15 @@ class Conversation:
     """What the messages of a request become.
 
     Attributes:
+        tools: Chat's names for tools.
         dropped: Gets what has no place in chat.
         messages: The messages, without the one of the system.
-        system: What the system says among them.
+        system: What the system says before them.
         tool_changes: How it changes the tools among them.
-        names: The names of the calls, by their id.
+        names: Chat's names of what is called, by the call's id.
     """
 
+    tools: ToolNames
     dropped: Dropped
     messages: list[JsonObject] = field(default_factory=list)
     system: list[JsonObject] = field(default_factory=list)
@@ -54,7 +63,11 @@ class Conversation:
         Raises:
             UntranslatableError: They are not messages, or chat has no place for one.
         """
-        turns = list(self._role_and_blocks(messages))
+        turns = [*self._role_and_blocks(messages)]
+        if self.system and not any(role == "user" for role, _ in turns):
+            # Templates refuse a conversation in which nobody asks anything.
+            turns = [("user", self.system), *turns]
+            self.system = []
         for role, turn in groupby(turns, key=lambda each: each[0]):
             blocks = [block for _, said in turn for block in said]
             if role == "assistant":
@@ -66,13 +79,14 @@ class Conversation:
     def _role_and_blocks(
         self, messages: Json
     ) -> Iterator[tuple[str, list[JsonObject]]]:
-        """Yield who says which blocks; take out what the system says."""
+        """Yield who says which blocks; take out what the system says before them."""
         given = messages if isinstance(messages, list) else None
         if given is None or not all(isinstance(each, dict) for each in given):
             raise UntranslatableError(
                 "messages: a list of objects is needed", "messages"
             )
         last = max((at for at, each in enumerate(given) if _is_users(each)), default=-1)
+        has_begun = was_user = False
         for at, message in enumerate(given):
             role, path = message.get("role"), f"messages[{at}]"
             if role not in _ROLES:
@@ -81,18 +95,26 @@ class Conversation:
             self.dropped.beside("messages[]", message, _MESSAGE)
             blocks = blocks_of(message.get("content"), f"{path}.content")
             if role not in _SYSTEM:
+                has_begun, was_user = True, role == "user"
                 yield role, blocks
             # One may be for a turn of the user that has passed.
             elif at > last or message.get("clear_at") != "next_user_message":
-                self._system(blocks)
+                said = self._without_changes(blocks)
+                if has_begun and said:
+                    # The words before it are the same when it is gone.
+                    is_alone = was_user and message.get("clear_at") is not None
+                    yield ("system" if is_alone else "user"), said
+                elif not has_begun:
+                    parts = self._parts(said)
+                    self.system += [each for each in parts if each["type"] == "text"]
 
-    def _system(self, blocks: list[JsonObject]) -> None:
-        """Take what the system says: most templates have one message of it, at the top."""
+    def _without_changes(self, blocks: list[JsonObject]) -> list[JsonObject]:
+        """Return what the system says, and take how it changes the tools."""
         rest: list[JsonObject] = []
         for block in blocks:
             is_change = block.get("type") in CHANGES
             (self.tool_changes if is_change else rest).append(block)
-        self.system += self._parts(rest)
+        return rest
 
     def _parts(self, blocks: list[JsonObject]) -> list[JsonObject]:
         found = (parts_of(each, _PATH, self.dropped) for each in blocks)
@@ -113,28 +135,31 @@ class Conversation:
                 rest.append(block)
         parts = self._parts(rest)
         message: JsonObject = {"role": "assistant", "content": joined(parts)}
-        if calls and not parts:
+        says_nothing = not any(map(_is_filled, parts))
+        if says_nothing and not calls:
+            return  # no provider takes thoughts alone
+        if says_nothing:
             message["content"] = None
         if thoughts:
             message["reasoning_content"] = "\n".join(thoughts)
         if calls:
             message["tool_calls"] = calls
-        if parts or thoughts or calls:
-            self.messages.append(message)
+        self.messages.append(message)
 
     def _call(self, block: JsonObject) -> JsonObject:
         self.dropped.beside(_PATH, block, _USE)
-        call_id, name = str(block.get("id")), str(block.get("name"))
-        self.names[call_id] = name
+        call_id, name = original(str(block.get("id"))), str(block.get("name"))
+        self.names[call_id] = flat = self.tools.flat_name(name)
         self._open.append(call_id)
-        return _call(call_id, name, dumps(block.get("input") or {}).decode())
+        return _call(call_id, flat, spelled(block.get("input")))
 
     def _user(self, blocks: list[JsonObject]) -> None:
         results: dict[str, list[JsonObject]] = {}
         rest = []
         for block in blocks:
             if block.get("type") == "tool_result":
-                results.setdefault(str(block.get("tool_use_id")), []).append(block)
+                call_id = original(str(block.get("tool_use_id")))
+                results.setdefault(call_id, []).append(block)
             else:
                 rest.append(block)
         is_answer = bool(results)
@@ -188,7 +213,11 @@ class Conversation:
             texts.append("The content is in the next message of the user.")
             words = f"The result of the call {call_id}:"
             shown += [{"type": "text", "text": words}, *other]
-        return "\n".join(filter(None, texts))
+        return "\n".join(filter(None, texts)) or NO_OUTPUT
+
+
+def _is_filled(part: JsonObject) -> bool:
+    return part["type"] != "text" or bool(part["text"].strip())
 
 
 def _is_users(message: JsonObject) -> bool:

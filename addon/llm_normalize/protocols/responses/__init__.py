@@ -1,13 +1,23 @@
 """OpenAI's Responses protocol, for providers that serve chat completions only."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..call_ids import CallIds
+from ..figures import Figures
 from ..json_values import as_string
-from ..protocol import ChatRequest, ClientProtocol, JsonObject, make_id
+from ..protocol import (
+    NONE,
+    ChatRequest,
+    Circumstances,
+    ClientProtocol,
+    JsonObject,
+    make_id,
+)
+from ..token_count import tokens_in
+from .compaction import PATH, CompactionAnswer, retained
 from .request import RequestTranslation
 from .response_object import LAST_RESORT, frame_of
-from .stream import ResponsesAnswer
+from .stream import Asked, ResponsesAnswer
 
 
 class Responses(ClientProtocol):
@@ -15,28 +25,45 @@ class Responses(ClientProtocol):
 
     name = "responses"
     path = "/responses"
+    also = (f"{path}{PATH}",)
     owners = ("*.api.openai.com", "api.openai.com")
     last_resort = {"error": LAST_RESORT}  # noqa: RUF012
 
-    def translate(
-        self, body: JsonObject, headers: Mapping[str, str], exchange: str = ""
-    ) -> ChatRequest:
+    def translate(self, body: JsonObject, under: Circumstances = NONE) -> ChatRequest:
         """Return a request as chat."""
-        made = RequestTranslation(body)
-        model = body.get("model")
-        named = as_string(model)
-        answer = ResponsesAnswer(
-            make_id(exchange),
+        made = RequestTranslation(body, under)
+        asked = Asked(
+            make_id(under.exchange),
             frame_of(body),
-            named,
-            made.tools,
+            as_string(body.get("model")),
+            made.tools.names,
             CallIds(made.body["messages"]),
+            Figures(made.body),
+            under.items if body.get("store", True) else None,
         )
+        answer = ResponsesAnswer(asked)
+        if made.is_summary:
+            is_path = under.end.endswith(PATH)
+            answer = CompactionAnswer(asked, retained(body) if is_path else None)
         return ChatRequest(made.body, answer, tuple(made.dropped))
 
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:
         # It is chat's own.
         return {"error": error}
+
+    def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
+        """The functions that answer the protocol's other requests."""
+        return {f"{self.path}/input_tokens": count_tokens}
+
+
+def count_tokens(body: JsonObject) -> JsonObject:
+    """Return an estimate of the tokens that a request's input has.
+
+    Raises:
+        UntranslatableError: Chat has no place for what it asks.
+    """
+    tokens = tokens_in(RequestTranslation(body).body)
+    return {"object": "response.input_tokens", "input_tokens": tokens}
 
 
 RESPONSES = Responses()

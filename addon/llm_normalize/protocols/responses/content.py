@@ -1,6 +1,7 @@
 """The content of messages and of tools' outputs, in chat's parts."""
 
 from ...wire.json_text import Json, dumps
+from ..json_values import objects_in
 from ..protocol import JsonObject, UntranslatableError
 
 _TEXTS = ("input_text", "output_text", "text", "summary_text")
@@ -8,14 +9,23 @@ _IMAGES = ("input_image", "computer_screenshot")
 _DETAILS = ("auto", "low", "high")
 _CIPHER = "gAAAAA"
 """How OpenAI's encrypted texts begin."""
+_UNREADABLE = "(A text was here that only OpenAI can read.)"
 
 
 def text_of(content: Json, path: str) -> str:
-    """Return a content that can only be text, as an assistant's or the system's."""
+    """Return a content that can only be text, as the system's."""
     parts = parts_of(content, path)
     if not all(part["type"] == "text" for part in parts):
         raise UntranslatableError("Only text has a place in this message.", path)
     return "".join(part["text"] for part in parts)
+
+
+def words_of(content: Json, path: str) -> str:
+    """Return what an assistant has said: whoever wrote it, a model goes on from its words."""
+    if isinstance(content, list):
+        known = (*_TEXTS, "refusal")
+        content = [each for each in objects_in(content) if each.get("type") in known]
+    return text_of(content, path)
 
 
 def user_content(content: Json, path: str) -> str | list[JsonObject]:
@@ -74,7 +84,7 @@ def _part(part: Json, path: str) -> JsonObject:
     if kind == "refusal":
         return _text(part.get("refusal"), f"{path}.refusal")
     if kind == "encrypted_content":
-        return _text(_deciphered(part.get(kind), path), f"{path}.{kind}")
+        return _text(_deciphered(part.get(kind)), f"{path}.{kind}")
     if kind in _IMAGES:
         return _image(part, path)
     if kind == "input_file":
@@ -92,14 +102,17 @@ def _text(text: Json, path: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
-def _deciphered(text: Json, path: str) -> Json:
+def _deciphered(text: Json) -> Json:
     """The text that one agent wrote to another.
 
     OpenAI encrypts it. What the model of another provider wrote comes back as it was.
     """
-    if isinstance(text, str) and text.startswith(_CIPHER):
-        raise UntranslatableError("Only OpenAI can read this encrypted text.", path)
-    return text
+    return _UNREADABLE if is_encrypted(text) else text
+
+
+def is_encrypted(text: Json) -> bool:
+    """Tell whether OpenAI has encrypted *text*."""
+    return isinstance(text, str) and text.startswith(_CIPHER)
 
 
 def _image(part: JsonObject, path: str) -> JsonObject:

@@ -2,11 +2,14 @@
 
 A custom tool takes plain text. Chat has functions with JSON only, so the model is asked
 for `{"input": "…"}`, and the client gets the string's text while it is being written.
+Models that know such a tool by another form write that: another key, a list as for a
+shell, a fence of Markdown around all of it. So what begins otherwise is read at its end.
 """
 
 import json
 import re
 
+from ...wire.json_text import Json, loads
 from .tools import INPUT
 
 _BEFORE = f'{{"{INPUT}":"'
@@ -21,29 +24,62 @@ _WHOLE = re.compile(rf'(?:[^"\\]++|{_UNIT}|{_OTHER})*+', re.DOTALL)
 _BARE = re.compile(r'\\(?!["/bfnrt]|u[0-9a-fA-F]{4})')
 _LONGEST_PREFIX = 1000
 """Characters, blanks above all, before the string begins, and behind it."""
+_FENCE = "```"
+_SHELLS = ("bash", "sh", "zsh")
+_HERE = re.compile(r"\s*\w+ *<<-? *['\"]?(\w+)['\"]? *\n(.*?)\n?\1\s*", re.DOTALL)
+_KEYS = (INPUT, "patch", "diff", "cmd", "command", "content", "code", "script", "text")
+"""Where a model puts the input, the surest first."""
 
 
 class CustomInput:
     """Decodes the arguments of one call.
 
     What does not have the form that was asked for is given as it is, rather than lost.
+
+    Args:
+        name: The name of the tool.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "") -> None:
+        self._name = name
         self._held = ""
         self._read = self._prefix
+        self._parts: list[str] = []
+        """What is not sent before its end: it may have to be read in another way."""
+        self._has_begun = False
 
     def feed(self, text: str) -> str:
         """Return the input that *text* adds."""
+        if self._read == self._until_end:
+            self._parts.append(text)
+            return ""
         self._held += text
-        return self._read()
+        return self._unless_fenced(self._read())
 
     def end(self) -> str:
-        """The rest to send of the held text, as the arguments end here."""
+        """The rest to send, as the arguments end here."""
         held, self._held = self._held, ""
-        if self._read == self._prefix and "".join(held.split()) == _NOTHING:
+        is_empty = self._read == self._prefix and "".join(held.split()) == _NOTHING
+        if is_empty or self._read == self._closed:
+            held = ""
+        if self._has_begun:
+            return held
+        whole = "".join([*self._parts, held])
+        return self._meant(whole) if self._read == self._until_end else _unfenced(whole)
+
+    def _unless_fenced(self, text: str) -> str:
+        """Return *text* and what is held, unless that may begin with a fence."""
+        if self._has_begun or not text:
+            return text
+        self._parts.append(text)
+        if self._parts[0].startswith(_FENCE):
             return ""
-        return "" if self._read == self._closed else held
+        begun = "".join(self._parts)
+        self._parts = [begun]
+        if begun.startswith(_FENCE) or _FENCE.startswith(begun):
+            return ""
+        self._has_begun = True
+        return begun
 
     def _prefix(self) -> str:
         begun = "".join(self._held[:_LONGEST_PREFIX].split())
@@ -53,10 +89,16 @@ class CustomInput:
         elif begun != _NOTHING and (
             not _BEFORE.startswith(begun) or len(self._held) > _LONGEST_PREFIX
         ):
-            self._read = self._raw
+            is_json = begun[:1] in ("{", "[", '"', "`")
+            self._read = self._until_end if is_json else self._raw
         else:
             return ""
         return self._read()
+
+    def _until_end(self) -> str:
+        held, self._held = self._held, ""
+        self._parts.append(held)
+        return ""
 
     def _string(self) -> str:
         whole = _WHOLE.match(self._held)
@@ -83,6 +125,37 @@ class CustomInput:
     def _raw(self) -> str:
         held, self._held = self._held, ""
         return held
+
+    def _meant(self, text: str) -> str:
+        bare = _unfenced(text)
+        try:
+            value = loads(bare.encode(errors="surrogatepass"))
+        except (ValueError, RecursionError):
+            return bare
+        found = self._text_in(value)
+        return bare if found is None else _unfenced(found)
+
+    def _text_in(self, value: Json) -> str | None:
+        """Return the input in a *value* of another form; None if it has none."""
+        if isinstance(value, dict):
+            keys = [*value] if len(value) == 1 else [k for k in _KEYS if k in value]
+            return self._text_in(value[keys[0]]) if keys else None
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            if len(value) == 3 and value[0] in _SHELLS:  # noqa: PLR2004
+                return str(value[2])
+            is_command = value[:1] == [self._name] and len(value) > 1
+            return "\n".join(value[is_command:])
+        return value if isinstance(value, str) else None
+
+
+def _unfenced(text: str) -> str:
+    """Return what a fence of Markdown, or a here-document, around all of *text* encloses."""
+    if command := _HERE.fullmatch(text):
+        return command[2]
+    first, _, rest = text.strip().partition("\n")
+    inner = rest.removesuffix(_FENCE)
+    is_fenced = first.startswith(_FENCE) and inner != rest and _FENCE not in inner
+    return inner.removesuffix("\n") if is_fenced else text
 
 
 def _decoded(text: str) -> str:

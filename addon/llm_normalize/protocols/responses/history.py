@@ -1,39 +1,39 @@
-"""The items of `input` as the messages of chat."""
+"""The items of `input` as the messages of chat.
 
+What the system says before anybody else is the prompt's head. What it says later stays in
+its place, as words of the user: if it went up, the head would be another one in each
+request, and no cache of prompts would hit.
+"""
+
+import re
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...wire.json_text import Json
+from ..call_arguments import spelled
 from ..json_values import as_string
-from ..protocol import JsonObject, UntranslatableError
-from .content import as_text, output_of, text_of, user_content
+from ..protocol import NO_OUTPUT, JsonObject, UntranslatableError
+from .client_tools import CALLS, found_tools
+from .compaction import COMPACTED, TRIGGER, summary_in
+from .content import as_text, output_of, text_of, user_content, words_of
 from .reasoning_text import reasoning_of
 from .tools import INPUT, Tools
 
+_SEARCH, _FOUND = "tool_search_call", "tool_search_output"
 _OUTPUTS = {
     "function_call_output", "custom_tool_call_output", "local_shell_call_output",
-    "shell_call_output", "apply_patch_call_output", "computer_call_output",
+    "shell_call_output", "apply_patch_call_output", "computer_call_output", _FOUND,
 }  # fmt: skip
-_BUILT_IN = {
-    "local_shell_call": ("local_shell", ("action",)),
-    "shell_call": ("shell", ("action",)),
-    "apply_patch_call": ("apply_patch", ("operation",)),
-    "computer_call": ("computer", ("action", "actions")),
-}
-"""Calls of OpenAI's own tools that the client runs, and where their arguments are."""
-_CALLS = {"function_call", "custom_tool_call", "mcp_call", *_BUILT_IN}
-_WITHOUT_WORDS = {
-    "web_search_call", "file_search_call", "code_interpreter_call", "program",
-    "program_output", "image_generation_call", "mcp_list_tools", "mcp_approval_request",
-    "tool_search_call", "ghost_snapshot",
-}  # fmt: skip
-"""What OpenAI ran, or what is for the client alone: the answers after it say what matters."""
-_OF_A_TURN = {
-    "reasoning", "message", "item_reference", None, *_CALLS, *_WITHOUT_WORDS,
-}  # fmt: skip
+_OWN_CALLS = {*CALLS, "computer_call"}
+"""Calls of OpenAI's own tools that the client runs."""
+_CALLS = {"function_call", "custom_tool_call", "mcp_call", *_OWN_CALLS}
+_WITHOUT_WORDS = re.compile(
+    r"program|mcp_list_tools|mcp_approval_request|ghost_snapshot|.+_(?:call|output)"
+)
+"""What a provider ran, or what is for the client alone: the answers after it say what matters."""
+_OF_A_TURN = {"reasoning", "message", "item_reference", None}
 _REFERENCES_WITHOUT_WORDS = ("rs_", "ws_", "fs_", "ci_", "ig_")
-_NO_OUTPUT = "(no output)"
 _ATTACHED = "(The output is attached to the next message.)"
 _UNKNOWN = "unknown_tool"
 
@@ -57,9 +57,16 @@ class History:
         items: The items.
         tools: The tools of the request; those that the items bring are added.
         where: What of the request holds the items.
+        stored: Finds an item of an earlier answer by its id.
     """
 
-    def __init__(self, items: list[Json], tools: Tools, where: str = "input") -> None:
+    def __init__(
+        self,
+        items: list[Json],
+        tools: Tools,
+        where: str = "input",
+        stored: Callable[[str], JsonObject | None] = lambda _: None,
+    ) -> None:
         self.system: list[str] = []
         self.messages: list[JsonObject] = []
         self.dropped: list[str] = []
@@ -68,13 +75,18 @@ class History:
         self._tools = tools
         self._turn = _Turn()
         self._paths = [f"{where}[{at}]" for at in range(len(items))]
-        self._items = [*map(_object, items, self._paths)]
+        self._items = [
+            stored(as_string(each.get("id"))) or each if _is_reference(each) else each
+            for each in map(_object, items, self._paths)
+        ]
         self._leads_to_call = _leading_to_calls(self._items)
+        self._ids = _call_ids(self._items)
+        """Those of calls and outputs, by their place."""
         self._outputs: dict[str, deque[int]] = defaultdict(deque)
         """Where the outputs are that are still to be placed, by the id of the call."""
         for at, item in enumerate(self._items):
-            if item.get("type") in _OUTPUTS:
-                self._outputs[_call_id(item, self._paths[at])].append(at)
+            if item.get("type") in _OUTPUTS and at in self._ids:
+                self._outputs[self._ids[at]].append(at)
         for at, item in enumerate(self._items):
             self._add(at, item, self._paths[at])
         self._end_turn()
@@ -84,24 +96,24 @@ class History:
         handlers: dict[Json, Callable[[JsonObject, str], None]] = {
             "message": self._message,
             "reasoning": self._reasoning,
-            "function_call": self._function_call,
-            "custom_tool_call": self._custom_call,
-            "mcp_call": self._mcp_call,
             "agent_message": self._agent_message,
             "additional_tools": self._more_tools,
-            "tool_search_output": self._more_tools,
             "configuration_update": self._change,
         }
-        if kind == "item_reference" or (kind is None and "role" not in item):
+        if _is_reference(item):
             self._reference(at, item, path)
-        elif kind in _OUTPUTS:
-            self._output(at, item, path)
-        elif kind in _BUILT_IN:
-            self._built_in_call(item, path)
-        elif kind in _WITHOUT_WORDS:
-            self.dropped.append(path)
+        elif at in self._ids:
+            (self._output if kind in _OUTPUTS else self._call)(at, item, path)
+        elif kind in COMPACTED:
+            self._compacted(item, path)
+        elif kind == TRIGGER:
+            return  # it asks for a summary, in the place of an answer
+        elif kind == _FOUND:
+            self._more_tools(item, path)
         elif kind is None or kind in handlers:
             handlers[kind or "message"](item, path)
+        elif _WITHOUT_WORDS.fullmatch(as_string(kind)):
+            self.dropped.append(path)
         else:
             message = f"Chat completions have no place for an item of type {kind!r}."
             raise UntranslatableError(message, f"{path}.type")
@@ -109,20 +121,34 @@ class History:
     def _message(self, item: JsonObject, path: str) -> None:
         role, content, place = item.get("role"), item.get("content"), f"{path}.content"
         if role in ("system", "developer"):
-            self.system.append(text_of(content, place))
+            text = text_of(content, place)
+            if self.messages or self._turn != _Turn():
+                self._say(text)
+            else:
+                self.system.append(text)
         elif role == "assistant":
-            self._turn.texts.append(text_of(content, place))
+            self._turn.texts.append(words_of(content, place))
         elif role == "user":
-            self._end_turn()
-            self.messages.append(
-                {"role": "user", "content": user_content(content, place)}
-            )
+            self._say(user_content(content, place))
         else:
             message = f"Chat completions have no place for the role {role!r}."
             raise UntranslatableError(message, f"{path}.role")
 
+    def _say(self, content: str | list[JsonObject]) -> None:
+        """Add a message of the user."""
+        self._end_turn()
+        self.messages.append({"role": "user", "content": content})
+
     def _agent_message(self, item: JsonObject, path: str) -> None:
         self._message({**item, "role": "user"}, path)
+
+    def _compacted(self, item: JsonObject, path: str) -> None:
+        """Add the summary of what was said, unless another provider has encrypted it."""
+        text = summary_in(item)
+        if text:
+            self._say(text)
+        else:
+            self.dropped.append(path)
 
     def _reasoning(self, item: JsonObject, path: str) -> None:
         text = reasoning_of(item)
@@ -132,40 +158,37 @@ class History:
         else:
             self.dropped.append(path)
 
-    def _function_call(self, item: JsonObject, path: str) -> None:
-        self._call(item, path, as_text(item.get("arguments")))
-
-    def _custom_call(self, item: JsonObject, path: str) -> None:
-        self._call(item, path, as_text({INPUT: as_text(item.get("input"))}))
-
-    def _built_in_call(self, item: JsonObject, path: str) -> None:
-        name, keys = _BUILT_IN[item["type"]]
-        given = (as_text(item.get(key)) for key in keys)
-        self._call({**item, "name": name}, path, next(filter(None, given), ""))
-
-    def _mcp_call(self, item: JsonObject, path: str) -> None:
-        """Add a call that OpenAI ran: its output is in the same item."""
-        named = {**item, "namespace": item.get("server_label")}
-        output = as_text(item.get("output")) or as_text(item.get("error"))
-        self._call(named, path, as_text(item.get("arguments")), output or _NO_OUTPUT)
-
-    def _call(
-        self, item: JsonObject, path: str, arguments: str, output: str | None = None
-    ) -> None:
-        flat = self._tools.flat_name_in(item, path)
-        call = _chat_call(_call_id(item, path), flat, arguments.strip() or "{}")
+    def _call(self, at: int, item: JsonObject, path: str) -> None:
+        """Add a call; the output of one that OpenAI ran is in the same item."""
+        named, given, output = item, item.get("arguments"), None
+        kind = item["type"]
+        if kind == "custom_tool_call":
+            given = {INPUT: as_text(item.get("input"))}
+        elif kind in CALLS:
+            named, given = {"name": CALLS[kind].kind}, CALLS[kind].arguments(item)
+        elif kind == "computer_call":
+            named = {"name": "computer"}
+            given = item.get("action") or {"actions": item.get("actions") or []}
+        elif kind == "mcp_call":
+            named = {**item, "namespace": item.get("server_label")}
+            output = as_text(item.get("output")) or as_text(item.get("error"))
+            output = output or NO_OUTPUT
+        flat = self._tools.flat_name_in(named, path)
+        call = _chat_call(self._ids[at], flat, spelled(given))
         self._turn.calls.append((call, output))
 
     def _output(self, at: int, item: JsonObject, path: str) -> None:
         self._end_turn()
-        call_id = _call_id(item, path)
+        if item["type"] == _FOUND:
+            self._more_tools(item, path)
+        call_id = self._ids[at]
         waiting = self._outputs[call_id]
         if not waiting or waiting[0] != at:  # none before it waits any more
             return  # it stands after its call
         waiting.popleft()
         # Providers refuse an output without a call. A client that has shortened the
         # conversation sends one.
-        name = self._tools.flat_name(as_string(item.get("name")) or _UNKNOWN, None)
+        name = self._tools.names.flat_name(as_string(item.get("name")) or _UNKNOWN)
         call = _chat_call(call_id, name, "{}")
         self.messages.append(
             {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -179,9 +202,9 @@ class History:
         self.changes.append(item)
 
     def _reference(self, at: int, item: JsonObject, path: str) -> None:
-        """Skip a reference to what was said before, if no meaning is lost by that.
+        """Skip a reference to what is not remembered, if no meaning is lost by that.
 
-        Nothing is stored here, so none can be looked up. Reasoning and OpenAI's own
+        Reasoning and OpenAI's own
         searches are no loss. Neither are the words before a call: the call and its output
         say what matters, and the agent can go on. Without an answer or a call, the model
         would be asked about another conversation, and nobody would notice.
@@ -200,7 +223,7 @@ class History:
     def _end_turn(self) -> None:
         """Add the message of the assistant, and the outputs of what it calls."""
         turn, self._turn = self._turn, _Turn()
-        text = "\n\n".join(filter(None, turn.texts))
+        text = "\n\n".join(each for each in turn.texts if each.strip())
         if not turn.calls and not text:
             self.dropped += turn.paths  # no provider takes reasoning alone
             return
@@ -218,14 +241,16 @@ class History:
         waiting = self._outputs[call_id]
         if own is None and waiting:
             return (call_id, *self._output_at(waiting.popleft()))
-        return call_id, own or _NO_OUTPUT, []
+        return call_id, own or NO_OUTPUT, []
 
     def _output_at(self, at: int) -> tuple[str, list[JsonObject]]:
         item = self._items[at]
+        if item["type"] == _FOUND:
+            return found_tools(item), []
         place = f"{self._paths[at]}.output"
         text, attached = output_of(item.get("output"), place)
         instead = _ATTACHED if attached else as_text(item.get("status"))
-        return text or instead, attached
+        return text or instead or NO_OUTPUT, attached
 
     def _answer(self, outputs: list[tuple[str, str, list[JsonObject]]]) -> None:
         """Add the outputs of calls: the id of the call, the text, and what else there is."""
@@ -258,13 +283,41 @@ def _leading_to_calls(items: list[JsonObject]) -> list[bool]:
 
 def _is_of_the_assistant(item: JsonObject) -> bool:
     kind, role = item.get("type"), item.get("role")
-    return kind in _OF_A_TURN and role in (None, "assistant")
+    is_its = kind in _OF_A_TURN or _WITHOUT_WORDS.fullmatch(as_string(kind))
+    return bool(is_its) and kind not in _OUTPUTS and role in (None, "assistant")
 
 
-def _call_id(item: JsonObject, path: str) -> str:
-    found = item.get("call_id") or item.get("id")
-    if not isinstance(found, str):
-        raise UntranslatableError("A call needs its `call_id`.", f"{path}.call_id")
+def _is_reference(item: JsonObject) -> bool:
+    kind = item.get("type")
+    return kind == "item_reference" or (kind is None and "role" not in item)
+
+
+def _is_search(item: JsonObject) -> bool:
+    """Tell whether an item is of a search for tools that OpenAI ran."""
+    is_one = item.get("type") in (_SEARCH, _FOUND)
+    return is_one and item.get("execution", "client") != "client"
+
+
+def _call_ids(items: list[JsonObject]) -> dict[int, str]:
+    """Return the ids of calls and of outputs, by their place.
+
+    An output without one is that of the last call that has no other.
+    """
+    found, unanswered = dict[int, str](), list[str]()
+    answered = {each.get("call_id") for each in items if each.get("type") in _OUTPUTS}
+    for at, item in enumerate(items):
+        kind = item.get("type")
+        if _is_search(item) or kind not in _CALLS | _OUTPUTS:
+            continue
+        given = as_string(item.get("call_id")) or as_string(item.get("id"))
+        made = f"call_{at}"
+        if kind in _OUTPUTS:
+            given = as_string(item.get("call_id"))
+            found[at] = given or (unanswered.pop() if unanswered else made)
+        else:
+            found[at] = given or made
+            if kind != "mcp_call" and found[at] not in answered:
+                unanswered.append(found[at])
     return found
 
 

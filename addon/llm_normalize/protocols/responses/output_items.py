@@ -2,14 +2,16 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, override
 
 from ...wire.json_text import Json
+from ..call_arguments import arguments_in
 from ..object_end import ObjectEnd
 from ..protocol import JsonObject, ServerEvent
+from ..tool_names import Tool
+from .client_tools import CLIENT_TOOLS
 from .custom_input import CustomInput
 from .reasoning_text import packed
-from .tools import Tool
 
 IN_PROGRESS, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 
@@ -273,13 +275,51 @@ class CustomCall(Call):
 
     def __init__(self, seed: str, index: int, call_id: str, tool: Tool) -> None:
         super().__init__(seed, index, call_id, tool)
-        self._input = CustomInput()
+        self._input = CustomInput(tool.name)
 
     def _meant(self, arguments: str) -> str:
         return self._input.feed(arguments)
 
     def _rest(self) -> str:
         return self._input.end()
+
+
+class Atom(OutputItem):
+    """An item that comes at once: no event of it changes nothing, and it has no parts."""
+
+    @override
+    def still_open(self) -> Iterator[ServerEvent]:
+        yield from ()
+
+    @override
+    def _parts_closed(self) -> Iterator[ServerEvent]:
+        yield from ()
+
+
+class ClientCall(Atom, Call):
+    """A call of a tool of OpenAI's own: its arguments are fields, so they come at once."""
+
+    prefix, kind = "tc", "client_call"
+    text_key, event_kind = "arguments", "client_call"
+
+    def value(self) -> JsonObject:
+        """Return the item as it is now."""
+        form = CLIENT_TOOLS[self._tool.kind]
+        given = arguments_in(self._text()) if self.status != IN_PROGRESS else {}
+        head = self._head(form.call)
+        return {**head, "call_id": self._call_id, **form.item(given)}
+
+    def add(self, arguments: str) -> Iterator[ServerEvent]:
+        """Take more arguments."""
+        self._end.add(arguments)
+        self._texts.append(arguments)
+        yield from ()
+
+    def _meant(self, arguments: str) -> str:
+        return arguments
+
+    def _rest(self) -> str:
+        return ""
 
 
 def _copied(part: JsonObject) -> JsonObject:

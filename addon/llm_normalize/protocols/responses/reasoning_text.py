@@ -20,11 +20,12 @@ def packed(text: str) -> str:
 
 def reasoning_of(item: dict[str, Json]) -> str:
     """Return the text of a reasoning *item*; empty for none that can be read."""
-    text = _unpacked(item.get("encrypted_content"))
+    text = unpacked(item.get("encrypted_content"))
     return text or _texts(item.get("content")) or _texts(item.get("summary"))
 
 
-def _unpacked(given: Json) -> str:
+def unpacked(given: Json) -> str:
+    """Return the text in an `encrypted_content`; empty for one of somebody else's."""
     text = as_string(given)
     if not text.startswith(_PREFIX):
         return ""

@@ -2,7 +2,9 @@
 
 from ...wire.json_text import Json
 from ..json_values import as_list, as_object
-from ..protocol import JsonObject, UntranslatableError
+from ..protocol import NONE, Circumstances, JsonObject, UntranslatableError
+from ..template import THOUGHTS
+from .compaction import PATH, PROMPT, asks_for_summary
 from .history import History
 from .tools import Tools
 
@@ -20,6 +22,7 @@ _SAME = (
 )  # fmt: skip
 """What has the same name in chat, or is an extension that clients know by chat's name."""
 _LOGPROBS = "message.output_text.logprobs"
+_NO_EFFORT = "none"
 
 
 class RequestTranslation:
@@ -29,26 +32,41 @@ class RequestTranslation:
         body: The body for chat completions.
         tools: The names of tools, and the way back.
         dropped: Paths of what has no place in chat.
+        is_summary: Whether a summary is asked for, in the place of an answer.
     """
 
-    def __init__(self, request: JsonObject) -> None:
+    def __init__(self, request: JsonObject, under: Circumstances = NONE) -> None:
         self._given = {key: each for key, each in request.items() if each is not None}
         self._refuse()
         self._seen = {"model", "input", "instructions", "tools", *_REFUSED, *_SAME}
         self.tools = Tools()
         self.tools.add(self._given.get("tools"), "tools")
-        history = History(self._items(), self.tools)
+        self.is_summary = under.end.endswith(PATH) or asks_for_summary(request)
+        stored = under.items.find if under.items else _nothing
+        history = History(self._items(), self.tools, stored=stored)
         for change in history.changes:
             self._change(change)
         self.dropped: list[str] = [*history.dropped, *self.tools.dropped]
+        messages, system = history.messages, history.system
+        if system and not any(each["role"] == "user" for each in messages):
+            # Templates refuse a conversation in which nobody asks anything.
+            asked, system = "\n\n".join(filter(None, system)), []
+            messages = [{"role": "user", "content": asked}, *messages]
+        if not messages:
+            raise UntranslatableError("`input` has no message.", "input")
         self.body: JsonObject = {
             **({"model": self._given["model"]} if "model" in self._given else {}),
-            "messages": [*self._system(history.system), *history.messages],
+            "messages": [*self._system(system), *messages],
         }
-        if not history.messages:
-            raise UntranslatableError("`input` has no message.", "input")
         self._add_tools()
+        if self.is_summary:
+            messages.append({"role": "user", "content": PROMPT})
+            self.body["messages"].append(messages[-1])
+            # They stay, since they are in the prompt's head.
+            self.body |= {"tool_choice": "none"} if "tools" in self.body else {}
         self._add_parameters()
+        if under.by_template:
+            self._add_template()
         self._add_stream()
         self.dropped += [key for key in self._given if key not in self._seen]
 
@@ -127,12 +145,26 @@ class RequestTranslation:
             if key != known and part[key] is not None
         ]
 
+    def _add_template(self) -> None:
+        """Say whether thoughts are wanted, as templates of models read it."""
+        effort = self.body.get("reasoning_effort")
+        if effort is not None:
+            if effort == _NO_EFFORT:
+                del self.body["reasoning_effort"]
+            given = as_object(self.body.get("chat_template_kwargs"))
+            thoughts = dict.fromkeys(THOUGHTS, effort != _NO_EFFORT)
+            self.body["chat_template_kwargs"] = {**thoughts, **given}
+
     def _add_stream(self) -> None:
         self._seen |= {"stream"}
         if "stream" in self._given:
             self.body["stream"] = self._given["stream"]
         if self.body.get("stream"):
             self.body["stream_options"] = {"include_usage": True}
+
+
+def _nothing(_: str) -> None:
+    """Find no item of an earlier answer."""
 
 
 def _response_format(given: Json) -> JsonObject | None:

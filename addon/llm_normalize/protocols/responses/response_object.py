@@ -1,6 +1,7 @@
 """The `response` object around the output, and the parts of it that chat says otherwise."""
 
 from ...wire.json_text import Json, whole_number
+from ..figures import Counts
 from ..json_values import as_list, as_object, as_string
 from ..protocol import UNTOLD, JsonObject
 
@@ -70,27 +71,18 @@ def _tool(tool: Json) -> Json:
     return {"description": None, "parameters": None, "strict": None, **tool}
 
 
-def usage_of(usage: JsonObject) -> JsonObject:
-    """Return chat's *usage* by the names of Responses."""
-    read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    of_input = as_object(usage.get("prompt_tokens_details"))
-    of_output = as_object(usage.get("completion_tokens_details"))
+def usage_of(counts: Counts) -> JsonObject:
+    """Return figures by the names of Responses."""
     return {
-        "input_tokens": read,
+        "input_tokens": counts.prompt,
         "input_tokens_details": {
-            "cached_tokens": _count(of_input, "cached_tokens"),
-            "cache_write_tokens": _count(of_input, "cache_write_tokens"),
+            "cached_tokens": counts.cached,
+            "cache_write_tokens": counts.written,
         },
-        "output_tokens": written,
-        "output_tokens_details": {
-            "reasoning_tokens": _count(of_output, "reasoning_tokens")
-        },
-        "total_tokens": _count(usage, "total_tokens") or read + written,
+        "output_tokens": counts.completion,
+        "output_tokens_details": {"reasoning_tokens": counts.thought},
+        "total_tokens": counts.total,
     }
-
-
-def _count(usage: JsonObject, key: str) -> int:
-    return whole_number(usage.get(key)) or 0
 
 
 def error_of(error: JsonObject) -> JsonObject:

@@ -1,17 +1,29 @@
 """The stream of chat completions as the events of the Responses protocol."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ...wire.json_text import Json
+from ..blank_text import BlankText
 from ..call_ids import CallIds
+from ..figures import Figures
 from ..json_values import as_string
-from ..protocol import CALL, UNFINISHED, AnswerTranslator, JsonObject, ServerEvent
+from ..protocol import (
+    CALL,
+    UNFINISHED,
+    AnswerTranslator,
+    JsonObject,
+    ServerEvent,
+    StoredItems,
+)
+from ..tool_names import ToolNames
 from .body import chunk_of, failure_in
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,
     INCOMPLETE,
     Call,
+    ClientCall,
     CustomCall,
     FunctionCall,
     Message,
@@ -26,13 +38,13 @@ from .response_object import (
     logprobs_of,
     usage_of,
 )
-from .tools import Tools
 
 _CUT_BY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Chat's finish reasons for an answer that is not whole, and what Responses says."""
 _ITEM, _CITATION = 1000, 200  # characters' worth
 _PROBABILITY = 16  # likewise; less than it takes: there are twenty for each token
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
+_CALLS: dict[str, type[Call]] = {"function": FunctionCall, "custom": CustomCall}
 
 
 def _failed() -> JsonObject:
@@ -52,27 +64,42 @@ def _failed() -> JsonObject:
     return {"type": "response.failed", "sequence_number": 0, "response": response}
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an answer has of its request.
+
+    Attributes:
+        seed: What the ids of the response and its items have in common.
+        frame: The fields of `response` that the request settles.
+        model: The model that was asked, for an answer that names none.
+        tools: Chat's names for the tools of the request.
+        ids: Gives the calls their ids.
+        figures: Counts tokens.
+        memory: Where the items of the answer are stored, if they are.
+    """
+
+    seed: str
+    frame: JsonObject
+    model: str
+    tools: ToolNames
+    ids: CallIds
+    figures: Figures
+    memory: StoredItems | None = None
+
+
 class ResponsesAnswer(AnswerTranslator):
     """Translates one answer.
 
     Args:
-        seed: What the ids of the response and its items have in common.
-        frame: The fields of `response` that the request settles.
-        model: The model that was asked, for an answer that names none.
-        tools: The tools of the request.
-        ids: Gives the calls their ids.
+        asked: What was asked.
     """
 
     last_resort = (("response.failed", _failed()),)
 
-    def __init__(
-        self, seed: str, frame: JsonObject, model: str, tools: Tools, ids: CallIds
-    ) -> None:
-        self._seed = seed
-        self._frame = frame
-        self._model = model
-        self._tools = tools
-        self._ids = ids
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._seed = asked.seed
+        self._frame = asked.frame
         self._has_begun = False
         self._number = 0
         self._out: list[ServerEvent] = []
@@ -86,17 +113,15 @@ class ResponsesAnswer(AnswerTranslator):
         """The item of text that is open: one at a time."""
         self._calls: dict[int, Call] = {}
         """All calls, by chat's index."""
+        self._blank = BlankText()
         self._finish: Json = None
-        self._usage: JsonObject | None = None
 
     def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
         """Translate a repaired chunk, at once."""
         if self._is_over:
             return []
         self._begin(chunk)
-        usage = chunk.get("usage")
-        if isinstance(usage, dict):
-            self._usage = usage_of(usage)
+        self._asked.figures.take(chunk.get("usage"))
         for choice in chunk.get("choices") or ():
             if choice.get("index", 0) == 0:  # Responses has one answer
                 self._add(choice)
@@ -135,7 +160,7 @@ class ResponsesAnswer(AnswerTranslator):
             return []
         if self._still_open:
             self._send(next(reversed(self._still_open.values())).still_open())
-        else:
+        if not self._out:
             self._say(IN_PROGRESS, ())
         return self._sent()
 
@@ -185,7 +210,7 @@ class ResponsesAnswer(AnswerTranslator):
             "id": f"resp_{self._seed}",
             "object": "response",
             "created_at": created if isinstance(created, int) else 0,
-            "model": model if isinstance(model, str) else self._model,
+            "model": model if isinstance(model, str) else self._asked.model,
             **self._frame,
         }
         if isinstance(tier, str):
@@ -195,22 +220,34 @@ class ResponsesAnswer(AnswerTranslator):
 
     def _end(self, kind: str, output: Sequence[OutputItem], **more: Json) -> None:
         self._is_over = True
-        self._say(kind, output, usage=self._usage, **more)
+        figures = self._asked.figures
+        is_known = kind != "failed" or figures.is_given
+        usage = usage_of(figures.counts()) if is_known else None
+        self.estimates = is_known and figures.is_estimated
+        self._say(kind, output, usage=usage, **more)
+        if self._asked.memory is not None:
+            self._asked.memory.add(each.value() for each in output)
 
     # -- items ---------------------------------------------------------------------
 
     def _add(self, choice: JsonObject) -> None:
         delta = choice.get("delta") or {}
-        thought = _text(delta, *_THOUGHTS)
+        thought, figures = _text(delta, *_THOUGHTS), self._asked.figures
+        figures.write(thought)
         if thought:
             self.held += len(thought)
             self._send(self._in(Reasoning).add(thought))
         text, logprobs = _text(delta, "content"), logprobs_of(choice.get("logprobs"))
+        figures.write(text)
+        if text and not isinstance(self._spoken, Message):
+            blank = self._blank
+            text = blank.take() + text if logprobs else blank.before(text)
         if text or logprobs:
             entries = sum(1 + len(each["top_logprobs"]) for each in logprobs)
             self.held += len(text) + entries * _PROBABILITY
             self._send(self._in(Message).add(text, logprobs))
         refusal = _text(delta, "refusal")
+        figures.write(refusal)
         if refusal:
             self.held += len(refusal)
             self._send(self._in(Message).refuse(refusal))
@@ -239,14 +276,16 @@ class ResponsesAnswer(AnswerTranslator):
         name = function.get("name")
         if call is None or (call.status != IN_PROGRESS and name):
             self._close_whole()
-            tool = self._tools.called(name or "")
+            self._blank.take()
+            tool = self._asked.tools.called(name or "")
             at = len(self._items)
-            call_id = self._ids.take(fragment.get("id"))
-            kind = CustomCall if tool.is_custom else FunctionCall
+            call_id = self._asked.ids.take(fragment.get("id"))
+            kind = _CALLS.get(tool.kind, ClientCall)
             call = self._calls[index] = kind(self._seed, at, call_id, tool)
             self._open(call)
             self.held += CALL
-        arguments = function.get("arguments")
+        arguments = as_string(function.get("arguments"))
+        self._asked.figures.write(arguments)
         if arguments and call.status == IN_PROGRESS:
             self._grown.add(call.index)
             self.held += len(arguments)
@@ -275,6 +314,9 @@ class ResponsesAnswer(AnswerTranslator):
 
     def _close_all(self) -> None:
         """Close what is open, at the end."""
+        blanks = self._blank.take()
+        if blanks and not self._calls:
+            self._send(self._in(Message).add(blanks, []))
         if self._finish not in _CUT_BY and not any(
             isinstance(each, Message | Call) for each in self._items
         ):

@@ -1,44 +1,30 @@
-"""The tools of a request under names that chat knows, and the way back to the client's.
-
-Chat has functions only, in one flat list, and providers take names of 64 letters, digits,
-`_` and `-`. The table is made anew from each request, so that nothing has to be stored.
-"""
-
-import re
-from dataclasses import dataclass
-from hashlib import sha256
+"""The tools of a request as functions, and the model's choice among them."""
 
 from ...wire.json_text import Json
 from ..json_values import as_object, as_string
 from ..protocol import JsonObject, UntranslatableError
+from ..tool_names import Tool, ToolNames
+from .client_tools import CLIENT_TOOLS, ClientTool, client_tool
 
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_LONGEST = 64
-_DIGEST = 8
-_BETWEEN = "__"
 INPUT = "input"
 """The one argument of the function that stands for a custom tool."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """What the client calls a tool."""
-
-    name: str
-    namespace: str | None = None
-    is_custom: bool = False
+_FORCED = "required"
 
 
 class Tools:
-    """The tools of one request."""
+    """The tools of one request.
+
+    Attributes:
+        names: Chat's names for them.
+        dropped: Where those are that nobody can run.
+    """
 
     def __init__(self) -> None:
+        self.names = ToolNames()
         self.dropped: list[str] = []
+        self._hosted: list[str] = []
+        """The types of those."""
         self._definitions: dict[str, JsonObject] = {}
-        self._names: dict[tuple[str | None, str], str] = {}
-        self._tools: dict[str, Tool] = {}
-        self._flat_names: dict[str, list[str]] = {}
-        """Those of the tools of one name, which may be in several namespaces."""
 
     @property
     def definitions(self) -> list[JsonObject]:
@@ -53,7 +39,7 @@ class Tools:
     def _add(self, tool: Json, path: str, namespace: str | None, about: str) -> None:
         if not isinstance(tool, dict):
             raise UntranslatableError("A tool has to be an object.", path)
-        kind = tool.get("type", "function")
+        kind = as_string(tool.get("type", "function"))
         if kind == "namespace":
             # What is said of all of them is said once: a server's words may be long.
             about = as_string(tool.get("description"))
@@ -62,67 +48,72 @@ class Tools:
                 place = f"{path}.tools[{at}]"
                 self._add(each, place, _name(tool, path), "" if at else about)
         elif kind in ("function", "custom"):
-            name = _name(tool, path)
-            flat = self.flat_name(name, namespace)
-            self._tools[flat] = Tool(name, namespace, kind == "custom")
+            flat = self.names.declare(Tool(_name(tool, path), namespace, kind))
             make = _custom if kind == "custom" else _function
             self._definitions[flat] = make(flat, tool, about)
+        elif form := client_tool(tool):
+            flat = self.names.declare(Tool(kind, None, kind))
+            self._definitions[flat] = _own(flat, tool, form)
         else:
             self.dropped.append(path)  # the provider cannot run what OpenAI hosts
-
-    def flat_name(self, name: str, namespace: str | None) -> str:
-        """Return chat's name for a tool, which need not be among those added."""
-        flat = self._names.get((namespace, name))
-        if flat is None:
-            whole = (
-                f"{namespace.removesuffix(_BETWEEN)}{_BETWEEN}{name}"
-                if namespace
-                else name
-            )
-            flat = _NOT_IN_A_NAME.sub("_", whole)
-            if len(flat) > _LONGEST or flat in self._tools:
-                digest = sha256(repr((namespace, name)).encode()).hexdigest()[:_DIGEST]
-                flat = f"{flat[: _LONGEST - _DIGEST - 1]}_{digest}"
-            self._names[namespace, name] = flat
-            self._tools[flat] = Tool(name, namespace)
-            self._flat_names.setdefault(name, []).append(flat)
-        return flat
+            self._hosted.append(kind)
 
     def flat_name_in(self, naming: JsonObject, path: str) -> str:
         """Return chat's name for the tool that a call or a choice names."""
         namespace = as_string(naming.get("namespace")) or None
-        return self.flat_name(_name(naming, path), namespace)
-
-    def called(self, flat: str) -> Tool:
-        """Return the tool that the model calls *flat*.
-
-        Models leave the namespace out of a name that is clear without it.
-        """
-        if flat in self._tools:
-            return self._tools[flat]
-        found = self._flat_names.get(flat, ())
-        return self._tools[found[0]] if len(found) == 1 else Tool(flat)
+        return self.names.flat_name(_name(naming, path), namespace)
 
     def chosen(self, given: Json) -> tuple[list[JsonObject], Json]:
         """Return the tools among which a `tool_choice` has to choose, and chat's choice.
 
         The choice is None where chat has no place for it.
+
+        Raises:
+            UntranslatableError: It forces a tool that nobody can run here: the model
+                would make up what that is to find.
         """
+        found, choice = self._chosen(given)
+        if not found and choice == _FORCED and self._hosted:
+            raise _unrunnable(self._hosted[0])
+        return found, choice
+
+    def _chosen(self, given: Json) -> tuple[list[JsonObject], Json]:
         if not isinstance(given, dict):
             return self.definitions, given
-        kind = given.get("type")
+        kind = as_string(given.get("type"))
         if kind == "allowed_tools":
             allowed = [
-                self.flat_name_in(each, "tool_choice.tools")
+                self._flat_name_chosen(each)
                 for each in _list(given.get("tools"), "tool_choice.tools")
-                if isinstance(each, dict) and "name" in each
+                if isinstance(each, dict)
             ]
             found = [self._definitions[x] for x in allowed if x in self._definitions]
             return found, given.get("mode")
+        flat = self._flat_name_chosen(given)
+        if flat is None and kind:
+            raise _unrunnable(kind)
+        if flat is None:
+            return self.definitions, None
+        return self.definitions, {"type": "function", "function": {"name": flat}}
+
+    def _flat_name_chosen(self, choice: JsonObject) -> str | None:
+        """Return chat's name for what a *choice* names; None for a tool of OpenAI's."""
+        kind = as_string(choice.get("type", "function"))
         if kind in ("function", "custom"):
-            flat = self.flat_name_in(given, "tool_choice")
-            return self.definitions, {"type": "function", "function": {"name": flat}}
-        return self.definitions, None
+            return self.flat_name_in(choice, "tool_choice")
+        return self.names.flat_name(kind) if kind in CLIENT_TOOLS else None
+
+
+def _unrunnable(kind: str) -> UntranslatableError:
+    words = f"This provider cannot run {kind}: OpenAI alone does."
+    return UntranslatableError(words, "tool_choice")
+
+
+def _own(flat: str, tool: JsonObject, form: ClientTool) -> JsonObject:
+    about = as_string(tool.get("description")) or form.about
+    schema = as_object(tool.get("parameters")) or form.parameters
+    function = {"name": flat, "description": about, "parameters": schema}
+    return {"type": "function", "function": function}
 
 
 def _function(flat: str, tool: JsonObject, about: str) -> JsonObject:

@@ -7,6 +7,7 @@ parted before messages are joined, and reasoning is put back into what that leav
 
 from ..adaptation import Adaptation
 from .assistant_content_null import AssistantContentNull
+from .attachment_refused import AttachmentRefused
 from .chat_template_missing import ChatTemplateMissing
 from .content_parts_refused import ContentPartsRefused
 from .developer_role_unknown import DeveloperRoleUnknown
@@ -56,6 +57,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     StreamOptionsRefused,
     ChatTemplateMissing,
     # forms that a refusal asks for: of messages, the calls in them, parameters
+    AttachmentRefused,
     SystemMessageLate,
     MessageEmpty,
     ToolCallsParallel,

@@ -5,6 +5,10 @@ says: it sends nothing, a page or a fixed sentence, at most with the URL. What k
 path names what it has looked for: the model, or the response that another one continues.
 So whatever speaks of neither is about the path. A refusal that points to chat completions
 is, too, though it speaks of the model ("not supported by this API").
+
+One that refuses a type of tool, or of item, comes from a server that serves the path without
+what its clients send today. They send it with each request, so it is as good as none: in
+chat, those are functions and messages.
 """
 
 import re
@@ -15,6 +19,8 @@ _MISSING = 404
 _NOT_ALLOWED = 405
 STATUSES = (_MISSING, _NOT_ALLOWED)
 """Status of answers that may be about the path."""
+REFUSED = (400, 422)
+"""Those of answers that may refuse a type of tool, or of item."""
 
 _CHAT = "chat/completions"
 _SOUGHT = re.compile(
@@ -25,9 +31,24 @@ _SOUGHT = re.compile(
 )
 """What a request may name that is not there."""
 
+_PLACE = r"(?:\btools|\binput)\W{1,4}\d{1,4}\b"
+_NO = r"(?:invalid|unknown|unsupported|unexpected|unrecognized|not? (?:supported|allowed|valid|recognized))"
+_TYPE = re.compile(
+    rf"{_PLACE}[^:;{{}}]{{0,120}}?\btype\b"
+    rf"|\b{_NO} (?:input|tool|item)(?:[ _]item)?[ _]types?\b"
+    rf"|\b(?:input|tool|item)(?:[ _]item)?[ _]types?\b[^.;]{{0,60}}\b(?:{_NO}|must be)\b"
+    r"|\btypes?\b\W{1,4}of (?:a )?(?:tool|item)s?\b[^.;]{0,40}\b(?:must|should|not|un\w+)\b"
+    r"|\bonly\b\W{1,4}function\b\W{1,4}(?:type )?tools?\b"
+    r"|\bunknown variant\W{1,4}(?:namespace|custom|additional_tools|local_shell|shell"
+    r"|apply_patch|tool_search|web_search|compaction|item_reference|\w+_(?:call|output|trigger))\b"
+    r"|\binput tag\W{1,4}(?!image|document|file|input_)\w+\W{1,4}found using\W{1,4}type\b",
+    re.IGNORECASE,
+)
+"""What refuses a type of tool, or of item."""
+
 
 def is_path_missing(status: int, body: bytes, path: str, model: str) -> bool:
-    """Tell whether an answer says that nothing is served on the path of its request.
+    """Tell whether an answer says that the path of its request is not served.
 
     Args:
         status: The HTTP status.
@@ -35,6 +56,10 @@ def is_path_missing(status: int, body: bytes, path: str, model: str) -> bool:
         path: The path of the request, which the answer may quote.
         model: The model that the request asks for.
     """
+    if status in REFUSED:
+        return (
+            _TYPE.search(body.decode(errors="replace").replace('\\"', '"')) is not None
+        )
     if status != _MISSING:
         return status == _NOT_ALLOWED
     words = body.decode(errors="replace").replace("\\/", "/")

@@ -21,10 +21,12 @@ from ..adaptation import (
 )
 from ..adaptations import ADAPTATIONS
 from ..adaptations.assistant_content_null import AssistantContentNull
+from ..adaptations.attachment_refused import AttachmentRefused
 from ..adaptations.content_parts_refused import ContentPartsRefused
 from ..adaptations.developer_role_unknown import DeveloperRoleUnknown
-from .message_refusals import ANY, is_place
+from .message_refusals import ANY, RefusedContent, is_place
 from .refusal_parser import Path, Refusal
+from .refusal_table import WantedForm
 
 _LIMITS = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
 _ALWAYS = {"messages", "model", "stream"}
@@ -133,7 +135,10 @@ def changes_for(
         elif (other,) not in before:
             found.append(Change(path, other))
     found += _forms(refusal, body)
-    for name, value in refusal.forms:
+    wanted = [*refusal.forms]
+    if any(_refuses_parts(each, body) for each in refusal.content):
+        wanted.append(WantedForm(AttachmentRefused.name))
+    for name, value in wanted:
         change = Change((), value, name)
         if name in forms and apply(change, {**body}, memory):
             found.append(change)
@@ -155,6 +160,16 @@ def _forms(refusal: Refusal, body: Body) -> Iterator[Change]:
             yield _PARTS
         if null and _is_changed(_NULL, body, place):
             yield _NULL
+
+
+def _refuses_parts(content: RefusedContent, body: Body) -> bool:
+    """Tell whether it is parts that a provider has refused, for whatever is in them."""
+    listed = body.get("messages")
+    listed = listed if isinstance(listed, list) else []
+    some = [] if content.place == ANY else listed[int(content.place) :][:1]
+    return content.parts and (
+        not content.null or any(isinstance(each.get("content"), list) for each in some)
+    )
 
 
 def _is_changed(form: Change, body: Body, place: str) -> bool:

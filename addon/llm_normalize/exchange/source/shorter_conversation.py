@@ -1,0 +1,89 @@
+"""A conversation that is too long for the model that is to write its summary.
+
+An agent asks for one when the model's window is full: the whole conversation, and the words
+that ask, may be more than fits. Then the oldest half of it goes, and again, until it fits.
+"""
+
+from itertools import accumulate
+
+from mitmproxy import http
+
+from ...chat.errors.context_overflow import is_overflow
+from ...mitm.second_request import Reply, replace_response
+from ...protocols.answer_stream import error_in, object_in
+from ...request.adaptation import DROPPED
+from ...request.message_forms import role_of
+from ...wire.json_text import Json, dumps
+from ..message.message_body import content_of, put_content
+from ..request.adapted_request import body_of
+from ..state.exchange import Exchange
+from ..state.running_answer import RunningAnswer
+from .retry import Retry, send_retry
+
+NAME = "conversation-too-long"
+_MOST = 4
+"""Times that a half goes."""
+_HEAD = ("system", "developer")
+
+
+def retry_shorter(exchange: Exchange, running: RunningAnswer) -> Retry | None:
+    """The retry of a request for a summary; None if it is none, or was not too long."""
+    translated = exchange.translated
+    is_summary = translated is not None and translated.answer.summarizes
+    if not (is_summary and _is_too_long(exchange.flow)):
+        return None
+
+    async def retry(flow: http.HTTPFlow) -> bool:
+        for _ in range(_MOST):
+            body = body_of(flow.request)
+            shorter = _shortened(body.get("messages")) if body else None
+            if body is None or shorter is None or not _is_too_long(flow):
+                break
+            content = dumps({**body, "messages": shorter})
+            reply = await send_retry(
+                flow, content, live=running.is_live, slot=running.slot
+            )
+            if reply is None:
+                return False
+            if not isinstance(reply, Reply):
+                break
+            put_content(flow.request, content)
+            assert flow.response is not None
+            replace_response(flow.response, reply)
+            running.live_body = reply.live_body
+            running.record.request.append((NAME, DROPPED, "messages[*]"))
+        return True
+
+    running.pending = True
+    return retry
+
+
+def _is_too_long(flow: http.HTTPFlow) -> bool:
+    response = flow.response
+    assert response is not None
+    if response.status_code < 400:  # noqa: PLR2004
+        return False
+    try:
+        value = object_in(content_of(response))
+    except ValueError:
+        return False
+    error = value if "error" not in value else error_in(value, "")
+    return is_overflow(error, response.status_code)
+
+
+def _shortened(messages: Json) -> list[Json] | None:
+    """Return *messages* without the oldest half of the conversation; None if that is all.
+
+    The head stays, and so do the words that ask for the summary. A result does not stay
+    without its call.
+    """
+    listed = messages if isinstance(messages, list) else []
+    head = [each for each in listed[:1] if role_of(each) in _HEAD]
+    *said, asked = [*listed[len(head) :]] or [None]
+    sizes = [*accumulate(len(dumps(each)) for each in said)]
+    half = sizes[-1] / 2 if sizes else 0
+    rest = [each for each, size in zip(said, sizes, strict=True) if size > half]
+    rest = rest if len(rest) < len(said) else rest[1:]
+    while rest and role_of(rest[0]) == "tool":
+        del rest[0]
+    return [*head, *rest, asked] if rest else None

@@ -1,0 +1,29 @@
+"""Text of nothing but blanks, before a text begins."""
+
+_MOST = 1000
+"""Characters: nobody shows more of them by mistake."""
+
+
+class BlankText:
+    """Holds blanks until words follow them: before a call, they say nothing.
+
+    Models write some between their thoughts and a call, and clients show one as a message
+    of its own.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[str] = []
+        self._size = 0
+
+    def before(self, text: str) -> str:
+        """Return what to say now that *text* has come; nothing while all of it is blank."""
+        self._held.append(text)
+        self._size += len(text)
+        return self.take() if text.strip() or self._size > _MOST else ""
+
+    def take(self) -> str:
+        """Return what is held, and hold it no more."""
+        held = "".join(self._held)
+        self._held.clear()
+        self._size = 0
+        return held

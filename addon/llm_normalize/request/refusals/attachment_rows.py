@@ -1,0 +1,100 @@
+"""What providers say of images, files and recordings for a model that reads text alone."""
+
+from ..adaptations.attachment_refused import AttachmentRefused
+from .refusal_row import QUOTES, Row, Said, words
+
+_SUPPORT = r"(?:support|accept|handle|see|allow|take|understand)(?:s|ed|ing)?"
+_INPUT = (
+    r"(?:[ _-](?:inputs?|contents?|parts?|types?|understanding|urls?|modality)){0,2}"
+)
+
+
+def _row(kind: str, value: str, *said: Said) -> Row:
+    """The row of what is called *kind*, a pattern, and *value* in a request."""
+    return Row(
+        AttachmentRefused,
+        words(
+            rf"(?:\bnot|n't|\bcannot) (?:currently |yet )?{_SUPPORT}(?: \w+){{0,2}}? {QUOTES}{kind}\b",
+            rf"(?:\bnot|n't|\bcannot) (?:process|read) {kind}s\b",
+            rf"\b{kind}{_INPUT}{QUOTES} (?:is|are) (?:currently )?"
+            r"(?:not (?:currently |yet )?(?:supported|enabled|available|allowed|accepted|permitted)"
+            r"|only supported|unsupported|disabled)\b",
+            rf"\b{kind}{_INPUT}{QUOTES} (?:not supported|unsupported)\b",
+            r"\b(?:unknown|unsupported|invalid|unexpected|unrecognized)"
+            r"(?: (?:content|message|input))?(?: part)? (?:types?|variant|part|kind|modality)"
+            rf"\W{{1,4}}(?:of )?{QUOTES}{kind}\b",
+            rf"\bat most 0 {kind}",
+            rf"\bfound that supports? {kind}\b",
+            rf"\brequired for {kind}{_INPUT}\b",
+            rf"不支持[^。;]{{0,6}}{kind}",
+        ),
+        said,
+        value=value,
+    )
+
+
+ATTACHMENT_ROWS: tuple[Row, ...] = (
+    Row(
+        AttachmentRefused,
+        words(
+            r"\bnot (?:a |an )?(?:multi-?modal|vision)\b",
+            rf"(?:\bnot|n't) {_SUPPORT} (?:\w+ )?multi-?modal\b",
+            r"\bmulti-?modal(?: \w+){0,2} (?:is|are) not (?:supported|enabled)\b",
+            r"\btext[- ]only model\b",
+            r"\bonly (?:supports?|accepts?|takes?) text\b",
+            r"\bsupports? (?:only text|text only)\b",
+            r"不支持多模态",
+        ),
+        (
+            Said("vLLM", 400, "qwen2.5-coder is not a multimodal model"),
+            Said(
+                "Ollama",
+                500,
+                "Multimodal data provided, but model does not support multimodal requests.",
+            ),
+            Said("a gateway", 422, "This is a text-only model"),
+            Said("a gateway", 400, "The model only supports text input"),
+        ),
+    ),
+    _row(
+        r"(?:images?(?:_url)?|vision|pictures?|图)",
+        "image_url",
+        Said("vLLM", 400, "Unknown part type: image_url"),
+        Said("vLLM", 400, "At most 0 image(s) may be provided in one prompt."),
+        Said(
+            "llama.cpp",
+            500,
+            "image input is not supported - hint: if this is unexpected, you may need to "
+            "provide the mmproj",
+        ),
+        Said(
+            "OpenAI",
+            400,
+            "Invalid content type. image_url is only supported by certain models.",
+        ),
+        Said(
+            "DeepSeek",
+            400,
+            "Failed to deserialize the JSON body into the target type: messages[0]: "
+            "unknown variant `image_url`, expected `text` at line 1 column 90",
+        ),
+        Said("OpenRouter", 404, "No endpoints found that support image input"),
+        Said("Groq", 400, "This model does not support image input"),
+        Said("LM Studio", 400, "Model does not support images. Use a model that does."),
+        Said("Ollama", 500, "this model is missing data required for image input"),
+    ),
+    _row(
+        r"(?:files?|pdfs?|documents?|文件)",
+        "file",
+        Said("vLLM", 400, "Unknown part type: file"),
+        Said("LM Studio", 400, "Invalid content part type: file"),
+        Said("a gateway", 422, "This model does not support PDF input"),
+        Said("a gateway", 404, "No endpoints found that support file input"),
+    ),
+    _row(
+        r"(?:audios?|input_audio|音频)",
+        "input_audio",
+        Said("vLLM", 400, "Unknown part type: input_audio"),
+        Said("llama.cpp", 500, "audio input is not supported"),
+    ),
+)
