@@ -183,7 +183,7 @@ def test_a_proxy_that_does_not_start_says_why(environ: dict[str, str]) -> None:
         ([], 2, "expected a program, behind --"),
         (["-p", "8081"], 2, "expected a program, behind --"),
         (["--", "no-such-program"], 127, "no-such-program is not found"),
-        (["--provider", "nvidia", "--", "true"], 1, "leave --mode and --provider out"),
+        (["--provider", "nvidia", "--", "true"], 2, "leave --mode and --provider out"),
     ],
 )
 def test_a_wrong_call_gets_a_sentence(

@@ -124,6 +124,6 @@ def test_body_that_is_a_bomb_passes_unread(reverse: Stage, status: str) -> None:
             assert reply.status == int(status.split(maxsplit=1)[0])
             assert reply.headers["content-encoding"] == "gzip"
             assert reply.rest() == data
-        *pairs, flow = reverse.mitmdump.records(script)
-        assert pairs == []
+        *others, flow = reverse.mitmdump.records(script)
+        assert not [each for each in others if each["type"] == "pair"]
         assert (flow["end"], flow["bytes_out"]) == ("complete", len(data))

@@ -204,3 +204,13 @@ def test_refusals_whose_words_are_not_known_are_shown(tmp_path: Path) -> None:
     *_, first = (line for line in as_text(found, notes) if "Refusal" in line)
     assert first.startswith("  api.x m  400, 2 times: Refusal ")
     assert first.isprintable()
+
+
+NASTY = "\x1b[31m|m\nforged line\u202e\x9b`<b>"
+
+
+def test_no_name_of_a_model_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
+    odd = flow(model=NASTY, host="\x07h", time="\x1b", fixes={NASTY: 1})
+    (tmp_path / "a.jsonl").write_bytes(lines(odd))
+    for line in as_text(*summed(tmp_path)):
+        assert line.isprintable()

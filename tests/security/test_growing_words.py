@@ -26,8 +26,8 @@ from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.text.echo import Echo
 
 AT_THE_START = {
-    "_BEGINS", "_BILLING", "_HEADER", "_INVOKE", "_NAMESPACE", "_OPENING", "_PAGE",
-    "_SAYS_FAILED", "_WHOLE",
+    "_BEGINS", "_BILLING", "_HEADER", "_HERE", "_INVOKE", "_NAMESPACE", "_OPENING", "_PAGE",
+    "_SAYS_FAILED", "_WHOLE", "_WITHOUT_WORDS",
 }  # fmt: skip
 """Regular expressions that are tried at one place of a text alone."""
 MARKS = (

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 39_150, "scripts": 8_384, "tests": 68_420}
+BUDGETS = {"addon": 41_815, "scripts": 8_390, "tests": 60_480}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 500
+MODULES = 534
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

@@ -72,7 +72,7 @@ class Records:
             if number.isdigit():
                 observed = record.get("mode") == "observe"
                 self.flows[int(number)].append(Flow(record["end"], observed))
-        else:
+        elif not line.startswith(b'{"type":"refusal"'):
             self._say(f"the pairs log says {line[:200]!r}")
         if self._secret in line:
             self._say(f"the pairs log has the key: {line[:200]!r}")

@@ -13,6 +13,7 @@ TEXT, THOUGHTS = "content", ("reasoning_content", "reasoning")
 _LONG = 256 * 1024  # bytes of a text; a longer one is not remembered
 _PARTS = 512  # of a text before they are joined
 _CALLS = 128
+_ID = 1000  # characters of the id of a call; one that is longer is not remembered
 _OWN = {"index", "id", "type", "function", "custom"}
 
 
@@ -84,7 +85,8 @@ class SaidAnswer:
             return
         given = call.get("id")
         more = {key: value for key, value in call.items() if key not in _OWN}
-        identity = identity or (given if isinstance(given, str) else "")
+        if not identity and isinstance(given, str) and len(given) <= _ID:
+            identity = given
         self.calls[at] = identity, {**extra, **more}
 
     def growing(self, keys: Sequence[str]) -> GrowingText | None:
