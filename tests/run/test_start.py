@@ -700,6 +700,9 @@ def test_steps_fit_the_mode() -> None:
         "Set your client's base URL to http://127.0.0.1:81/v1"
     )
     assert "http:// and not https://, no certificate" in reverse
+    assert "normalize_pace" not in reverse
+    nvidia = steps("--mode", "reverse:https://integrate.api.nvidia.com")
+    assert "--set normalize_pace=integrate.api.nvidia.com=40/60s\n" in nvidia + "\n"
     local = steps("--mode", "local:curl")
     assert local.startswith("mitmdump starts in the mode local\n  trust: ")
     assert next_steps("mitmdump", listening("-n"), Ways("linux")) == []

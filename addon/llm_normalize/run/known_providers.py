@@ -49,6 +49,9 @@ PROVIDERS = {
     "zai": ("https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
 }
 
+A_MINUTE = {"integrate.api.nvidia.com": 40}
+"""How many requests of one key some take in a minute, by host."""
+
 
 def base_of(place: str) -> str:
     """Return the base URL of a provider whose *place* is known: a URL without its path.

@@ -66,11 +66,18 @@ def _base_url(listens: Listens, base: str) -> list[str]:
     """Return what a client sets that can be given a base URL."""
     base = base or known_providers.base_of(listens.data)
     here = f"http://{_reachable_address(listens)}{urlsplit(base).path}"
-    return [
+    said = [
         f"Set your client's base URL to {here}",
         f"  It stands for {base}:",
         "  the same key, http:// and not https://, no certificate.",
     ]
+    host = urlsplit(base).netloc
+    if most := known_providers.A_MINUTE.get(host):
+        said += [
+            f"  It takes {most} requests a minute of one key. To have the rest wait, add",
+            f"  --set normalize_pace={host}={most}/60s",
+        ]
+    return said
 
 
 def _proxy(program: str, listens: Listens, ways: Ways, trust: str) -> list[str]:
