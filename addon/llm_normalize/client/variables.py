@@ -15,6 +15,7 @@ from ..desktop import node
 from ..desktop.machine import Machine
 from ..home import ca_bundle, trust_advice
 from ..text.authority import address
+from ..text.console import complain
 from ..text.loopback import LOCAL
 
 _JAVA = "JAVA_TOOL_OPTIONS"
@@ -44,8 +45,13 @@ def variables(machine: Machine, port: int, confdir: Path) -> dict[str, str]:
 
 def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
     """Return the options of Java, which follows no variable; nothing without a Java."""
-    is_there = machine.find("java") or machine.environ.get("JAVA_HOME")
-    if not is_there or not hasattr(pkcs12, "serialize_java_truststore"):
+    if not (machine.find("java") or machine.environ.get("JAVA_HOME")):
+        return {}
+    if not hasattr(pkcs12, "serialize_java_truststore"):
+        complain(
+            "Java does not use the proxy: its file of roots needs cryptography 45 or newer "
+            "(pip install -U cryptography). Or give it a base URL"
+        )
         return {}
     store = bundle.with_suffix(".p12")
     with contextlib.suppress(OSError):
