@@ -48,7 +48,8 @@ def load(_: addonmanager.Loader) -> None:
         ctx.options.update(normalize_pairs=pairs)
     if getattr(ctx.options, "flow_detail", None) == _PLAIN:
         ctx.options.update(flow_detail=0)
-    if ctx.options.termlog_verbosity == "info":
+    # mitmproxy in a terminal and mitmweb have a log of their own.
+    if getattr(ctx.options, "termlog_verbosity", "") == "info":
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
 
 
