@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from support import (
     Script,
     body_script,
     connect,
+    copied_addon,
 )
 
 type Json = Any
@@ -130,6 +132,30 @@ def test_stream_whose_provider_is_silent_begins(
         assert reply.until(b"\n") == b"\n"
         gate.set()
         assert reply.rest().lstrip(b"\n") == STREAM
+
+
+def test_stream_that_waits_at_a_reload_is_told(
+    upstream: Provider, tmp_path: Path, mitm_ca: Path, provider_ca: Path
+) -> None:
+    script, target = upstream.script(STREAM), f"localhost:{upstream.port}"
+    options = {
+        "normalize_hosts": "localhost",
+        "normalize_pace": "localhost=1/99s",
+        "normalize_keepalive": "1",
+        "ssl_verify_upstream_trusted_ca": str(provider_ca),
+    }
+    folder, addon = tmp_path / "files", copied_addon(tmp_path)
+    folder.mkdir()
+    with Mitmdump(folder, mitm_ca, options=options, addon=addon) as own:
+        tunnel = connect(own.port, tunnel=target, ca=own.ca, alpn=["http/1.1"])
+        with Http1Client(tunnel, target) as client:
+            assert post(client, script, "k", BODY).rest()
+            reply = post(client, script, "k")
+            assert reply.until(b"\n") == b"\n"
+            own.reload()
+            sent = reply.rest().lstrip(b"\n")
+    assert sent.startswith(b'data: {"error":{"message":"The proxy was reloaded')
+    assert len(script.requests) == 1
 
 
 @pytest.mark.usefixtures("paced")

@@ -1012,15 +1012,23 @@ NOT_FOUND = {"status": 404, "title": "Not Found", "detail": "Function 'f': Not f
         (404, NOT_FOUND, True),
         (404, {"error": {"message": "The model `acme-1` does not exist"}}, True),
         (404, {"detail": "Not Found"}, False),
+        (404, {"error": {"message": "No provider serves the model you chose"}}, False),
         (400, {"error": {"message": "The model `acme-1` does not exist"}}, False),
     ],
 )
+@pytest.mark.parametrize("is_routed", [False, True])
 def test_model_that_is_not_there_is_listed_no_more(
-    proxy: Proxy, status: int, error: Any, is_gone: bool
+    proxy: Proxy, status: int, error: Any, is_gone: bool, is_routed: bool
 ) -> None:
+    host = OPENAI if is_routed else HOST
+    proxy.set(normalize_routes=[ROUTE] if is_routed else [])
+
     def play(key: str, body: Any, status: int = 200, **asked: Any) -> http.HTTPFlow:
         made = chat_flow(
-            **asked, status=status, headers={"content-type": "application/json"}
+            **asked,
+            host=host,
+            status=status,
+            headers={"content-type": "application/json"},
         )
         response, made.response = made.response, None
         made.request.headers["authorization"] = f"Bearer {key}"
@@ -1043,5 +1051,8 @@ def test_model_that_is_not_there_is_listed_no_more(
     play("a", error, status, **asked)
     assert listed("a") == (["n"] if is_gone else ["acme-1", "n"])
     assert listed("b") == ["acme-1", "n"]
+    proxy.set(normalize_mode="observe")
+    assert listed("a") == ["acme-1", "n"]
+    proxy.set(normalize_mode="repair")
     play("a", GOOD_BODY, **asked)
     assert listed("a") == ["acme-1", "n"]

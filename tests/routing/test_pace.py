@@ -173,6 +173,20 @@ def test_queues_of_keys_that_come_no_more_are_dropped(clock: Clock) -> None:
     assert len(queues._queues) == 1
 
 
+def test_without_a_pace_nothing_waits_any_more(clock: Clock) -> None:
+    queue = Queue(Pace.parse("h=1/60s"))
+    queue.pause(300)
+
+    def ask() -> None:
+        slot = queue.enter(lambda: False)
+        assert not slot.ready.done()
+        queue.set_pace(None)
+        assert slot.ready.done()
+        assert slot.again().done()
+
+    clock.run(ask, 0.1)
+
+
 @pytest.mark.parametrize(
     "text",
     ["h", "h=40", "40/60s", "h=0/60s", "h=4/0s", "h=4/60s,0", "h=4/60", "a/b=4/60s"],

@@ -452,7 +452,8 @@ class Routing:
         if not exchange.is_chat or ctx.options.normalize_mode != "repair":
             return
         model = model_in(request_body(request) or b"") or ""
-        source = request.host, request.port, exchange.client
+        asked = exchange.route or request  # as a list is asked for
+        source = asked.host, asked.port, exchange.client
         if status not in GONE:
             if status == _OK:
                 self.gone.remove(source, model)
@@ -481,7 +482,8 @@ class Routing:
             names = self._names(flow.request)
             body = content_of(response)
             source = flow.request.host, flow.request.port, exchange.client
-            there = self.gone.without(body, source)
+            is_repaired = ctx.options.normalize_mode == "repair"
+            there = self.gone.without(body, source) if is_repaired else None
             listed = self.models.listed(there or body, names) or there
             listed = self.translations.listed(flow.request, listed or body) or listed
         except ValueError as error:

@@ -80,7 +80,8 @@ def _parts(content: Json) -> list[Json]:
 
 def _joined(first: Message, second: Message) -> Message:
     """Return two messages of one role as one."""
-    made = {**second, **first}
+    own = {key: each for key, each in first.items() if each or key not in second}
+    made = {**second, **own}
     made["content"] = joined_content(first.get("content"), second.get("content"))
     if first.get(_THOUGHTS) and second.get(_THOUGHTS):
         made[_THOUGHTS] = joined_content(first[_THOUGHTS], second[_THOUGHTS])
@@ -111,6 +112,7 @@ def with_neighbours_joined(messages: Iterable[Json]) -> list[Json]:
             and isinstance(each, dict)
             and role_of(last) == role_of(each) != "tool"
             and not calls_of(last)
+            and last.get("name") == each.get("name")
         ):
             made[-1] = _joined(last, each)
         else:
@@ -144,11 +146,13 @@ def with_single_calls(messages: Sequence[Json]) -> list[Json]:
         results = messages[begin:at]
         content = None if each.get("content") is None else ""
         again: Message = {"role": "assistant", "content": content}
+        by_id: dict[str, list[Json]] = {}
+        for one in results:
+            by_id.setdefault(str(_result_of(one)), []).append(one)
         for place, call in enumerate(calls):
             made.append({**(again if place else each), "tool_calls": [call]})
-            made += [one for one in results if _result_of(one) == call.get("id")]
-        ids = [call.get("id") for call in calls]
-        made += [one for one in results if _result_of(one) not in ids]
+            made += by_id.pop(str(call.get("id")), [])  # each once, also if ids repeat
+        made += [one for rest in by_id.values() for one in rest]
     return made
 
 

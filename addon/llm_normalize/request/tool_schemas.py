@@ -55,12 +55,17 @@ def without(schema: Json, refused: str) -> Json:
     return _without(made, refused) if refused in _KEYWORDS else made
 
 
+_HOLDS_SCHEMA = {
+    "additionalProperties", "contains", "else", "if", "items", "not", "then",
+}  # fmt: skip
+
+
 def _inside(key: str, value: Json, refused: str) -> Json:
     if key in _HOLDS_SCHEMAS and isinstance(value, dict):
         return {name: without(each, refused) for name, each in value.items()}
-    if key in (*_CHOICES, "allOf", "prefixItems"):
-        return [without(each, refused) for each in listed(value)]
-    return without(value, refused) if key in ("items", "not", "contains") else value
+    if isinstance(value, list) and key in (*_CHOICES, "allOf", "prefixItems", "items"):
+        return [without(each, refused) for each in value]
+    return without(value, refused) if key in _HOLDS_SCHEMA else value
 
 
 def _without(schema: dict[str, Json], keyword: str) -> dict[str, Json]:

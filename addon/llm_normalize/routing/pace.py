@@ -139,7 +139,7 @@ class Queue:
     """
 
     def __init__(self, pace: Pace) -> None:
-        self._pace = pace
+        self._pace: Pace | None = pace
         self._waiting: deque[Slot] = deque()
         self._sent: deque[_Sent] = deque()
         self._under_way = 0
@@ -176,8 +176,8 @@ class Queue:
     def set_pace(self, pace: Pace | None) -> None:
         """Take another pace; without one, all that wait are sent."""
         if pace is None:
-            while self._waiting:
-                self._release()
+            self._pace, self._paused_until = None, 0.0
+            self.advance()
         elif pace != self._pace:
             self._pace = pace
             self.advance()
@@ -237,6 +237,8 @@ class Queue:
     def _wait(self, slot: Slot) -> float:
         """Seconds until *slot* may be sent, as far as it is known; 0 for at once."""
         now, pace = time.monotonic(), self._pace
+        if pace is None:
+            return 0.0
         self._forget(now)
         wait = max(0.0, self._paused_until - now)
         if pace.at_once is not None and not slot.holds:
@@ -247,7 +249,8 @@ class Queue:
         return wait
 
     def _forget(self, now: float) -> None:
-        while self._sent and self._sent[0].at + self._pace.seconds <= now:
+        seconds = self._pace.seconds if self._pace is not None else 0.0
+        while self._sent and self._sent[0].at + seconds <= now:
             self._sent.popleft()
 
 
@@ -257,6 +260,7 @@ class Queues:
     def __init__(self) -> None:
         self._paces: Sequence[Pace] = ()
         self._queues: dict[tuple[str, int, bytes], Queue] = {}
+        self._most = _QUEUES
 
     @property
     def paces(self) -> Sequence[Pace]:
@@ -280,9 +284,11 @@ class Queues:
             return None
         key = host, port, credential
         if key not in self._queues:
-            if len(self._queues) >= _QUEUES:
+            if len(self._queues) >= self._most:
                 for known in [k for k, queue in self._queues.items() if queue.is_idle]:
                     del self._queues[known]
+                # So that few of those that come look at all of them.
+                self._most = max(_QUEUES, 2 * len(self._queues))
             self._queues[key] = Queue(pace)
         return self._queues[key]
 

@@ -52,6 +52,7 @@ class SaidAnswer:
         self.calls: dict[int, tuple[str, dict[str, Json]]] = {}
         self._reasoning = GrowingText()
         self._text = GrowingText()
+        self._extra = 0  # bytes of fields that OpenAI does not define
 
     @property
     def reasoning(self) -> str:
@@ -85,6 +86,9 @@ class SaidAnswer:
             return
         given = call.get("id")
         more = {key: value for key, value in call.items() if key not in _OWN}
+        self._extra += len(dumps(more)) if more else 0
+        if self._extra > _LONG:
+            extra = more = {}
         if not identity and isinstance(given, str) and len(given) <= _ID:
             identity = given
         self.calls[at] = identity, {**extra, **more}

@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
 
+from mitmproxy import http
+
 from ...mitm.helpers import create_task
 from ...mitm.second_request import is_gone
 from ...routing.gate import refusal
@@ -53,7 +55,7 @@ class Pacing:
         if queue is None:
             self._begin_later(exchange, settings)
             return None
-        slot = exchange.slot = queue.enter(lambda: is_gone(exchange.flow))
+        slot = exchange.slot = queue.enter(lambda: _is_over(exchange.flow))
         if slot.ready.done():
             self._begin_later(exchange, settings)
             return None
@@ -67,11 +69,16 @@ class Pacing:
             await asyncio.wait({slot.ready}, timeout=seconds if begins else None)
             if not slot.ready.done():
                 await keep_waiting(exchange, self.streams, self.grant)
-        if is_gone(flow):
+        if _is_over(flow):
             slot.end()
-            flow.kill()  # nothing is sent for it
+            if flow.killable:
+                flow.kill()  # nothing is sent for it
         elif self.is_over:
-            flow.response = refusal(503, _RELOADED, None)
+            made = refusal(503, _RELOADED, None)
+            if exchange.has_begun and (client := self.streams.client_of(exchange)):
+                event = b"data: " + (made.raw_content or b"") + b"\n\n"
+                await client.send_early(event)  # of a response only its end is sent
+            flow.response = made
         else:
             self._begin_later(exchange, settings)
 
@@ -107,3 +114,8 @@ class Pacing:
         """Let go what waits, at a reload or when mitmproxy ends: it is not sent."""
         self.is_over = True
         self.queues.clear()
+
+
+def _is_over(flow: http.HTTPFlow) -> bool:
+    """Tell whether nobody waits for an answer: the client has left, or a user killed it."""
+    return flow.error is not None or is_gone(flow)

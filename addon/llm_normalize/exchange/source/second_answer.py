@@ -130,8 +130,9 @@ class SecondAnswer:
         """Tell whether the second answer takes so long that the stream begins before it."""
         if self._exchange.has_begun:
             return True
-        is_busy = busy_provider.is_busy(response)
-        if not is_busy and response.status_code != HTTPStatus.ACCEPTED:
+        # One that is sent again may have to wait for its turn, too.
+        waits = busy_provider.is_busy(response) or self._running.slot is not None
+        if not waits and response.status_code != HTTPStatus.ACCEPTED:
             return False
         await asyncio.wait({arrival}, timeout=self._running.settings.keepalive or None)
         return not arrival.done()

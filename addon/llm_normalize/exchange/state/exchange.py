@@ -135,7 +135,7 @@ class Exchange:
         route, translated = (
             each and each.state() for each in (self.route, self.translated)
         )
-        found = [route, self.mapped_model, translated]
+        found = [route, self.mapped_model, translated, self.has_begun or None]
         if any(each is not None for each in found):
             self.flow.metadata[HANDED_OVER] = found
 
@@ -144,10 +144,11 @@ class Exchange:
         """Return the exchange of a flow that began before the addon was loaded."""
         found: Any = flow.metadata.pop(HANDED_OVER, None) if flow.live else None
         # Another version of the addon may have handed less over, or more.
-        route, model, translated = (*(found or ()), None, None, None)[:3]
+        route, model, translated, has_begun = (*(found or ()), *[None] * 4)[:4]
         return cls(
             flow,
             route=route and Routed.of_state(route),
             mapped_model=model,
+            has_begun=bool(has_begun),
             translated=translated and TranslatedRequest.of_state(flow, translated),
         )

@@ -1,5 +1,6 @@
 """Models that are listed, and answer that they are not there: the list leaves them out."""
 
+import re
 import time
 from collections import OrderedDict
 
@@ -17,6 +18,14 @@ _NAME = 200  # characters of a model's name
 _FUNCTION = b"Function '"
 """NIM's word for a model: `Function '…': Not found for account '…'`."""
 
+_ABSENT = re.compile(
+    r"\bmodel\b[^.;]{0,80}\b(?:not (?:be )?found|does ?n[o']t exist|unknown|invalid|retired"
+    r"|deprecated|decommissioned|no longer|end of life)\b"
+    r"|\b(?:no such|unknown|unsupported|invalid) model\b|\bmodel_not_found\b",
+    re.IGNORECASE,
+)
+"""Words for a model that is not there, and not for what a client may not use."""
+
 type Source = tuple[str, int, bytes]
 """A host, its port, and a mark of the client: another account may have the model."""
 
@@ -32,7 +41,10 @@ def is_model_gone(status: int, body: bytes, path: str, model: str) -> bool:
     """
     if status != _NOT_FOUND:
         return status == _GONE
-    return _FUNCTION in body or not is_path_missing(status, body, path, model)
+    if _FUNCTION in body:
+        return True
+    is_absent = _ABSENT.search(body.decode(errors="replace"))
+    return bool(is_absent) and not is_path_missing(status, body, path, model)
 
 
 class GoneModels:

@@ -18,6 +18,17 @@ from .refusal_row import Row
 ROWS: tuple[Row, ...] = (*MESSAGE_ROWS, *ATTACHMENT_ROWS, *PARAMETER_ROWS)
 
 
+_FOREIGN = re.compile(
+    r"\b(?:quotas?|credits?|balance|billing|subscription|upgrade|policy|policies|moderat\w+|safety"
+    r"|flagged|filter(?:ed|ing)|overloaded|capacity|rate.?limit|tier|budget|recharge|too many"
+    r"|not available|expired|restarting|worker)\b"
+    r"|\b(?:your|this|the|per) (?:plan|account|organi[sz]ation|keys?|api key)\b|\bof (?:this|your) key\b"
+    r"|\b(?:inputs?|prompt)\b[`'\"]? ?(?:tokens?|length)\b",
+    re.IGNORECASE,
+)
+"""What no form of a request mends: money, rights, policies, the length of the context."""
+
+
 class WantedForm(NamedTuple):
     """A form that words ask for.
 
@@ -39,6 +50,8 @@ def forms_in(
         text: What a provider has said, with single blanks.
         is_own: Tells whether what was found repeats the request.
     """
+    if _FOREIGN.search(text):
+        return
     for row in ROWS:
         if row.unless is not None and row.unless.search(text):
             continue

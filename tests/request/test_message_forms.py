@@ -1,0 +1,62 @@
+"""Forms of messages: what is joined or parted loses nothing."""
+
+from typing import Any
+
+import pytest
+
+from llm_normalize.request.message_forms import (
+    with_neighbours_joined,
+    with_single_calls,
+)
+from llm_normalize.request.refusals.refusal_parser import refusal_of
+from llm_normalize.request.tool_schemas import without
+from llm_normalize.wire.json_text import dumps
+
+CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("empty", [[], None])
+def test_calls_of_the_second_message_stay_where_the_first_has_none(empty: Any) -> None:
+    first = {"role": "assistant", "content": "Let me see.", "tool_calls": empty}
+    second = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    (made,) = with_neighbours_joined([first, second])
+    assert made == {**first, "tool_calls": [CALL]}
+
+
+def test_messages_of_two_users_stay_two() -> None:
+    messages = [{"role": "user", "name": name, "content": "Hi"} for name in "ab"]
+    assert with_neighbours_joined(messages) == messages
+
+
+def test_each_result_is_there_once_though_ids_repeat() -> None:
+    results = [{"role": "tool", "tool_call_id": "a", "content": text} for text in "xy"]
+    calls = {"role": "assistant", "content": None, "tool_calls": [CALL, CALL]}
+    made = with_single_calls([calls, *results])
+    assert [each["content"] for each in made if each["role"] == "tool"] == ["x", "y"]
+
+
+@pytest.mark.parametrize("place", ["additionalProperties", "items", "then", "not"])
+def test_keyword_is_dropped_wherever_a_schema_may_be(place: str) -> None:
+    schema = {"type": "object", place: {"type": "string", "propertyNames": {}}}
+    assert without(schema, "propertyNames") == {
+        "type": "object",
+        place: {"type": "string"},
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "max_tokens: 32000 > 8192 remaining tokens of your daily quota",
+        "Your plan allows max_tokens of at most 1024",
+        "The sum of prompt tokens and max_tokens must be at most 8192",
+        "Request message rejected: your credit balance is empty",
+        "Too many consecutive requests from user 123",
+        "Internal system error: can not start worker",
+        "The system is overloaded, please start over later",
+        "This key does not support multiple tool calls; upgrade",
+        "Image is not allowed: it violates our content policy",
+    ],
+)
+def test_words_about_money_rights_and_outages_ask_for_no_form(words: str) -> None:
+    assert not refusal_of(dumps({"error": {"message": words}})).forms
