@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ...wire.json_text import Json
 from ..blank_text import BlankText
 from ..call_ids import CallIds
+from ..failed_answer import failure_in
 from ..figures import Figures
 from ..json_values import as_string
 from ..protocol import (
@@ -17,7 +18,7 @@ from ..protocol import (
     StoredItems,
 )
 from ..tool_names import ToolNames
-from .body import chunk_of, failure_in
+from .body import chunk_of
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,
