@@ -13,7 +13,7 @@ from ..protocol import JsonObject, ServerEvent, UntranslatableError
 from .output_items import COMPLETED, Atom
 from .reasoning_text import packed, unpacked
 from .response_object import usage_of
-from .stream import Asked, ResponsesAnswer
+from .stream import CUT_BY, Asked, ResponsesAnswer
 
 PATH = "/compact"
 TRIGGER = "compaction_trigger"
@@ -98,16 +98,21 @@ class CompactionAnswer(ResponsesAnswer):
         super().__init__(asked)
         self._retained = retained
         self._texts: list[str] = []
+        self._is_one = True
+        """Whether the text is a summary: a part of one, or what precedes a call, is none."""
 
     @override
     def _add(self, choice: JsonObject) -> None:
-        text = as_string(as_object(choice.get("delta")).get("content"))
+        delta = as_object(choice.get("delta"))
+        text = as_string(delta.get("content"))
         self._texts.append(text)
         self._asked.figures.write(text)
         self.held += len(text)
         finish: Json = choice.get("finish_reason")
-        # One that got too long is still the best that there is.
-        self._finish = "stop" if finish == "length" else finish or self._finish
+        # It would take the conversation's place, and nobody would notice what is lost.
+        if delta.get("tool_calls") or finish in CUT_BY:
+            self._is_one = False
+        self._finish = finish or self._finish
 
     @override
     def _close_all(self) -> None:
@@ -117,7 +122,8 @@ class CompactionAnswer(ResponsesAnswer):
 
     @override
     def done(self) -> list[ServerEvent]:
-        if self._finish is not None and not "".join(self._texts).strip():
+        is_summary = self._is_one and "".join(self._texts).strip()
+        if self._finish is not None and not is_summary:
             return [*self.error({"message": _NO_SUMMARY})]
         return [*super().done()]
 
