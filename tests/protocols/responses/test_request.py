@@ -127,6 +127,18 @@ def test_turns_in_a_row_stay_turns() -> None:
     ]
 
 
+def test_output_is_that_of_the_last_call_of_its_id_before_it() -> None:
+    again = {**CALL, "arguments": '{"to":"Mull"}'}
+    found = messages(CALL, USER, again, OUTPUT)
+    first = [assistant(None, LOOKED), output("call_1", "(no output)"), HI]
+    mull = call("call_1", "find_ferry", '{"to":"Mull"}')
+    assert found == [*first, assistant(None, mull), output("call_1", "10:40")]
+    assert messages(CALL, USER) == first
+    late = {**OUTPUT, "output": "11:20"}
+    both = messages(CALL, again, OUTPUT, late)
+    assert [each["content"] for each in both] == [None, "10:40", "11:20"]
+
+
 def test_call_without_output_and_output_without_call_get_a_stub() -> None:
     named = {**OUTPUT, "call_id": "call_8", "name": "find_ferry"}
     found = messages(CALL, {**OUTPUT, "call_id": "call_9"}, named, USER)

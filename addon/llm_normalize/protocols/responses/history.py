@@ -6,6 +6,7 @@ request, and no cache of prompts would hit.
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -46,6 +47,8 @@ class _Turn:
     reasoning: list[str] = field(default_factory=list)
     calls: list[tuple[JsonObject, str | None]] = field(default_factory=list)
     """Each with its output, if its item has that too."""
+    end: int = -1
+    """The place of the last call."""
     paths: list[str] = field(default_factory=list)
     """Where its reasoning is."""
 
@@ -84,9 +87,11 @@ class History:
         """Those of calls and outputs, by their place."""
         self._outputs: dict[str, deque[int]] = defaultdict(deque)
         """Where the outputs are that are still to be placed, by the id of the call."""
-        for at, item in enumerate(self._items):
-            if item.get("type") in _OUTPUTS and at in self._ids:
-                self._outputs[self._ids[at]].append(at)
+        self._called: dict[str, list[int]] = defaultdict(list)
+        """Where the calls are, likewise."""
+        for at, call_id in self._ids.items():
+            is_output = self._items[at].get("type") in _OUTPUTS
+            (self._outputs if is_output else self._called)[call_id].append(at)
         for at, item in enumerate(self._items):
             self._add(at, item, self._paths[at])
         self._end_turn()
@@ -176,6 +181,7 @@ class History:
         flat = self._tools.flat_name_in(named, path)
         call = _chat_call(self._ids[at], flat, spelled(given))
         self._turn.calls.append((call, output))
+        self._turn.end = at
 
     def _output(self, at: int, item: JsonObject, path: str) -> None:
         self._end_turn()
@@ -233,13 +239,22 @@ class History:
         if turn.calls:
             message["tool_calls"] = [call for call, _ in turn.calls]
         self.messages.append(message)
-        self._answer([self._output_for(call["id"], own) for call, own in turn.calls])
+        self._answer(
+            [self._output_for(call["id"], own, turn.end) for call, own in turn.calls]
+        )
 
     def _output_for(
-        self, call_id: str, own: str | None
+        self, call_id: str, own: str | None, end: int
     ) -> tuple[str, str, list[JsonObject]]:
-        waiting = self._outputs[call_id]
-        if own is None and waiting:
+        """Return the output of a call in the turn whose last call is at *end*.
+
+        Some providers begin anew with their ids in each answer. What follows the next call
+        of the same id is not the output of this one, which may have been interrupted.
+        """
+        waiting, called = self._outputs[call_id], self._called[call_id]
+        after = bisect_right(called, end)
+        is_next = after == len(called) or (waiting and waiting[0] < called[after])
+        if own is None and waiting and is_next:
             return (call_id, *self._output_at(waiting.popleft()))
         return call_id, own or NO_OUTPUT, []
 
