@@ -10,6 +10,7 @@ request, and no cache of prompts would hit.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -171,14 +172,18 @@ class Conversation:
     def _results(self, results: dict[str, list[JsonObject]]) -> list[JsonObject]:
         """Answer the open calls; return what of the results a tool message cannot hold."""
         shown: list[JsonObject] = []
+        left = Counter(self._open)
         for call_id in self._open:
-            blocks = results.pop(call_id, None)
-            text = (
-                _NO_RESULT if blocks is None else self._result(call_id, blocks, shown)
-            )
+            left[call_id] -= 1
+            # Some models give the calls of a turn one id: each has a result of its own.
+            given = results.get(call_id, [])
+            size = 1 if left[call_id] else len(given)
+            blocks, results[call_id] = given[:size], given[size:]
+            text = self._result(call_id, blocks, shown) if blocks else _NO_RESULT
             self.messages.append(_tool(call_id, text))
         self._open.clear()
-        for call_id, blocks in results.items():  # of calls that are not there
+        rest = {call_id: blocks for call_id, blocks in results.items() if blocks}
+        for call_id, blocks in rest.items():  # of calls that are not there
             name = self.names.get(call_id, _NO_CALL)
             calls = [_call(call_id, name, "{}")]
             self.messages += [
