@@ -326,6 +326,12 @@ def test_a_result_in_two_parts_is_one() -> None:
     assert found[1:] == [tool("1", "x\ny")]
 
 
+@pytest.mark.parametrize("name", ["", None])
+def test_a_call_without_a_name_is_of_an_unknown_tool(name: Any) -> None:
+    found = said(by("assistant", use("1", name)), by("user", result("1", "x")))
+    assert found[0]["tool_calls"] == [called("1", "unknown_tool")]
+
+
 def test_calls_of_one_id_have_a_result_each() -> None:
     calls = by("assistant", use("1", "f"), use("1", "g"))
     two = said(calls, by("user", result("1", "x"), result("1", "y")))

@@ -503,7 +503,6 @@ def test_hosted_tool_that_makes_the_answer_is_refused(tools: Any, choice: Any) -
             "input[0].content",
             None,
         ),
-        ({"input": [{**CALL, "name": None}]}, "input[0].name", None),
         ({"instructions": [USER]}, "instructions", None),
         ({"instructions": ["x"]}, "instructions[0]", None),
         ({"instructions": {"text": "x"}}, "instructions", None),
@@ -533,6 +532,28 @@ def test_what_would_change_the_meaning_is_refused(
 def test_arguments_that_are_no_object_become_one(given: Any, arguments: str) -> None:
     (made,) = messages({**CALL, "arguments": given}, OUTPUT)[0]["tool_calls"]
     assert made["function"]["arguments"] == arguments
+
+
+@pytest.mark.parametrize("name", ["", None])
+@pytest.mark.parametrize("kind", ["function_call", "custom_tool_call"])
+def test_call_without_a_name_is_of_an_unknown_tool(kind: str, name: Any) -> None:
+    made, *_ = messages({**CALL, "type": kind, "name": name}, OUTPUT)
+    assert made["tool_calls"][0]["function"]["name"] == "unknown_tool"
+
+
+def test_outputs_without_ids_are_those_of_the_calls_in_their_order() -> None:
+    def calls(*ids: str) -> list[Any]:
+        return [{**CALL, "call_id": each} for each in ids]
+
+    def outputs(*texts: str) -> list[Any]:
+        return [{**OUTPUT, "call_id": "", "output": each} for each in texts]
+
+    found = messages(
+        *calls("a", "b"), *outputs("A", "B"), THOUGHT, *calls("c"), SAID, *calls("d"),
+        USER, *calls("e"), *outputs("E", "C"),
+    )  # fmt: skip
+    given = {x["tool_call_id"]: x["content"] for x in found if x["role"] == "tool"}
+    assert given == {"a": "A", "b": "B", "c": "C", "d": "(no output)", "e": "E"}
 
 
 def test_output_without_its_id_is_that_of_the_open_call() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ...wire.json_text import Json
 from ..call_arguments import spelled
 from ..json_values import as_string
-from ..protocol import NO_OUTPUT, JsonObject, UntranslatableError
+from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from .client_tools import CALLS, found_tools
 from .compaction import COMPACTED, TRIGGER, summary_in
 from .content import as_text, output_of, text_of, user_content, words_of
@@ -36,7 +36,6 @@ _WITHOUT_WORDS = re.compile(
 _OF_A_TURN = {"reasoning", "message", "item_reference", None}
 _REFERENCES_WITHOUT_WORDS = ("rs_", "ws_", "fs_", "ci_", "ig_")
 _ATTACHED = "(The output is attached to the next message.)"
-_UNKNOWN = "unknown_tool"
 
 
 @dataclass
@@ -178,6 +177,9 @@ class History:
             named = {**item, "namespace": item.get("server_label")}
             output = as_text(item.get("output")) or as_text(item.get("error"))
             output = output or NO_OUTPUT
+        if not as_string(named.get("name")):
+            # Models forget it. The client ran nothing, and sends the call back as it was.
+            named = {"name": NO_NAME}
         flat = self._tools.flat_name_in(named, path)
         call = _chat_call(self._ids[at], flat, spelled(given))
         self._turn.calls.append((call, output))
@@ -194,7 +196,7 @@ class History:
         waiting.popleft()
         # Providers refuse an output without a call. A client that has shortened the
         # conversation sends one.
-        name = self._tools.names.flat_name(as_string(item.get("name")) or _UNKNOWN)
+        name = self._tools.names.flat_name(as_string(item.get("name")) or NO_NAME)
         call = _chat_call(call_id, name, "{}")
         self.messages.append(
             {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -316,23 +318,31 @@ def _is_search(item: JsonObject) -> bool:
 def _call_ids(items: list[JsonObject]) -> dict[int, str]:
     """Return the ids of calls and of outputs, by their place.
 
-    An output without one is that of the last call that has no other.
+    An output without one is that of a call that has no other: those of a turn are
+    answered in their order, and those of the last turn come first.
     """
-    found, unanswered = dict[int, str](), list[str]()
+    found, unanswered = dict[int, str](), list[deque[str]]()
+    in_turn = False
     answered = {each.get("call_id") for each in items if each.get("type") in _OUTPUTS}
     for at, item in enumerate(items):
         kind = item.get("type")
+        in_turn = in_turn and _is_of_the_assistant(item)
         if _is_search(item) or kind not in _CALLS | _OUTPUTS:
             continue
         given = as_string(item.get("call_id")) or as_string(item.get("id"))
         made = f"call_{at}"
         if kind in _OUTPUTS:
             given = as_string(item.get("call_id"))
-            found[at] = given or (unanswered.pop() if unanswered else made)
+            while unanswered and not unanswered[-1]:
+                unanswered.pop()
+            found[at] = given or (unanswered[-1].popleft() if unanswered else made)
         else:
             found[at] = given or made
             if kind != "mcp_call" and found[at] not in answered:
-                unanswered.append(found[at])
+                if not in_turn:
+                    unanswered.append(deque())
+                unanswered[-1].append(found[at])
+                in_turn = True
     return found
 
 
