@@ -33,10 +33,11 @@ PROMPT = (
     "4. How far the work is, and what is to be done next, step by step.\n\n"
     "Be exact and complete. Leave out what no longer matters."
 )
-_BEFORE = (
+BEFORE = (
     "The conversation before this message was summarized, since it got too long. Go on "
     "from this summary, and do not repeat what is done:\n\n"
 )
+"""The words before a summary, in the conversation that goes on from it."""
 _NO_SUMMARY = "The model wrote no summary of the conversation."
 _RETAINED = 200_000
 """Characters of the user's last messages that stay as they are."""
@@ -51,7 +52,7 @@ def asks_for_summary(request: JsonObject) -> bool:
 def summary_in(item: JsonObject) -> str:
     """Return what an *item* tells the model; nothing if only another provider can read it."""
     text = unpacked(item.get("encrypted_content"))
-    return _BEFORE + text if text else ""
+    return BEFORE + text if text else ""
 
 
 def retained(request: JsonObject) -> list[JsonObject]:
