@@ -342,6 +342,22 @@ def test_output_of_any_form_is_text(given: Any, text: str) -> None:
     assert messages(CALL, {**OUTPUT, "output": given})[1] == output("call_1", text)
 
 
+def test_output_of_objects_that_are_no_parts_is_json() -> None:
+    rows = [{"type": "row", "id": 1}, {"type": "input_image", "file_id": "f"}]
+    found = messages(CALL, {**OUTPUT, "output": [*rows, IMAGE]})
+    assert found[1]["content"] == (
+        '{"type":"row","id":1}\n{"type":"input_image","file_id":"f"}'
+    )
+    assert found[2]["content"][1]["type"] == "image_url"
+
+
+def test_image_of_the_developer_is_the_users_after_the_head() -> None:
+    text = {"type": "input_text", "text": "Like this:"}
+    found = messages(USER, {"role": "developer", "content": [text, IMAGE]})
+    assert found[1]["role"] == "user"
+    assert [each["type"] for each in found[1]["content"]] == ["text", "image_url"]
+
+
 def test_messages_between_agents_are_the_users() -> None:
     parts = [
         {"type": "input_text", "text": "NEW_TASK"},
@@ -580,6 +596,7 @@ def test_output_without_its_id_is_that_of_the_open_call() -> None:
         {"type": "x_search_call", "id": "xs_1", "status": "completed"},
         {"type": "web_search_call", "id": "ws_1"},
         {"type": "ghost_snapshot", "ghost_commit": {}},
+        {"type": "mcp_approval_response", "approve": True, "approval_request_id": "a"},
     ],
 )
 def test_what_another_provider_wrote_is_no_reason_to_refuse(item: Any) -> None:

@@ -17,7 +17,7 @@ from ..json_values import as_string
 from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from .client_tools import CALLS, found_tools
 from .compaction import COMPACTED, TRIGGER, summary_in
-from .content import as_text, output_of, text_of, user_content, words_of
+from .content import as_text, output_of, text_of, text_or_parts, user_content, words_of
 from .reasoning_text import reasoning_of
 from .tools import INPUT, Tools
 
@@ -30,7 +30,8 @@ _OWN_CALLS = {*CALLS, "computer_call"}
 """Calls of OpenAI's own tools that the client runs."""
 _CALLS = {"function_call", "custom_tool_call", "mcp_call", *_OWN_CALLS}
 _WITHOUT_WORDS = re.compile(
-    r"program|mcp_list_tools|mcp_approval_request|ghost_snapshot|.+_(?:call|output)"
+    r"program|mcp_list_tools|mcp_approval_(?:request|response)|ghost_snapshot"
+    r"|.+_(?:call|output)"
 )
 """What a provider ran, or what is for the client alone: the answers after it say what matters."""
 _OF_A_TURN = {"reasoning", "message", "item_reference", None}
@@ -125,11 +126,11 @@ class History:
     def _message(self, item: JsonObject, path: str) -> None:
         role, content, place = item.get("role"), item.get("content"), f"{path}.content"
         if role in ("system", "developer"):
-            text = text_of(content, place)
-            if self.messages or self._turn != _Turn():
-                self._say(text)
+            is_head = not self.messages and self._turn == _Turn()
+            if is_head:
+                self.system.append(text_of(content, place))
             else:
-                self.system.append(text)
+                self._say(text_or_parts(content, place))
         elif role == "assistant":
             self._turn.texts.append(words_of(content, place))
         elif role == "user":
