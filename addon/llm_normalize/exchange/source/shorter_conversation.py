@@ -11,8 +11,8 @@ from mitmproxy import http
 from ...chat.errors.context_overflow import is_overflow
 from ...mitm.second_request import Reply, replace_response
 from ...protocols.answer_stream import error_in, object_in
-from ...request.adaptation import DROPPED
 from ...protocols.responses.compaction import BEFORE
+from ...request.adaptation import DROPPED
 from ...request.message_forms import role_of, text_of
 from ...wire.json_text import Json, dumps
 from ..message.message_body import content_of, put_content
