@@ -11,5 +11,5 @@ from .protocol import JsonObject
 def failure_in(completion: JsonObject) -> JsonObject | None:
     """Return the error in an answer whose choice has failed."""
     found = [completion, *objects_in(completion.get("choices"))]
-    errors = (as_object(each.get("error")) for each in found)
-    return next(filter(None, errors), None)
+    error = next(filter(None, (each.get("error") for each in found)), None)
+    return {"message": error} if isinstance(error, str) else as_object(error) or None

@@ -100,6 +100,7 @@ HALF = {"index": 0, "message": {"content": "Half"}, "finish_reason": "error"}
     [
         ({"choices": [{**HALF, "error": ERROR}]}, "out of memory"),
         ({"error": ERROR}, "out of memory"),
+        ({"error": "out of memory"}, "out of memory"),
         ({"error": {"code": 500}}, UNFINISHED),
         ({"choices": [HALF]}, UNFINISHED),
         ({"choices": []}, UNFINISHED),
