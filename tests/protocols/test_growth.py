@@ -170,6 +170,22 @@ def test_work_on_a_custom_input_grows_with_its_size_alone(unit: str) -> None:
     assert growth(lambda n: unit * n, work, 40_000) < MOST
 
 
+@pytest.mark.unmeasured
+@each_case(("a", " ", "a\\n", "a ", "\\n", "<<a\\n"))
+def test_work_on_a_here_document_grows_with_its_size_alone(unit: str) -> None:
+    def work(text: str) -> str:
+        made = CustomInput()
+        return made.feed(text) + made.end()
+
+    for begun in ("cat <<", "cat <<a\\n", ""):
+        make = partial(_command, begun, unit)
+        assert growth(make, work, 40_000) < MOST
+
+
+def _command(begun: str, unit: str, size: int) -> str:
+    return f'{{"cmd":"{begun}{unit * size}"}}'
+
+
 REFUSALS: dict[str, str] = {
     "digits": "1",
     "figures": "12 tokens in the messages, 1",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ..wire.json_text import Json, dumps, loads, loads_leniently
 from .protocol import JsonObject
 
-_INVALID = "INVALID_JSON"
+INVALID = "INVALID_JSON"
 """The key that Anthropic's documentation proposes for arguments that are no JSON."""
 
 
@@ -20,7 +20,7 @@ def arguments_in(text: str) -> JsonObject:
     value = _parsed(text.strip() or "{}")
     if isinstance(value, str):
         value = _parsed(value)
-    return value if isinstance(value, dict) else {_INVALID: text}
+    return value if isinstance(value, dict) else {INVALID: text}
 
 
 def spelled(given: Json) -> str:

@@ -24,6 +24,9 @@ UNFINISHED = (
 )
 NO_OUTPUT = "(no output)"
 """What a tool said that said nothing: some providers refuse an empty message."""
+NO_NAME = "unknown_tool"
+"""The name of a tool that a conversation does not tell: a result whose call is gone, or a
+call that the model wrote without one."""
 
 CALL = 8 * 1024
 """Characters' worth of a call in what an answer holds: no model makes a thousand."""

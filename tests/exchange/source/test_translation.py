@@ -203,6 +203,16 @@ def test_what_is_no_answer_is_an_error(proxy: Proxy, body: bytes, status: int) -
     assert response_of(made).status_code == (502 if status == 200 else status)
 
 
+def test_answer_that_failed_is_an_error_in_its_words(proxy: Proxy) -> None:
+    made = answered(send(proxy, flow(stream=False)), kind="application/json")
+    error = {"message": "out of memory", "code": 500}
+    choice = {"index": 0, "message": {"content": "Half"}, "finish_reason": "error"}
+    body = dumps({"model": "m", "choices": [{**choice, "error": error}]})
+    told = loads(proxy.body(made, body) or b"")
+    assert (told["type"], told["error"]["message"]) == ("error", "out of memory")
+    assert response_of(made).status_code == 502
+
+
 def test_body_that_cannot_be_decoded_is_an_error(proxy: Proxy) -> None:
     made = send(proxy, flow(stream=False))
     answered(made, kind="application/json", encoding="gzip")

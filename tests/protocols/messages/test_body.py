@@ -4,7 +4,13 @@ import pytest
 
 from judge.messages_form import check_body
 from llm_normalize.protocols.messages import MESSAGES
-from llm_normalize.protocols.protocol import Circumstances, JsonObject, make_id
+from llm_normalize.protocols.protocol import (
+    UNFINISHED,
+    Circumstances,
+    JsonObject,
+    UntranslatableError,
+    make_id,
+)
 from llm_normalize.wire.json_text import Number, dumps
 
 REQUEST: JsonObject = {"model": "claude-x", "messages": []}
@@ -79,11 +85,31 @@ def test_refusal_is_a_text() -> None:
     assert found["stop_reason"] == "end_turn"
 
 
-@pytest.mark.parametrize("choices", [[], None, [{"index": 0}]])
-def test_answer_that_says_nothing_is_a_message(choices: Any) -> None:
-    found = body_of({}, choices=choices)
+def test_answer_that_says_nothing_is_a_message() -> None:
+    found = body_of({}, choices=[{"index": 0}])
     assert check_body(found) == []
     assert found["content"] == []
+
+
+ERROR = {"message": "out of memory", "code": 500}
+HALF = {"index": 0, "message": {"content": "Half"}, "finish_reason": "error"}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"choices": [{**HALF, "error": ERROR}]}, "out of memory"),
+        ({"error": ERROR}, "out of memory"),
+        ({"error": "out of memory"}, "out of memory"),
+        ({"error": {"code": 500}}, UNFINISHED),
+        ({"choices": [HALF]}, UNFINISHED),
+        ({"choices": []}, UNFINISHED),
+        ({"choices": None}, UNFINISHED),
+    ],
+)
+def test_answer_that_failed_is_no_message(more: JsonObject, words: str) -> None:
+    with pytest.raises(UntranslatableError, match=words):
+        body_of({"content": "Half"}, **more)
 
 
 def test_judge_finds_what_is_wrong() -> None:

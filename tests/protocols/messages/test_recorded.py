@@ -9,8 +9,10 @@ from each_case import each_case
 from judge.messages_form import Object, Reader, check_body, check_error, read
 from judge.strict import chunks
 from llm_normalize import conformance
+from llm_normalize.protocols.failed_answer import failure_in
 from llm_normalize.protocols.messages import MESSAGES
 from llm_normalize.protocols.messages.tool_ids import original
+from llm_normalize.protocols.protocol import UntranslatableError
 from llm_normalize.wire.json_text import loads
 from properties.test_recorded import (
     ENTRIES,
@@ -123,7 +125,12 @@ def test_body_keeps_its_meaning_and_gets_anthropics_form(entry: dict[str, Any]) 
         assert check_error(body) == []
         assert meaning.errors[0].message in body["error"]["message"]
         return
-    message = MESSAGES.translate(REQUEST).answer.body(value)
+    answer = MESSAGES.translate(REQUEST).answer
+    if error := failure_in(value):
+        with pytest.raises(UntranslatableError, match=error["message"]):
+            answer.body(value)
+        return
+    message = answer.body(value)
     assert check_body(message) == []
     said = meaning.choices[0]
     found = choice_of(message["content"])

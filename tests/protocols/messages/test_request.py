@@ -20,6 +20,7 @@ PNG = {"type": "base64", "media_type": "image/png", "data": "aaaa"}
 PDF = {"type": "base64", "media_type": "application/pdf", "data": "bbbb"}
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 USER = {"role": "user", "content": "Hi"}
+NO_RESULT = "The call has no result: it was interrupted."
 
 
 def translated(**request: Any) -> ChatRequest:
@@ -323,6 +324,24 @@ def test_a_result_in_two_parts_is_one() -> None:
         by("assistant", use("1")), by("user", result("1", "x"), result("1", "y"))
     )
     assert found[1:] == [tool("1", "x\ny")]
+
+
+@pytest.mark.parametrize("name", ["", None])
+def test_a_call_without_a_name_is_of_an_unknown_tool(name: Any) -> None:
+    found = said(by("assistant", use("1", name)), by("user", result("1", "x")))
+    assert found[0]["tool_calls"] == [called("1", "unknown_tool")]
+
+
+def test_calls_of_one_id_have_a_result_each() -> None:
+    calls = by("assistant", use("1", "f"), use("1", "g"))
+    two = said(calls, by("user", result("1", "x"), result("1", "y")))
+    assert two[1:] == [tool("1", "x"), tool("1", "y")]
+    three = said(
+        calls, by("user", result("1", "x"), result("1", "y"), result("1", "z"))
+    )
+    assert three[1:] == [tool("1", "x"), tool("1", "y\nz")]
+    one = said(calls, by("user", result("1", "x")))
+    assert [each["content"] for each in one[1:]] == ["x", NO_RESULT]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ SAID = {
     "content": [{"type": "output_text", "text": "Noted."}],
 }
 TRIGGER = {"type": "compaction_trigger"}
+CALL = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}
 REQUEST: Any = {
     "model": "m",
     "instructions": "Be brief.",
@@ -44,14 +45,13 @@ def test_trigger_asks_the_model_for_a_summary_behind_the_same_head() -> None:
     assert found["tool_choice"] == "none"
 
 
-@pytest.mark.parametrize("finish", ["stop", "length"])
-def test_summary_is_the_one_item_and_is_read_again(finish: str) -> None:
+def test_summary_is_the_one_item_and_is_read_again() -> None:
     answer = RESPONSES.translate(REQUEST).answer
     events = [
         *answer.chunk(chunk("A blue ")),
         *answer.keep_alive(),
         *answer.chunk(chunk("kettle.")),
-        *answer.chunk(chunk(None, finish)),
+        *answer.chunk(chunk(None, "stop")),
         *answer.done(),
     ]
     assert [name for name, _ in events] == [
@@ -78,6 +78,23 @@ def test_summary_is_the_one_item_and_is_read_again(finish: str) -> None:
     [
         [chunk(" ", "stop")],
         [chunk(None, "tool_calls")],
+        [chunk("A blue ", "length")],
+        [chunk("A blue "), chunk(None, "content_filter")],
+        [
+            chunk("Let me look."),
+            {"choices": [{"delta": {"tool_calls": [CALL]}}]},
+            chunk(None, "tool_calls"),
+        ],
+        [
+            {
+                "choices": [
+                    {
+                        "delta": {"content": "I look.", "tool_calls": [CALL]},
+                        "finish_reason": "stop",
+                    }
+                ]
+            }
+        ],
         [
             {
                 "choices": [
@@ -132,8 +149,17 @@ def test_path_keeps_the_last_words_of_the_user_alone() -> None:
     assert text.answer.body({"choices": [choice]})["output"][0]["content"] == "Hi"
 
 
-def test_path_says_that_there_is_no_summary() -> None:
-    choice = {"message": {"content": ""}, "finish_reason": "stop"}
+@pytest.mark.parametrize(
+    ("message", "finish"),
+    [
+        ({"content": ""}, "stop"),
+        ({"content": "A blue "}, "length"),
+        ({"content": "A blue "}, "content_filter"),
+        ({"content": "Let me look.", "tool_calls": [CALL]}, "tool_calls"),
+    ],
+)
+def test_path_says_that_there_is_no_summary(message: Any, finish: str) -> None:
+    choice = {"message": message, "finish_reason": finish}
     made = RESPONSES.translate({"model": "m", "input": [ASKED]}, PATH)
     with pytest.raises(UntranslatableError, match="no summary"):
         made.answer.body({"choices": [choice]})

@@ -127,6 +127,18 @@ def test_turns_in_a_row_stay_turns() -> None:
     ]
 
 
+def test_output_is_that_of_the_last_call_of_its_id_before_it() -> None:
+    again = {**CALL, "arguments": '{"to":"Mull"}'}
+    found = messages(CALL, USER, again, OUTPUT)
+    first = [assistant(None, LOOKED), output("call_1", "(no output)"), HI]
+    mull = call("call_1", "find_ferry", '{"to":"Mull"}')
+    assert found == [*first, assistant(None, mull), output("call_1", "10:40")]
+    assert messages(CALL, USER) == first
+    late = {**OUTPUT, "output": "11:20"}
+    both = messages(CALL, again, OUTPUT, late)
+    assert [each["content"] for each in both] == [None, "10:40", "11:20"]
+
+
 def test_call_without_output_and_output_without_call_get_a_stub() -> None:
     named = {**OUTPUT, "call_id": "call_8", "name": "find_ferry"}
     found = messages(CALL, {**OUTPUT, "call_id": "call_9"}, named, USER)
@@ -330,6 +342,22 @@ def test_output_of_any_form_is_text(given: Any, text: str) -> None:
     assert messages(CALL, {**OUTPUT, "output": given})[1] == output("call_1", text)
 
 
+def test_output_of_objects_that_are_no_parts_is_json() -> None:
+    rows = [{"type": "row", "id": 1}, {"type": "input_image", "file_id": "f"}]
+    found = messages(CALL, {**OUTPUT, "output": [*rows, IMAGE]})
+    assert found[1]["content"] == (
+        '{"type":"row","id":1}\n{"type":"input_image","file_id":"f"}'
+    )
+    assert found[2]["content"][1]["type"] == "image_url"
+
+
+def test_image_of_the_developer_is_the_users_after_the_head() -> None:
+    text = {"type": "input_text", "text": "Like this:"}
+    found = messages(USER, {"role": "developer", "content": [text, IMAGE]})
+    assert found[1]["role"] == "user"
+    assert [each["type"] for each in found[1]["content"]] == ["text", "image_url"]
+
+
 def test_messages_between_agents_are_the_users() -> None:
     parts = [
         {"type": "input_text", "text": "NEW_TASK"},
@@ -491,7 +519,6 @@ def test_hosted_tool_that_makes_the_answer_is_refused(tools: Any, choice: Any) -
             "input[0].content",
             None,
         ),
-        ({"input": [{**CALL, "name": None}]}, "input[0].name", None),
         ({"instructions": [USER]}, "instructions", None),
         ({"instructions": ["x"]}, "instructions[0]", None),
         ({"instructions": {"text": "x"}}, "instructions", None),
@@ -523,6 +550,28 @@ def test_arguments_that_are_no_object_become_one(given: Any, arguments: str) -> 
     assert made["function"]["arguments"] == arguments
 
 
+@pytest.mark.parametrize("name", ["", None])
+@pytest.mark.parametrize("kind", ["function_call", "custom_tool_call"])
+def test_call_without_a_name_is_of_an_unknown_tool(kind: str, name: Any) -> None:
+    made, *_ = messages({**CALL, "type": kind, "name": name}, OUTPUT)
+    assert made["tool_calls"][0]["function"]["name"] == "unknown_tool"
+
+
+def test_outputs_without_ids_are_those_of_the_calls_in_their_order() -> None:
+    def calls(*ids: str) -> list[Any]:
+        return [{**CALL, "call_id": each} for each in ids]
+
+    def outputs(*texts: str) -> list[Any]:
+        return [{**OUTPUT, "call_id": "", "output": each} for each in texts]
+
+    found = messages(
+        *calls("a", "b"), *outputs("A", "B"), THOUGHT, *calls("c"), SAID, *calls("d"),
+        USER, *calls("e"), *outputs("E", "C"),
+    )  # fmt: skip
+    given = {x["tool_call_id"]: x["content"] for x in found if x["role"] == "tool"}
+    assert given == {"a": "A", "b": "B", "c": "C", "d": "(no output)", "e": "E"}
+
+
 def test_output_without_its_id_is_that_of_the_open_call() -> None:
     nameless = {**OUTPUT, "call_id": ""}
     assert messages(CALL, nameless) == [
@@ -547,6 +596,7 @@ def test_output_without_its_id_is_that_of_the_open_call() -> None:
         {"type": "x_search_call", "id": "xs_1", "status": "completed"},
         {"type": "web_search_call", "id": "ws_1"},
         {"type": "ghost_snapshot", "ghost_commit": {}},
+        {"type": "mcp_approval_response", "approve": True, "approval_request_id": "a"},
     ],
 )
 def test_what_another_provider_wrote_is_no_reason_to_refuse(item: Any) -> None:

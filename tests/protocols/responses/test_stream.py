@@ -759,14 +759,50 @@ def test_call_of_a_tool_of_openais_own_has_its_form_and_comes_back(
     assert call["function"]["name"] == name
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", ""])
-def test_broken_arguments_of_a_tool_of_openais_own_run_nothing(text: str) -> None:
-    answer = RESPONSES.translate({**REQUEST, "tools": [{"type": "local_shell"}]}).answer
-    function = {"name": "local_shell", "arguments": text}
+def own_call(kind: str, arguments: str) -> Any:
+    """Return the item of a call of a tool of OpenAI's own."""
+    answer = RESPONSES.translate({**REQUEST, "tools": [{"type": kind}]}).answer
+    function = {"name": kind, "arguments": arguments}
     calls = [{"index": 0, "id": "c", "function": function}]
     choice = {"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
     (item,) = answer.body({"choices": [choice]})["output"]
-    assert item["action"]["command"] == []
+    return item
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "", '{"commands": ["rm', "```\\n{"])
+def test_broken_arguments_of_a_tool_of_openais_own_run_nothing(text: str) -> None:
+    assert own_call("local_shell", text)["action"]["command"] == []
+    assert own_call("shell", text)["action"]["commands"] == []
+
+
+@pytest.mark.parametrize("text", ["ls -l", '{"input":"ls -l"}'])
+def test_command_in_the_place_of_arguments_is_one(text: str) -> None:
+    assert own_call("shell", text)["action"]["commands"] == ["ls -l"]
+    action = own_call("local_shell", text)["action"]
+    assert action["command"] == ["bash", "-lc", "ls -l"]
+
+
+PATCHED = "*** Begin Patch\n*** Update File: a b.py\n@@\n-x\n+y\n*** End Patch\n"
+TWO = PATCHED + "*** Add File: c\n+z\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "operation"),
+    [
+        (PATCHED, ("update_file", "a b.py", "@@\n-x\n+y\n")),
+        (json.dumps({"input": PATCHED}), ("update_file", "a b.py", "@@\n-x\n+y\n")),
+        ("*** Add File: c\n+z\n", ("create_file", "c", "+z\n")),
+        ("*** Delete File: c", ("delete_file", "c", None)),
+        (json.dumps({"patch": TWO}), ("update_file", "", TWO)),
+        ('{"path": "a', ("update_file", "", '{"path": "a')),
+        ("{}", ("update_file", "", "")),
+    ],
+)
+def test_whole_patch_in_the_place_of_arguments_is_an_operation(
+    text: str, operation: tuple[str, str, str | None]
+) -> None:
+    found = own_call("apply_patch", text)["operation"]
+    assert (found["type"], found["path"], found.get("diff")) == operation
 
 
 @pytest.mark.parametrize("name", ["harbour.tide", "harbour/tide", "harbour:tide"])

@@ -11,8 +11,9 @@ from mitmproxy import http
 from ...chat.errors.context_overflow import is_overflow
 from ...mitm.second_request import Reply, replace_response
 from ...protocols.answer_stream import error_in, object_in
+from ...protocols.responses.compaction import BEFORE
 from ...request.adaptation import DROPPED
-from ...request.message_forms import role_of
+from ...request.message_forms import role_of, text_of
 from ...wire.json_text import Json, dumps
 from ..message.message_body import content_of, put_content
 from ..request.adapted_request import body_of
@@ -74,12 +75,14 @@ def _is_too_long(flow: http.HTTPFlow) -> bool:
 def _shortened(messages: Json) -> list[Json] | None:
     """Return *messages* without the oldest half of the conversation; None if that is all.
 
-    The head stays, and so do the words that ask for the summary. A result does not stay
-    without its call.
+    The head stays, and so do the words that ask for the summary, and an earlier summary:
+    it is all that is left of what went before. A result does not stay without its call.
     """
     listed = messages if isinstance(messages, list) else []
-    head = [each for each in listed[:1] if role_of(each) in _HEAD]
-    *said, asked = [*listed[len(head) :]] or [None]
+    first = [each for each in listed[:1] if role_of(each) in _HEAD]
+    *said, asked = [*listed[len(first) :]] or [None]
+    head = [*first, *filter(_is_summary, said)]
+    said = [each for each in said if not _is_summary(each)]
     sizes = [*accumulate(len(dumps(each)) for each in said)]
     half = sizes[-1] / 2 if sizes else 0
     rest = [each for each, size in zip(said, sizes, strict=True) if size > half]
@@ -87,3 +90,8 @@ def _shortened(messages: Json) -> list[Json] | None:
     while rest and role_of(rest[0]) == "tool":
         del rest[0]
     return [*head, *rest, asked] if rest else None
+
+
+def _is_summary(message: Json) -> bool:
+    content = message.get("content") if isinstance(message, dict) else None
+    return role_of(message) == "user" and text_of(content).startswith(BEFORE)

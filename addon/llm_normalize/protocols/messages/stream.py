@@ -7,9 +7,17 @@ from typing import override
 
 from ...wire.json_text import Json
 from ..blank_text import BlankText
+from ..failed_answer import failure_in
 from ..json_values import as_object, as_string, objects_in
 from ..object_end import ObjectEnd
-from ..protocol import CALL, UNFINISHED, AnswerTranslator, JsonObject, ServerEvent
+from ..protocol import (
+    CALL,
+    UNFINISHED,
+    AnswerTranslator,
+    JsonObject,
+    ServerEvent,
+    UntranslatableError,
+)
 from .answer_form import (
     SIGNATURE,
     Asked,
@@ -29,6 +37,8 @@ _DELTAS = {
     "tool_use": ("input_json_delta", "partial_json"),
 }
 _NO_ARGUMENTS = "{}"
+_FAILED = "error"
+"""Chat's finish reason of an answer that failed on its way."""
 _BLOCK = 1000  # characters' worth
 
 
@@ -237,6 +247,11 @@ class MessagesAnswer(AnswerTranslator):
 
     @override
     def body(self, completion: JsonObject) -> JsonObject:
+        error, choice = failure_in(completion), first_choice(completion)
+        if error or choice is None or choice.get("finish_reason") == _FAILED:
+            # A message has no place for it: the client would take the turn for over.
+            words = as_string((error or {}).get("message"))
+            raise UntranslatableError(words or UNFINISHED)
         made = message_of(completion, self._asked)
         self.estimates = self._asked.figures.is_estimated
         return made

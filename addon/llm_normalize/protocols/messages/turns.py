@@ -10,13 +10,15 @@ request, and no cache of prompts would hit.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from ...wire.json_text import Json
 from ..call_arguments import spelled
-from ..protocol import NO_OUTPUT, JsonObject, UntranslatableError
+from ..json_values import as_string
+from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from ..tool_names import ToolNames
 from .content import blocks_of, joined, parts_of
 from .dropped import Dropped
@@ -28,7 +30,6 @@ _MESSAGE = {"role", "content", "clear_at"}
 _USE = {"type", "id", "name", "input"}
 _RESULT = {"type", "tool_use_id", "content", "is_error"}
 _NO_RESULT = "The call has no result: it was interrupted."
-_NO_CALL = "unknown_tool"
 _FAILED = "Error: "
 _SAYS_FAILED = re.compile(r"\W*(?:\w+_)?error", re.IGNORECASE).match
 
@@ -148,7 +149,9 @@ class Conversation:
 
     def _call(self, block: JsonObject) -> JsonObject:
         self.dropped.beside(_PATH, block, _USE)
-        call_id, name = original(str(block.get("id"))), str(block.get("name"))
+        call_id = original(str(block.get("id")))
+        # Models forget the name, and providers refuse a call without one.
+        name = as_string(block.get("name")) or NO_NAME
         self.names[call_id] = flat = self.tools.flat_name(name)
         self._open.append(call_id)
         return _call(call_id, flat, spelled(block.get("input")))
@@ -171,15 +174,19 @@ class Conversation:
     def _results(self, results: dict[str, list[JsonObject]]) -> list[JsonObject]:
         """Answer the open calls; return what of the results a tool message cannot hold."""
         shown: list[JsonObject] = []
+        left = Counter(self._open)
         for call_id in self._open:
-            blocks = results.pop(call_id, None)
-            text = (
-                _NO_RESULT if blocks is None else self._result(call_id, blocks, shown)
-            )
+            left[call_id] -= 1
+            # Some models give the calls of a turn one id: each has a result of its own.
+            given = results.get(call_id, [])
+            size = 1 if left[call_id] else len(given)
+            blocks, results[call_id] = given[:size], given[size:]
+            text = self._result(call_id, blocks, shown) if blocks else _NO_RESULT
             self.messages.append(_tool(call_id, text))
         self._open.clear()
-        for call_id, blocks in results.items():  # of calls that are not there
-            name = self.names.get(call_id, _NO_CALL)
+        rest = {call_id: blocks for call_id, blocks in results.items() if blocks}
+        for call_id, blocks in rest.items():  # of calls that are not there
+            name = self.names.get(call_id, NO_NAME)
             calls = [_call(call_id, name, "{}")]
             self.messages += [
                 {"role": "assistant", "content": None, "tool_calls": calls},

@@ -15,10 +15,3 @@ def _choice(choice: JsonObject) -> JsonObject:
     calls = as_list(message.get("tool_calls"))
     message["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
     return {**choice, "delta": message}
-
-
-def failure_in(completion: JsonObject) -> JsonObject | None:
-    """Return the error in an answer whose choice has failed."""
-    found = [completion, *as_list(completion.get("choices"))]
-    errors = (as_object(each.get("error")) for each in found)
-    return next(filter(None, errors), None)

@@ -1,14 +1,21 @@
 """OpenAI's own tools that the client runs: their models know the forms, others are told."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...wire.json_text import Json
+from ..call_arguments import INVALID
 from ..json_values import as_list, as_object, as_string, objects_in
 from ..protocol import JsonObject
 
 _TEXT: JsonObject = {"type": "string"}
 _NUMBER: JsonObject = {"type": "integer"}
+_IS_JSON = ("{", "[", '"', "`")
+_KEYS = ("input", "patch", "diff", INVALID)
+_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)\n?", re.MULTILINE)
+_ENDS = re.compile(r"^\*\*\* (?:Begin|End) Patch[ \t]*\n?", re.MULTILINE)
+_OPERATIONS = {"Add": "create_file", "Update": "update_file", "Delete": "delete_file"}
 _NOTHING_FOUND = "No tool was found."
 
 
@@ -37,15 +44,25 @@ class ClientTool:
     arguments: Callable[[JsonObject], Json]
 
 
+def _command(given: JsonObject) -> Json:
+    """Return the text that a model wrote in the place of arguments, as a command.
+
+    What was to be JSON, and broke off, is none: a shell must not run it.
+    """
+    text = as_string(given.get("input")) or as_string(given.get(INVALID))
+    return None if text.lstrip().startswith(_IS_JSON) else text or None
+
+
 def _local_shell(given: JsonObject) -> JsonObject:
-    command = given.get("command")
+    command = given.get("command") or _command(given)
     words = ["bash", "-lc", command] if isinstance(command, str) else as_list(command)
+    kept = {key: each for key, each in given.items() if key != INVALID}
     more = {"env": as_object(given.get("env")), "command": words}
-    return {"action": {**given, "type": "exec", **more}}
+    return {"action": {**(kept if words else given), "type": "exec", **more}}
 
 
 def _shell(given: JsonObject) -> JsonObject:
-    commands = given.get("commands", given.get("command"))
+    commands = given.get("commands", given.get("command")) or _command(given)
     listed = [commands] if isinstance(commands, str) else as_list(commands)
     limits = {key: given.get(key) for key in ("timeout_ms", "max_output_length")}
     return {"action": {"commands": listed, **limits}}
@@ -53,11 +70,27 @@ def _shell(given: JsonObject) -> JsonObject:
 
 def _patch(given: JsonObject) -> JsonObject:
     operation = as_object(given.get("operation")) or given
+    if not operation.get("path"):
+        words = (as_string(operation.get(key)) for key in _KEYS)
+        operation = {**operation, **_operation(next(filter(None, words), ""))}
     kind, path = operation.get("type", "update_file"), operation.get("path")
     found: JsonObject = {"type": kind, "path": as_string(path)}
     if kind != "delete_file":
         found["diff"] = as_string(operation.get("diff"))
     return {"operation": found}
+
+
+def _operation(text: str) -> JsonObject:
+    """Return what a whole patch does to its file; models know that form from elsewhere.
+
+    Without one file, it goes to the client as it is: that refuses it, and the model sees why.
+    """
+    files = [*_FILE.finditer(text)]
+    if len(files) != 1:
+        return {"diff": text}
+    (file,) = files
+    diff = _ENDS.sub("", text[file.end() :])
+    return {"type": _OPERATIONS[file[1]], "path": file[2].strip(), "diff": diff}
 
 
 CLIENT_TOOLS = {

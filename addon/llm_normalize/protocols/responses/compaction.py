@@ -13,7 +13,7 @@ from ..protocol import JsonObject, ServerEvent, UntranslatableError
 from .output_items import COMPLETED, Atom
 from .reasoning_text import packed, unpacked
 from .response_object import usage_of
-from .stream import Asked, ResponsesAnswer
+from .stream import CUT_BY, Asked, ResponsesAnswer
 
 PATH = "/compact"
 TRIGGER = "compaction_trigger"
@@ -33,10 +33,11 @@ PROMPT = (
     "4. How far the work is, and what is to be done next, step by step.\n\n"
     "Be exact and complete. Leave out what no longer matters."
 )
-_BEFORE = (
+BEFORE = (
     "The conversation before this message was summarized, since it got too long. Go on "
     "from this summary, and do not repeat what is done:\n\n"
 )
+"""The words before a summary, in the conversation that goes on from it."""
 _NO_SUMMARY = "The model wrote no summary of the conversation."
 _RETAINED = 200_000
 """Characters of the user's last messages that stay as they are."""
@@ -51,7 +52,7 @@ def asks_for_summary(request: JsonObject) -> bool:
 def summary_in(item: JsonObject) -> str:
     """Return what an *item* tells the model; nothing if only another provider can read it."""
     text = unpacked(item.get("encrypted_content"))
-    return _BEFORE + text if text else ""
+    return BEFORE + text if text else ""
 
 
 def retained(request: JsonObject) -> list[JsonObject]:
@@ -98,16 +99,21 @@ class CompactionAnswer(ResponsesAnswer):
         super().__init__(asked)
         self._retained = retained
         self._texts: list[str] = []
+        self._is_one = True
+        """Whether the text is a summary: a part of one, or what precedes a call, is none."""
 
     @override
     def _add(self, choice: JsonObject) -> None:
-        text = as_string(as_object(choice.get("delta")).get("content"))
+        delta = as_object(choice.get("delta"))
+        text = as_string(delta.get("content"))
         self._texts.append(text)
         self._asked.figures.write(text)
         self.held += len(text)
         finish: Json = choice.get("finish_reason")
-        # One that got too long is still the best that there is.
-        self._finish = "stop" if finish == "length" else finish or self._finish
+        # It would take the conversation's place, and nobody would notice what is lost.
+        if delta.get("tool_calls") or finish in CUT_BY:
+            self._is_one = False
+        self._finish = finish or self._finish
 
     @override
     def _close_all(self) -> None:
@@ -117,7 +123,8 @@ class CompactionAnswer(ResponsesAnswer):
 
     @override
     def done(self) -> list[ServerEvent]:
-        if self._finish is not None and not "".join(self._texts).strip():
+        is_summary = self._is_one and "".join(self._texts).strip()
+        if self._finish is not None and not is_summary:
             return [*self.error({"message": _NO_SUMMARY})]
         return [*super().done()]
 

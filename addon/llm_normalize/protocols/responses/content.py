@@ -14,10 +14,17 @@ _UNREADABLE = "(A text was here that only OpenAI can read.)"
 
 def text_of(content: Json, path: str) -> str:
     """Return a content that can only be text, as the system's."""
-    parts = parts_of(content, path)
-    if not all(part["type"] == "text" for part in parts):
+    found = text_or_parts(content, path)
+    if not isinstance(found, str):
         raise UntranslatableError("Only text has a place in this message.", path)
-    return "".join(part["text"] for part in parts)
+    return found
+
+
+def text_or_parts(content: Json, path: str) -> str | list[JsonObject]:
+    """Return a content as one text, without anything between its parts, if it can be."""
+    parts = parts_of(content, path)
+    is_text = all(part["type"] == "text" for part in parts)
+    return "".join(part["text"] for part in parts) if is_text else parts
 
 
 def words_of(content: Json, path: str) -> str:
@@ -43,7 +50,7 @@ def output_of(output: Json, path: str) -> tuple[str, list[JsonObject]]:
     if isinstance(output, dict) and output.get("type") in _IMAGES:
         output = [output]
     if isinstance(output, list) and all(map(_is_part, output)):
-        parts = parts_of(output, path)
+        parts = [_part_or_text(part, f"{path}[{at}]") for at, part in enumerate(output)]
         texts = [part["text"] for part in parts if part["type"] == "text"]
         return "\n".join(texts), [part for part in parts if part["type"] != "text"]
     return as_text(output), []
@@ -75,6 +82,14 @@ def parts_of(content: Json, path: str) -> list[JsonObject]:
 
 def _is_part(part: Json) -> bool:
     return isinstance(part, dict) and "type" in part
+
+
+def _part_or_text(part: Json, path: str) -> JsonObject:
+    """Return a part of an output; as JSON if it is none: tools return lists of anything."""
+    try:
+        return _part(part, path)
+    except UntranslatableError:
+        return {"type": "text", "text": as_text(part)}
 
 
 def _part(part: Json, path: str) -> JsonObject:

@@ -26,7 +26,10 @@ _LONGEST_PREFIX = 1000
 """Characters, blanks above all, before the string begins, and behind it."""
 _FENCE = "```"
 _SHELLS = ("bash", "sh", "zsh")
-_HERE = re.compile(r"\s*\w+ *<<-? *['\"]?(\w+)['\"]? *\n(.*?)\n?\1\s*", re.DOTALL)
+# The word has an end: a long one would be sought in all its lengths.
+_HERE = re.compile(
+    r"\s*+\w++ *<<-? *['\"]?(\w{1,64}+)['\"]? *\n(.*?)\n?\1\s*", re.DOTALL
+)
 _KEYS = (INPUT, "patch", "diff", "cmd", "command", "content", "code", "script", "text")
 """Where a model puts the input, the surest first."""
 

@@ -6,6 +6,7 @@ request, and no cache of prompts would hit.
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,10 +14,10 @@ from dataclasses import dataclass, field
 from ...wire.json_text import Json
 from ..call_arguments import spelled
 from ..json_values import as_string
-from ..protocol import NO_OUTPUT, JsonObject, UntranslatableError
+from ..protocol import NO_NAME, NO_OUTPUT, JsonObject, UntranslatableError
 from .client_tools import CALLS, found_tools
 from .compaction import COMPACTED, TRIGGER, summary_in
-from .content import as_text, output_of, text_of, user_content, words_of
+from .content import as_text, output_of, text_of, text_or_parts, user_content, words_of
 from .reasoning_text import reasoning_of
 from .tools import INPUT, Tools
 
@@ -29,13 +30,13 @@ _OWN_CALLS = {*CALLS, "computer_call"}
 """Calls of OpenAI's own tools that the client runs."""
 _CALLS = {"function_call", "custom_tool_call", "mcp_call", *_OWN_CALLS}
 _WITHOUT_WORDS = re.compile(
-    r"program|mcp_list_tools|mcp_approval_request|ghost_snapshot|.+_(?:call|output)"
+    r"program|mcp_list_tools|mcp_approval_(?:request|response)|ghost_snapshot"
+    r"|.+_(?:call|output)"
 )
 """What a provider ran, or what is for the client alone: the answers after it say what matters."""
 _OF_A_TURN = {"reasoning", "message", "item_reference", None}
 _REFERENCES_WITHOUT_WORDS = ("rs_", "ws_", "fs_", "ci_", "ig_")
 _ATTACHED = "(The output is attached to the next message.)"
-_UNKNOWN = "unknown_tool"
 
 
 @dataclass
@@ -46,6 +47,8 @@ class _Turn:
     reasoning: list[str] = field(default_factory=list)
     calls: list[tuple[JsonObject, str | None]] = field(default_factory=list)
     """Each with its output, if its item has that too."""
+    end: int = -1
+    """The place of the last call."""
     paths: list[str] = field(default_factory=list)
     """Where its reasoning is."""
 
@@ -84,9 +87,11 @@ class History:
         """Those of calls and outputs, by their place."""
         self._outputs: dict[str, deque[int]] = defaultdict(deque)
         """Where the outputs are that are still to be placed, by the id of the call."""
-        for at, item in enumerate(self._items):
-            if item.get("type") in _OUTPUTS and at in self._ids:
-                self._outputs[self._ids[at]].append(at)
+        self._called: dict[str, list[int]] = defaultdict(list)
+        """Where the calls are, likewise."""
+        for at, call_id in self._ids.items():
+            is_output = self._items[at].get("type") in _OUTPUTS
+            (self._outputs if is_output else self._called)[call_id].append(at)
         for at, item in enumerate(self._items):
             self._add(at, item, self._paths[at])
         self._end_turn()
@@ -121,11 +126,11 @@ class History:
     def _message(self, item: JsonObject, path: str) -> None:
         role, content, place = item.get("role"), item.get("content"), f"{path}.content"
         if role in ("system", "developer"):
-            text = text_of(content, place)
-            if self.messages or self._turn != _Turn():
-                self._say(text)
+            is_head = not self.messages and self._turn == _Turn()
+            if is_head:
+                self.system.append(text_of(content, place))
             else:
-                self.system.append(text)
+                self._say(text_or_parts(content, place))
         elif role == "assistant":
             self._turn.texts.append(words_of(content, place))
         elif role == "user":
@@ -173,9 +178,13 @@ class History:
             named = {**item, "namespace": item.get("server_label")}
             output = as_text(item.get("output")) or as_text(item.get("error"))
             output = output or NO_OUTPUT
+        if not as_string(named.get("name")):
+            # Models forget it. The client ran nothing, and sends the call back as it was.
+            named = {"name": NO_NAME}
         flat = self._tools.flat_name_in(named, path)
         call = _chat_call(self._ids[at], flat, spelled(given))
         self._turn.calls.append((call, output))
+        self._turn.end = at
 
     def _output(self, at: int, item: JsonObject, path: str) -> None:
         self._end_turn()
@@ -188,7 +197,7 @@ class History:
         waiting.popleft()
         # Providers refuse an output without a call. A client that has shortened the
         # conversation sends one.
-        name = self._tools.names.flat_name(as_string(item.get("name")) or _UNKNOWN)
+        name = self._tools.names.flat_name(as_string(item.get("name")) or NO_NAME)
         call = _chat_call(call_id, name, "{}")
         self.messages.append(
             {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -233,13 +242,22 @@ class History:
         if turn.calls:
             message["tool_calls"] = [call for call, _ in turn.calls]
         self.messages.append(message)
-        self._answer([self._output_for(call["id"], own) for call, own in turn.calls])
+        self._answer(
+            [self._output_for(call["id"], own, turn.end) for call, own in turn.calls]
+        )
 
     def _output_for(
-        self, call_id: str, own: str | None
+        self, call_id: str, own: str | None, end: int
     ) -> tuple[str, str, list[JsonObject]]:
-        waiting = self._outputs[call_id]
-        if own is None and waiting:
+        """Return the output of a call in the turn whose last call is at *end*.
+
+        Some providers begin anew with their ids in each answer. What follows the next call
+        of the same id is not the output of this one, which may have been interrupted.
+        """
+        waiting, called = self._outputs[call_id], self._called[call_id]
+        after = bisect_right(called, end)
+        is_next = after == len(called) or (waiting and waiting[0] < called[after])
+        if own is None and waiting and is_next:
             return (call_id, *self._output_at(waiting.popleft()))
         return call_id, own or NO_OUTPUT, []
 
@@ -301,23 +319,31 @@ def _is_search(item: JsonObject) -> bool:
 def _call_ids(items: list[JsonObject]) -> dict[int, str]:
     """Return the ids of calls and of outputs, by their place.
 
-    An output without one is that of the last call that has no other.
+    An output without one is that of a call that has no other: those of a turn are
+    answered in their order, and those of the last turn come first.
     """
-    found, unanswered = dict[int, str](), list[str]()
+    found, unanswered = dict[int, str](), list[deque[str]]()
+    in_turn = False
     answered = {each.get("call_id") for each in items if each.get("type") in _OUTPUTS}
     for at, item in enumerate(items):
         kind = item.get("type")
+        in_turn = in_turn and _is_of_the_assistant(item)
         if _is_search(item) or kind not in _CALLS | _OUTPUTS:
             continue
         given = as_string(item.get("call_id")) or as_string(item.get("id"))
         made = f"call_{at}"
         if kind in _OUTPUTS:
             given = as_string(item.get("call_id"))
-            found[at] = given or (unanswered.pop() if unanswered else made)
+            while unanswered and not unanswered[-1]:
+                unanswered.pop()
+            found[at] = given or (unanswered[-1].popleft() if unanswered else made)
         else:
             found[at] = given or made
             if kind != "mcp_call" and found[at] not in answered:
-                unanswered.append(found[at])
+                if not in_turn:
+                    unanswered.append(deque())
+                unanswered[-1].append(found[at])
+                in_turn = True
     return found
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ...wire.json_text import Json
 from ..blank_text import BlankText
 from ..call_ids import CallIds
+from ..failed_answer import failure_in
 from ..figures import Figures
 from ..json_values import as_string
 from ..protocol import (
@@ -17,7 +18,7 @@ from ..protocol import (
     StoredItems,
 )
 from ..tool_names import ToolNames
-from .body import chunk_of, failure_in
+from .body import chunk_of
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,
@@ -39,7 +40,7 @@ from .response_object import (
     usage_of,
 )
 
-_CUT_BY = {"length": "max_output_tokens", "content_filter": "content_filter"}
+CUT_BY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Chat's finish reasons for an answer that is not whole, and what Responses says."""
 _ITEM, _CITATION = 1000, 200  # characters' worth
 _PROBABILITY = 16  # likewise; less than it takes: there are twenty for each token
@@ -144,8 +145,8 @@ class ResponsesAnswer(AnswerTranslator):
             return self.error({"message": UNFINISHED})
         self._begin({})
         self._close_all()
-        if self._finish in _CUT_BY:
-            details = {"reason": _CUT_BY[self._finish]}
+        if self._finish in CUT_BY:
+            details = {"reason": CUT_BY[self._finish]}
             self._end(INCOMPLETE, self._items, incomplete_details=details)
         else:
             self._end(COMPLETED, self._items)
@@ -317,13 +318,13 @@ class ResponsesAnswer(AnswerTranslator):
         blanks = self._blank.take()
         if blanks and not self._calls:
             self._send(self._in(Message).add(blanks, []))
-        if self._finish not in _CUT_BY and not any(
+        if self._finish not in CUT_BY and not any(
             isinstance(each, Message | Call) for each in self._items
         ):
             # Agents go round and round if an answer has nothing but thoughts.
             self._send(self._in(Message).add("", []))
         for item in self._still_open.values():
-            is_whole = self._finish not in _CUT_BY or (
+            is_whole = self._finish not in CUT_BY or (
                 isinstance(item, Call) and item.is_whole()
             )
             self._send(item.closed(COMPLETED if is_whole else INCOMPLETE))

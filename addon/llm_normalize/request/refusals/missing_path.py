@@ -33,10 +33,20 @@ _SOUGHT = re.compile(
 
 _PLACE = r"(?:\btools|\binput)\W{1,4}\d{1,4}\b"
 _NO = r"(?:invalid|unknown|unsupported|unexpected|unrecognized|not? (?:supported|allowed|valid|recognized))"
+# Of a type, or the key "type" of the tool or item itself: what is inside has types, too.
+_INSIDE = r"\W{1,6}(?:\w{0,40}(?:function|tool|param|item|message|call|output)\W{1,6})?"
+_HAS = rf"(?:(?:has|is of) (?:an? )?{_NO} )?"
+_MEDIUM = r"(?:audio|image|video|file)(?!\w*_(?:call|output))"
+_KIND = (
+    r"(?:(?:tool|item)(?:[ _]item)?[ _]types?\b"
+    r"|(?<!audio )(?<!image )(?<!video )(?<!file )\binput(?:[ _]item)?[ _]types?\b"
+    rf"(?!\W{{1,4}}(?:input_)?{_MEDIUM}))"
+)
+"""How a refusal names the type of one: "input type" is that of what a model can see, too."""
 _TYPE = re.compile(
-    rf"{_PLACE}[^:;{{}}]{{0,120}}?\btype\b"
-    rf"|\b{_NO} (?:input|tool|item)(?:[ _]item)?[ _]types?\b"
-    rf"|\b(?:input|tool|item)(?:[ _]item)?[ _]types?\b[^.;]{{0,60}}\b(?:{_NO}|must be)\b"
+    rf"{_PLACE}{_INSIDE}{_HAS}type\b"
+    rf"|\b{_NO} {_KIND}"
+    rf"|\b{_KIND}[^.;]{{0,60}}\b(?:{_NO}|must be)\b"
     r"|\btypes?\b\W{1,4}of (?:a )?(?:tool|item)s?\b[^.;]{0,40}\b(?:must|should|not|un\w+)\b"
     r"|\bonly\b\W{1,4}function\b\W{1,4}(?:type )?tools?\b"
     r"|\bunknown variant\W{1,4}(?:namespace|custom|additional_tools|local_shell|shell"
