@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -22,6 +23,7 @@ from llm_normalize.demo import provider
 from llm_normalize.desktop import node
 from llm_normalize.desktop.machine import Machine, Result
 from llm_normalize.run.start_error import StartError
+from support import Provider, Request, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "llm_normalize"]
@@ -68,6 +70,12 @@ class Hosts(NamedTuple):
     listed: int
     unlisted: int
     roots: Path
+
+
+class Claims(NamedTuple):
+    port: int
+    confdir: Path
+    named: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -255,6 +263,91 @@ def test_arguments_that_do_not_serve_are_refused(
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(StartError, match="not for a proxy that serves"):
         proxy.started(Machine(), ["--options"])
+
+
+# Whether it is to be trusted
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Iterator[Claims]:
+    """What says that it is the proxy, and that its CA is in the folder named."""
+    confdir = tmp_path / "conf"
+    (confdir / "normalize").mkdir(parents=True)
+    (confdir / "mitmproxy-ca-cert.pem").touch()
+    (confdir / "normalize" / "ca-bundle.pem").touch()
+    named = [str(confdir)]
+
+    def answer(_: Request) -> Script:
+        text = json.dumps({"name": "llm_normalize", "confdir": named[0]})
+        return body_script(text.encode())
+
+    with Provider(answer=answer) as server:
+        yield Claims(server.port, confdir, named)
+
+
+def test_proxy_of_this_user_is_used(claims: Claims) -> None:
+    assert proxy.running(claims.port) == proxy.Proxy(claims.port, claims.confdir)
+
+
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("", "it does not say where its CA is. Stop it"),
+        ("conf", "it does not say where its CA is. Stop it"),
+        ("/no/such/folder", "there is no CA in its folder /no/such/folder. Stop it"),
+    ],
+)
+def test_folder_without_a_ca_is_not_trusted(
+    named: str, says: str, claims: Claims
+) -> None:
+    claims.named[0] = named
+    with pytest.raises(StartError, match=f"{claims.port} is not a proxy .*: {says}"):
+        proxy.running(claims.port)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "mitmproxy-ca-cert.pem", "normalize", "normalize/ca-bundle.pem"]
+)
+def test_what_another_user_owns_is_not_trusted(
+    name: str, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others, stat = claims.confdir / name, Path.stat
+
+    def owned(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        found = stat(path, follow_symlinks=follow_symlinks)
+        if path != others:
+            return found
+        return os.stat_result([*found[:4], 4_000_123, *found[5:]])
+
+    monkeypatch.setattr(Path, "stat", owned)
+    says = f"{others} belongs to user 4000123, not to you. Stop it and start yours, or"
+    with pytest.raises(StartError, match=re.escape(says)):
+        proxy.running(claims.port)
+
+
+def test_a_bundle_that_is_missing_gets_a_sentence(claims: Claims) -> None:
+    bundle = claims.confdir / "normalize" / "ca-bundle.pem"
+    bundle.unlink()
+    with pytest.raises(StartError, match=f"has not written {re.escape(str(bundle))}"):
+        proxy.running(claims.port)
+
+
+@pytest.mark.parametrize("tool", ["env", "exec"])
+def test_no_program_gets_what_is_not_trusted(
+    tool: str, claims: Claims, environ: dict[str, str]
+) -> None:
+    claims.named[0] = "/evil"
+    words = ["env"] if tool == "exec" else []
+    rest = ["--", *words] if words else []
+    done = subprocess.run(
+        [*PROGRAM, tool, "-p", str(claims.port), *rest],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "is not a proxy to trust: there is no CA in its folder /evil" in done.stderr
 
 
 # What is set

@@ -38,11 +38,16 @@ def main(given: Sequence[str]) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
     from ...desktop.machine import Machine  # noqa: PLC0415
     from ...home.trust_advice import setting  # noqa: PLC0415
+    from ...run.start_error import StartError  # noqa: PLC0415
     from .. import proxy  # noqa: PLC0415
     from ..variables import variables  # noqa: PLC0415
 
     machine = Machine()
-    found = proxy.running(flags.port)
+    try:
+        found = proxy.running(flags.port)
+    except StartError as error:
+        complain(error)
+        return error.code
     if found is None:
         at = [] if flags.port == 8080 else ["-p", str(flags.port)]  # noqa: PLR2004
         start = command_line("", *at, system=machine.system)
