@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import certifi
 import pytest
 from cryptography.hazmat.primitives.serialization import pkcs12
 
@@ -387,6 +388,30 @@ def test_options_of_java_stay_and_ours_come_once(
     assert first.startswith("-Dmine=1 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=81")
     again = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": first})
     assert variables(again, 81, tmp_path)["JAVA_TOOL_OPTIONS"] == first
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """All roots in the proxy's folder: one suffices."""
+    found = tmp_path / "normalize" / "ca-bundle.pem"
+    found.parent.mkdir()
+    root = Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----")
+    found.write_text(root[0] + root[1])
+    return found
+
+
+@pytest.mark.skipif(not KNOWS_JAVA, reason="needs cryptography 45 or newer")
+def test_roots_of_java_are_not_written_through_a_link(
+    bundle: Path, tmp_path: Path
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("kept")
+    store = bundle.with_suffix(".p12")
+    store.symlink_to(theirs)
+    variables(Having(environ={"HAS": "java"}), 81, tmp_path)
+    assert theirs.read_text() == "kept"
+    assert not store.is_symlink()
+    assert pkcs12.load_pkcs12(store.read_bytes(), b"changeit").additional_certs
 
 
 @pytest.mark.parametrize(

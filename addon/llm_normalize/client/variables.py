@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from ..desktop import node
+from ..desktop import node, private_file
 from ..desktop.machine import Machine
 from ..home import ca_bundle, trust_advice
 from ..text.authority import address
@@ -69,7 +69,8 @@ def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
 
 
 def _write_store(bundle: Path, store: Path) -> None:
-    if store.exists() and store.stat().st_mtime >= bundle.stat().st_mtime:
+    is_file = store.is_file() and not store.is_symlink()
+    if is_file and store.stat().st_mtime >= bundle.stat().st_mtime:
         return
     with warnings.catch_warnings():  # some systems' roots have a serial number of 0
         warnings.simplefilter("ignore")
@@ -79,4 +80,5 @@ def _write_store(bundle: Path, store: Path) -> None:
         for number, each in enumerate(found)
     ]
     encryption = BestAvailableEncryption(_PASSWORD.encode())
-    store.write_bytes(pkcs12.serialize_java_truststore(entries, encryption))
+    made = pkcs12.serialize_java_truststore(entries, encryption)
+    private_file.write(store, made)  # never through a link
