@@ -414,6 +414,15 @@ def test_roots_of_java_are_not_written_through_a_link(
     assert pkcs12.load_pkcs12(store.read_bytes(), b"changeit").additional_certs
 
 
+@pytest.mark.skipif(not KNOWS_JAVA, reason="needs cryptography 45 or newer")
+def test_roots_that_java_cannot_be_given_do_not_keep_the_program(
+    bundle: Path, tmp_path: Path
+) -> None:
+    bundle.write_text("-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n")
+    found = variables(Having(environ={"HAS": "java"}), 81, tmp_path)
+    assert found["SSL_CERT_FILE"] == str(bundle)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -54,7 +54,7 @@ def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
         )
         return {}
     store = bundle.with_suffix(".p12")
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         _write_store(bundle, store)
     options = {
         "https.proxyHost": LOCAL,

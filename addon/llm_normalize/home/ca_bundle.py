@@ -54,13 +54,20 @@ def roots(without: str = "") -> list[str]:
     That is mitmproxy's own list, the system's store, and the file that `SSL_CERT_FILE`
     names, since a company's CA is mostly in one of these two.
 
+    What OpenSSL cannot read is left out: one such certificate in a file, and whoever is
+    given that file trusts nobody.
+
     Args:
         without: The proxy's CA: no server that the proxy itself asks has that.
     """
     found = dict[bytes, str]()
+    reader = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     for each in _everything():
-        with contextlib.suppress(ValueError):
-            found.setdefault(ssl.PEM_cert_to_DER_cert(each), each)
+        with contextlib.suppress(ValueError, ssl.SSLError):
+            der = ssl.PEM_cert_to_DER_cert(each)
+            if der not in found:
+                reader.load_verify_locations(cadata=der)
+                found[der] = each
     if without:
         found.pop(ssl.PEM_cert_to_DER_cert(without.strip()), None)
     return [*found.values()]
