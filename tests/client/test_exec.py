@@ -388,6 +388,14 @@ def test_options_of_java_stay_and_ours_come_once(
     assert first.startswith("-Dmine=1 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=81")
     again = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": first})
     assert variables(again, 81, tmp_path)["JAVA_TOOL_OPTIONS"] == first
+    more = f"{first} -Dhttps.proxyHosts=x '-Dname=a b' -Djavax.net.ssl.trustStore=\"a b\" -Xmx1g"
+    later = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": more})
+    ours = first.removeprefix("-Dmine=1 ")
+    kept = "-Dmine=1 -Dhttps.proxyHosts=x '-Dname=a b' -Xmx1g"
+    found = variables(later, 81, tmp_path / "a b")["JAVA_TOOL_OPTIONS"]
+    assert found.startswith(f"{kept} -Dhttps.proxyHost=127.0.0.1 ")
+    back = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": found})
+    assert variables(back, 81, tmp_path)["JAVA_TOOL_OPTIONS"] == f"{kept} {ours}"
 
 
 @pytest.fixture

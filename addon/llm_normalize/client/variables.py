@@ -1,6 +1,7 @@
 """The variables by which a program uses the proxy, trusts its CA, and all other roots."""
 
 import contextlib
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ from ..text.console import complain
 from ..text.loopback import LOCAL
 
 _JAVA = "JAVA_TOOL_OPTIONS"
+_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
+"""One of Java's options there, which may have blanks in quotes."""
 _PASSWORD = "changeit"  # noqa: S105 - Java's own, of a file without a secret
 
 
@@ -63,9 +66,11 @@ def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
         "javax.net.ssl.trustStoreType": "PKCS12",
         "javax.net.ssl.trustStorePassword": _PASSWORD,
     }
-    before = machine.environ.get(_JAVA, "").split("-Dhttps.proxyHost=")[0].strip()
-    made = " ".join(f"-D{name}={value}" for name, value in options.items())
-    return {_JAVA: f"{before} {made}".strip()}
+    made = [f"-D{name}={value}" for name, value in options.items()]
+    ours = tuple(f"-D{name}=" for name in options)
+    given = _WORD.findall(machine.environ.get(_JAVA, ""))
+    kept = [each for each in given if not each.startswith(ours)]
+    return {_JAVA: " ".join([*kept, *made])}
 
 
 def _write_store(bundle: Path, store: Path) -> None:
