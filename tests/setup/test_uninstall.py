@@ -1,11 +1,15 @@
+import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from llm_normalize.records.log_file import LogFile
 from llm_normalize.setup.uninstall import command, leftovers
+from support import Provider, Request, Script, body_script
 
 
 @pytest.fixture(autouse=True)
@@ -161,3 +165,54 @@ def test_what_cannot_be_removed_is_said_in_a_sentence(
     assert command.main(["--yes"]) == 1
     said = capsys.readouterr().err
     assert f"llm_normalize: {used[-2]} cannot be removed: normalize is odd\n" in said
+
+
+@pytest.fixture
+def serving(home: Path) -> Iterator[int]:
+    """What says that it is a proxy with this user's folder; a pairs log has its port."""
+
+    def answer(_: Request) -> Script:
+        confdir = str(home / ".mitmproxy")
+        text = json.dumps({"name": "llm_normalize", "confdir": confdir})
+        return body_script(text.encode())
+
+    with Provider(answer=answer) as server:
+        yield server.port
+
+
+def test_a_proxy_that_runs_is_to_be_stopped_first(
+    home: Path, used: list[Path], serving: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / ".mitmproxy" / "normalize" / f"pairs-{serving}.jsonl").touch()
+    assert command.main(["--yes"]) == 1
+    assert all(each.exists() for each in used)
+    said = capsys.readouterr()
+    stop = f"stop process {os.getpid()} (port {serving}) first"
+    assert f"a proxy still uses {home / '.mitmproxy'}: {stop}\n" in said.err
+    assert "the files stay until that is done" in said.err
+    assert "Removed" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("pairs-1.jsonl", "stop the one on port 1, which writes "),
+        ("pairs-exec-2.jsonl", "stop the program whose proxy writes "),
+    ],
+)
+def test_who_writes_a_pairs_log_is_to_be_stopped_first(
+    name: str,
+    says: str,
+    home: Path,
+    used: list[Path],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = LogFile(home / ".mitmproxy" / "normalize" / name, 1000, print)
+    log.append([b"{}\n"])
+    try:
+        assert command.main(["--yes"]) == 1
+        assert says in capsys.readouterr().err
+        assert all(each.exists() for each in used)
+    finally:
+        log.close()
+    assert command.main(["--yes"]) == 0  # its lock is there, and nobody holds it

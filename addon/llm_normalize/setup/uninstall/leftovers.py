@@ -20,6 +20,7 @@ from ...desktop.trust.record import RecordError, TrustRecord
 from ...run import system_proxy
 from ...text.command_line import CHECKOUT
 from ...text.console import complain
+from . import proxies
 
 _CA = (
     *authority.KEYS,
@@ -83,7 +84,9 @@ class Leftovers:
 
     def remove(self) -> bool:
         """Take it away, what others depend on first; tell whether all is gone."""
-        is_gone = all([self._restored(), self._unserved(), self._untrusted()])
+        is_gone = all([self._restored(), self._unserved()])
+        # The service's own proxy has stopped by now.
+        is_gone = self._stopped() and self._untrusted() and is_gone
         if not is_gone:  # the record of what is trusted is in there
             complain("the files stay until that is done")
             return False
@@ -116,6 +119,13 @@ class Leftovers:
             complain(error)
             return False
         return True
+
+    def _stopped(self) -> bool:
+        """Tell whether no proxy uses the folder; say what is to be stopped first."""
+        running = [*proxies.running(self._confdir)]
+        for each in running:
+            complain(f"a proxy still uses {self._confdir}: stop {each} first")
+        return not running
 
     def _untrusted(self) -> bool:
         try:
