@@ -371,7 +371,7 @@ def test_variables_are_those_of_proxy_and_trust(tmp_path: Path) -> None:
         "SSL_CERT_FILE": bundle,
         "REQUESTS_CA_BUNDLE": bundle,
         "CURL_CA_BUNDLE": bundle,
-        "NODE_EXTRA_CA_CERTS": str(tmp_path / "mitmproxy-ca-cert.pem"),
+        "NODE_EXTRA_CA_CERTS": bundle,
         "NODE_USE_ENV_PROXY": "1",
     }
 
@@ -406,6 +406,36 @@ def bundle(tmp_path: Path) -> Path:
     root = Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----")
     found.write_text(root[0] + root[1])
     return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE"],
+)
+def test_certificates_that_the_bundle_lacks_are_told(
+    name: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bundle.exists()
+    roots = Path(certifi.where()).read_text().split("-----END CERTIFICATE-----")[:3]
+    path = tmp_path / "company.pem"
+    path.write_text("".join(f"{each}-----END CERTIFICATE-----" for each in roots))
+    variables(Having(environ={"HAS": "", name: str(path)}), 81, tmp_path)
+    said = capsys.readouterr().err
+    assert f"that {name} names and the proxy lacks (2 in {path})" in said
+    assert f"SSL_CERT_FILE={path}\n" in said
+
+
+def test_settings_that_lose_nothing_are_not_spoken_of(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environ = {
+        "HAS": "",
+        "SSL_CERT_FILE": str(bundle),
+        "CURL_CA_BUNDLE": str(tmp_path / "none"),
+        "NODE_EXTRA_CA_CERTS": "",
+    }
+    variables(Having(environ=environ), 81, tmp_path)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.skipif(not KNOWS_JAVA, reason="needs cryptography 45 or newer")

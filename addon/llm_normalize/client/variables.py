@@ -19,6 +19,7 @@ from ..text.authority import address
 from ..text.console import complain
 from ..text.loopback import LOCAL
 
+_CURL = "CURL_CA_BUNDLE"
 _JAVA = "JAVA_TOOL_OPTIONS"
 _WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
 """One of Java's options there, which may have blanks in quotes."""
@@ -36,14 +37,39 @@ def variables(machine: Machine, port: int, confdir: Path) -> dict[str, str]:
     url = f"http://{address(LOCAL, port)}"
     trust = trust_advice.variables(confdir)
     bundle = ca_bundle.path_of(confdir.absolute())
+    _say_what_is_lost(machine, bundle)
     return {
         "HTTPS_PROXY": url,
         "https_proxy": url,  # which counts where a shell has both
         **trust,
-        "CURL_CA_BUNDLE": str(bundle),
+        # Not the CA alone: the shell may have had a file of others there.
+        trust_advice.EXTRA: str(bundle),
+        _CURL: str(bundle),
         node.SWITCH: "1",
         **_of_java(machine, port, bundle),
     }
+
+
+def _say_what_is_lost(machine: Machine, bundle: Path) -> None:
+    """Say which certificates the shell's own settings have and the bundle lacks."""
+    named = dict[str, str]()
+    for name in (*trust_advice.BUNDLES, trust_advice.EXTRA, _CURL):
+        if path := machine.environ.get(name):
+            named.setdefault(path, name)
+    for path, name in named.items():
+        count = 0
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # it is no use to programs, either
+            count = ca_bundle.lacking(bundle, Path(path))
+        if count:
+            repair = trust_advice.setting(
+                {"SSL_CERT_FILE": path}, system=machine.system
+            )
+            complain(
+                f"programs lose certificates that {name} names and the proxy lacks "
+                f"({count} in {path}); start the proxy with that file: {repair}"
+            )
 
 
 def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
