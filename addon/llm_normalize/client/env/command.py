@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...text.command_line import command_line
 from ...text.console import complain
+from ...text.port import port
 
 PROG = "llm-normalize env"
 
@@ -25,7 +26,7 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "-p",
         "--port",
-        type=int,
+        type=port,
         default=8080,
         help="where the proxy listens on this machine (default: 8080)",
     )
