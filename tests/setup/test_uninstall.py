@@ -193,6 +193,14 @@ def test_a_proxy_that_runs_is_to_be_stopped_first(
     assert "Removed" not in said.out
 
 
+def test_a_proxy_without_a_log_is_found_on_the_port_that_is_named(
+    used: list[Path], serving: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(["--yes", "-p", str(serving)]) == 1
+    assert all(each.exists() for each in used)
+    assert f"(port {serving}) first" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "says"),
     [

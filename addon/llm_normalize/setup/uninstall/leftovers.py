@@ -37,10 +37,16 @@ _BESIDE = (".venv-compiled", ".venv-uv")
 
 
 class Leftovers:
-    """What is left; false if nothing is."""
+    """What is left; false if nothing is.
 
-    def __init__(self, machine: Machine) -> None:
+    Args:
+        machine: The machine.
+        port: Where a proxy may still listen.
+    """
+
+    def __init__(self, machine: Machine, port: int) -> None:
         self._machine = machine
+        self._port = port
         self._confdir = authority.confdir_of(machine)
         self._is_switched = (
             proxy_state.place(machine.home) / proxy_state.NAME
@@ -122,7 +128,7 @@ class Leftovers:
 
     def _stopped(self) -> bool:
         """Tell whether no proxy uses the folder; say what is to be stopped first."""
-        running = [*proxies.running(self._confdir)]
+        running = [*proxies.running(self._confdir, self._port)]
         for each in running:
             complain(f"a proxy still uses {self._confdir}: stop {each} first")
         return not running

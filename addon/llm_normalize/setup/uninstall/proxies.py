@@ -11,23 +11,22 @@ from ...records.file_lock import lock
 from ...text.loopback import LOCAL
 
 _PORT = re.compile(r"pairs-([0-9]{1,5})\b.*")
-_USUAL = 8080
 
 
-def running(confdir: Path) -> Iterator[str]:
+def running(confdir: Path, port: int) -> Iterator[str]:
     """Yield what still runs with *confdir*, each as a sentence names it.
 
-    That is who says so on the usual port, and on those that pairs logs are named after;
+    That is who says so on *port*, and on those that pairs logs are named after;
     and who holds the lock of a pairs log, as a proxy does once it has written there.
     """
     folder = confdir / authority.FOLDER
     logs = sorted(folder.glob("pairs-*"))
     ports = {int(found[1]) for each in logs if (found := _PORT.fullmatch(each.name))}
     told = set[int]()
-    for port in sorted({_USUAL, *ports}):
-        if _serves(port, confdir):
-            told.add(port)
-            yield _named(port)
+    for each in sorted({port, *ports}):
+        if _serves(each, confdir):
+            told.add(each)
+            yield _named(each)
     for held in sorted(folder.glob(".pairs-*.lock")):
         log = held.name.removeprefix(".").removesuffix(".lock")
         found = _PORT.fullmatch(log)
