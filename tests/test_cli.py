@@ -62,6 +62,17 @@ def test_without_a_tools_name_it_runs(
 
 
 @pytest.mark.parametrize(
+    "first",
+    ["nvidia", "https://a.test/v1", "http://127.0.0.1:1234/v1", "HTTPS://A.test"],
+)
+def test_a_provider_by_its_name_or_its_base_url_is_run(
+    asked: list[tuple[str, list[str]]], first: str
+) -> None:
+    assert cli.main([first, "-p", "1"]) == 5
+    assert asked == [(".run.command", ["--provider", first, "-p", "1"])]
+
+
+@pytest.mark.parametrize(
     ("word", "meant"),
     [
         ("docter", "doctor"),

@@ -78,7 +78,8 @@ def chosen(given: Sequence[str]) -> tuple[str, list[str]]:
     first = words[0]
     if first in TOOLS:
         return first, words[1:]
-    if first in PROVIDERS:
+    # To mitmproxy, a URL would be a filter of what it shows.
+    if first in PROVIDERS or first.lower().startswith(("http://", "https://")):
         return "run", ["--provider", *words]
     if first.startswith("-"):
         word = first.lstrip("-").lower()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import certifi
 import pytest
 from cryptography.hazmat.primitives.serialization import pkcs12
 
@@ -22,6 +24,7 @@ from llm_normalize.demo import provider
 from llm_normalize.desktop import node
 from llm_normalize.desktop.machine import Machine, Result
 from llm_normalize.run.start_error import StartError
+from support import Provider, Request, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "llm_normalize"]
@@ -68,6 +71,12 @@ class Hosts(NamedTuple):
     listed: int
     unlisted: int
     roots: Path
+
+
+class Claims(NamedTuple):
+    port: int
+    confdir: Path
+    named: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -257,6 +266,91 @@ def test_arguments_that_do_not_serve_are_refused(
         proxy.started(Machine(), ["--options"])
 
 
+# Whether it is to be trusted
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Iterator[Claims]:
+    """What says that it is the proxy, and that its CA is in the folder named."""
+    confdir = tmp_path / "conf"
+    (confdir / "normalize").mkdir(parents=True)
+    (confdir / "mitmproxy-ca-cert.pem").touch()
+    (confdir / "normalize" / "ca-bundle.pem").touch()
+    named = [str(confdir)]
+
+    def answer(_: Request) -> Script:
+        text = json.dumps({"name": "llm_normalize", "confdir": named[0]})
+        return body_script(text.encode())
+
+    with Provider(answer=answer) as server:
+        yield Claims(server.port, confdir, named)
+
+
+def test_proxy_of_this_user_is_used(claims: Claims) -> None:
+    assert proxy.running(claims.port) == proxy.Proxy(claims.port, claims.confdir)
+
+
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        ("", "it does not say where its CA is. Stop it"),
+        ("conf", "it does not say where its CA is. Stop it"),
+        ("/no/such/folder", "there is no CA in its folder /no/such/folder. Stop it"),
+    ],
+)
+def test_folder_without_a_ca_is_not_trusted(
+    named: str, says: str, claims: Claims
+) -> None:
+    claims.named[0] = named
+    with pytest.raises(StartError, match=f"{claims.port} is not a proxy .*: {says}"):
+        proxy.running(claims.port)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "mitmproxy-ca-cert.pem", "normalize", "normalize/ca-bundle.pem"]
+)
+def test_what_another_user_owns_is_not_trusted(
+    name: str, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others, stat = claims.confdir / name, Path.stat
+
+    def owned(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        found = stat(path, follow_symlinks=follow_symlinks)
+        if path != others:
+            return found
+        return os.stat_result([*found[:4], 4_000_123, *found[5:]])
+
+    monkeypatch.setattr(Path, "stat", owned)
+    says = f"{others} belongs to user 4000123, not to you. Stop it and start yours, or"
+    with pytest.raises(StartError, match=re.escape(says)):
+        proxy.running(claims.port)
+
+
+def test_a_bundle_that_is_missing_gets_a_sentence(claims: Claims) -> None:
+    bundle = claims.confdir / "normalize" / "ca-bundle.pem"
+    bundle.unlink()
+    with pytest.raises(StartError, match=f"has not written {re.escape(str(bundle))}"):
+        proxy.running(claims.port)
+
+
+@pytest.mark.parametrize("tool", ["env", "exec"])
+def test_no_program_gets_what_is_not_trusted(
+    tool: str, claims: Claims, environ: dict[str, str]
+) -> None:
+    claims.named[0] = "/evil"
+    words = ["env"] if tool == "exec" else []
+    rest = ["--", *words] if words else []
+    done = subprocess.run(
+        [*PROGRAM, tool, "-p", str(claims.port), *rest],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "is not a proxy to trust: there is no CA in its folder /evil" in done.stderr
+
+
 # What is set
 
 
@@ -277,7 +371,7 @@ def test_variables_are_those_of_proxy_and_trust(tmp_path: Path) -> None:
         "SSL_CERT_FILE": bundle,
         "REQUESTS_CA_BUNDLE": bundle,
         "CURL_CA_BUNDLE": bundle,
-        "NODE_EXTRA_CA_CERTS": str(tmp_path / "mitmproxy-ca-cert.pem"),
+        "NODE_EXTRA_CA_CERTS": bundle,
         "NODE_USE_ENV_PROXY": "1",
     }
 
@@ -294,6 +388,77 @@ def test_options_of_java_stay_and_ours_come_once(
     assert first.startswith("-Dmine=1 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=81")
     again = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": first})
     assert variables(again, 81, tmp_path)["JAVA_TOOL_OPTIONS"] == first
+    more = f"{first} -Dhttps.proxyHosts=x '-Dname=a b' -Djavax.net.ssl.trustStore=\"a b\" -Xmx1g"
+    later = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": more})
+    ours = first.removeprefix("-Dmine=1 ")
+    kept = "-Dmine=1 -Dhttps.proxyHosts=x '-Dname=a b' -Xmx1g"
+    found = variables(later, 81, tmp_path / "a b")["JAVA_TOOL_OPTIONS"]
+    assert found.startswith(f"{kept} -Dhttps.proxyHost=127.0.0.1 ")
+    back = Having(environ={"HAS": "java", "JAVA_TOOL_OPTIONS": found})
+    assert variables(back, 81, tmp_path)["JAVA_TOOL_OPTIONS"] == f"{kept} {ours}"
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """All roots in the proxy's folder: one suffices."""
+    found = tmp_path / "normalize" / "ca-bundle.pem"
+    found.parent.mkdir()
+    root = Path(certifi.where()).read_text().partition("-----END CERTIFICATE-----")
+    found.write_text(root[0] + root[1])
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "CURL_CA_BUNDLE"],
+)
+def test_certificates_that_the_bundle_lacks_are_told(
+    name: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bundle.exists()
+    roots = Path(certifi.where()).read_text().split("-----END CERTIFICATE-----")[:3]
+    path = tmp_path / "company.pem"
+    path.write_text("".join(f"{each}-----END CERTIFICATE-----" for each in roots))
+    variables(Having(environ={"HAS": "", name: str(path)}), 81, tmp_path)
+    said = capsys.readouterr().err
+    assert f"that {name} names and the proxy lacks (2 in {path})" in said
+    assert f"SSL_CERT_FILE={path}\n" in said
+
+
+def test_settings_that_lose_nothing_are_not_spoken_of(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environ = {
+        "HAS": "",
+        "SSL_CERT_FILE": str(bundle),
+        "CURL_CA_BUNDLE": str(tmp_path / "none"),
+        "NODE_EXTRA_CA_CERTS": "",
+    }
+    variables(Having(environ=environ), 81, tmp_path)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(not KNOWS_JAVA, reason="needs cryptography 45 or newer")
+def test_roots_of_java_are_not_written_through_a_link(
+    bundle: Path, tmp_path: Path
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("kept")
+    store = bundle.with_suffix(".p12")
+    store.symlink_to(theirs)
+    variables(Having(environ={"HAS": "java"}), 81, tmp_path)
+    assert theirs.read_text() == "kept"
+    assert not store.is_symlink()
+    assert pkcs12.load_pkcs12(store.read_bytes(), b"changeit").additional_certs
+
+
+@pytest.mark.skipif(not KNOWS_JAVA, reason="needs cryptography 45 or newer")
+def test_roots_that_java_cannot_be_given_do_not_keep_the_program(
+    bundle: Path, tmp_path: Path
+) -> None:
+    bundle.write_text("-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n")
+    found = variables(Having(environ={"HAS": "java"}), 81, tmp_path)
+    assert found["SSL_CERT_FILE"] == str(bundle)
 
 
 @pytest.mark.parametrize(

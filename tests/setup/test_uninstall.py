@@ -1,9 +1,15 @@
+import json
+import os
+import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from llm_normalize.records.log_file import LogFile
 from llm_normalize.setup.uninstall import command, leftovers
+from support import Provider, Request, Script, body_script
 
 
 @pytest.fixture(autouse=True)
@@ -80,3 +86,141 @@ def test_files_stay_while_the_system_s_proxy_cannot_be_restored(
     assert command.main(["--yes"]) == 1
     assert all(each.exists() for each in used)
     assert "the files stay until that is done" in capsys.readouterr().err
+
+
+def test_what_is_only_named_alike_is_somebody_s_own(
+    home: Path,
+    used: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    confdir = home / ".mitmproxy"
+    checkout = home / "checkout"
+    monkeypatch.setattr(leftovers, "CHECKOUT", checkout / "scripts" / "run.py")
+    (checkout / "scripts").mkdir(parents=True)
+    (checkout / "scripts" / "run.py").touch()
+    for name in (".venv", ".venv-py3.13", ".venv-mine"):
+        (checkout / name).mkdir()
+        (checkout / name / "pyvenv.cfg").touch()
+    (checkout / ".venv-uv").mkdir()
+    (checkout / ".venv.lock").touch()
+    (checkout / ".venv-mitmproxy-11.0.2").mkdir()  # empty: no environment
+    (checkout / ".venvs.txt").touch()
+    (confdir / "mitmproxy-ca-of-my-company").mkdir()
+    (confdir / "mitmproxy-ca-of-my-company" / "key.pem").touch()
+    (confdir / "mitmproxy-ca.pem.bak").touch()
+    (confdir / "mitmproxy-ca-cert.pem").mkdir()
+    notes = Path(tempfile.gettempdir()) / "llm-normalize-demo-notes.txt"
+    notes.touch()
+    assert command.main(["--yes"]) == 0
+    assert not any(each.exists() for each in used)
+    assert capsys.readouterr().err == ""
+    assert notes.exists()
+    assert sorted(each.name for each in confdir.iterdir()) == [
+        "mitmproxy-ca-cert.pem",
+        "mitmproxy-ca-of-my-company",
+        "mitmproxy-ca.pem.bak",
+    ]
+    assert (confdir / "mitmproxy-ca-of-my-company" / "key.pem").exists()
+    assert sorted(each.name for each in checkout.iterdir()) == [
+        ".venv-mine",
+        ".venv-mitmproxy-11.0.2",
+        ".venvs.txt",
+        "scripts",
+    ]
+
+
+def test_a_link_goes_and_what_it_leads_to_stays(
+    home: Path, used: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = [home / "mine" / "records", home / "mine" / "demo"]
+    for link, target in zip(used[-2:], theirs, strict=True):
+        shutil.rmtree(link)
+        target.mkdir(parents=True)
+        (target / "kept").touch()
+        link.symlink_to(target)
+    assert command.main(["--yes"]) == 0
+    assert capsys.readouterr().err == ""
+    assert not any(each.is_symlink() or each.exists() for each in used)
+    assert all((each / "kept").exists() for each in theirs)
+
+
+def test_a_demo_of_another_user_stays(
+    used: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: used[-1].stat().st_uid + 1)
+    assert command.main(["--yes"]) == 0
+    assert [each.exists() for each in used] == [False, False, False, True]
+
+
+def test_what_cannot_be_removed_is_said_in_a_sentence(
+    used: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refuses(path: Path) -> None:
+        raise OSError(f"{path.name} is odd")  # as Python raises it, without a number
+
+    monkeypatch.setattr(shutil, "rmtree", refuses)
+    assert command.main(["--yes"]) == 1
+    said = capsys.readouterr().err
+    assert f"llm_normalize: {used[-2]} cannot be removed: normalize is odd\n" in said
+
+
+@pytest.fixture
+def serving(home: Path) -> Iterator[int]:
+    """What says that it is a proxy with this user's folder; a pairs log has its port."""
+
+    def answer(_: Request) -> Script:
+        confdir = str(home / ".mitmproxy")
+        text = json.dumps({"name": "llm_normalize", "confdir": confdir})
+        return body_script(text.encode())
+
+    with Provider(answer=answer) as server:
+        yield server.port
+
+
+def test_a_proxy_that_runs_is_to_be_stopped_first(
+    home: Path, used: list[Path], serving: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / ".mitmproxy" / "normalize" / f"pairs-{serving}.jsonl").touch()
+    assert command.main(["--yes"]) == 1
+    assert all(each.exists() for each in used)
+    said = capsys.readouterr()
+    stop = f"stop process {os.getpid()} (port {serving}) first"
+    assert f"a proxy still uses {home / '.mitmproxy'}: {stop}\n" in said.err
+    assert "the files stay until that is done" in said.err
+    assert "Removed" not in said.out
+
+
+def test_a_proxy_without_a_log_is_found_on_the_port_that_is_named(
+    used: list[Path], serving: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(["--yes", "-p", str(serving)]) == 1
+    assert all(each.exists() for each in used)
+    assert f"(port {serving}) first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("pairs-1.jsonl", "stop the one on port 1, which writes "),
+        ("pairs-exec-2.jsonl", "stop the program whose proxy writes "),
+    ],
+)
+def test_who_writes_a_pairs_log_is_to_be_stopped_first(
+    name: str,
+    says: str,
+    home: Path,
+    used: list[Path],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = LogFile(home / ".mitmproxy" / "normalize" / name, 1000, print)
+    log.append([b"{}\n"])
+    try:
+        assert command.main(["--yes"]) == 1
+        assert says in capsys.readouterr().err
+        assert all(each.exists() for each in used)
+    finally:
+        log.close()
+    assert command.main(["--yes"]) == 0  # its lock is there, and nobody holds it

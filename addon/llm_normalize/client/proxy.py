@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +12,18 @@ from ..desktop import local_server, processes
 from ..desktop.machine import Machine
 from ..desktop.proxy.variables import of_https, spelled, value
 from ..home import ca_bundle
+from ..home.trust_advice import CERTIFICATE
 from ..run import command
 from ..run.child import START, STEP, environ
 from ..run.handover import ENDS_WITH_INPUT, awaited
 from ..run.mitmproxy_options import FORWARD
 from ..run.start import ensure_writable, prepared
 from ..run.start_error import CallError, StartError
+from ..text.command_line import command_line
 from ..text.loopback import LOCAL, is_loopback
+
+if sys.platform != "win32":
+    import pwd
 
 LOG = "exec.log"
 _LAST = 5
@@ -37,11 +43,73 @@ class Proxy(NamedTuple):
 
 
 def running(port: int) -> Proxy | None:
-    """Return the proxy that listens on *port*; None if none does, or something else."""
+    """Return the proxy that listens on *port*; None if none does, or something else.
+
+    Raises:
+        StartError: It is not to be trusted, or not to be used: whoever listens on a port
+            may say that it is this proxy, and name a CA of its own.
+    """
+    found = _status(port)
+    if found is None:
+        return None
+    try:
+        confdir = _own(found.confdir)
+    except (OSError, ValueError) as error:
+        other = command_line("", "-p", "8081" if port == 8080 else "8080")  # noqa: PLR2004
+        raise StartError(
+            f"what listens on port {port} is not a proxy to trust: {error}. Stop it and "
+            f"start yours, or start yours on another port ({other}) and name that with -p"
+        ) from None
+    bundle = ca_bundle.path_of(confdir)
+    if not bundle.is_file():
+        raise StartError(
+            f"the proxy on port {port} has not written {bundle}, with which programs "
+            "would trust it: its log says why; start it again"
+        )
+    return Proxy(port, confdir)
+
+
+def _status(port: int) -> local_server.Status | None:
     if processes.is_reverse(processes.listener(port)):
         return None  # it would ask its provider
-    found = local_server.status(LOCAL, port)
-    return Proxy(port, Path(found.confdir)) if found is not None else None
+    return local_server.status(LOCAL, port)
+
+
+def _own(named: str) -> Path:
+    """Return the folder that a proxy names as its own, without links.
+
+    Raises:
+        ValueError: It is not this user's, nor root's: a sentence without its end.
+        OSError: It cannot be looked at.
+    """
+    if not Path(named).is_absolute():
+        raise ValueError("it does not say where its CA is")
+    try:
+        confdir = Path(named).resolve(strict=True)
+        bundle = ca_bundle.path_of(confdir)
+        # Who owns a folder can put another file into it later.
+        for path in (confdir, bundle.parent, confdir / CERTIFICATE, bundle):
+            if path == confdir / CERTIFICATE or path.exists():
+                _ensure_own(path)
+    except FileNotFoundError:
+        raise ValueError(f"there is no CA in its folder {named}") from None
+    except PermissionError:
+        raise ValueError(f"its folder {named} is not yours to read") from None
+    return confdir
+
+
+def _ensure_own(path: Path) -> None:
+    if sys.platform == "win32":
+        path.stat()
+        return
+    owner = path.stat().st_uid
+    if owner in (os.getuid(), 0):
+        return
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = f"user {owner}"
+    raise ValueError(f"{path} belongs to {name}, not to you")
 
 
 def started(machine: Machine, arguments: Sequence[str]) -> Proxy:
@@ -102,7 +170,7 @@ def _of_the_network(machine: Machine) -> str | None:
     if found is None or not found.is_http:
         return None
     if is_loopback(found.host) and (
-        not local_server.listens(found.host, found.port) or running(found.port)
+        not local_server.listens(found.host, found.port) or _status(found.port)
     ):
         return None  # a proxy of ours, or what one has left in the shell
     name = "HTTPS_PROXY" if value(machine.environ, "HTTPS_PROXY") else "ALL_PROXY"

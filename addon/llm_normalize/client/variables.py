@@ -1,6 +1,7 @@
 """The variables by which a program uses the proxy, trusts its CA, and all other roots."""
 
 import contextlib
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,14 +12,17 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from ..desktop import node
+from ..desktop import node, private_file
 from ..desktop.machine import Machine
 from ..home import ca_bundle, trust_advice
 from ..text.authority import address
 from ..text.console import complain
 from ..text.loopback import LOCAL
 
+_CURL = "CURL_CA_BUNDLE"
 _JAVA = "JAVA_TOOL_OPTIONS"
+_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|\S)+""")
+"""One of Java's options there, which may have blanks in quotes."""
 _PASSWORD = "changeit"  # noqa: S105 - Java's own, of a file without a secret
 
 
@@ -33,14 +37,39 @@ def variables(machine: Machine, port: int, confdir: Path) -> dict[str, str]:
     url = f"http://{address(LOCAL, port)}"
     trust = trust_advice.variables(confdir)
     bundle = ca_bundle.path_of(confdir.absolute())
+    _say_what_is_lost(machine, bundle)
     return {
         "HTTPS_PROXY": url,
         "https_proxy": url,  # which counts where a shell has both
         **trust,
-        "CURL_CA_BUNDLE": str(bundle),
+        # Not the CA alone: the shell may have had a file of others there.
+        trust_advice.EXTRA: str(bundle),
+        _CURL: str(bundle),
         node.SWITCH: "1",
         **_of_java(machine, port, bundle),
     }
+
+
+def _say_what_is_lost(machine: Machine, bundle: Path) -> None:
+    """Say which certificates the shell's own settings have and the bundle lacks."""
+    named = dict[str, str]()
+    for name in (*trust_advice.BUNDLES, trust_advice.EXTRA, _CURL):
+        if path := machine.environ.get(name):
+            named.setdefault(path, name)
+    for path, name in named.items():
+        count = 0
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # it is no use to programs, either
+            count = ca_bundle.lacking(bundle, Path(path))
+        if count:
+            repair = trust_advice.setting(
+                {"SSL_CERT_FILE": path}, system=machine.system
+            )
+            complain(
+                f"programs lose certificates that {name} names and the proxy lacks "
+                f"({count} in {path}); start the proxy with that file: {repair}"
+            )
 
 
 def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
@@ -54,7 +83,7 @@ def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
         )
         return {}
     store = bundle.with_suffix(".p12")
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         _write_store(bundle, store)
     options = {
         "https.proxyHost": LOCAL,
@@ -63,13 +92,16 @@ def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
         "javax.net.ssl.trustStoreType": "PKCS12",
         "javax.net.ssl.trustStorePassword": _PASSWORD,
     }
-    before = machine.environ.get(_JAVA, "").split("-Dhttps.proxyHost=")[0].strip()
-    made = " ".join(f"-D{name}={value}" for name, value in options.items())
-    return {_JAVA: f"{before} {made}".strip()}
+    made = [f"-D{name}={value}" for name, value in options.items()]
+    ours = tuple(f"-D{name}=" for name in options)
+    given = _WORD.findall(machine.environ.get(_JAVA, ""))
+    kept = [each for each in given if not each.startswith(ours)]
+    return {_JAVA: " ".join([*kept, *made])}
 
 
 def _write_store(bundle: Path, store: Path) -> None:
-    if store.exists() and store.stat().st_mtime >= bundle.stat().st_mtime:
+    is_file = store.is_file() and not store.is_symlink()
+    if is_file and store.stat().st_mtime >= bundle.stat().st_mtime:
         return
     with warnings.catch_warnings():  # some systems' roots have a serial number of 0
         warnings.simplefilter("ignore")
@@ -79,4 +111,5 @@ def _write_store(bundle: Path, store: Path) -> None:
         for number, each in enumerate(found)
     ]
     encryption = BestAvailableEncryption(_PASSWORD.encode())
-    store.write_bytes(pkcs12.serialize_java_truststore(entries, encryption))
+    made = pkcs12.serialize_java_truststore(entries, encryption)
+    private_file.write(store, made)  # never through a link

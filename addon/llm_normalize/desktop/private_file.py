@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 
-def write(path: Path, text: str) -> None:
-    """Put *text* into the place of *path*; return when it is on disk.
+def write(path: Path, text: str | bytes) -> None:
+    """Put *text* into the place of *path*, a link too; return when it is on disk.
 
     Raises:
         OSError: It cannot be written; what was there stays.
@@ -17,8 +17,8 @@ def write(path: Path, text: str) -> None:
     try:
         part.unlink(missing_ok=True)
         number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(number, "wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
             file.flush()
             os.fsync(number)
         part.replace(path)

@@ -8,7 +8,7 @@ import os
 import re
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import certifi
@@ -54,23 +54,48 @@ def roots(without: str = "") -> list[str]:
     That is mitmproxy's own list, the system's store, and the file that `SSL_CERT_FILE`
     names, since a company's CA is mostly in one of these two.
 
+    What OpenSSL cannot read is left out: one such certificate in a file, and whoever is
+    given that file trusts nobody.
+
     Args:
         without: The proxy's CA: no server that the proxy itself asks has that.
     """
-    found = dict[bytes, str]()
-    for each in _everything():
-        with contextlib.suppress(ValueError):
-            found.setdefault(ssl.PEM_cert_to_DER_cert(each), each)
+    found = _readable(_everything())
     if without:
         found.pop(ssl.PEM_cert_to_DER_cert(without.strip()), None)
     return [*found.values()]
 
 
+def lacking(bundle: Path, path: Path) -> int:
+    """Return how many certificates of the file *path* are not in *bundle*.
+
+    Raises:
+        OSError: One of them cannot be read.
+    """
+    return len(_readable(_in_file(path)).keys() - _readable(_in_file(bundle)).keys())
+
+
+def _readable(certificates: Iterable[str]) -> dict[bytes, str]:
+    """Return those that OpenSSL can read, each once, by what is in it."""
+    found = dict[bytes, str]()
+    reader = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for each in certificates:
+        with contextlib.suppress(ValueError, ssl.SSLError):
+            der = ssl.PEM_cert_to_DER_cert(each)
+            if der not in found:
+                reader.load_verify_locations(cadata=der)
+                found[der] = each
+    return found
+
+
+def _in_file(path: Path) -> list[str]:
+    return _CERTIFICATE.findall(path.read_text("ascii", errors="ignore"))
+
+
 def _everything() -> Iterator[str]:
     for path in (certifi.where(), *_SYSTEM, os.environ.get("SSL_CERT_FILE", "")):
         with contextlib.suppress(OSError):
-            text = Path(path).read_text("ascii", errors="ignore")
-            yield from _CERTIFICATE.findall(text)
+            yield from _in_file(Path(path))
     if sys.platform == "win32":
         for name in ("ROOT", "CA"):
             for der, _, _ in ssl.enum_certificates(name):

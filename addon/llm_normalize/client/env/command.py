@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...text.command_line import command_line
 from ...text.console import complain
+from ...text.port import port
 
 PROG = "llm-normalize env"
 
@@ -25,7 +26,7 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "-p",
         "--port",
-        type=int,
+        type=port,
         default=8080,
         help="where the proxy listens on this machine (default: 8080)",
     )
@@ -38,11 +39,16 @@ def main(given: Sequence[str]) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
     from ...desktop.machine import Machine  # noqa: PLC0415
     from ...home.trust_advice import setting  # noqa: PLC0415
+    from ...run.start_error import StartError  # noqa: PLC0415
     from .. import proxy  # noqa: PLC0415
     from ..variables import variables  # noqa: PLC0415
 
     machine = Machine()
-    found = proxy.running(flags.port)
+    try:
+        found = proxy.running(flags.port)
+    except StartError as error:
+        complain(error)
+        return error.code
     if found is None:
         at = [] if flags.port == 8080 else ["-p", str(flags.port)]  # noqa: PLR2004
         start = command_line("", *at, system=machine.system)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ...text.command_line import command_line
 from ...text.console import complain
+from ...text.port import port
 
 PROG = "llm-normalize exec"
 NOT_FOUND = 127
@@ -32,7 +33,7 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str], list[str
     parser.add_argument(
         "-p",
         "--port",
-        type=int,
+        type=port,
         default=8080,
         help="where the proxy listens on this machine (default: 8080)",
     )

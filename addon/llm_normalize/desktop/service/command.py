@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...text.console import say
+from ...text.port import port
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -42,7 +43,7 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         "-p",
         "--port",
         "--listen-port",
-        type=int,
+        type=port,
         default=8080,
         help="where it listens, on 127.0.0.1 (default: 8080)",
     )
@@ -61,8 +62,6 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     cut = words.index("--") if "--" in words else len(words)
     flags, rest = parser.parse_known_args(words[:cut])
     rest += words[cut + 1 :]
-    if flags.port not in range(1, 65536):
-        parser.error(f"-p {flags.port}: a port is a number from 1 to 65535")
     if flags.json and flags.what != "status":
         parser.error("--json goes with status")
     if rest and flags.what != "install":

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from ...text.port import port
+
 PROG = "llm-normalize status"
 
 
@@ -21,7 +23,7 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "-p",
         "--port",
-        type=int,
+        type=port,
         default=8080,
         help="where the proxy listens on this machine (default: 8080)",
     )

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from ...text.console import complain
+from ...text.port import port
 
 PROG = "llm-normalize uninstall"
 
@@ -20,6 +21,14 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
         "environments of a checkout. It shows all of it and asks first.",
         epilog="What else is in mitmproxy's folder stays. Ends with 0 if all is gone, with 1 "
         "if something is left or you did not agree.",
+    )
+    parser.add_argument(
+        "-p",
+        "--port",
+        type=port,
+        default=8080,
+        help="where a proxy may still listen, which is to be stopped first (default: 8080, "
+        "and the ports of its logs)",
     )
     parser.add_argument(
         "--yes", action="store_true", help="do not ask: what is shown is agreed to"
@@ -37,7 +46,7 @@ def main(given: Sequence[str]) -> int:
     from ...desktop.machine import Machine  # noqa: PLC0415
     from .leftovers import Leftovers  # noqa: PLC0415
 
-    found = Leftovers(Machine())
+    found = Leftovers(Machine(), flags.port)
     for line in found.lines():
         print(line)
     if flags.dry_run or not found:

@@ -1,7 +1,9 @@
 """What is left on a machine once llm-normalize was used there, and how it goes."""
 
 import os
+import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,16 +20,33 @@ from ...desktop.trust.record import RecordError, TrustRecord
 from ...run import system_proxy
 from ...text.command_line import CHECKOUT
 from ...text.console import complain
+from . import proxies
 
-_CA = ("mitmproxy-ca*", "mitmproxy-dhparam.pem")
-"""The files that mitmproxy makes in its folder."""
+_CA = (
+    *authority.KEYS,
+    f"{authority.NAME}-ca-cert.cer",
+    f"{authority.NAME}-ca-cert.p12",
+    f"{authority.NAME}-ca-cert.pem",
+    f"{authority.NAME}-dhparam.pem",
+)
+"""The files that mitmproxy makes in its folder: what is named alike is somebody's own."""
+_ENVIRONMENT = re.compile(r"\.venv(-py[0-9.]+|-mitmproxy-[0-9.]+)?")
+"""What the scripts of a checkout name the environments that they make there."""
+_BESIDE = (".venv-compiled", ".venv-uv")
+"""Folders that they make beside, which are no environments."""
 
 
 class Leftovers:
-    """What is left; false if nothing is."""
+    """What is left; false if nothing is.
 
-    def __init__(self, machine: Machine) -> None:
+    Args:
+        machine: The machine.
+        port: Where a proxy may still listen.
+    """
+
+    def __init__(self, machine: Machine, port: int) -> None:
         self._machine = machine
+        self._port = port
         self._confdir = authority.confdir_of(machine)
         self._is_switched = (
             proxy_state.place(machine.home) / proxy_state.NAME
@@ -41,14 +60,15 @@ class Leftovers:
         return bool(self._is_switched or self._has_service or self._paths)
 
     def _found(self) -> Iterator[Path]:
-        for pattern in _CA:
-            yield from sorted(self._confdir.glob(pattern))
+        files = (self._confdir / name for name in sorted(_CA))
+        yield from (each for each in files if each.is_file())
         folder = self._confdir / authority.FOLDER
-        yield from [folder] if folder.exists() else []
+        yield from [folder] if folder.is_dir() or _is_link(folder) else []
         demos = sorted(Path(tempfile.gettempdir()).glob(f"{demo.PREFIX}*"))
-        yield from (each for each in demos if os.access(each, os.W_OK))  # not another's
+        yield from (each for each in demos if _is_demo(each))
         if CHECKOUT.exists():  # last: one of them is what runs this
-            yield from sorted(CHECKOUT.parents[1].glob(".venv*"))
+            found = sorted(CHECKOUT.parents[1].glob(".venv*"))
+            yield from (each for each in found if _is_environment(each))
 
     def lines(self) -> list[str]:
         """Return what is left, a line each."""
@@ -70,16 +90,21 @@ class Leftovers:
 
     def remove(self) -> bool:
         """Take it away, what others depend on first; tell whether all is gone."""
-        is_gone = all([self._restored(), self._unserved(), self._untrusted()])
+        is_gone = all([self._restored(), self._unserved()])
+        # The service's own proxy has stopped by now.
+        is_gone = self._stopped() and self._untrusted() and is_gone
         if not is_gone:  # the record of what is trusted is in there
             complain("the files stay until that is done")
             return False
         for path in self._paths:
             try:
-                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+                _remove(path)
             except OSError as error:
                 is_gone = False
-                complain(f"{path}: {error.strerror or error}")
+                # Below a folder, the error names what stays.
+                place = error.filename or path
+                reason = error.strerror or error.args[-1]
+                complain(f"{place} cannot be removed: {reason}")
         if self._confdir.is_dir() and not any(self._confdir.iterdir()):
             self._confdir.rmdir()
         print("Removed." if is_gone else "Removed, but for what is named above.")
@@ -101,6 +126,13 @@ class Leftovers:
             return False
         return True
 
+    def _stopped(self) -> bool:
+        """Tell whether no proxy uses the folder; say what is to be stopped first."""
+        running = [*proxies.running(self._confdir, self._port)]
+        for each in running:
+            complain(f"a proxy still uses {self._confdir}: stop {each} first")
+        return not running
+
     def _untrusted(self) -> bool:
         try:
             is_trusted = bool([*TrustRecord(self._confdir).entries()])
@@ -108,3 +140,37 @@ class Leftovers:
             complain(error)
             return False
         return not is_trusted or trust.main(["remove", "--yes"]) == 0
+
+
+def _is_link(path: Path) -> bool:
+    """Tell whether it only leads elsewhere: what is there was not made by this program."""
+    return path.is_symlink() or path.is_junction()
+
+
+def _is_demo(path: Path) -> bool:
+    """Tell whether it is a demo's folder, and this user's: all users share /tmp."""
+    if not (path.is_dir() or _is_link(path)):
+        return False
+    return sys.platform == "win32" or path.lstat().st_uid == os.getuid()
+
+
+def _is_environment(path: Path) -> bool:
+    """Tell whether the scripts made it: an environment, or what they need for these."""
+    if path.name in _BESIDE:
+        return path.is_dir()
+    if path.name == ".venv.lock":
+        return path.is_file()
+    known = _ENVIRONMENT.fullmatch(path.name) is not None
+    return known and (path / "pyvenv.cfg").is_file()
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, a folder with all in it, or a link without what it leads to.
+
+    Raises:
+        OSError: It stays, or a part of it.
+    """
+    if path.is_dir() and not _is_link(path):
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
