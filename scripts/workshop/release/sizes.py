@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 41_815, "scripts": 8_390, "tests": 60_480}
+BUDGETS = {"addon": 42_167, "scripts": 8_390, "tests": 61_115}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 534
+MODULES = 537
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
