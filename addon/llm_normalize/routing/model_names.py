@@ -77,13 +77,10 @@ class Models:
             body: The list.
             more: Names beside those of the mapping, and who serves them.
         """
-        try:
-            value = loads(body)
-        except (ValueError, RecursionError):
+        found = model_list(body)
+        if found is None:
             return None
-        listed = value.get("data") if isinstance(value, dict) else None
-        if not isinstance(listed, list):
-            return None
+        value, listed = found
         names = (each.get("id") for each in listed if isinstance(each, dict))
         known = dict.fromkeys(name for name in names if isinstance(name, str))
         added: list[Json] = []
@@ -110,6 +107,16 @@ class Models:
                     self.sent(other) == name
                 ):  # else an earlier mapping means another model
                     yield other, name
+
+
+def model_list(body: bytes) -> tuple[dict[str, Json], list[Json]] | None:
+    """A list of models (`GET /models`), and what it lists; None if *body* is none."""
+    try:
+        value = loads(body)
+    except (ValueError, RecursionError):
+        return None
+    listed = value.get("data") if isinstance(value, dict) else None
+    return (value, listed) if isinstance(listed, list) else None
 
 
 def with_model(body: bytes, model: str) -> bytes:

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 from mitmproxy import http
 
 from llm_normalize.mitm.second_request import Reply
+from llm_normalize.wire.json_text import loads
 
 
 class SecondAnswers:
@@ -25,6 +27,11 @@ class SecondAnswers:
         self.replies: list[Reply | Exception] = []
         self.meanwhile: Callable[[], None] = lambda: None
         self._last = last
+
+    @property
+    def bodies(self) -> list[Any]:
+        """The bodies of the requests."""
+        return [loads(each.content or b"") for each in self.asked]
 
     async def send(
         self, _: http.HTTPFlow, request: http.Request, __: float, *, live: bool

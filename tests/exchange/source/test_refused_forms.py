@@ -2,14 +2,12 @@
 
 import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exchange.source.second_answers import SecondAnswers
-from llm_normalize.exchange.source import polling, retry
 from llm_normalize.exchange.source.retry import MAX_RETRIES
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.repair.fix import DONE, chunk, wire
@@ -46,20 +44,6 @@ EVERYTHING: Any = {
         {"role": "system", "content": "d"},
     ],
 }
-
-
-@pytest.fixture
-def upstream(monkeypatch: pytest.MonkeyPatch) -> SecondAnswers:
-    made = SecondAnswers()
-    monkeypatch.setattr(retry, "send", made.send)
-    monkeypatch.setattr(polling, "_LOOK", 0.001)
-    return made
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def refused(body: Any, words: bytes, status: int = 400, **more: Any) -> Any:

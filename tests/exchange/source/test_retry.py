@@ -1,13 +1,11 @@
 import gzip
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exchange.source.second_answers import SecondAnswers
 from llm_normalize.exchange.request.adapted_request import key_of
-from llm_normalize.exchange.source import polling, retry
+from llm_normalize.exchange.source import retry
 from llm_normalize.exchange.source.retry import MAX_RETRIES, RefusedRequest
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
@@ -19,26 +17,6 @@ SEED = b'{"error":{"message":"Unknown parameter: \'seed\'"}}'
 STORE = b'{"error":{"message":"Unknown parameter: \'store\'"}}'
 ASKED = {"model": "m", "seed": 7, "store": True, "stream": False}
 JSON = [("content-type", "application/json")]
-
-
-class Upstream(SecondAnswers):
-    @property
-    def bodies(self) -> list[Any]:
-        return [loads(each.content or b"") for each in self.asked]
-
-
-@pytest.fixture
-def upstream(monkeypatch: pytest.MonkeyPatch) -> Upstream:
-    made = Upstream()
-    monkeypatch.setattr(retry, "send", made.send)
-    monkeypatch.setattr(polling, "_LOOK", 0.001)
-    return made
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def refused(body: bytes = SEED, request: Any = ASKED, **more: Any) -> Any:
@@ -55,7 +33,7 @@ def play(proxy: Proxy, made: Any) -> Any:
 
 
 def test_answer_takes_the_place_of_the_refusal(
-    proxy: Proxy, upstream: Upstream
+    proxy: Proxy, upstream: SecondAnswers
 ) -> None:
     upstream.replies = [Reply(200, "OK", JSON, dumps(BAD_BODY))]
     made = refused()
@@ -71,7 +49,7 @@ def test_answer_takes_the_place_of_the_refusal(
 
 
 def test_request_is_the_clients_but_for_its_body(
-    proxy: Proxy, upstream: Upstream
+    proxy: Proxy, upstream: SecondAnswers
 ) -> None:
     upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
     made = refused()
@@ -84,7 +62,7 @@ def test_request_is_the_clients_but_for_its_body(
 
 
 def test_each_refusal_is_answered_until_none_is_left(
-    proxy: Proxy, upstream: Upstream
+    proxy: Proxy, upstream: SecondAnswers
 ) -> None:
     upstream.replies = [
         Reply(422, "No", JSON, gzip.compress(STORE)),
@@ -106,7 +84,7 @@ def test_each_refusal_is_answered_until_none_is_left(
     "reply", [Reply(429, "", JSON, b"{}"), Reply(400, "", JSON, SEED), Reply(307)]
 )
 def test_what_did_not_help_is_not_learned(
-    proxy: Proxy, upstream: Upstream, reply: Reply
+    proxy: Proxy, upstream: SecondAnswers, reply: Reply
 ) -> None:
     upstream.replies = [reply]
     assert play(proxy, refused()).status_code == reply.status
@@ -118,7 +96,7 @@ def test_what_did_not_help_is_not_learned(
 
 
 def test_answer_that_is_not_ready_is_not_followed(
-    proxy: Proxy, upstream: Upstream
+    proxy: Proxy, upstream: SecondAnswers
 ) -> None:
     upstream.replies = [Reply(202, "", [*JSON, ("nvcf-reqid", "r-1")], b"{}")]
     assert play(proxy, refused()).status_code == 202
@@ -134,7 +112,7 @@ def test_answer_that_is_not_ready_is_not_followed(
 )
 def test_without_an_answer_the_refusal_stays(
     proxy: Proxy,
-    upstream: Upstream,
+    upstream: SecondAnswers,
     caplog: pytest.LogCaptureFixture,
     error: Exception,
     said: str,
@@ -150,7 +128,7 @@ def test_without_an_answer_the_refusal_stays(
 
 
 def test_answer_that_takes_too_long_leaves_the_refusal(
-    proxy: Proxy, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, upstream: SecondAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retry, "LIMIT", 0)
     upstream.replies = [Reply(200, "OK", JSON, b"{}")]
@@ -158,7 +136,7 @@ def test_answer_that_takes_too_long_leaves_the_refusal(
 
 
 def test_client_that_leaves_gets_nothing_and_nothing_is_learned(
-    proxy: Proxy, upstream: Upstream
+    proxy: Proxy, upstream: SecondAnswers
 ) -> None:
     made = refused()
     upstream.meanwhile = lambda: broken(made, "Client disconnected.")
@@ -171,7 +149,9 @@ def test_client_that_leaves_gets_nothing_and_nothing_is_learned(
     assert loads(again.request.content) == ASKED
 
 
-def test_replayed_request_is_asked_again_too(proxy: Proxy, upstream: Upstream) -> None:
+def test_replayed_request_is_asked_again_too(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
     made = refused()
     made.is_replay = "request"
     broken(made, "Client disconnected.", connected=False)
@@ -181,7 +161,7 @@ def test_replayed_request_is_asked_again_too(proxy: Proxy, upstream: Upstream) -
 
 
 def test_logs_stay_open_for_it_during_a_reload(
-    proxy: Proxy, upstream: Upstream
+    proxy: Proxy, upstream: SecondAnswers
 ) -> None:
     upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
     made = refused()
@@ -195,7 +175,7 @@ def test_logs_stay_open_for_it_during_a_reload(
 
 
 def test_observing_tells_what_would_be_dropped(
-    proxy: Proxy, upstream: Upstream
+    proxy: Proxy, upstream: SecondAnswers
 ) -> None:
     proxy.set(normalize_mode="observe")
     made = refused()
@@ -208,7 +188,9 @@ def test_observing_tells_what_would_be_dropped(
     assert made.comment.endswith("request: seed would be dropped")
 
 
-def test_what_is_no_refusal_gets_no_retry(proxy: Proxy, upstream: Upstream) -> None:
+def test_what_is_no_refusal_gets_no_retry(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
     proxy.set(normalize_skip=["parameter-learned"])
     assert play(proxy, refused()).status_code == 400
     proxy.set(normalize_skip=[])
@@ -260,7 +242,7 @@ def test_request_is_not_shown_by_its_representation() -> None:
 
 
 def test_what_helped_is_learned_though_more_is_refused_than_tries(
-    upstream: Upstream, proxy: Proxy
+    upstream: SecondAnswers, proxy: Proxy
 ) -> None:
     learned = Learned()
     names = ["seed", "a", "b", "c", "d"]
@@ -293,7 +275,7 @@ SAID: list[Any] = [
 
 
 def test_form_of_messages_does_not_use_up_the_tries(
-    proxy: Proxy, upstream: Upstream
+    proxy: Proxy, upstream: SecondAnswers
 ) -> None:
     names = ["a", "b", "c"]
     asked = {"model": "m", "messages": SAID, "stream": True} | dict.fromkeys(names, 1)
@@ -320,7 +302,7 @@ def test_form_of_messages_does_not_use_up_the_tries(
 
 
 def test_role_that_a_template_fails_at_is_changed(
-    proxy: Proxy, upstream: Upstream
+    proxy: Proxy, upstream: SecondAnswers
 ) -> None:
     upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
     made = refused(ROLE.replace(b"400", b"500"), {"model": "m", "messages": SAID})

@@ -1,14 +1,11 @@
 """Refusals of translated requests: what a conversation holds must not end it."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exchange.source.second_answers import SecondAnswers
-from llm_normalize.exchange.source import polling, retry
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.protocols.responses.reasoning_text import packed
 from llm_normalize.repair.fix import completion
@@ -27,20 +24,6 @@ LOOK: Any = {
     ],
 }
 TOO_LONG = b'{"error":{"message":"x","code":"context_length_exceeded"}}'
-
-
-@pytest.fixture
-def upstream(monkeypatch: pytest.MonkeyPatch) -> SecondAnswers:
-    made = SecondAnswers()
-    monkeypatch.setattr(retry, "send", made.send)
-    monkeypatch.setattr(polling, "_LOOK", 0.001)
-    return made
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def play(proxy: Proxy, given: list[Any], words: bytes, status: int = 400) -> Any:

@@ -4,7 +4,8 @@ import re
 import time
 from collections import OrderedDict
 
-from ...wire.json_text import dumps, loads
+from ...routing.model_names import model_list
+from ...wire.json_text import dumps
 from .missing_path import is_path_missing
 
 _NOT_FOUND, _GONE = 404, 410
@@ -74,13 +75,10 @@ class GoneModels:
 
     def without(self, body: bytes, source: Source) -> bytes | None:
         """Return a list of models (`GET /models`) without those; None if it has none of them."""
-        try:
-            value = loads(body)
-        except (ValueError, RecursionError):
+        found = model_list(body)
+        if found is None:
             return None
-        listed = value.get("data") if isinstance(value, dict) else None
-        if not isinstance(listed, list):
-            return None
+        value, listed = found
         there = [
             each
             for each in listed
