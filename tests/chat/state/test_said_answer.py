@@ -130,3 +130,11 @@ def test_body_says_the_same() -> None:
     assert said.calls == {0: ("c", {"extra_content": SIGNATURE})}
     assert repair_body(data, 400, Asked(), FIXES).said is None
     assert not SaidAnswer.of(None)
+
+
+def test_fields_of_calls_are_not_remembered_without_an_end() -> None:
+    said = SaidAnswer()
+    for at in range(60):
+        said.note({"tool_calls": [{"index": 0, "id": "c", f"x{at}": "y" * 100_000}]})
+    (_, extra), *_ = said.calls.values()
+    assert len(str(extra)) < 300_000

@@ -86,14 +86,6 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "`max_tokens` must be less than or equal to `8192`, the maximum value for "
                 "`max_tokens` is less than the `context_window` for this model",
             ),
-            Said(VARIATION, 500, "max_completion_tokens must be <= 8192"),
-        ),
-        unless=_CONTEXT,
-    ),
-    Row(
-        MaxTokensTooLarge,
-        words(rf"{_LIMIT}[^;\[]{{0,40}}[\[(]\d{{1,4}}, ?{_NUMBER}[\])]"),
-        (
             Said(
                 "DeepSeek",
                 400,
@@ -117,6 +109,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "The maximum tokens you requested exceeds the model limit of 8192. Try "
                 "again with a maximum tokens value that is lower than 8192",
             ),
+            Said(VARIATION, 500, "max_completion_tokens must be <= 8192"),
         ),
         unless=_CONTEXT,
     ),
@@ -177,24 +170,12 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "Unsupported value: 'temperature' does not support 0.2 with this model. "
                 "Only the default (1) value is supported.",
             ),
-            Said(VARIATION, 400, "temperature must be in the range [0, 1]"),
-            Said(VARIATION, 422, "temperature: should be between 0 and 1"),
-        ),
-    ),
-    Row(
-        TemperatureOutOfRange,
-        words(
-            rf"\btemperature{QUOTES}\b[^;]{{0,60}}?\b(?:less than or equal to|at most|<=)"
-            rf" {QUOTES}(?P<value>\d(?:\.\d{{1,3}})?)\b",
-        ),
-        (
-            Said(
-                "Anthropic", 400, "temperature: Input should be less than or equal to 1"
-            ),
             Said(
                 "Anthropic", 400, "temperature: Input should be less than or equal to 1"
             ),
             Said(VARIATION, 400, "`temperature` may only be set to 1 when thinking"),
+            Said(VARIATION, 400, "temperature must be in the range [0, 1]"),
+            Said(VARIATION, 422, "temperature: should be between 0 and 1"),
         ),
     ),
     Row(
