@@ -95,8 +95,8 @@ def _of_java(machine: Machine, port: int, bundle: Path) -> Mapping[str, str]:
     made = [f"-D{name}={value}" for name, value in options.items()]
     ours = tuple(f"-D{name}=" for name in options)
     given = _WORD.findall(machine.environ.get(_JAVA, ""))
-    kept = [each for each in given if not each.startswith(ours)]
-    return {_JAVA: " ".join([*kept, *made])}
+    others = [each for each in given if not each.startswith(ours)]
+    return {_JAVA: " ".join([*others, *made])}
 
 
 def _write_store(bundle: Path, store: Path) -> None:

@@ -17,7 +17,7 @@ _SPOKEN = {
     "maxItems": "At most {} items",
     "default": "By default {}",
 }
-"""What tells a model something: it is told in the description."""
+"""Keywords that say something to a model: the description says it instead."""
 _SILENT = {
     "$comment", "$id", "$schema", "additionalProperties", "contentEncoding",
     "contentMediaType", "dependentRequired", "deprecated", "examples", "maxProperties",
@@ -79,9 +79,9 @@ def _without(schema: dict[str, Json], keyword: str) -> dict[str, Json]:
         return {**typed, **made, "enum": [value]}
     if keyword in _SPOKEN and not isinstance(value, list | dict):
         shown = value if isinstance(value, str) else dumps(value).decode()
-        told = _SPOKEN[keyword].format(shown)
+        said = _SPOKEN[keyword].format(shown)
         before = str(made.get("description") or "").rstrip(".")
-        made["description"] = f"{before}. {told}" if before else told
+        made["description"] = f"{before}. {said}" if before else said
     return made
 
 

@@ -1,1 +1,1 @@
-"""What llm-normalize has set up on this machine: told, and taken away."""
+"""What llm-normalize has set up on this machine: listed, and removed."""

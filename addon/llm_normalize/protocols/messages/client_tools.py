@@ -1,4 +1,4 @@
-"""Anthropic's own tools that the client runs: their models know the forms, others are told."""
+"""Anthropic's own tools that the client runs: only their models know the forms, so others get a description."""
 
 from ...wire.json_text import Json
 from ..protocol import JsonObject

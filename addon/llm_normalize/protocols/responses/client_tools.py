@@ -1,4 +1,4 @@
-"""OpenAI's own tools that the client runs: their models know the forms, others are told."""
+"""OpenAI's own tools that the client runs: only their models know the forms, so others get a description."""
 
 import re
 from collections.abc import Callable
@@ -56,9 +56,9 @@ def _command(given: JsonObject) -> Json:
 def _local_shell(given: JsonObject) -> JsonObject:
     command = given.get("command") or _command(given)
     words = ["bash", "-lc", command] if isinstance(command, str) else as_list(command)
-    kept = {key: each for key, each in given.items() if key != INVALID}
+    others = {key: each for key, each in given.items() if key != INVALID}
     more = {"env": as_object(given.get("env")), "command": words}
-    return {"action": {**(kept if words else given), "type": "exec", **more}}
+    return {"action": {**(others if words else given), "type": "exec", **more}}
 
 
 def _shell(given: JsonObject) -> JsonObject:

@@ -1,4 +1,4 @@
-"""DeepSeek V4 on NIM, which answers nothing unless its template is told whether to think."""
+"""DeepSeek V4 on NIM, which answers nothing unless its template gets a value for thinking."""
 
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
 

@@ -5,7 +5,7 @@ from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
 from ..message_forms import calls_of, listed, role_of
 
 DISABLED, ENABLE, TEMPLATE = "thinking", "enable_thinking", "chat_template_kwargs"
-"""Where a provider is told not to think."""
+"""Where a request turns thinking off."""
 _WORDS = b'{"error":{"message":"Thinking mode does not support this tool_choice"}}'
 _FREE = (None, "auto", "none")
 _FORCED = {"messages": HI, "tool_choice": "required"}

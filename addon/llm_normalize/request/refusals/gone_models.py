@@ -14,7 +14,7 @@ STATUSES = (_NOT_FOUND, _GONE)
 SECONDS = 3600.0
 """How long a model is left out."""
 _MODELS = 256
-"""Models that are remembered; whoever asks chooses the names."""
+"""Models that are remembered: clients choose the names."""
 _NAME = 200  # characters of a model's name
 _FUNCTION = b"Function '"
 """NIM's word for a model: `Function '…': Not found for account '…'`."""
