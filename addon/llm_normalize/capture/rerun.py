@@ -8,7 +8,8 @@ from ..chat.state.stream_state import Asked
 from ..records.difference import changes
 from ..records.masking import text_of
 from ..repair.engine.body import repair_body
-from ..repair.engine.pipeline import SHARED_BUDGET, Pipeline
+from ..repair.engine.event_stream import SHARED_BUDGET
+from ..repair.engine.pipeline import Pipeline
 from ..repair.fix import Fix
 from ..repair.outcome import EventRecord
 from ..wire.sse import Event, EventParser

@@ -57,11 +57,13 @@ class NativeReader(ABC):
 
     Attributes:
         is_over: Whether the client has got the last event.
+        tokens: How many the prompt and the answer have, as far as the provider says.
     """
 
     def __init__(self, asked: NativeAsked) -> None:
         self.asked = asked
         self.is_over = False
+        self.tokens: tuple[int | None, int | None] = (None, None)
         self._out: list[ServerEvent] = []
         self._fixes: dict[str, None] = {}
 
@@ -93,7 +95,8 @@ class NativeReader(ABC):
     def _conclude(self) -> None:
         """Send what is missing at the end of an answer that is complete by its own word."""
 
-    def _is_on(self, fix: str) -> bool:
+    def is_on(self, fix: str) -> bool:
+        """Tell whether a fix is applied."""
         return fix not in self.asked.skipped
 
     def _fixed(self, *names: str) -> None:

@@ -59,7 +59,7 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
         # A large one is in a thread, where no stream waits.
         rewriter.turn = Turn(most=_BODY_BUDGET)
         rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
-        rewriter.pipeline.event_repair.largest_body = LIMIT
+        rewriter.pipeline.allow_body(LIMIT)
         made = rewriter.read(content) + rewriter.read(b"")
         response.data.content = b"".join(made)
     return running.figures()

@@ -108,12 +108,12 @@ class MessagesReader(NativeReader):
         kind = value.get("type")
         if not isinstance(kind, str):
             kind = "error" if value.get("error") else name
-            if not kind or not self._is_on("event-type-missing"):
+            if kind not in self._handlers or not self.is_on("event-type-missing"):
                 self._out.append((name, value))
                 return
             self._fixed("event-type-missing")
             value = {"type": kind, **value}
-        elif name != kind and self._is_on("event-name-missing"):
+        elif name != kind and self.is_on("event-name-missing"):
             self._fixed("event-name-missing")
         handle = self._handlers.get(kind)
         if handle is None or self.is_over:
@@ -124,7 +124,7 @@ class MessagesReader(NativeReader):
     # -- the message -------------------------------------------------------------------
 
     def _message_start(self, value: JsonObject) -> None:
-        if self._has_started and self._is_on("message-start-repeated"):
+        if self._has_started and self.is_on("message-start-repeated"):
             self._fixed("message-start-repeated")
             return
         self._has_started = True
@@ -137,10 +137,10 @@ class MessagesReader(NativeReader):
         """The message of a start, or a body, with what a message has."""
         message = {**given}
         missing = [key for key in _MESSAGE if key not in given]
-        if missing and self._is_on("message-fields-missing"):
+        if missing and self.is_on("message-fields-missing"):
             self._fixed("message-fields-missing")
             message |= {key: _MESSAGE[key] for key in missing}
-        if not given.get("model") and self._is_on("message-fields-missing"):
+        if not given.get("model") and self.is_on("message-fields-missing"):
             self._fixed("message-fields-missing")
             message["model"] = self.asked.model
         message["id"] = self._message_id(given.get("id"))
@@ -152,14 +152,14 @@ class MessagesReader(NativeReader):
     def _message_id(self, given: Json) -> Json:
         is_right = isinstance(given, str) and given.startswith("msg_")
         is_right = is_right and self.asked.is_new(str(given))
-        if is_right or not self._is_on("message-id-foreign"):
+        if is_right or not self.is_on("message-id-foreign"):
             return given
         self._fixed("message-id-foreign")
         return f"msg_{make_id(self.asked.seed)}"
 
     def _usage_of(self, given: Json, needed: tuple[str, ...]) -> Json:
         """Figures by Anthropic's names, with those that are *needed*."""
-        if not self._is_on("message-usage-missing"):
+        if not self.is_on("message-usage-missing"):
             return given
         usage = {**(as_object(given) or _NO_CACHE)}
         for foreign, name in _FIGURES.items():
@@ -188,7 +188,7 @@ class MessagesReader(NativeReader):
         figures = as_object(value.get("usage"))
         needed = ["output_tokens"]
         has_none = not (self._prompt or _prompt_in(figures)) or not figures
-        if has_none and self._is_on("message-usage-missing"):
+        if has_none and self.is_on("message-usage-missing"):
             # Zeros at the start may be corrected here: at the end they would stay.
             figures = {k: v for k, v in figures.items() if k != "input_tokens"}
             needed.append("input_tokens")
@@ -206,7 +206,7 @@ class MessagesReader(NativeReader):
             due = "tool_use"
         elif due == "end_turn" and isinstance(stop, str) and stop in self.asked.stops:
             due = "stop_sequence"
-        if not self._is_on("stop-reason-foreign"):
+        if not self.is_on("stop-reason-foreign"):
             return given
         made = {**given, "stop_reason": due, "stop_sequence": stop}
         if made == given:
@@ -225,7 +225,7 @@ class MessagesReader(NativeReader):
         is_right = isinstance(given.get("message"), str) and isinstance(
             given.get("type"), str
         )
-        if is_right or not self._is_on("message-error-foreign"):
+        if is_right or not self.is_on("message-error-foreign"):
             self._send(value)
             return
         self._fixed("message-error-foreign")
@@ -234,14 +234,14 @@ class MessagesReader(NativeReader):
 
     @override
     def _conclude(self) -> None:
-        if self._reason and self._is_on("message-stop-missing"):
+        if self._reason and self.is_on("message-stop-missing"):
             self._fixed("message-stop-missing")
             self._message_stop({"type": "message_stop"})
 
     # -- blocks ------------------------------------------------------------------------
 
     def _begin_if_missing(self) -> None:
-        if self._has_started or not self._is_on("message-start-missing"):
+        if self._has_started or not self.is_on("message-start-missing"):
             return
         self._has_started = True
         usage = {"input_tokens": self.asked.prompt, "output_tokens": 0, **_NO_CACHE}
@@ -257,7 +257,7 @@ class MessagesReader(NativeReader):
         self._close_complete()
         block = _Block(value.get("index"), kind)
         made = {**_EMPTY.get(kind, {}), **given}
-        if made != given and self._is_on("block-fields-missing"):
+        if made != given and self.is_on("block-fields-missing"):
             self._fixed("block-fields-missing")
         else:
             made = given
@@ -270,7 +270,7 @@ class MessagesReader(NativeReader):
         self._has_call = True
         made = self._with_call_id(given)
         said = given.get("input")
-        if said != {} and self._is_on("tool-input-in-start"):
+        if said != {} and self.is_on("tool-input-in-start"):
             self._fixed("tool-input-in-start")
             block.given_input = as_object(said)
             made = {**made, "input": {}}
@@ -285,7 +285,7 @@ class MessagesReader(NativeReader):
         return {**given, "id": call_id}
 
     def _call_id(self, given: str) -> str:
-        if not self._is_on("tool-id-foreign"):
+        if not self.is_on("tool-id-foreign"):
             return given
         wanted = plain(given) or f"toolu_{make_id(self.asked.seed)}"
         made, number = wanted, 1
@@ -324,7 +324,7 @@ class MessagesReader(NativeReader):
     ) -> _Block | None:
         """Open a block for a delta that has none, or one of another kind."""
         fix = "delta-of-other-kind" if is_other else "block-start-missing"
-        if not self._is_on(fix):
+        if not self.is_on(fix):
             return None
         self._close_complete()
         self._fixed(fix)
@@ -344,7 +344,7 @@ class MessagesReader(NativeReader):
     def _block_stop(self, value: JsonObject) -> None:
         block = self._of(value.get("index"))
         if block is None:
-            if self._is_on("block-stop-repeated"):
+            if self.is_on("block-stop-repeated"):
                 self._fixed("block-stop-repeated")
             else:
                 self._send(value)
@@ -361,7 +361,7 @@ class MessagesReader(NativeReader):
             each for each in self._blocks if each.given == index and not each.has_ended
         ]
         still_open = [each for each in self._blocks if not each.has_ended]
-        if not found and len(still_open) == 1 and self._is_on("block-index-wrong"):
+        if not found and len(still_open) == 1 and self.is_on("block-index-wrong"):
             found = still_open
         return found[-1] if found else None
 
@@ -374,7 +374,7 @@ class MessagesReader(NativeReader):
             block.waiting.append(value)
 
     def _send_indexed(self, value: JsonObject) -> None:
-        if value.get("index") != self._index and self._is_on("block-index-wrong"):
+        if value.get("index") != self._index and self.is_on("block-index-wrong"):
             self._fixed("block-index-wrong")
             value = {**value, "index": self._index}
         self._send(value)
@@ -400,7 +400,7 @@ class MessagesReader(NativeReader):
             self._close(block)
 
     def _close(self, block: _Block) -> None:
-        if block.has_ended or not self._is_on("block-stop-missing"):
+        if block.has_ended or not self.is_on("block-stop-missing"):
             return
         self._fixed("block-stop-missing")
         block.has_ended = True
@@ -413,7 +413,7 @@ class MessagesReader(NativeReader):
         """The deltas that a block still needs before it ends."""
         head: JsonObject = {"type": "content_block_delta", "index": block.given}
         if block.kind == "thinking" and not block.is_signed:
-            if self._is_on("thinking-unsigned"):
+            if self.is_on("thinking-unsigned"):
                 self._fixed("thinking-unsigned")
                 signed = {"type": "signature_delta", "signature": SIGNATURE}
                 yield {**head, "delta": signed}
@@ -439,12 +439,12 @@ class MessagesReader(NativeReader):
         given = as_object(block)
         kind = as_string(given.get("type"))
         made = {**_EMPTY.get(kind, {}), **given}
-        if made != given and self._is_on("block-fields-missing"):
+        if made != given and self.is_on("block-fields-missing"):
             self._fixed("block-fields-missing")
         else:
             made = given
         is_unsigned = kind == "thinking" and not made.get("signature")
-        if is_unsigned and self._is_on("thinking-unsigned"):
+        if is_unsigned and self.is_on("thinking-unsigned"):
             self._fixed("thinking-unsigned")
             made = {**made, "signature": SIGNATURE}
         if kind != "tool_use":

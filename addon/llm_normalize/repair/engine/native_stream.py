@@ -1,0 +1,172 @@
+"""A stream whose provider speaks its client's protocol, nearly: Responses, or Messages.
+
+What an event means is for the protocol's reader; here bytes become events, and events bytes.
+An event that the reader leaves as it is passes byte for byte, and so does what is no event
+of the protocol.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ...chat.chunks.chunk import Tokens
+from ...wire.event_boundary import DONE, EVENT
+from ...wire.json_text import dumps, loads
+from ...wire.sse import Event
+from ..outcome import EventRecord, Outcome
+from .event_stream import COMMENT, OVER, EventStream
+from .output import Output
+
+logger = logging.getLogger(__name__)
+
+_EVENT_NAME = b"event"
+DONE_FIX = "done-foreign"
+"""The fix that drops chat's `[DONE]`, which neither protocol has."""
+
+type NamedEvent = tuple[str, dict[str, Any]]
+
+
+class Reader(Protocol):
+    """Says what the client gets for each event: see `protocols.native.NativeReader`."""
+
+    is_over: bool
+    tokens: Tokens
+
+    def event(
+        self, name: str, value: dict[str, Any], /
+    ) -> tuple[Sequence[NamedEvent], Sequence[str]]:
+        """The events in the place of one, and the fixes that changed something."""
+
+    def end(self) -> tuple[Sequence[NamedEvent], Sequence[str]]:
+        """The events behind the last one at a clean end."""
+
+    def is_on(self, fix: str, /) -> bool:
+        """Tell whether a fix is applied."""
+
+
+class NativeStream(EventStream):
+    """One such stream. See `EventStream`.
+
+    Args:
+        reader: Says what the client gets.
+        observe: Called with each `EventRecord` once all of it has been sent.
+        label: Names the stream in log lines.
+    """
+
+    def __init__(
+        self, reader: Reader, observe: Callable[[EventRecord], None], label: str
+    ) -> None:
+        output = Output(observe, label, verbatim=True)
+        super().__init__(label, output, drops_comments=reader.is_on(COMMENT))
+        self.raw_events = Counter[Outcome]()
+        self._reader = reader
+
+    def _repair(self, event: Event) -> None:
+        if self.output.last is not None:
+            self.output.settle()
+        self._parser.budget_left -= EVENT
+        record = EventRecord(event.n, event.raw)
+        self.output.open_record(record)
+        if self._broken:
+            self.output.emit(record, event.raw)
+        else:
+            try:
+                self._event(record, event)
+            except Exception:
+                logger.exception(OVER, self.label)
+                self._fail()
+        self._due = b""
+        self.output.close_record(record)
+
+    def _event(self, record: EventRecord, event: Event) -> None:
+        data = event.data or b""
+        if data.strip() == DONE and self._reader.is_on(DONE_FIX):
+            record.fixed(DONE_FIX)
+            return
+        value, outcome = _object_in(data, event)
+        if value is None:
+            self.raw_events[outcome] += 1
+            self.output.emit(record, event.raw)
+            return
+        names = [line.value for line in event.lines if line.name == _EVENT_NAME]
+        name = b"".join(names[-1:]).decode(errors="replace")
+        events, fixes = self._reader.event(name, value)
+        record.fixed(*fixes)
+        if not fixes:
+            self.output.emit(record, event.raw)
+            return
+        for each in events:
+            is_same = each[1] is value and each[0] == name and event.closed
+            self.output.emit(record, event.raw if is_same else _written(*each))
+
+    def _conclude(self) -> None:
+        events, fixes = self._reader.end()
+        if not events:
+            return
+        record = EventRecord(self._parser.count, None, fixes=[*fixes])
+        for each in events:
+            self.output.emit(record, _written(*each))
+        self.output.close(record)
+
+    def _bail(self, failed: EventRecord | None) -> None:
+        self._broken = True
+
+    def _pass_by(self, *, last: bool = False) -> None:
+        """Nothing waits."""
+
+    def _join(self, record: EventRecord, data: bytes) -> None:
+        """Nothing waits."""
+
+    def _wait_no_more(self, silent: bool, last: bool) -> None:
+        """Nothing waits."""
+
+    @property
+    def waiting(self) -> object:
+        """What waits for 100 ms only: an event that may go on on its next line."""
+        return self._parser.may_end or None
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything that was understood has not been sent."""
+        return False
+
+    @property
+    def tokens(self) -> Tokens:
+        """What the last usage counted."""
+        return self._reader.tokens
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the client has the last event of its protocol."""
+        return self._reader.is_over
+
+    def conclude(self) -> bool:
+        """Let the stream end here, if it is complete by its own word; tell whether it is."""
+        if self._broken or not (self.is_between and self._reader.is_over):
+            return False
+        self._parser.give_up()
+        return True
+
+    def abandon(self) -> bool:
+        """Close the records of a stream that broke off; nothing of it waits."""
+        self.output.settle()
+        return False
+
+
+def _object_in(data: bytes, event: Event) -> tuple[dict[str, Any] | None, Outcome]:
+    """The object that an event says, or why there is none."""
+    if event.foreign:
+        return None, Outcome.FOREIGN_LINE
+    try:
+        value = loads(data)
+    except (ValueError, RecursionError):
+        return None, Outcome.NOT_JSON
+    if not isinstance(value, dict):
+        return None, Outcome.NOT_A_CHUNK
+    return value, Outcome.UNDERSTOOD
+
+
+def _written(name: str, value: dict[str, Any]) -> bytes:
+    """Return an event as it is sent."""
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(value))
