@@ -114,6 +114,7 @@ class ResponsesReader(NativeReader):
         self._number = 0
         self._written = 0
         self._response_id: Json = None
+        self._has_begun = False
 
     @override
     def _take(self, name: str, value: JsonObject) -> None:
@@ -134,6 +135,8 @@ class ResponsesReader(NativeReader):
         if self.is_over:
             self._send(value)
             return
+        if not self._has_begun and kind != "error":
+            self._begin(kind)
         stem, _, what = kind.rpartition(".")
         if kind in _TERMINAL:
             self._terminal(kind, value)
@@ -155,6 +158,18 @@ class ResponsesReader(NativeReader):
             self._number_it(self._placed(value, self._item_of(value)))
         else:
             self._number_it(value)
+
+    def _begin(self, kind: str) -> None:
+        """Put in the first events of a response that begins with another."""
+        self._has_begun = True
+        if kind.startswith("response.created") or not self.is_on(
+            "response-start-missing"
+        ):
+            return
+        response = self._framed({}, "in_progress")
+        for name in ("response.created", "response.in_progress"):
+            if name != kind:
+                self._put_in("response-start-missing", name, response=response)
 
     def _number_it(self, value: JsonObject) -> None:
         """Send an event with its number."""
@@ -330,7 +345,14 @@ class ResponsesReader(NativeReader):
         self._items.append(item)
         return item
 
+    def _close_spoken(self) -> None:
+        """Put in the ends of texts, which another item follows."""
+        for each in self._items:
+            if each.kind in ("message", "reasoning"):
+                self._close(each, "completed")
+
     def _item_added(self, value: JsonObject) -> None:
+        self._close_spoken()
         given = as_object(value.get("item"))
         item = self._new(as_string(given.get("type")), given)
         made = value if item.value is given else {**value, "item": item.value}
@@ -343,7 +365,8 @@ class ResponsesReader(NativeReader):
         """Put in the beginning of an item of this *kind*."""
         if not self.is_on("item-events-missing"):
             return None
-        item = self._new(kind, given)
+        self._close_spoken()
+        item = self._new(kind, {"status": "in_progress", **given})
         self._put_in(
             "item-events-missing",
             "response.output_item.added",
@@ -354,7 +377,12 @@ class ResponsesReader(NativeReader):
 
     def _item_done(self, value: JsonObject) -> None:
         given = as_object(value.get("item"))
-        item = self._item_of({**value, "item_id": given.get("id")})
+        name = given.get("id")
+        item = self._item_of({**value, "item_id": name})
+        is_known = any(each.is_done and name in each.given for each in self._items)
+        if is_known and name and (item is None or name not in item.given):
+            self._fixed("item-events-missing")  # its end has been put in
+            return
         if item is None or item.kind != given.get("type"):
             if self.is_on("item-events-missing"):
                 self._whole_item(given)
@@ -482,6 +510,8 @@ class ResponsesReader(NativeReader):
             item.part = _Part(stems[0] if stems else "", item.parts)
             item.parts += 1
         else:
+            if item.part is not None and item.part.event and not item.part.is_done:
+                self._end_text(item, item.part)
             item.part = None
         self._number_it(self._filled(self._placed(value, item), stems))
 
@@ -538,7 +568,7 @@ class ResponsesReader(NativeReader):
         self._put_in(
             "item-events-missing",
             _part_event(stem, "added"),
-            **self._place(item, stem),
+            **_place(item, item.part),
             part={"type": kind, key: "", **_PARTS[stem][3]},
         )
 
@@ -549,7 +579,7 @@ class ResponsesReader(NativeReader):
         self._put_in(
             "item-events-missing",
             f"{stem}.delta",
-            **self._place(item, stem),
+            **_place(item, item.part),
             delta=text,
             **more,
         )
@@ -560,31 +590,21 @@ class ResponsesReader(NativeReader):
         if part is None or not part.event or not self.is_on("item-events-missing"):
             return
         _, kind, key, more = _PARTS[part.event]
-        text = "".join(part.texts)
-        item.part = part
-        place = self._place(item, part.event)
-        item.part = None
+        text, place = "".join(part.texts), _place(item, part)
         if not part.is_done:
-            extra: JsonObject = {"logprobs": []} if kind == "output_text" else {}
-            self._put_in(
-                "item-events-missing",
-                f"{part.event}.done",
-                **place,
-                **{key: text},
-                **extra,
-            )
+            self._end_text(item, part)
         if kind != "reasoning_text":
             whole = {"type": kind, key: text, **more}
             name = _part_event(part.event, "done")
             self._put_in("item-events-missing", name, **place, part=whole)
 
-    def _place(self, item: _Item, stem: str) -> JsonObject:
-        assert item.part is not None
-        return {
-            "item_id": item.id,
-            "output_index": item.index,
-            _index_key(stem): item.part.index,
-        }
+    def _end_text(self, item: _Item, part: _Part) -> None:
+        """Put in the end of a part's text."""
+        key = _PARTS[part.event][2]
+        made: JsonObject = {**_place(item, part), key: "".join(part.texts)}
+        if part.event == "response.output_text":
+            made["logprobs"] = []
+        self._put_in("item-events-missing", f"{part.event}.done", **made)
 
     # -- a whole answer ------------------------------------------------------------------
 
@@ -594,6 +614,12 @@ class ResponsesReader(NativeReader):
         made = self._with_usage(self._framed(body, status))
         self._out.append(("", body if made == body else made))
         return self._taken()
+
+
+def _place(item: _Item, part: _Part) -> JsonObject:
+    """Where a part is."""
+    place = {"item_id": item.id, "output_index": item.index}
+    return {**place, _index_key(part.event): part.index}
 
 
 def _index_key(stem: str) -> str:
