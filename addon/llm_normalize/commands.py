@@ -10,20 +10,22 @@ from .capture.folder import Capture, write
 from .capture.rerun import differences, repair
 from .exchange.record.stored_flow import Stored, stored
 from .fixes import EVERY_FIX
+from .native_fixes import NATIVE_FIXES
+from .repair.declaration import Declaration
 from .repair.fix import Fix
 from .request.adaptation import Adaptation
 from .request.adaptations import ADAPTATIONS
 from .routing.hosts import HostPattern
 from .text.printable import brief
 
-type Repair = type[Fix | Adaptation]
+type Repair = type[Declaration | Adaptation]
 type Rows = Iterator[list[str]]
 type Named = tuple[HostPattern | None, str]
 """A host, or None for all, and the name of a fix or adaptation."""
 type FixesFor = Callable[[http.HTTPFlow], Sequence[type[Fix]]]
 """Returns the fixes that count for a flow today."""
 
-EVERY: tuple[Repair, ...] = (*EVERY_FIX, *ADAPTATIONS)
+EVERY: tuple[Repair, ...] = (*EVERY_FIX, *NATIVE_FIXES, *ADAPTATIONS)
 """All that may be skipped by its name."""
 
 
@@ -42,7 +44,7 @@ def one_fix(
     """Yield all there is to know of one fix or adaptation."""
     yield ["fix", fix.name]
     yield ["change", fix.changes]
-    if issubclass(fix, Fix):
+    if issubclass(fix, Declaration):
         yield ["whom it breaks", fix.why]
         yield ["seen at", ", ".join(fix.providers)]
     else:

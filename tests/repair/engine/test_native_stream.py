@@ -18,7 +18,7 @@ START = {
         "usage": {"input_tokens": 5, "output_tokens": 1},
     },
 }  # fmt: skip
-BLOCK = [
+BLOCK: list[dict[str, Any]] = [
     {
         "type": "content_block_start",
         "index": 0,
@@ -31,7 +31,7 @@ BLOCK = [
     },
     {"type": "content_block_stop", "index": 0},
 ]
-END = [
+END: list[dict[str, Any]] = [
     {
         "type": "message_delta",
         "delta": {"stop_reason": "end_turn", "stop_sequence": None},

@@ -98,7 +98,7 @@ class NativeStream(EventStream):
             return
         for each in events:
             is_same = each[1] is value and each[0] == name and event.closed
-            self.output.emit(record, event.raw if is_same else _written(*each))
+            self.output.emit(record, event.raw if is_same else written(*each))
 
     def _conclude(self) -> None:
         events, fixes = self._reader.end()
@@ -106,7 +106,7 @@ class NativeStream(EventStream):
             return
         record = EventRecord(self._parser.count, None, fixes=[*fixes])
         for each in events:
-            self.output.emit(record, _written(*each))
+            self.output.emit(record, written(*each))
         self.output.close(record)
 
     def _bail(self, failed: EventRecord | None) -> None:
@@ -167,6 +167,6 @@ def _object_in(data: bytes, event: Event) -> tuple[dict[str, Any] | None, Outcom
     return value, Outcome.UNDERSTOOD
 
 
-def _written(name: str, value: dict[str, Any]) -> bytes:
+def written(name: str, value: dict[str, Any]) -> bytes:
     """Return an event as it is sent."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(value))
