@@ -38,6 +38,7 @@ class NativeAsked:
         stops: Its stop sequences.
         skipped: The names of fixes that are off.
         is_new: Tells whether no earlier answer to the client had this id.
+        created: When it was asked, in seconds of the epoch.
     """
 
     seed: str
@@ -47,6 +48,7 @@ class NativeAsked:
     stops: Collection[str] = ()
     skipped: Collection[str] = ()
     is_new: Callable[[str], bool] = lambda _: True
+    created: int = 0
 
 
 class NativeReader(ABC):
@@ -98,6 +100,13 @@ class NativeReader(ABC):
     def is_on(self, fix: str) -> bool:
         """Tell whether a fix is applied."""
         return fix not in self.asked.skipped
+
+    def _does(self, fix: str) -> bool:
+        """Tell whether a fix is applied, and note that it is."""
+        if not self.is_on(fix):
+            return False
+        self._fixed(fix)
+        return True
 
     def _fixed(self, *names: str) -> None:
         self._fixes.update(dict.fromkeys(names))

@@ -93,7 +93,7 @@ class Call(OutputItem):
         self.tool = tool
         self.is_said = False
         """Whether the end of its text has been told."""
-        self._call_id = call_id
+        self.call_id = call_id
         self._end = ObjectEnd()
         self._texts: list[str] = []
 
@@ -101,7 +101,7 @@ class Call(OutputItem):
         """Return the item as it is now."""
         value = {
             **self._head(self.kind),
-            "call_id": self._call_id,
+            "call_id": self.call_id,
             "name": self.tool.name,
             self.text_key: self.text if self.status != IN_PROGRESS else "",
         }
@@ -150,7 +150,15 @@ class Call(OutputItem):
             return
         yield from self.write(self._rest())
         self.is_said = True
-        yield self._event(f"{self.event_kind}.done", **self._whole())
+        yield self.said()
+
+    def told(self) -> ServerEvent:
+        """The event that has all of its text so far."""
+        return self._event(f"{self.event_kind}.delta", delta=self.text)
+
+    def said(self) -> ServerEvent:
+        """The event of the end of its text."""
+        return self._event(f"{self.event_kind}.done", **self._whole())
 
 
 class FunctionCall(Call):
@@ -212,7 +220,7 @@ class ClientCall(Atom, Call):
         form = CLIENT_TOOLS[self.tool.kind]
         given = arguments_in(self.text) if self.status != IN_PROGRESS else {}
         head = self._head(form.call)
-        return {**head, "call_id": self._call_id, **form.item(given)}
+        return {**head, "call_id": self.call_id, **form.item(given)}
 
     def add(self, arguments: str) -> Iterator[ServerEvent]:
         """Take more arguments."""

@@ -51,9 +51,14 @@ class Spoken(OutputItem):
         """Whether the end of the open part's text has been told."""
         self._texts: list[str] = []
 
+    def is_in(self, kind: str) -> bool:
+        """Tell whether a part of this kind is open, whose text goes on."""
+        part = self.open_part
+        return part is not None and part["type"] == kind and not self.is_said
+
     def begin(self, kind: str) -> Iterator[ServerEvent]:
         """Yield the events after which a part of this kind is open."""
-        if self.open_part is not None and self.open_part["type"] == kind:
+        if self.is_in(kind):
             return
         yield from self.parts_closed()
         form = PARTS[kind]
@@ -71,6 +76,11 @@ class Spoken(OutputItem):
             return self._text_event("delta", delta=text)
         part["logprobs"] += logprobs
         return self._text_event("delta", delta=text, logprobs=[*logprobs])
+
+    @property
+    def has_logprobs(self) -> bool:
+        """Whether its open part has any."""
+        return bool(self._part().get("logprobs"))
 
     @property
     def text(self) -> str:
@@ -104,6 +114,11 @@ class Spoken(OutputItem):
         """Yield an event that changes nothing."""
         yield self.write("")
 
+    def part_place(self) -> JsonObject:
+        """What the events of the open part have in common."""
+        place = PARTS[self._part()["type"]].place
+        return {**self._place, f"{place}_index": len(self.parts[place]) - 1}
+
     def _part(self) -> JsonObject:
         assert self.open_part is not None
         return self.open_part
@@ -112,9 +127,7 @@ class Spoken(OutputItem):
         return self._part_event(f"{PARTS[self._part()['type']].text}.{what}", **fields)
 
     def _part_event(self, kind: str, **fields: Json) -> ServerEvent:
-        place = PARTS[self._part()["type"]].place
-        at = len(self.parts[place]) - 1
-        return self._event(kind, **{f"{place}_index": at}, **fields)
+        return f"response.{kind}", {**self.part_place(), **fields}
 
 
 class Thoughts(Spoken):
