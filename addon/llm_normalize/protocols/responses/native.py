@@ -6,7 +6,7 @@ from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
 from ..native import NativeAsked, Repaired
 from ..protocol import JsonObject
-from .native_form import fitted, listed
+from .native_form import fitted, listed, unnested
 from .native_names import named
 from .native_output import Handler, OutputReader
 from .native_response import TERMINAL, NativeResponse, is_error, response_in
@@ -60,7 +60,7 @@ class ResponsesReader(OutputReader):
         self._is_foreign = typed is not value
         if not self._has_begun and kind.startswith(("response.", "error")):
             self._begin(kind, typed)
-        self._handlers.get(kind, self._other)(typed)
+        self._handlers.get(kind, self._other)(unnested(typed, self._does))
 
     @override
     def end(self) -> Repaired:

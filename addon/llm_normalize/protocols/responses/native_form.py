@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from ...wire.json_text import Json
-from ..json_values import as_list
+from ..json_values import as_list, as_object
 from ..protocol import JsonObject
+from .spoken_items import empty_part
 
 type Does = Callable[[str], bool]
 """Tells whether a fix is on, and notes that it is applied."""
@@ -17,6 +18,14 @@ _EXACT = {
     "summary_index": "output-index-wrong",
 }
 """What has to be so, and the fix that makes it so."""
+_PLACES = (
+    "item_id",
+    "output_index",
+    "content_index",
+    "summary_index",
+    "sequence_number",
+)
+"""The keys that say where in an answer an event belongs."""
 _TEXTS = ("text", "refusal", "arguments", "input", "delta")
 _FILLED = {
     "call_id": "call-id-missing",
@@ -63,13 +72,24 @@ def fitted(
     return {**given, **more} if more else given
 
 
+def unnested(value: JsonObject, does: Does) -> JsonObject:
+    """An event that says where it belongs itself, and not in its item or part."""
+    for key in ("item", "part"):
+        inner = as_object(value.get(key))
+        if not inner.keys().isdisjoint(_PLACES) and does("output-index-wrong"):
+            rest = {name: each for name, each in inner.items() if name not in _PLACES}
+            moved = {name: inner[name] for name in _PLACES if name in inner}
+            value = {**moved, **value, key: rest}
+    return value
+
+
 def listed(given: JsonObject, does: Does) -> JsonObject:
     """An item with parts in the place of a text that is bare."""
     parts = {"content": "output_text", "summary": "summary_text"}
     if given.get("type") == "reasoning":
         parts["content"] = "reasoning_text"
     more = {
-        key: [{"type": kind, "text": given[key]}] if given[key] else []
+        key: [empty_part(kind) | {"text": given[key]}] if given[key] else []
         for key, kind in parts.items()
         if isinstance(given.get(key), str)
     }

@@ -35,6 +35,7 @@ class NativeItem:
 
     Attributes:
         made: The item as the translation makes one.
+        number: How many have begun before.
         kind: Its type.
         given: What its provider has said of it last.
         early: The item as its beginning has told it, if that says more than OpenAI's.
@@ -53,10 +54,12 @@ class NativeItem:
         "is_sent",
         "kind",
         "made",
+        "number",
     )
 
     def __init__(self, made: OutputItem, kind: str, given: JsonObject) -> None:
         self.made, self.kind, self.given = made, kind, given
+        self.number = made.index
         self.early: JsonObject = {}
         self.is_announced = self.is_sent = self.is_done = self.ends_early = False
 
@@ -136,6 +139,8 @@ class NativeItem:
             form = PARTS.get(kind) if isinstance(kind, str) else None
             if form is None or form.place != place:
                 return  # of a kind that has no events
+            if self.kind == "reasoning" and made.has_said(part.get(form.key)):
+                return  # in the other list
             if not has_open:
                 yield from made.parts_closed()
                 yield from made.begin(str(kind))
@@ -158,7 +163,9 @@ class NativeItems:
         self._indexed: dict[int, NativeItem] = {}
         """By the places that the provider gives them."""
         self._open: dict[str, dict[int, NativeItem]] = {}
-        """Those that have not ended, by kind and place."""
+        """Those that have not ended, by kind and number."""
+        self._count = 0
+        """How many the client has got."""
 
     def add(self, kind: str, given: JsonObject, index: Json = None) -> NativeItem:
         """A new item.
@@ -193,6 +200,13 @@ class NativeItems:
             call_id = name if is_its else f"call_{self._seed}{at:02x}"
         tool = Tool(called, space or None)
         return _CALLS[kind](self._seed, at, call_id, tool, name)
+
+    def open(self, item: NativeItem) -> None:
+        """Give an item its place: the client gets its beginning now."""
+        if not item.is_sent:
+            item.is_sent = True
+            item.made.put_at(self._count)
+            self._count += 1
 
     def find(self, kind: str, name: Json, index: Json) -> NativeItem | None:
         """The open item that an event means: by its id, its place, or as the last one.
@@ -229,12 +243,12 @@ class NativeItems:
     def open_items(self, *kinds: str) -> list[NativeItem]:
         """The items of these kinds that have not ended, in their order."""
         found = [each for kind in kinds for each in self._open.get(kind, {}).values()]
-        return sorted(found, key=lambda each: each.made.index)
+        return sorted(found, key=lambda each: each.number)
 
     def end(self, item: NativeItem) -> None:
         """Note the end of an item."""
         item.is_done = True
-        self._open.get(item.kind, {}).pop(item.made.index, None)
+        self._open.get(item.kind, {}).pop(item.number, None)
 
     def matched(self, output: Sequence[JsonObject]) -> list[NativeItem | None]:
         """For each item of a whole output the one that has been told before."""
@@ -244,9 +258,9 @@ class NativeItems:
             queues.setdefault(each.kind, deque()).append(each)
 
         def take(item: NativeItem | None, kind: str) -> NativeItem | None:
-            if item is None or item.kind != kind or item.made.index in taken:
+            if item is None or item.kind != kind or item.number in taken:
                 return None
-            taken.add(item.made.index)
+            taken.add(item.number)
             return item
 
         found: list[NativeItem | None] = []

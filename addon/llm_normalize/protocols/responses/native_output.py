@@ -93,7 +93,7 @@ class OutputReader(EventReader):
 
     def _open(self, item: NativeItem, fix: str = _ITEM_ADDED) -> None:
         """Put in the beginning of an item, and what it has said."""
-        item.is_sent = True
+        self._items.open(item)
         self._put_in([item.opened()], fix)
         if isinstance(item.made, Call) and item.made.text:
             self._put_in([item.made.told()], fix)
@@ -127,7 +127,7 @@ class OutputReader(EventReader):
             item.is_announced = True
         if self._waits(item):
             return
-        item.is_sent = True
+        self._items.open(item)
         if given is not value.get("item"):
             value = {**value, "item": given}
         kind, fields = item.opened()

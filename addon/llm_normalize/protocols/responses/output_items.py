@@ -39,6 +39,10 @@ class OutputItem(ABC):
         """What all of its events have in common."""
         return self._place
 
+    def put_at(self, index: int) -> None:
+        """Take another place in the output, before anything of it has been sent."""
+        self.index = self._place["output_index"] = index
+
     @abstractmethod
     def value(self) -> JsonObject:
         """Return the item as it is now."""

@@ -40,6 +40,12 @@ PARTS = {
 """The forms of parts, by their type."""
 
 
+def empty_part(kind: str) -> JsonObject:
+    """A part of this kind that has no text yet."""
+    form = PARTS[kind]
+    return {"type": kind, form.key: "", **{each: [] for each in form.more}}
+
+
 class Spoken(OutputItem):
     """Text, in parts of which one at most is open."""
 
@@ -61,9 +67,7 @@ class Spoken(OutputItem):
         if self.is_in(kind):
             return
         yield from self.parts_closed()
-        form = PARTS[kind]
-        part: JsonObject = {"type": kind, form.key: ""}
-        part |= {each: [] for each in form.more}
+        form, part = PARTS[kind], empty_part(kind)
         self.parts[form.place].append(part)
         self.open_part = part
         yield self._part_event(f"{form.part}.added", part=_copied(part))
@@ -86,6 +90,14 @@ class Spoken(OutputItem):
     def text(self) -> str:
         """The text of the open part."""
         return "".join(self._texts)
+
+    def has_said(self, text: Json) -> bool:
+        """Tell whether a part that has ended says this."""
+        ended = [part for parts in self.parts.values() for part in parts]
+        return any(
+            part is not self.open_part and part[PARTS[part["type"]].key] == text
+            for part in ended
+        )
 
     def say(self, text: str | None = None) -> Iterator[ServerEvent]:
         """Yield the event of the end of the open part's text, which is *text* if given."""
