@@ -3,6 +3,12 @@
 from ..message_events import STOP, block, delta, end, start, stop
 from ..native_fix import MessagesExample, NativeFix
 
+_COUNTED = {
+    "input_tokens": 5,
+    "output_tokens": 1,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 0,
+}
 _CALL = [block("tool_use"), delta("input_json_delta", "{}"), stop()]
 
 
@@ -21,7 +27,7 @@ class MessageDeltaMissing(NativeFix):
         MessagesExample(
             "of a call",
             [start(), *_CALL, STOP],
-            [start(), *_CALL, end("tool_use", usage={"output_tokens": 1}), STOP],
+            [start(), *_CALL, end("tool_use", usage=_COUNTED), STOP],
         ),
         MessagesExample.untouched("there", [start(), *_CALL, end("tool_use"), STOP]),
         MessagesExample.untouched("broken off", [start(), *_CALL], ended=False),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...wire.json_text import Json, dumps, whole_number
-from ..json_values import as_string
+from ..json_values import as_object, as_string
 from ..object_end import ObjectEnd
 from ..protocol import JsonObject, make_id
 from .tool_ids import plain
@@ -111,10 +111,12 @@ def parted(block: JsonObject) -> Parted:
     """Return what a start of *block* has, and the deltas of what it says beyond that."""
     kind = as_string(block.get("type"))
     if kind == _USES:
-        given = block.get("input")
+        caller = as_object(block.get("caller")).get("type", "direct")
+        # Anthropic itself sends the input of a call by another tool in its start.
+        given = block.get("input") if caller == "direct" else None
         text = given if isinstance(given, str) else dumps(given).decode()
         deltas: list[JsonObject] = [{"type": INPUT, "partial_json": text}]
-        return Parted({**block, "input": {}}, deltas if given else [])
+        return Parted({**block, "input": {}}, deltas) if given else Parted(block, [])
     keys = [key for key in EMPTY.get(kind, {}) if as_string(block.get(key))]
     deltas = [{"type": f"{key}_delta", key: block[key]} for key in keys]
     return Parted({**block, **EMPTY.get(kind, {})} if deltas else block, deltas)
