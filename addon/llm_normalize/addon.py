@@ -274,7 +274,7 @@ class Normalize:
         exchange = self._exchanges.begin(flow)
         if self._routing.handle_request(exchange):
             return
-        if exchange.is_chat and not exchange.waits_for_model:
+        if exchange.is_asked and not exchange.waits_for_model:
             self._expect(exchange)
 
     def request(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
@@ -283,9 +283,11 @@ class Normalize:
         mitmproxy awaits what is returned.
         """
         exchange = self._exchanges.of(flow)
-        was_chat = exchange.is_chat and not exchange.waits_for_model
+        waited = exchange.waits_for_model
+        was_chat = exchange.is_chat and not waited
         self._routing.send(exchange)
-        if exchange.is_chat and not was_chat:
+        is_asked_now = waited and exchange.native is not None
+        if is_asked_now or (exchange.is_chat and not was_chat):
             self._expect(exchange)
         if flow.response is not None or not exchange.is_selected:
             return None
@@ -330,6 +332,8 @@ class Normalize:
             # One that streams stays: there is nothing to be found out.
             second = None if response.stream else self._answers.replace_answer(exchange)
             return self._second(exchange, second) if second is not None else None
+        if exchange.native is not None:
+            self._begin(exchange)
         translations = self._routing.translations
         if translations.is_refused(exchange):
             retry = self._answers.retry_as_chat(
@@ -448,6 +452,7 @@ class Normalize:
         selected = self.selection.of(request)
         return Settings(
             fixes=selected.fixes,
+            skipped=selected.skipped,
             adaptations=selected.adaptations,
             observe=not self._repairs,
             strict=self.options.strict,

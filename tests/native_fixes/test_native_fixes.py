@@ -1,5 +1,6 @@
 """Every fix of a native answer keeps what it declares."""
 
+import inspect
 import re
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from each_case import each_case
 from llm_normalize.native_fixes import NATIVE_FIXES
 from llm_normalize.native_fixes.native_fix import NativeExample, NativeFix, wire
+from llm_normalize.protocols.messages import native, native_blocks
 from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
@@ -61,6 +63,16 @@ def test_example_comes_out_as_declared_and_stays(
     assert fixes == expected
     assert play(after, example, others, ended=ended) == (after, set())
     assert play(before, example, every, ended=ended) == (before, set())
+
+
+def test_every_name_of_the_reader_is_declared() -> None:
+    declared = {fix.name for fix in NATIVE_FIXES}
+    text = inspect.getsource(native) + inspect.getsource(native_blocks)
+    used = {*re.findall(r'"([a-z]+(?:-[a-z]+)+)"', text)}
+    assert used - {"toolu-base64"} <= declared
+    assert used > {"message-start-missing", "tool-id-foreign"}
+    of_messages = {fix.name for fix in NATIVE_FIXES if ".messages." in fix.__module__}
+    assert of_messages <= used
 
 
 @each_case(NATIVE_FIXES, ids=lambda fix: fix.name)

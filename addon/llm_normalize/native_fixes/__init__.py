@@ -7,13 +7,26 @@ under their names: what must follow what is one thing, and known in one place.
 from ..repair.declaration import declared
 from .native_fix import NativeFix
 
+_FRAMING = """
+framing.event_name_missing framing.event_type_missing framing.done_foreign
+framing.answer_not_streamed
+"""
 _MESSAGES = """
-messages.message_usage_missing
+messages.message_start_missing messages.message_start_repeated
+messages.message_fields_missing messages.message_id_foreign
+messages.message_usage_missing messages.stop_reason_foreign
+messages.message_delta_missing messages.message_stop_missing
+messages.message_stop_repeated messages.message_error_foreign
+messages.block_start_missing messages.block_start_repeated messages.block_stop_missing
+messages.block_stop_repeated messages.block_index_wrong messages.block_interleaved
+messages.block_fields_missing messages.text_in_start messages.delta_of_other_kind
+messages.tool_input_in_start messages.tool_id_foreign messages.thinking_unsigned
 """
 _RESPONSES = """
 """
 
 NATIVE_FIXES: tuple[type[NativeFix], ...] = (
+    *declared(__name__, _FRAMING),
     *declared(__name__, _MESSAGES),
     *declared(__name__, _RESPONSES),
 )

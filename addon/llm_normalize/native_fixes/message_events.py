@@ -67,4 +67,6 @@ def message(*content: JsonObject, **more: Any) -> JsonObject:
     return {**whole, **more}
 
 
+MADE_ID = "msg_ab27b729d9cc4cb1c009607004469241"
+"""What the reader makes of the exchange of examples."""
 STOP: JsonObject = {"type": "message_stop"}

@@ -59,12 +59,15 @@ class NativeReader(ABC):
 
     Attributes:
         is_over: Whether the client has got the last event.
+        is_complete: Whether the answer is whole by the provider's own word: only what is put
+            in by `end` may follow.
         tokens: How many the prompt and the answer have, as far as the provider says.
     """
 
     def __init__(self, asked: NativeAsked) -> None:
         self.asked = asked
         self.is_over = False
+        self.is_complete = False
         self.tokens: tuple[int | None, int | None] = (None, None)
         self._out: list[ServerEvent] = []
         self._fixes: dict[str, None] = {}
@@ -79,11 +82,32 @@ class NativeReader(ABC):
         self._take(name, value)
         return self._taken()
 
-    def end(self) -> Repaired:
-        """What the client gets at a clean end, behind all events."""
+    def end(self, *, said: bool = False) -> Repaired:
+        """What the client gets at a clean end, behind all events.
+
+        Args:
+            said: Whether the provider has said that it is the end, in another protocol.
+        """
+        if said:
+            self.is_complete = True
         if not self.is_over:
             self._conclude()
         return self._taken()
+
+    def whole(self, value: JsonObject) -> Repaired:
+        """What the client gets in the place of a body that was sent for a stream.
+
+        Nothing is changed where that is no answer.
+        """
+        self._whole(value)
+        return self._taken()
+
+    def _whole(self, value: JsonObject) -> None:  # noqa: B027 - not all have them
+        """Send the events of a whole answer."""
+
+    def keep_alive(self) -> Sequence[ServerEvent]:
+        """A sign of life, if the protocol has one that fits here."""
+        return ()
 
     @abstractmethod
     def body(self, body: JsonObject) -> Repaired:
@@ -101,12 +125,12 @@ class NativeReader(ABC):
         """Tell whether a fix is applied."""
         return fix not in self.asked.skipped
 
-    def _does(self, fix: str) -> bool:
-        """Tell whether a fix is applied, and note that it is."""
-        if not self.is_on(fix):
-            return False
-        self._fixed(fix)
-        return True
+    def _fixes_with(self, fix: str) -> bool:
+        """Tell whether a fix, which is needed, is applied: it is recorded then."""
+        if self.is_on(fix):
+            self._fixed(fix)
+            return True
+        return False
 
     def _fixed(self, *names: str) -> None:
         self._fixes.update(dict.fromkeys(names))

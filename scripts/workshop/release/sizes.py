@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 43_440, "scripts": 8_404, "tests": 61_420}
+BUDGETS = {"addon": 44_460, "scripts": 8_404, "tests": 61_600}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 551
+MODULES = 579
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

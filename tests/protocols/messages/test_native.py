@@ -129,36 +129,118 @@ def test_right_stream_stays() -> None:
     judged(RIGHT)
 
 
+def said(events: Events, number: int = 0) -> dict[str, Any]:
+    """The block of a start."""
+    found: dict[str, Any] = at(events, "content_block_start", number)["content_block"]
+    return found
+
+
+def end_of(events: Events) -> dict[str, Any]:
+    found: dict[str, Any] = at(events, "message_delta")["delta"]
+    return found
+
+
+def indexed(places: dict[int, Any]) -> Callable[[Events], None]:
+    def change(events: Events) -> None:
+        for each in events:
+            if "index" in each:
+                each["index"] = places[each["index"]]
+
+    return change
+
+
+def moved(events: Events, delta_at: int, before: int) -> None:
+    events.insert(before, events.pop(delta_at))
+
+
+def thought_in_text(events: Events) -> None:
+    """The thoughts stand in the block of text, which begins with them."""
+    del events[2], events[3:6]
+    thought = delta(1, "thinking", "thinking", "Hm")
+    events[2:3] = [start(1, "text"), thought]
+
+
+def in_start_as_text(events: Events) -> None:
+    in_start(events)
+    said(events, 2)["input"] = '{"a":1}'
+
+
+def usage_of(key: str, value: Any) -> Callable[[Events], None]:
+    return lambda events: (
+        at(events, key).setdefault("message", at(events, key)).update(usage=value)
+    )
+
+
 WRONG: dict[str, Callable[[Events], Any]] = {
+    # figures
     "no usage in the start": lambda e: at(e, "message_start")["message"].pop("usage"),
+    "usage of the start is null": lambda e: at(e, "message_start")["message"].update(
+        usage=None
+    ),
+    "only output in the start": lambda e: at(e, "message_start")["message"].update(
+        usage={"output_tokens": 1}
+    ),
     "no usage in the end": lambda e: at(e, "message_delta").pop("usage"),
+    "usage of the end is null": lambda e: at(e, "message_delta").update(usage=None),
+    "zeros at the end": lambda e: (
+        at(e, "message_start")["message"].update(usage={**FIGURES, "input_tokens": 0}),
+        at(e, "message_delta").update(
+            usage={**FIGURES, "input_tokens": 0, "output_tokens": 0}
+        ),
+    ),
     "chat's figures": lambda e: at(e, "message_delta").update(
         usage={"prompt_tokens": 5, "completion_tokens": 9, **CACHE}
     ),
+    # the start of the message
     "no fields": lambda e: at(e, "message_start").update(message={"usage": FIGURES}),
+    "no content": lambda e: at(e, "message_start")["message"].pop("content"),
+    "no model": lambda e: at(e, "message_start")["message"].pop("model"),
     "second start": lambda e: e.insert(4, copy.deepcopy(e[0])),
+    "second start of another id": lambda e: e.insert(
+        1, {"type": "message_start", "message": {**MESSAGE, "id": "msg_2"}}
+    ),
+    "second start behind the thoughts": lambda e: e.insert(6, copy.deepcopy(e[0])),
     "no start": without("message_start"),
-    "no block starts": without("content_block_start", 0, 1),
-    "no block stops": without("content_block_stop"),
-    "indexes": reindexed,
-    "calls take turns": shuffled,
-    "input in the start": in_start,
-    "unsigned": without("content_block_delta", 1),
-    "stop word": lambda e: at(e, "message_delta")["delta"].update(stop_reason="stop"),
-    "tool_calls": lambda e: at(e, "message_delta")["delta"].update(
-        stop_reason="tool_calls"
-    ),
-    "no stop": without("message_stop"),
     "message id": lambda e: at(e, "message_start")["message"].update(id="chatcmpl-1"),
-    "tool id": lambda e: at(e, "content_block_start", 2)["content_block"].update(
-        id="functions.f:0"
-    ),
-    "tool id again": lambda e: at(e, "content_block_start", 2)["content_block"].update(
-        id="toolu_old"
-    ),
-    "text without text": lambda e: at(e, "content_block_start", 1)["content_block"].pop(
-        "text"
-    ),
+    "no message id": lambda e: at(e, "message_start")["message"].pop("id"),
+    "message id is a number": lambda e: at(e, "message_start")["message"].update(id=7),
+    # blocks
+    "no block starts": without("content_block_start", 0, 1),
+    "no start of the text": without("content_block_start", 1),
+    "no block stops": without("content_block_stop"),
+    "no stop of the last": without("content_block_stop", 3),
+    "no stop of the text": without("content_block_stop", 1),
+    "block starts twice": lambda e: e.insert(10, copy.deepcopy(e[9])),
+    "block stops twice": lambda e: e.insert(6, copy.deepcopy(e[5])),
+    "indexes": reindexed,
+    "indexes with gaps": indexed({0: 0, 1: 2, 2: 3, 3: 7}),
+    "indexes from one": indexed({0: 1, 1: 2, 2: 3, 3: 4}),
+    "no indexes": indexed(dict.fromkeys(range(4))),
+    "calls take turns": shuffled,
+    "text without text": lambda e: said(e, 1).pop("text"),
+    "thoughts without a key": lambda e: said(e).pop("signature"),
+    "call without input": lambda e: said(e, 2).pop("input"),
+    "text in the start": lambda e: (said(e, 1).update(text="Hi"), e.pop(7)),
+    # what is said
+    "input in the start": in_start,
+    "input in the start as text": in_start_as_text,
+    "input twice": lambda e: said(e, 2).update(input={"a": 1}),
+    "unsigned": without("content_block_delta", 1),
+    "signed with nothing": lambda e: e[4]["delta"].update(signature=""),
+    "signed in the start": lambda e: (said(e).update(signature="sig"), e.pop(4)),
+    "tool id": lambda e: said(e, 2).update(id="functions.f:0"),
+    "tool id again": lambda e: said(e, 2).update(id="toolu_old"),
+    "no tool id": lambda e: said(e, 2).update(id=None),
+    "two calls of one id": lambda e: said(e, 3).update(id="toolu_2"),
+    # the end
+    "stop word": lambda e: end_of(e).update(stop_reason="stop"),
+    "tool_calls": lambda e: end_of(e).update(stop_reason="tool_calls"),
+    "end_turn with calls": lambda e: end_of(e).update(stop_reason="end_turn"),
+    "no stop_sequence": lambda e: end_of(e).pop("stop_sequence"),
+    "no stop": without("message_stop"),
+    "no reason": without("message_delta"),
+    "reason is null": lambda e: end_of(e).update(stop_reason=None),
+    "second stop": lambda e: e.append({"type": "message_stop"}),
 }
 
 

@@ -191,9 +191,10 @@ def test_missing_usage_is_estimated(usage: Any) -> None:
     out, fixes = repaired(events)
     assert fixes == {"response-usage-missing"}
     found = out[-1][1]["response"]["usage"]
-    assert found["input_tokens"] == 7
+    prompt = found["input_tokens"]
+    assert 5 < prompt < 100
     assert 1 < found["output_tokens"] < 40
-    assert found["total_tokens"] == 7 + found["output_tokens"]
+    assert found["total_tokens"] == prompt + found["output_tokens"]
     assert found["input_tokens_details"]["cached_tokens"] == 0
 
 

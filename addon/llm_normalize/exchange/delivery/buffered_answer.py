@@ -20,6 +20,7 @@ from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from ..stream.stream_rewriter import Turn
 from .answer_path import is_good, is_native_answer
+from .native_body import repair_native_body
 from .translated_answer import translate_body
 
 logger = logging.getLogger(__name__)
@@ -131,9 +132,12 @@ def repair_response(
         status = HTTPStatus.BAD_GATEWAY if is_page else status
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             running.record.is_error = status >= HTTPStatus.BAD_REQUEST
-            repaired = repair_body(
-                content, status, running.asked, settings.fixes, label
-            )
+            if running.native is not None:
+                repaired = repair_native_body(content, status, running)
+            else:
+                repaired = repair_body(
+                    content, status, running.asked, settings.fixes, label
+                )
             if is_page:
                 repaired.status = status
                 repaired.fixed(STATUS)

@@ -238,7 +238,7 @@ class Rewriter:
         """A newline that keeps the client's connection alive, if that is due."""
         if not (self._repair and self.is_between):
             return b""
-        return self._sent(self.pipeline.output.passed(b"\n"))
+        return self._sent(self.pipeline.keep_alive())
 
     def _sent(self, out: bytes) -> bytes:
         self.bytes_out += len(out)

@@ -4,7 +4,13 @@ from ..message_events import end, start
 from ..native_fix import MessagesExample, NativeFix
 
 _CHAT = {"prompt_tokens": 5, "completion_tokens": 2}
-_BOTH = {**_CHAT, "input_tokens": 5, "output_tokens": 2}
+_BOTH = {
+    **_CHAT,
+    "input_tokens": 5,
+    "output_tokens": 2,
+    "cache_creation_input_tokens": 0,
+    "cache_read_input_tokens": 0,
+}
 
 
 class MessageUsageMissing(NativeFix):

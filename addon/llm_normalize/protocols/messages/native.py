@@ -1,98 +1,47 @@
 """Messages as providers of their own send them, nearly."""
 
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
 from typing import override
 
-from ...wire.json_text import Json, dumps, whole_number
-from ..json_values import as_list, as_object, as_string
-from ..native import NativeAsked, NativeReader, Repaired
-from ..object_end import ObjectEnd
-from ..protocol import JsonObject, make_id
+from ...wire.json_text import Json, whole_number
+from ..json_values import as_object, as_string, objects_in
+from ..native import NativeAsked, Repaired
+from ..protocol import JsonObject, ServerEvent, make_id
 from ..token_count import tokens_for
 from .answer_form import SIGNATURE
-from .errors import error_of
-from .tool_ids import plain
+from .errors import error_of, is_error
+from .native_blocks import BlockReader
+from .native_parts import (
+    NO_CACHE,
+    WORDS,
+    by_own_names,
+    parted,
+    prompt_in,
+    reason_of,
+)
 
-_KINDS = {
-    "text_delta": "text",
-    "citations_delta": "text",
-    "thinking_delta": "thinking",
-    "signature_delta": "thinking",
-}
-"""The kind of block that a delta belongs to. (A call's input may be of several.)"""
-_INPUT = "input_json_delta"
-_EMPTY: dict[str, JsonObject] = {
-    "text": {"text": ""},
-    "thinking": {"thinking": "", "signature": ""},
-}
-_WORDS = {"text_delta": "text", "thinking_delta": "thinking", _INPUT: "partial_json"}
-_REASONS = {
-    "stop": "end_turn",
-    "eos": "end_turn",
-    "length": "max_tokens",
-    "tool_calls": "tool_use",
-    "function_call": "tool_use",
-    "content_filter": "refusal",
-}
-"""OpenAI's reasons, and what Anthropic says."""
-_FIGURES = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
-_NO_CACHE = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 _MESSAGE: JsonObject = {
     "type": "message",
     "role": "assistant",
+    "model": "",
     "content": [],
     "stop_reason": None,
     "stop_sequence": None,
 }
+_BOTH = ("input_tokens", "output_tokens")
 
 
-@dataclass(slots=True)
-class _Block:
-    """A block that has not ended.
-
-    Attributes:
-        given: Its index as the provider says it.
-        kind: What it is.
-        given_input: What its start says of a call's input.
-        waiting: Its events, while one before it is open.
-        end: Where its input ends.
-        has_started: Whether its start has been sent.
-        has_input: Whether any of its input has been sent.
-        is_signed: Whether its signature has been sent.
-        has_ended: Whether the provider has ended it.
-    """
-
-    given: Json
-    kind: str
-    given_input: JsonObject = field(default_factory=dict)
-    waiting: list[JsonObject] = field(default_factory=list)
-    end: ObjectEnd = field(default_factory=ObjectEnd)
-    has_input: bool = False
-    is_signed: bool = False
-    has_ended: bool = False
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing more can belong to it, once another block follows."""
-        return self.has_ended or self.kind in _EMPTY or self.end.is_reached
-
-
-class MessagesReader(NativeReader):
+class MessagesReader(BlockReader):
     """Reads a message. See `NativeReader`."""
 
     def __init__(self, asked: NativeAsked) -> None:
         super().__init__(asked)
-        self._has_started = False
-        self._blocks: deque[_Block] = deque()
-        self._index = 0
-        """Of the first of them, as it is sent."""
-        self._calls = set(asked.calls)
-        self._has_call = False
+        self._has_started = self._is_passing = False
+        self._id: Json = None
         self._reason: Json = None
         self._prompt = 0
-        self._written = 0
+        self._unsaid: JsonObject = {}
+        """The figures of an end without a reason."""
         self._handlers = {
             "message_start": self._message_start,
             "content_block_start": self._block_start,
@@ -106,353 +55,235 @@ class MessagesReader(NativeReader):
     @override
     def _take(self, name: str, value: JsonObject) -> None:
         kind = value.get("type")
+        if self._is_passing:
+            self._out.append((name, value))
+            return
         if not isinstance(kind, str):
             kind = "error" if value.get("error") else name
-            if kind not in self._handlers or not self.is_on("event-type-missing"):
+            if kind not in self._handlers or not self._fixes_with("event-type-missing"):
                 self._out.append((name, value))
                 return
-            self._fixed("event-type-missing")
             value = {"type": kind, **value}
-        elif name != kind and self.is_on("event-name-missing"):
-            self._fixed("event-name-missing")
         handle = self._handlers.get(kind)
         if handle is None or self.is_over:
-            self._send(value)
+            self._late(kind, value)
         else:
             handle(value)
+        is_named = name == kind or (name and handle is None)
+        if name != kind and (is_named or not self._fixes_with("event-name-missing")):
+            kept = ((name if each is value else kind, each) for kind, each in self._out)
+            self._out = [*kept]
+
+    def _late(self, kind: str, value: JsonObject) -> None:
+        """Send an event that means nothing here, or comes behind the last one."""
+        self._is_passing = self.is_over and kind == "message_start"
+        is_second = self.is_over and kind == "message_stop"
+        if not (is_second and self._fixes_with("message-stop-repeated")):
+            self._send(value)
 
     # -- the message -------------------------------------------------------------------
 
     def _message_start(self, value: JsonObject) -> None:
-        if self._has_started and self.is_on("message-start-repeated"):
-            self._fixed("message-start-repeated")
+        given = as_object(value.get("message"))
+        if self._has_started:
+            self._second_start(value, given)
             return
         self._has_started = True
-        given = as_object(value.get("message"))
+        self._id = given.get("id")
+        self._kinds += [
+            as_string(each.get("type")) for each in objects_in(given.get("content"))
+        ]
+        self._reason = given.get("stop_reason")
+        self.is_complete = bool(self._reason)
         message = self._framed(given)
-        self._prompt += _prompt_in(as_object(message.get("usage")))
-        self._send(value if message == given else {**value, "message": message})
+        self._send(value if message is given else {**value, "message": message})
+
+    def _second_start(self, value: JsonObject, given: JsonObject) -> None:
+        """Drop a second start, unless it is another message's, which cuts a call off."""
+        is_cut = bool(self._blocks) and not self._blocks[-1].is_complete
+        if is_cut and self._id != given.get("id"):
+            self._is_passing = True
+            self.is_complete = False
+            self._send(value)
+        elif self._fixes_with("message-start-repeated"):
+            self._count(as_object(given.get("usage")))
+        else:
+            self._send(value)
 
     def _framed(self, given: JsonObject) -> JsonObject:
         """The message of a start, or a body, with what a message has."""
-        message = {**given}
-        missing = [key for key in _MESSAGE if key not in given]
-        if missing and self.is_on("message-fields-missing"):
-            self._fixed("message-fields-missing")
-            message |= {key: _MESSAGE[key] for key in missing}
-        if not given.get("model") and self.is_on("message-fields-missing"):
-            self._fixed("message-fields-missing")
-            message["model"] = self.asked.model
-        message["id"] = self._message_id(given.get("id"))
-        usage = self._usage_of(given.get("usage"), ("input_tokens", "output_tokens"))
-        if usage != given.get("usage"):
-            message["usage"] = usage
-        return message if message != given else given
+        blank = {**_MESSAGE, "model": self.asked.model}
+        missing = {key: blank[key] for key in blank if key not in given}
+        if not given.get("model"):
+            missing["model"] = self.asked.model
+        made = given
+        if missing and self._fixes_with("message-fields-missing"):
+            made = {**given, **missing}
+        message_id = given.get("id")
+        is_right = isinstance(message_id, str) and message_id.startswith("msg")
+        is_right = is_right and self.asked.is_new(as_string(message_id))
+        if not is_right and self._fixes_with("message-id-foreign"):
+            made = {**made, "id": f"msg_{make_id(self.asked.seed)}"}
+        usage = given.get("usage")
+        self._count(by_own_names(as_object(usage)))
+        figures = self._figures(usage, _BOTH)
+        return made if figures is usage else {**made, "usage": figures}
 
-    def _message_id(self, given: Json) -> Json:
-        is_right = isinstance(given, str) and given.startswith("msg_")
-        is_right = is_right and self.asked.is_new(str(given))
-        if is_right or not self.is_on("message-id-foreign"):
-            return given
-        self._fixed("message-id-foreign")
-        return f"msg_{make_id(self.asked.seed)}"
+    def _count(self, usage: JsonObject) -> None:
+        prompt, written = prompt_in(usage), whole_number(usage.get("output_tokens"))
+        self._prompt = prompt or self._prompt
+        self.tokens = (self._prompt or None, written or self.tokens[1])
 
-    def _usage_of(self, given: Json, needed: tuple[str, ...]) -> Json:
-        """Figures by Anthropic's names, with those that are *needed*."""
-        if not self.is_on("message-usage-missing"):
-            return given
-        usage = {**(as_object(given) or _NO_CACHE)}
-        for foreign, name in _FIGURES.items():
-            figure = whole_number(usage.get(foreign))
-            if figure is not None and whole_number(usage.get(name)) is None:
-                usage[name] = figure
-        estimates = {
-            "input_tokens": self._prompt or self.asked.prompt,
-            "output_tokens": tokens_for(self._written),
-        }
+    def _figures(
+        self, given: Json, needed: Collection[str], zeros: Collection[str] = ()
+    ) -> Json:
+        """Figures by Anthropic's names, with those that are *needed*, without *zeros*."""
+        kept = {k: v for k, v in as_object(given).items() if k not in zeros}
+        usage = by_own_names(kept or NO_CACHE)
+        estimates = self._estimates()
         for name in needed:
             if whole_number(usage.get(name)) is None:
                 usage[name] = estimates[name]
         if usage != given:
-            self._fixed("message-usage-missing")
-            return usage
-        return given
+            usage = {**usage, **{k: 0 for k in NO_CACHE if k not in usage}}
+        is_same = usage == given or not self._fixes_with("message-usage-missing")
+        return given if is_same else usage
+
+    def _estimates(self) -> JsonObject:
+        prompt = self._prompt or self.asked.prompt
+        return {"input_tokens": prompt, "output_tokens": tokens_for(self._written)}
 
     def _message_delta(self, value: JsonObject) -> None:
         self._begin_if_missing()
+        has_reason = bool(as_object(value.get("delta")).get("stop_reason"))
+        if not has_reason and self._fixes_with("message-delta-missing"):
+            self._unsaid = as_object(value.get("usage"))  # they wait for the reason
+            return
         self._close_all()
         given = as_object(value.get("delta"))
         delta = self._ending(given)
-        if delta.get("stop_reason"):
-            self._reason = delta["stop_reason"]
-        figures = as_object(value.get("usage"))
-        needed = ["output_tokens"]
-        has_none = not (self._prompt or _prompt_in(figures)) or not figures
-        if has_none and self.is_on("message-usage-missing"):
-            # Zeros at the start may be corrected here: at the end they would stay.
-            figures = {k: v for k, v in figures.items() if k != "input_tokens"}
-            needed.append("input_tokens")
-        if self._written and not figures.get("output_tokens"):
-            figures = {k: v for k, v in figures.items() if k != "output_tokens"}
-        usage = self._usage_of(figures, tuple(needed))
-        made = {**value, "delta": delta, "usage": usage}
-        self._send(value if made == value else made)
+        self._reason = delta.get("stop_reason") or self._reason
+        self.is_complete = bool(self._reason)
+        usage = value.get("usage")
+        figures = self._final_figures(usage)
+        if delta is not given or figures is not usage:
+            value = {**value, "delta": delta, "usage": figures}
+        self._send(value)
+
+    def _final_figures(self, given: Json) -> Json:
+        """The figures of the end. Zeros may stand at the start: here they would stay."""
+        figures = by_own_names(as_object(given))
+        self._count(figures)
+        is_wrong = {"output_tokens": self._written, "input_tokens": not self._prompt}
+        zeros = [name for name in _BOTH if is_wrong[name] and not figures.get(name)]
+        needed = ("output_tokens",) if self._prompt and figures else _BOTH
+        return self._figures(given, needed, zeros)
 
     def _ending(self, given: JsonObject) -> JsonObject:
         """The reason of an end, in Anthropic's words."""
-        reason, stop = given.get("stop_reason"), given.get("stop_sequence")
-        due = _REASONS.get(reason, reason) if isinstance(reason, str) else reason
-        if due == "end_turn" and self._has_call:
-            due = "tool_use"
-        elif due == "end_turn" and isinstance(stop, str) and stop in self.asked.stops:
-            due = "stop_sequence"
-        if not self.is_on("stop-reason-foreign"):
+        stop, stops = given.get("stop_sequence"), self.asked.stops
+        reason = reason_of(given.get("stop_reason"), stop, stops, self._kinds)
+        due = {"stop_reason": reason, "stop_sequence": stop}
+        is_right = {**given, **due} == given
+        if is_right or not self._fixes_with("stop-reason-foreign"):
             return given
-        made = {**given, "stop_reason": due, "stop_sequence": stop}
-        if made == given:
-            return given
-        self._fixed("stop-reason-foreign")
-        return made
+        return {**given, **due}
 
     def _message_stop(self, value: JsonObject) -> None:
+        self._begin_if_missing()
         self._close_all()
-        self.is_over = True
+        if not self._reason and self._fixes_with("message-delta-missing"):
+            reason = reason_of("end_turn", None, (), self._kinds)
+            delta = {"stop_reason": reason, "stop_sequence": None}
+            usage = {**self._estimates(), **NO_CACHE, **self._unsaid}
+            self._message_delta(
+                {"type": "message_delta", "delta": delta, "usage": usage}
+            )
+        self.is_over = self.is_complete = True
         self._send(value)
 
     def _error(self, value: JsonObject) -> None:
         self.is_over = True
-        given = as_object(value.get("error"))
-        is_right = isinstance(given.get("message"), str) and isinstance(
-            given.get("type"), str
-        )
-        if is_right or not self.is_on("message-error-foreign"):
+        if is_error(value) or not self._fixes_with("message-error-foreign"):
             self._send(value)
             return
-        self._fixed("message-error-foreign")
+        given = as_object(value.get("error"))
         words = given or {"message": value.get("error") or value.get("message")}
         self._send({"type": "error", "error": error_of(None, words)})
 
     @override
     def _conclude(self) -> None:
-        if self._reason and self.is_on("message-stop-missing"):
-            self._fixed("message-stop-missing")
+        is_whole = self.is_complete and self._has_started
+        if is_whole and self._fixes_with("message-stop-missing"):
             self._message_stop({"type": "message_stop"})
 
-    # -- blocks ------------------------------------------------------------------------
+    @override
+    def keep_alive(self) -> Sequence[ServerEvent]:
+        is_open = self._has_started and not self.is_over
+        return [("ping", {"type": "ping"})] if is_open else []
 
+    @override
     def _begin_if_missing(self) -> None:
-        if self._has_started or not self.is_on("message-start-missing"):
+        if self._has_started or not self._fixes_with("message-start-missing"):
             return
         self._has_started = True
-        usage = {"input_tokens": self.asked.prompt, "output_tokens": 0, **_NO_CACHE}
+        usage = {"input_tokens": self.asked.prompt, "output_tokens": 0, **NO_CACHE}
         seed, model = make_id(self.asked.seed), self.asked.model
-        message = {"id": f"msg_{seed}", **_MESSAGE, "model": model, "usage": usage}
-        self._fixed("message-start-missing")
+        named = {"id": f"msg_{seed}", **_MESSAGE, "model": model}
+        message = {**named, "usage": usage}
         self._send({"type": "message_start", "message": message})
-
-    def _block_start(self, value: JsonObject) -> None:
-        self._begin_if_missing()
-        given = as_object(value.get("content_block"))
-        kind = as_string(given.get("type"))
-        self._close_complete()
-        block = _Block(value.get("index"), kind)
-        made = {**_EMPTY.get(kind, {}), **given}
-        if made != given and self.is_on("block-fields-missing"):
-            self._fixed("block-fields-missing")
-        else:
-            made = given
-        if kind == "tool_use":
-            made = self._call(block, made)
-        self._blocks.append(block)
-        self._put(block, value if made is given else {**value, "content_block": made})
-
-    def _call(self, block: _Block, given: JsonObject) -> JsonObject:
-        self._has_call = True
-        made = self._with_call_id(given)
-        said = given.get("input")
-        if said != {} and self.is_on("tool-input-in-start"):
-            self._fixed("tool-input-in-start")
-            block.given_input = as_object(said)
-            made = {**made, "input": {}}
-        return made
-
-    def _with_call_id(self, given: JsonObject) -> JsonObject:
-        name = as_string(given.get("id"))
-        call_id = self._call_id(name)
-        if call_id == name:
-            return given
-        self._fixed("tool-id-foreign")
-        return {**given, "id": call_id}
-
-    def _call_id(self, given: str) -> str:
-        if not self.is_on("tool-id-foreign"):
-            return given
-        wanted = plain(given) or f"toolu_{make_id(self.asked.seed)}"
-        made, number = wanted, 1
-        while made in self._calls:
-            number += 1
-            made = f"{wanted}-{number}"
-        self._calls.add(made)
-        return made
-
-    def _block_delta(self, value: JsonObject) -> None:
-        self._begin_if_missing()
-        delta = as_object(value.get("delta"))
-        said = as_string(delta.get("type"))
-        text = as_string(delta.get(_WORDS.get(said, "")))
-        self._written += len(text.encode(errors="surrogatepass"))
-        block = self._of(value.get("index"))
-        kind = _KINDS.get(said)
-        if (
-            kind
-            and (block is None or block.kind in _EMPTY)
-            and not (block and block.kind == kind)
-        ):
-            block = self._open_for(value, kind, is_other=block is not None)
-        if block is None:
-            self._send(value)  # of a kind that is not known
-            return
-        if said == "signature_delta":
-            block.is_signed = bool(delta.get("signature"))
-        elif said == _INPUT and text:
-            block.has_input = True
-            block.end.add(text)
-        self._put(block, value)
-
-    def _open_for(
-        self, value: JsonObject, kind: str, *, is_other: bool
-    ) -> _Block | None:
-        """Open a block for a delta that has none, or one of another kind."""
-        fix = "delta-of-other-kind" if is_other else "block-start-missing"
-        if not self.is_on(fix):
-            return None
-        self._close_complete()
-        self._fixed(fix)
-        block = _Block(value.get("index"), kind)
-        self._blocks.append(block)
-        start = {"type": kind, **_EMPTY[kind]}
-        self._put(
-            block,
-            {
-                "type": "content_block_start",
-                "index": self._index,
-                "content_block": start,
-            },
-        )
-        return block
-
-    def _block_stop(self, value: JsonObject) -> None:
-        block = self._of(value.get("index"))
-        if block is None:
-            if self.is_on("block-stop-repeated"):
-                self._fixed("block-stop-repeated")
-            else:
-                self._send(value)
-            return
-        block.has_ended = True
-        for each in self._rest_of(block):
-            self._put(block, each)
-        self._put(block, value)
-        self._flow()
-
-    def _of(self, index: Json) -> _Block | None:
-        """The open block that an index means: the last of that index, or the only one."""
-        found = [
-            each for each in self._blocks if each.given == index and not each.has_ended
-        ]
-        still_open = [each for each in self._blocks if not each.has_ended]
-        if not found and len(still_open) == 1 and self.is_on("block-index-wrong"):
-            found = still_open
-        return found[-1] if found else None
-
-    def _put(self, block: _Block, value: JsonObject) -> None:
-        """Send an event of a block, or have it wait for what is before that."""
-        if block is self._blocks[0]:
-            self._send_indexed(value)
-        else:
-            self._fixed("block-interleaved")
-            block.waiting.append(value)
-
-    def _send_indexed(self, value: JsonObject) -> None:
-        if value.get("index") != self._index and self.is_on("block-index-wrong"):
-            self._fixed("block-index-wrong")
-            value = {**value, "index": self._index}
-        self._send(value)
-
-    def _flow(self) -> None:
-        """Go on to the next block where the first has ended."""
-        while self._blocks and self._blocks[0].has_ended:
-            self._blocks.popleft()
-            self._index += 1
-            if self._blocks:
-                first = self._blocks[0]
-                for value in first.waiting:
-                    self._send_indexed(value)
-                first.waiting.clear()
-
-    def _close_complete(self) -> None:
-        """End the open block, which another follows, if nothing more can belong to it."""
-        if self._blocks and self._blocks[-1].is_complete:
-            self._close(self._blocks[-1])
-
-    def _close_all(self) -> None:
-        for block in [*self._blocks]:
-            self._close(block)
-
-    def _close(self, block: _Block) -> None:
-        if block.has_ended or not self.is_on("block-stop-missing"):
-            return
-        self._fixed("block-stop-missing")
-        block.has_ended = True
-        for each in self._rest_of(block):
-            self._put(block, each)
-        self._put(block, {"type": "content_block_stop", "index": self._index})
-        self._flow()
-
-    def _rest_of(self, block: _Block) -> Iterator[JsonObject]:
-        """The deltas that a block still needs before it ends."""
-        head: JsonObject = {"type": "content_block_delta", "index": block.given}
-        if block.kind == "thinking" and not block.is_signed:
-            if self.is_on("thinking-unsigned"):
-                self._fixed("thinking-unsigned")
-                signed = {"type": "signature_delta", "signature": SIGNATURE}
-                yield {**head, "delta": signed}
-        elif block.given_input and not block.has_input:
-            text = dumps(block.given_input).decode()
-            yield {**head, "delta": {"type": _INPUT, "partial_json": text}}
 
     # -- a whole answer ------------------------------------------------------------------
 
     @override
     def body(self, body: JsonObject) -> Repaired:
         if body.get("error") and body.get("type") != "message":
-            self._take("error", body)
+            self._error(body)
             return self._taken()
-        content = [self._whole(each) for each in as_list(body.get("content"))]
-        made = {**self._framed(body), "content": content}
-        made = {**made, **self._ending(made)}
-        self._out.append(("", body if made == body else made))
+        content = body.get("content")
+        if isinstance(content, list):
+            made = {**body, "content": [self._whole_block(each) for each in content]}
+            made = self._ending(self._framed(made))
+            self._out.append(("", body if made == body else made))
+        else:
+            self._out.append(("", body))
         return self._taken()
 
-    def _whole(self, block: Json) -> Json:
+    def _whole_block(self, block: Json) -> Json:
         """A block of a whole message."""
         given = as_object(block)
         kind = as_string(given.get("type"))
-        made = {**_EMPTY.get(kind, {}), **given}
-        if made != given and self.is_on("block-fields-missing"):
-            self._fixed("block-fields-missing")
-        else:
-            made = given
-        is_unsigned = kind == "thinking" and not made.get("signature")
-        if is_unsigned and self.is_on("thinking-unsigned"):
-            self._fixed("thinking-unsigned")
-            made = {**made, "signature": SIGNATURE}
-        if kind != "tool_use":
-            return made if given else block
-        self._has_call = True
-        return self._with_call_id(made)
+        self._kinds.append(kind)
+        made = self._with_fields(given)
+        for delta in parted(made).deltas:
+            text = as_string(delta.get(WORDS[delta["type"]]))
+            self._written += len(text.encode(errors="surrogatepass"))
+        if kind == "thinking" and not as_string(made.get("signature")).strip():
+            is_on = self._fixes_with("thinking-unsigned")
+            made = {**made, "signature": SIGNATURE} if is_on else made
+        if kind == "tool_use":
+            made = self._with_call_id(made)
+        return made if given else block
 
-
-def _prompt_in(usage: JsonObject) -> int:
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(whole_number(usage.get(name)) or 0 for name in names)
+    @override
+    def _whole(self, value: JsonObject) -> None:
+        if value.get("error") and value.get("type") != "message":
+            self._error(value)
+            return
+        blocks = objects_in(value.get("content"))
+        if not (blocks or value.get("type") == "message"):
+            return
+        begun = {**value, "content": [], "stop_reason": None, "stop_sequence": None}
+        self._message_start({"type": "message_start", "message": begun})
+        for at, block in enumerate(blocks):
+            start, deltas = parted(block)
+            named = {"index": at, "content_block": start}
+            self._block_start({"type": "content_block_start", **named})
+            for delta in deltas:
+                said = {"type": "content_block_delta", "index": at, "delta": delta}
+                self._block_delta(said)
+            self._block_stop({"type": "content_block_stop", "index": at})
+        ending = {key: value.get(key) for key in ("stop_reason", "stop_sequence")}
+        end = {"type": "message_delta", "delta": ending, "usage": value.get("usage")}
+        self._message_delta(end)
+        self._message_stop({"type": "message_stop"})

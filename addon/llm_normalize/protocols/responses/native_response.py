@@ -125,7 +125,7 @@ class NativeResponse:
     def _usage(self, given: JsonObject, written: int) -> JsonObject:
         prompt, completion = self.tokens
         if prompt is None:
-            prompt = self._asked.prompt or _prompt_of(self._request)
+            prompt = _prompt_of(self._request)
         if completion is None:
             completion = tokens_for(written)
         whole = usage_of(Counts(prompt, 0, 0, completion, 0, prompt + completion))

@@ -232,6 +232,10 @@ class EventStream(ABC):
         """Whether what has been sent so far ends with a block."""
         return not (self._unread or self._parser.in_oversized)
 
+    def keep_alive(self) -> bytes:
+        """The bytes that keep the client's connection alive, between blocks."""
+        return self.output.passed(b"\n")
+
     def rescue(self) -> bytes:
         """Return all that waits, as received: the repair of this stream is over."""
         self._bail(None)
