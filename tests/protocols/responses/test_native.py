@@ -414,6 +414,45 @@ def test_item_with_bare_texts_has_parts() -> None:
     assert_right(out, MANY)
 
 
+@pytest.mark.parametrize("kind", ["text", None])
+def test_parts_by_other_names_are_text(kind: str | None) -> None:
+    def change(events: list[Data]) -> None:
+        for each in events:
+            key("type", kind)([each["part"]] if "part" in each else [])
+            for item in [
+                each.get("item", {}),
+                *each.get("response", {}).get("output", []),
+            ]:
+                key("type", kind)(item.get("content", []))
+
+    out, fixes = repaired(made(MANY, change))
+    assert "part-type-wrong" in fixes
+    assert data(out) == MANY
+
+
+def test_text_part_of_a_thought_is_a_thought_s() -> None:
+    item = {"type": "reasoning", "id": "rs_1", "summary": []}
+    place = {"item_id": "rs_1", "output_index": 0, "content_index": 0}
+    part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.content_part.added", **place, "part": part},
+        {"type": "response.reasoning_text.delta", **place, "delta": "Hm"},
+    ]
+    out, fixes = repaired([*BEGIN, *events])
+    assert fixes == {"part-type-wrong", "sequence-number-wrong"}
+    assert out[3][1]["part"]["type"] == "reasoning_text"
+    assert len(out) == 5
+
+
+def test_arguments_of_a_tool_search_are_an_object() -> None:
+    item = {"type": "tool_search_call", "id": "tsc_1", "arguments": '{"goal":"x"}'}
+    added = {"type": "response.output_item.added", "output_index": 0, "item": item}
+    out, fixes = repaired([*BEGIN, {**added, "sequence_number": 2}])
+    assert fixes == {"call-arguments-spelled"}
+    assert out[2][1]["item"]["arguments"] == {"goal": "x"}
+
+
 def test_whole_call_at_its_beginning_comes_once() -> None:
     def early(events: list[Data]) -> list[Data]:
         (item,) = events[-1]["response"]["output"]

@@ -7,7 +7,7 @@ from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
 from ..native import NativeAsked, Repaired
 from ..protocol import JsonObject
-from .native_form import fitted, listed, unnested
+from .native_form import fitted, parted, unnested
 from .native_names import named
 from .native_output import Handler, OutputReader
 from .native_response import TERMINAL, NativeResponse, is_error, response_in
@@ -166,7 +166,7 @@ class ResponsesReader(OutputReader):
         """An item of a whole answer."""
         if not isinstance(given, dict):
             return given
-        entry = listed(given, self._fixes_with)
+        entry = parted(given, self._fixes_with)
         item = self._items.add(as_string(entry.get("type")), entry)
         for _ in (*item.rest(entry), *item.made.closed(COMPLETED)):
             """The events of a stream."""

@@ -11,15 +11,16 @@ from ..json_values import as_list, as_object, as_string, objects_in
 from ..native import NativeAsked
 from ..protocol import JsonObject, ServerEvent, make_id
 from .native_events import EventReader
-from .native_form import fitted, listed
+from .native_form import fitted, parted
 from .native_items import NativeItem, NativeItems, as_text
 from .native_names import CALLS, TEXTS
 from .output_items import COMPLETED, Call
-from .spoken_items import PARTS, Message, Spoken
+from .spoken_items import PARTS, Message, Spoken, part_kind
 
 _SPOKEN = ("message", "reasoning")
 _KINDS = (*_SPOKEN, *CALLS.values())
 """The kinds of items whose ends can be put in: what they say is known."""
+_ANSWER, _THOUGHT = ("message", "output_text"), ("reasoning", "reasoning_text")
 _FIELDS = "event-fields-missing"
 _LATE_NAME = "call-name-late"
 _LATE_END = "item-done-late"
@@ -113,7 +114,7 @@ class OutputReader(EventReader):
             self._open(item, _LATE_NAME if item.is_announced else _ITEM_ADDED)
 
     def _item_added(self, value: JsonObject) -> None:
-        given = listed(as_object(value.get("item")), self._fixes_with)
+        given = parted(as_object(value.get("item")), self._fixes_with)
         kind = as_string(given.get("type"))
         item = self._items.find(kind, given.get("id"), value.get("output_index"))
         if item is not None and not item.is_announced and item.kind in _KINDS:
@@ -146,7 +147,7 @@ class OutputReader(EventReader):
         return {**value, "item": {**given, **{key: due[key] for key in keys}}}
 
     def _item_done(self, value: JsonObject) -> None:
-        given = listed(as_object(value.get("item")), self._fixes_with)
+        given = parted(as_object(value.get("item")), self._fixes_with)
         if given is not value.get("item"):
             value = {**value, "item": given}
         kind, index = as_string(given.get("type")), value.get("output_index")
@@ -213,7 +214,7 @@ class OutputReader(EventReader):
     def _whole_output(self, response: JsonObject, status: str) -> JsonObject:
         """A response that ends, with all of its output."""
         output = as_list(response.get("output"))
-        entries = [listed(each, self._fixes_with) for each in objects_in(output)]
+        entries = [parted(each, self._fixes_with) for each in objects_in(output)]
         found = self._items.matched(entries)
         items = [
             item or self._whole_item(entry)
@@ -256,14 +257,16 @@ class OutputReader(EventReader):
 
     def _kind_of(self, value: JsonObject) -> str:
         """The kind of the part that an event means."""
-        kind = as_object(value.get("part")).get("type")
-        if isinstance(kind, str) and kind in PARTS:
-            return kind
         if value["type"].startswith("response.reasoning"):
             return "summary_text"
+        given = as_object(value.get("part")).get("type")
         item = self._items.find_any(value.get("item_id"), value.get("output_index"))
-        is_thought = item is not None and item.kind == "reasoning"
-        return "reasoning_text" if is_thought else "output_text"
+        is_open = item is not None and not item.is_done and item.kind in _SPOKEN
+        is_thought = given == "reasoning_text"
+        if item is not None and is_open:
+            is_thought = item.kind == "reasoning"
+        of, usual = _THOUGHT if is_thought else _ANSWER
+        return part_kind(of, "content", given) or usual
 
     def _part_added(self, value: JsonObject) -> None:
         kind = self._kind_of(value)
