@@ -164,7 +164,7 @@ def test_thoughts_end_before_the_text_and_their_late_end_is_dropped() -> None:
         return [*rest[:-1], *ends, rest[-1]]
 
     out, fixes = repaired(made(RIGHT, late))
-    assert "item-done-late" in fixes
+    assert "item-done-missing" in fixes
     (_, told), *_ = [each for each in out if each[0] == "response.output_item.done"]
     assert told["item"]["summary"][0]["text"] == "Hmm…"
     # What only the late end says is in the last event.

@@ -62,9 +62,9 @@ def fitted(
         has = given.get(key)
         if has is wanted:
             continue
-        if key in _LISTS and has and wanted:
+        if key in _LISTS and isinstance(has, list) and has and wanted:
             item = as_string(due.get("type"))
-            made = _parts(item, key, as_list(has), as_list(wanted), does)
+            made = _parts(item, key, has, as_list(wanted), does)
             if made is not has:
                 more[key] = made
         elif key in _EXACT:

@@ -65,7 +65,8 @@ class NativeItem:
 
     def value(self) -> JsonObject:
         """The item as it is now, with all that its provider says of it."""
-        return self.given if self.is_done else {**self.given, **self.made.value()}
+        made = self.made.value()
+        return self.given if self.is_done else {**made, **self.given, **made}
 
     def due(self) -> JsonObject:
         """What the provider's own item has to say."""

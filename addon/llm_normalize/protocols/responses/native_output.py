@@ -23,7 +23,6 @@ _KINDS = (*_SPOKEN, *CALLS.values())
 _ANSWER, _THOUGHT = ("message", "output_text"), ("reasoning", "reasoning_text")
 _FIELDS = "event-fields-missing"
 _LATE_NAME = "call-name-late"
-_LATE_END = "item-done-late"
 _ITEM_ADDED, _ITEM_DONE = "item-added-missing", "item-done-missing"
 _EMPTY = "completed-output-empty"
 _ITEM = 1000
@@ -152,7 +151,7 @@ class OutputReader(EventReader):
             value = {**value, "item": given}
         kind, index = as_string(given.get("type")), value.get("output_index")
         item = self._ending(kind, given, index)
-        if item is not None and item.ends_early and self._fixes_with(_LATE_END):
+        if item is not None and item.ends_early and self._fixes_with(_ITEM_DONE):
             item.given = {**given, "id": item.made.place["item_id"]}
         elif item is None:
             self._whole_item(given, value)
@@ -196,7 +195,7 @@ class OutputReader(EventReader):
             item.given = as_object(self._own(own, [event]).get("item"))
         else:
             told = {key: each for key, each in given.items() if each}
-            item.given = fitted({**item.given, **told}, item.made.value(), _always)
+            item.given = fitted({**item.value(), **told}, item.made.value(), _always)
             item.ends_early = self._fixes_with(_ITEM_DONE)
             if item.ends_early:
                 self._put_in([item.ended(item.given)])
@@ -248,7 +247,7 @@ class OutputReader(EventReader):
         place = value.get("item_id"), value.get("output_index")
         if self._items.find(kind, *place) or not self._items.late(kind, *place):
             return False
-        return self._fixes_with(_LATE_END)
+        return self._fixes_with(_ITEM_DONE)
 
     def _spoken(self, kind: str, value: JsonObject) -> Spoken:
         made = self._for(_item_of(kind), value).made
