@@ -38,6 +38,7 @@ class NativeAsked:
         stops: Its stop sequences.
         skipped: The names of fixes that are off.
         is_new: Tells whether no earlier answer to the client had this id.
+        created: When it was asked, in seconds of the epoch.
     """
 
     seed: str
@@ -47,6 +48,7 @@ class NativeAsked:
     stops: Collection[str] = ()
     skipped: Collection[str] = ()
     is_new: Callable[[str], bool] = lambda _: True
+    created: int = 0
 
 
 class NativeReader(ABC):
