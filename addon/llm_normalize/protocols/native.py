@@ -97,10 +97,10 @@ class NativeReader(ABC):
 
         Nothing is changed where that is no answer.
         """
-        self._whole(value)
+        self._streamed(value)
         return self._taken()
 
-    def _whole(self, value: JsonObject) -> None:  # noqa: B027 - not all have them
+    def _streamed(self, value: JsonObject) -> None:  # noqa: B027 - not all have it
         """Send the events of a whole answer."""
 
     def keep_alive(self) -> Sequence[ServerEvent]:

@@ -95,7 +95,9 @@ def stored(
     native = None
     if endpoint is not None:
         asked_body = request_body(request)
-        native = NativeAnswer(endpoint.protocol, asked_body, flow.id, skipped)
+        native = NativeAnswer(
+            endpoint.protocol, asked_body, flow.id, skipped, asked.time
+        )
     return Stored(
         host=place_of(request),
         asked=asked,

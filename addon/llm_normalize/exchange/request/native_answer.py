@@ -71,6 +71,7 @@ class NativeAnswer:
         body: The request as its client sent it, decoded.
         exchange: The id of the exchange.
         skipped: The names of the fixes that are off.
+        created: When it was asked, in seconds of the epoch.
 
     Attributes:
         protocol: What its client speaks.
@@ -82,12 +83,14 @@ class NativeAnswer:
         body: bytes | None,
         exchange: str,
         skipped: Collection[str],
+        created: int = 0,
     ) -> None:
         self.protocol = protocol
         self._body = body or b""
         self._is_new: Callable[[str], bool] = lambda _: True
         self._exchange = exchange
         self._skipped = skipped
+        self._created = created
         self._request: JsonObject
         try:
             self._request = read_request(self._body)
@@ -161,6 +164,7 @@ class NativeAnswer:
             self._exchange,
             self._skipped,
             self._is_new,
+            self._created,
         )
 
 

@@ -271,7 +271,7 @@ class MessagesReader(BlockReader):
         return made if given else block
 
     @override
-    def _whole(self, value: JsonObject) -> None:
+    def _streamed(self, value: JsonObject) -> None:
         if value.get("error") and value.get("type") != "message":
             self._error(value)
             return
