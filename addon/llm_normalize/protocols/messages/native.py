@@ -174,9 +174,11 @@ class MessagesReader(BlockReader):
         """The figures of the end. Zeros may stand at the start: here they would stay."""
         figures = by_own_names(as_object(given))
         self._count(figures)
-        is_wrong = {"output_tokens": self._written, "input_tokens": not self._prompt}
-        zeros = [name for name in _BOTH if is_wrong[name] and not figures.get(name)]
-        needed = ("output_tokens",) if self._prompt and figures else _BOTH
+        is_zero = figures.get("input_tokens") == 0 and not prompt_in(figures)
+        has_prompt = self._prompt and figures and not is_zero
+        needed = _BOTH[1:] if has_prompt else _BOTH
+        is_said = {"input_tokens": True, "output_tokens": self._written > 0}
+        zeros = [name for name in needed if is_said[name] and not figures.get(name)]
         return self._figures(given, needed, zeros)
 
     def _ending(self, given: JsonObject) -> JsonObject:
