@@ -48,7 +48,7 @@ SUBPACKAGES = {
         "mitm",
     },
     "protocols": {"text", "wire"},
-    "inspect": {"text", "wire", "chat", "repair", "fixes", "records"},
+    "inspect": {"text", "wire", "chat", "repair", "fixes", "records", "protocols"},
     "capture": {"text", "wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing", "mitm"},
 }

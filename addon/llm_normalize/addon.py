@@ -2,7 +2,7 @@
 
 import functools
 import logging
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -191,7 +191,11 @@ class Normalize:
     def rerun_command(self, flows: Sequence[flow.Flow]) -> types.Data:
         """Show what today's fixes do to the original answer, and what differs from then."""
         strict = self.options.strict
-        return _table(rerun_rows(flows, self._fixes_for, strict=strict))
+        return _table(
+            rerun_rows(
+                flows, self._fixes_for, strict=strict, skipped_for=self._skipped_for
+            )
+        )
 
     @command.command("normalize.capture")
     def capture_command(
@@ -203,7 +207,15 @@ class Normalize:
         """
         where = Path(folder).expanduser()
         try:
-            return _table(capture_rows(flows, where, self._fixes_for, fill=fill))
+            return _table(
+                capture_rows(
+                    flows,
+                    where,
+                    self._fixes_for,
+                    fill=fill,
+                    skipped_for=self._skipped_for,
+                )
+            )
         except OSError as error:
             raise exceptions.CommandError(
                 f"normalize.capture: {where}: {error.strerror or error}"
@@ -428,6 +440,9 @@ class Normalize:
 
     def _fixes_for(self, flow: http.HTTPFlow) -> Sequence[type[Fix]]:
         return self.selection.of(flow.request).fixes
+
+    def _skipped_for(self, flow: http.HTTPFlow) -> Collection[str]:
+        return self.selection.of(flow.request).skipped
 
     def _settings(self, exchange: Exchange) -> Settings:
         version = self.options.version

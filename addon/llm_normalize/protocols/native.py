@@ -82,27 +82,25 @@ class NativeReader(ABC):
         self._take(name, value)
         return self._taken()
 
-    def end(self, *, said: bool = False) -> Repaired:
-        """What the client gets at a clean end, behind all events.
-
-        Args:
-            said: Whether the provider has said that it is the end, in another protocol.
-        """
-        if said:
-            self.is_complete = True
+    def end(self) -> Repaired:
+        """What the client gets at a clean end, behind all events."""
         if not self.is_over:
             self._conclude()
         return self._taken()
+
+    def done(self) -> Repaired:
+        """What the client gets in the place of chat's `[DONE]`."""
+        return self.end()
 
     def whole(self, value: JsonObject) -> Repaired:
         """What the client gets in the place of a body that was sent for a stream.
 
         Nothing is changed where that is no answer.
         """
-        self._whole(value)
+        self._streamed(value)
         return self._taken()
 
-    def _whole(self, value: JsonObject) -> None:  # noqa: B027 - not all have them
+    def _streamed(self, value: JsonObject) -> None:  # noqa: B027 - not all have it
         """Send the events of a whole answer."""
 
     def keep_alive(self) -> Sequence[ServerEvent]:
@@ -125,12 +123,12 @@ class NativeReader(ABC):
         """Tell whether a fix is applied."""
         return fix not in self.asked.skipped
 
-    def _fixes_with(self, fix: str) -> bool:
-        """Tell whether a fix, which is needed, is applied: it is recorded then."""
-        if self.is_on(fix):
-            self._fixed(fix)
-            return True
-        return False
+    def _does(self, fix: str) -> bool:
+        """Tell whether a fix is applied, and note that it is."""
+        if not self.is_on(fix):
+            return False
+        self._fixed(fix)
+        return True
 
     def _fixed(self, *names: str) -> None:
         self._fixes.update(dict.fromkeys(names))

@@ -16,6 +16,7 @@ def native_reader(
     seed: str,
     skipped: Collection[str] = (),
     is_new: Callable[[str], bool] = lambda _: True,
+    created: int = 0,
 ) -> NativeReader:
     """Return the reader of one answer.
 
@@ -25,12 +26,18 @@ def native_reader(
         seed: What made-up ids have in common: one exchange's alone.
         skipped: The names of fixes that are off.
         is_new: Tells whether no earlier answer to the client had this id.
+        created: When it was asked, in seconds of the epoch.
     """
+    counted = {
+        "system": request.get("system", request.get("instructions")),
+        "messages": request.get("messages", request.get("input")),
+        "tools": request.get("tools"),
+    }
     turns = objects_in(request.get("messages"))
     asked = NativeAsked(
         seed,
         as_string(request.get("model")),
-        tokens_in(request),
+        tokens_in({key: each for key, each in counted.items() if each}),
         [
             as_string(block.get("id"))
             for turn in turns
@@ -44,6 +51,7 @@ def native_reader(
         ],
         skipped,
         is_new,
+        created,
     )
     if protocol == "messages":
         return MessagesReader(asked)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 44_460, "scripts": 8_404, "tests": 61_600}
+BUDGETS = {"addon": 44_760, "scripts": 8_404, "tests": 62_600}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 579
 """Modules of the addon."""

@@ -1,6 +1,7 @@
 """Messages as their providers send them: what is right stays, what is wrong becomes right."""
 
 import copy
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -108,9 +109,10 @@ def reindexed(events: Events) -> None:
 
 def shuffled(events: Events) -> None:
     """The two calls take turns."""
-    first, second = CALLS[:4], CALLS[4:]
-    order = [first[0], second[0], first[1], second[1], first[2], second[2], first[3]]
-    events[:] = [*BEGIN, *THOUGHT, *TEXT, *order, *END]
+    at_first = next(n for n, each in enumerate(events) if each == CALLS[0])
+    calls = events[at_first : at_first + len(CALLS)]
+    order = [calls[n] for n in (0, 4, 1, 5, 2, 6, 3)]
+    events[at_first : at_first + len(CALLS)] = order
 
 
 def in_start(events: Events) -> None:
@@ -173,14 +175,16 @@ def usage_of(key: str, value: Any) -> Callable[[Events], None]:
 
 WRONG: dict[str, Callable[[Events], Any]] = {
     # figures
-    "no usage in the start": lambda e: at(e, "message_start")["message"].pop("usage"),
+    "no usage in the start": lambda e: at(e, "message_start")["message"].pop(
+        "usage", None
+    ),
     "usage of the start is null": lambda e: at(e, "message_start")["message"].update(
         usage=None
     ),
     "only output in the start": lambda e: at(e, "message_start")["message"].update(
         usage={"output_tokens": 1}
     ),
-    "no usage in the end": lambda e: at(e, "message_delta").pop("usage"),
+    "no usage in the end": lambda e: at(e, "message_delta").pop("usage", None),
     "usage of the end is null": lambda e: at(e, "message_delta").update(usage=None),
     "zeros at the end": lambda e: (
         at(e, "message_start")["message"].update(usage={**FIGURES, "input_tokens": 0}),
@@ -193,8 +197,8 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     ),
     # the start of the message
     "no fields": lambda e: at(e, "message_start").update(message={"usage": FIGURES}),
-    "no content": lambda e: at(e, "message_start")["message"].pop("content"),
-    "no model": lambda e: at(e, "message_start")["message"].pop("model"),
+    "no content": lambda e: at(e, "message_start")["message"].pop("content", None),
+    "no model": lambda e: at(e, "message_start")["message"].pop("model", None),
     "second start": lambda e: e.insert(4, copy.deepcopy(e[0])),
     "second start of another id": lambda e: e.insert(
         1, {"type": "message_start", "message": {**MESSAGE, "id": "msg_2"}}
@@ -202,7 +206,7 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     "second start behind the thoughts": lambda e: e.insert(6, copy.deepcopy(e[0])),
     "no start": without("message_start"),
     "message id": lambda e: at(e, "message_start")["message"].update(id="chatcmpl-1"),
-    "no message id": lambda e: at(e, "message_start")["message"].pop("id"),
+    "no message id": lambda e: at(e, "message_start")["message"].pop("id", None),
     "message id is a number": lambda e: at(e, "message_start")["message"].update(id=7),
     # blocks
     "no block starts": without("content_block_start", 0, 1),
@@ -217,9 +221,9 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     "indexes from one": indexed({0: 1, 1: 2, 2: 3, 3: 4}),
     "no indexes": indexed(dict.fromkeys(range(4))),
     "calls take turns": shuffled,
-    "text without text": lambda e: said(e, 1).pop("text"),
-    "thoughts without a key": lambda e: said(e).pop("signature"),
-    "call without input": lambda e: said(e, 2).pop("input"),
+    "text without text": lambda e: said(e, 1).pop("text", None),
+    "thoughts without a key": lambda e: said(e).pop("signature", None),
+    "call without input": lambda e: said(e, 2).pop("input", None),
     "text in the start": lambda e: (said(e, 1).update(text="Hi"), e.pop(7)),
     # what is said
     "input in the start": in_start,
@@ -236,7 +240,7 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     "stop word": lambda e: end_of(e).update(stop_reason="stop"),
     "tool_calls": lambda e: end_of(e).update(stop_reason="tool_calls"),
     "end_turn with calls": lambda e: end_of(e).update(stop_reason="end_turn"),
-    "no stop_sequence": lambda e: end_of(e).pop("stop_sequence"),
+    "no stop_sequence": lambda e: end_of(e).pop("stop_sequence", None),
     "no stop": without("message_stop"),
     "no reason": without("message_delta"),
     "reason is null": lambda e: end_of(e).update(stop_reason=None),
@@ -270,6 +274,64 @@ def test_wrong_stream_becomes_right(name: str) -> None:
 def test_repaired_stream_stays(name: str) -> None:
     once = repaired(changed(WRONG[name]))
     assert repaired(once) == once
+
+
+NEEDS_STOP = {"no reason", "reason is null", "second stop"}
+"""Without a stop the provider has not said that it is the end; or it has said so once."""
+ALONE = {
+    *("no block starts", "no start of the text", "no block stops", "calls take turns"),
+    *("second start", "second start of another id", "second start behind the thoughts"),
+    *("text in the start", "block starts twice", "text without text"),
+    *("call without input", "input in the start", "input in the start as text"),
+    *("no reason", "reason is null", "signed in the start", "signed with nothing"),
+    *("no start", "indexes with gaps", "indexes from one", "no indexes"),
+    "no stop of the last",
+}
+"""Those that name events by their place, or leave nothing for another to change."""
+
+
+def test_two_faults_at_once_become_right() -> None:
+    pairs = [*itertools.permutations([name for name in WRONG if name not in ALONE], 2)]
+    pairs += [pair for one in ALONE for pair in ((one, "no stop"), ("tool_calls", one))]
+    pairs = [
+        each for each in pairs if {"no stop"} - {*each} or not NEEDS_STOP & {*each}
+    ]
+    assert len(pairs) > 500
+    for pair in pairs:
+        events = copy.deepcopy(RIGHT)
+        for name in pair:
+            WRONG[name](events)
+        once = repaired(events)
+        assert judged(once)["stop_reason"] == "tool_use", pair
+        assert repaired(once) == once, pair
+
+
+def test_call_goes_on_behind_text_in_it() -> None:
+    calls = [start(0, "tool_use"), delta(0, "input_json", "partial_json", '{"a":')]
+    text = delta(0, "text", "text", "Hi")
+    rest = delta(0, "input_json", "partial_json", "1}")
+    message = judged(repaired([*BEGIN, *calls, text, rest, stop(0), *END]))
+    assert [each["type"] for each in message["content"]] == ["tool_use", "text"]
+    assert message["content"][0]["input"] == '{"a":1}'
+
+
+def test_second_message_that_cuts_a_call_off_passes_as_it_is() -> None:
+    other = {"type": "message_start", "message": {**MESSAGE, "id": "msg_2"}}
+    spliced = [*BEGIN, *THOUGHT, *TEXT, *CALLS[:2], other, *TEXT[:2]]
+    assert repaired(spliced) == spliced
+
+
+def test_messages_one_after_the_other_pass_as_they_are() -> None:
+    assert repaired([*RIGHT, *RIGHT]) == [*RIGHT, *RIGHT]
+
+
+def test_what_anthropic_itself_says_in_a_start_stays() -> None:
+    caller = {"type": "code_execution_20250825", "tool_id": "srvtoolu_1"}
+    call = start(0, "tool_use", input={"a": 1}, caller=caller)
+    assert repaired([*BEGIN, call, stop(0), *END]) == [*BEGIN, call, stop(0), *END]
+    said = {**MESSAGE, "content": [call["content_block"]], "stop_reason": "tool_use"}
+    whole = [{"type": "message_start", "message": said}, END[1]]
+    assert repaired(whole) == whole
 
 
 def test_delta_of_another_kind_begins_a_block() -> None:

@@ -20,7 +20,6 @@ from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from ..stream.stream_rewriter import Turn
 from .answer_path import is_good, is_native_answer
-from .native_body import repair_native_body
 from .translated_answer import translate_body
 
 logger = logging.getLogger(__name__)
@@ -133,7 +132,9 @@ def repair_response(
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             running.record.is_error = status >= HTTPStatus.BAD_REQUEST
             if running.native is not None:
-                repaired = repair_native_body(content, status, running)
+                repaired = running.native.body(
+                    content, status, running.asked, settings.fixes, label
+                )
             else:
                 repaired = repair_body(
                     content, status, running.asked, settings.fixes, label

@@ -22,7 +22,6 @@ from ...records.record_line import Record
 from ...records.snapshot import KEY, NO_SNAPSHOT, Snapshot
 from ...records.statistics import Stats, is_error
 from ...repair.engine.event_stream import EventStream
-from ...repair.engine.native_stream import NativeStream
 from ...repair.engine.non_sse_stream import NonSseStream
 from ...repair.engine.output import Output
 from ...repair.engine.translated_output import TRANSLATED, TranslatedOutput
@@ -164,7 +163,7 @@ class RunningAnswer:
         record.is_translated = translated is not None
         if native is not None:
             running.native = NativeAnswer(
-                native.protocol, body, flow.id, settings.skipped
+                native.protocol, body, flow.id, settings.skipped, asked.time
             )
         return running
 
@@ -183,10 +182,8 @@ class RunningAnswer:
         settings, record = self.settings, self.record
         label = self.label
         if self.native is not None:
-            pipeline: EventStream = NativeStream(
-                self.native.reader(), record.add_event, label
-            )
-            return self._rewriter_of(pipeline, decoder, turn, lambda: _BEYOND)
+            native = self.native.stream(record.add_event, label)
+            return self._rewriter_of(native, decoder, turn, lambda: _BEYOND)
         output: Callable[..., Output] = Output
         stream: AnswerStream | None = None
         if self.translated is not None:

@@ -46,8 +46,11 @@ class Reader(Protocol):
     ) -> tuple[Sequence[NamedEvent], Sequence[str]]:
         """The events in the place of one, and the fixes that changed something."""
 
-    def end(self, *, said: bool = False) -> tuple[Sequence[NamedEvent], Sequence[str]]:
+    def end(self) -> tuple[Sequence[NamedEvent], Sequence[str]]:
         """The events behind the last one at a clean end."""
+
+    def done(self) -> tuple[Sequence[NamedEvent], Sequence[str]]:
+        """The events in the place of chat's `[DONE]`."""
 
     def whole(
         self, value: dict[str, Any], /
@@ -160,7 +163,7 @@ class NativeStream(EventStream):
         data = event.data or b""
         if data.strip() == DONE and self._reader.is_on(DONE_FIX):
             record.fixed(DONE_FIX)
-            self._emit(record, *self._reader.end(said=True))
+            self._emit(record, *self._reader.done())
             return
         value, outcome = _object_in(data, event)
         if value is None:
@@ -227,7 +230,9 @@ class NativeStream(EventStream):
 
     def conclude(self) -> bool:
         """Let the stream end here, if it is complete by its own word; tell whether it is."""
-        if self._broken or not (self.is_between and self._reader.is_complete):
+        reader = self._reader
+        is_whole = reader.is_over or reader.is_complete
+        if self._broken or not (self.is_between and is_whole):
             return False
         self._parser.give_up()
         return True
