@@ -12,10 +12,13 @@ import _bootstrap
 from workshop import ADDON
 
 if TYPE_CHECKING:
+    from llm_normalize.native_fixes.native_fix import NativeExample
+    from llm_normalize.repair.declaration import Declaration
     from llm_normalize.repair.fix import Example, Fix
     from llm_normalize.request.adaptation import Adaptation, RequestExample
 
 CATALOGUE = ADDON / "llm_normalize" / "fixes" / "README.md"
+NATIVE = ADDON / "llm_normalize" / "native_fixes" / "README.md"
 REQUESTS = ADDON / "llm_normalize" / "request" / "adaptations" / "README.md"
 DONE = b"data: [DONE]\n\n"
 ENVELOPE = re.compile(
@@ -24,7 +27,7 @@ ENVELOPE = re.compile(
 )
 
 
-def table(fixes: tuple[type[Fix], ...]) -> str:
+def table(fixes: tuple[type[Declaration], ...]) -> str:
     """Return the catalogue's table: a line each."""
     lines = ["| fix | change | whom it breaks |", "| --- | --- | --- |"]
     lines += [
@@ -47,7 +50,19 @@ def catalogue(fixes: tuple[type[Fix], ...]) -> str:
     return "\n\n".join([head, table(fixes), *map(_section, fixes)]) + "\n"
 
 
-def _section(fix: type[Fix]) -> str:
+def native_catalogue(fixes: tuple[type[Declaration], ...]) -> str:
+    """Return the catalogue of the fixes of answers in a client's own protocol."""
+    head = (
+        "# The fixes of Responses and Messages\n\n`scripts/docs.py` writes this file "
+        "from the declarations in this folder; change those instead.\nThey repair "
+        "answers of providers that speak their client's protocol themselves, nearly; one "
+        "that is\ntranslated is repaired as chat. `normalize_skip` names them like any "
+        "other."
+    )
+    return "\n\n".join([head, table(fixes), *map(_section, fixes)]) + "\n"
+
+
+def _section(fix: type[Declaration]) -> str:
     from llm_normalize.repair.look import Finding  # noqa: PLC0415 - as in documents()
 
     doc = (fix.__doc__ or "").strip().splitlines()[0]
@@ -55,7 +70,7 @@ def _section(fix: type[Fix]) -> str:
     examples = "\n\n".join(_example(example) for example in fix.examples)
     rides = (
         "\n\nActs only on chunks that another fix has changed."
-        if fix.handles & Finding.LEFT
+        if getattr(fix, "handles", 0) & Finding.LEFT
         else ""
     )
     others = " and ".join(f"`{name}`" for name in fix.also_covered_by)
@@ -67,7 +82,7 @@ def _section(fix: type[Fix]) -> str:
     )
 
 
-def _example(example: Example) -> str:
+def _example(example: Example | NativeExample) -> str:
     if not example.changes:
         return f"Untouched: {example.name}."
     before, after = list(example.before), list(example.after)
@@ -75,8 +90,8 @@ def _example(example: Example) -> str:
     framed = any(isinstance(event, bytes) and event != DONE for event in before + after)
     diff = [f"-{_line(event, framed)}" for event in before]
     diff += [f"+{_line(event, framed)}" for event in after]
-    if example.changes_status:
-        diff = ["-HTTP 200", f"+HTTP {example.changes_status}", f" {diff[0][1:]}"]
+    if status := getattr(example, "changes_status", None):
+        diff = ["-HTTP 200", f"+HTTP {status}", f" {diff[0][1:]}"]
     text = "\n".join(diff)
     return f"{example.name[0].upper()}{example.name[1:]}:\n\n```diff\n{text}\n```"
 
@@ -178,10 +193,12 @@ def _cell(text: str) -> str:
 def documents() -> dict[Path, str]:
     """Return the generated files as they should be."""
     from llm_normalize.fixes import EVERY_FIX  # noqa: PLC0415 - in .venv
+    from llm_normalize.native_fixes import NATIVE_FIXES  # noqa: PLC0415
     from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
 
     return {
         CATALOGUE: catalogue(EVERY_FIX),
+        NATIVE: native_catalogue(NATIVE_FIXES),
         REQUESTS: requests_catalogue(ADAPTATIONS, NOT_DROPPED),
     }
 

@@ -377,7 +377,7 @@ def test_the_host_header_names_the_host_too(proxy: Proxy) -> None:
 def test_other_event_streams_of_an_opened_host_pass_at_once(
     proxy: Proxy, content_type: str, expected: bool
 ) -> None:
-    made = chat_flow(path="/v1/responses", headers={"content-type": content_type})
+    made = chat_flow(path="/v1/completions", headers={"content-type": content_type})
     before = headers_of(made)
     proxy.addon.responseheaders(made)
     assert response_of(made).stream is expected

@@ -13,6 +13,7 @@ import pytest
 
 from llm_normalize import cli
 from llm_normalize.fixes import EVERY_FIX
+from llm_normalize.native_fixes import NATIVE_FIXES
 from llm_normalize.request.adaptation import LEARNED
 from llm_normalize.request.adaptations import ADAPTATIONS
 
@@ -20,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "addon" / "llm_normalize"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FIX_MODULES = sorted(PACKAGE.glob("fixes/*/[a-z]*.py"))
+NATIVE_FIX_MODULES = sorted(PACKAGE.glob("native_fixes/*/[a-z]*.py"))
 ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/[a-z]*.py"))
 
 SUBPACKAGES = {
@@ -29,7 +31,8 @@ SUBPACKAGES = {
     "chat": {"text", "wire"},
     "repair": {"wire", "chat"},
     "mitm": {"text", "wire", "chat"},
-    "fixes": {"wire", "chat", "repair"},
+    "native_fixes": {"wire", "repair", "protocols"},
+    "fixes": {"wire", "chat", "repair", "native_fixes"},
     "records": {"text", "wire"},
     "routing": {"text", "wire", "chat", "records", "mitm"},
     "request": {"text", "wire", "routing"},
@@ -45,7 +48,7 @@ SUBPACKAGES = {
         "mitm",
     },
     "protocols": {"text", "wire"},
-    "inspect": {"text", "wire", "chat", "repair", "fixes", "records"},
+    "inspect": {"text", "wire", "chat", "repair", "fixes", "records", "protocols"},
     "capture": {"text", "wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing", "mitm"},
 }
@@ -261,6 +264,14 @@ def test_fix_knows_no_other_fix() -> None:
         assert absolute <= STDLIB, path
 
 
+def test_native_fix_only_declares() -> None:
+    for path in NATIVE_FIX_MODULES:
+        events = {"native_fixes/message_events", "native_fixes/response_events"}
+        allowed = {"native_fixes/native_fix", "wire/json_text", *events}
+        assert imports(path)[1] <= allowed, path
+        assert imports(path)[0] == set(), path
+
+
 def test_module_imports_what_the_standalone_binary_has() -> None:
     for path in ADDON:
         allowed = STDLIB | (
@@ -279,21 +290,24 @@ def lines_of(path: Path) -> int:
 
 def test_modules_are_small() -> None:
     assert [name(path) for path in MODULES if lines_of(path) > LINES] == []
-    assert [name(path) for path in FIX_MODULES if lines_of(path) > FIX_LINES] == []
+    fixes = [*FIX_MODULES, *NATIVE_FIX_MODULES]
+    assert [name(path) for path in fixes if lines_of(path) > FIX_LINES] == []
 
 
 def test_fix_module_is_one_fix_named_as_its_file() -> None:
-    for path in FIX_MODULES:
+    for path in (*FIX_MODULES, *NATIVE_FIX_MODULES):
         text = path.read_text(encoding="utf-8")
-        assert re.findall(r"^class (\w+)\((?:Holding)?Fix\)", text, re.MULTILINE) == [
-            "".join(part.title() for part in path.stem.split("_"))
-        ], path
+        assert re.findall(
+            r"^class (\w+)\((?:Holding|Native)?Fix\)", text, re.MULTILINE
+        ) == ["".join(part.title() for part in path.stem.split("_"))], path
         assert f'name = "{path.stem.replace("_", "-")}"' in text, path
 
 
 def test_every_fix_module_is_in_the_order() -> None:
-    listed = {fix.__module__.rpartition(".")[2] for fix in EVERY_FIX}
-    assert listed == {path.stem for path in FIX_MODULES}
+    every = (*EVERY_FIX, *NATIVE_FIXES)
+    listed = sorted(fix.__module__.rpartition(".")[2] for fix in every)
+    modules = (*FIX_MODULES, *NATIVE_FIX_MODULES)
+    assert listed == sorted(path.stem for path in modules)
 
 
 @pytest.mark.parametrize("path", ADAPTATION_MODULES, ids=lambda path: path.stem)
@@ -340,7 +354,7 @@ NAMES_PROVIDERS = ("hosts", "addon", "pending_result", "workers_ai")
 def test_no_provider_is_named_in_the_core() -> None:
     for path in ADDON:
         if (
-            subpackage(path) in ("fixes", "request", "conformance")
+            subpackage(path) in ("fixes", "native_fixes", "request", "conformance")
             or path.stem in NAMES_PROVIDERS
         ):
             continue

@@ -2,7 +2,7 @@
 
 import functools
 import logging
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -191,7 +191,11 @@ class Normalize:
     def rerun_command(self, flows: Sequence[flow.Flow]) -> types.Data:
         """Show what today's fixes do to the original answer, and what differs from then."""
         strict = self.options.strict
-        return _table(rerun_rows(flows, self._fixes_for, strict=strict))
+        return _table(
+            rerun_rows(
+                flows, self._fixes_for, strict=strict, skipped_for=self._skipped_for
+            )
+        )
 
     @command.command("normalize.capture")
     def capture_command(
@@ -203,7 +207,15 @@ class Normalize:
         """
         where = Path(folder).expanduser()
         try:
-            return _table(capture_rows(flows, where, self._fixes_for, fill=fill))
+            return _table(
+                capture_rows(
+                    flows,
+                    where,
+                    self._fixes_for,
+                    fill=fill,
+                    skipped_for=self._skipped_for,
+                )
+            )
         except OSError as error:
             raise exceptions.CommandError(
                 f"normalize.capture: {where}: {error.strerror or error}"
@@ -274,7 +286,7 @@ class Normalize:
         exchange = self._exchanges.begin(flow)
         if self._routing.handle_request(exchange):
             return
-        if exchange.is_chat and not exchange.waits_for_model:
+        if exchange.is_asked and not exchange.waits_for_model:
             self._expect(exchange)
 
     def request(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
@@ -283,9 +295,11 @@ class Normalize:
         mitmproxy awaits what is returned.
         """
         exchange = self._exchanges.of(flow)
-        was_chat = exchange.is_chat and not exchange.waits_for_model
+        waited = exchange.waits_for_model
+        was_chat = exchange.is_chat and not waited
         self._routing.send(exchange)
-        if exchange.is_chat and not was_chat:
+        is_asked_now = waited and exchange.native is not None
+        if is_asked_now or (exchange.is_chat and not was_chat):
             self._expect(exchange)
         if flow.response is not None or not exchange.is_selected:
             return None
@@ -330,6 +344,8 @@ class Normalize:
             # One that streams stays: there is nothing to be found out.
             second = None if response.stream else self._answers.replace_answer(exchange)
             return self._second(exchange, second) if second is not None else None
+        if exchange.native is not None:
+            self._begin(exchange)
         translations = self._routing.translations
         if translations.is_refused(exchange):
             retry = self._answers.retry_as_chat(
@@ -425,6 +441,9 @@ class Normalize:
     def _fixes_for(self, flow: http.HTTPFlow) -> Sequence[type[Fix]]:
         return self.selection.of(flow.request).fixes
 
+    def _skipped_for(self, flow: http.HTTPFlow) -> Collection[str]:
+        return self.selection.of(flow.request).skipped
+
     def _settings(self, exchange: Exchange) -> Settings:
         version = self.options.version
         if exchange.settings is not None and exchange.settings[0] == version:
@@ -448,6 +467,7 @@ class Normalize:
         selected = self.selection.of(request)
         return Settings(
             fixes=selected.fixes,
+            skipped=selected.skipped,
             adaptations=selected.adaptations,
             observe=not self._repairs,
             strict=self.options.strict,

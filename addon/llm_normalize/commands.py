@@ -1,7 +1,7 @@
 """What the commands report, as tables: their first row is the heading."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from mitmproxy import flow, http
@@ -10,20 +10,24 @@ from .capture.folder import Capture, write
 from .capture.rerun import differences, repair
 from .exchange.record.stored_flow import Stored, stored
 from .fixes import EVERY_FIX
+from .native_fixes import NATIVE_FIXES
+from .repair.declaration import Declaration
 from .repair.fix import Fix
 from .request.adaptation import Adaptation
 from .request.adaptations import ADAPTATIONS
 from .routing.hosts import HostPattern
 from .text.printable import brief
 
-type Repair = type[Fix | Adaptation]
+type Repair = type[Declaration | Adaptation]
 type Rows = Iterator[list[str]]
 type Named = tuple[HostPattern | None, str]
 """A host, or None for all, and the name of a fix or adaptation."""
+type SkippedFor = Callable[[http.HTTPFlow], Collection[str]]
+"""Returns the names of the fixes that are off for a flow today."""
 type FixesFor = Callable[[http.HTTPFlow], Sequence[type[Fix]]]
 """Returns the fixes that count for a flow today."""
 
-EVERY: tuple[Repair, ...] = (*EVERY_FIX, *ADAPTATIONS)
+EVERY: tuple[Repair, ...] = (*EVERY_FIX, *NATIVE_FIXES, *ADAPTATIONS)
 """All that may be skipped by its name."""
 
 
@@ -42,7 +46,7 @@ def one_fix(
     """Yield all there is to know of one fix or adaptation."""
     yield ["fix", fix.name]
     yield ["change", fix.changes]
-    if issubclass(fix, Fix):
+    if issubclass(fix, Declaration):
         yield ["whom it breaks", fix.why]
         yield ["seen at", ", ".join(fix.providers)]
     else:
@@ -63,11 +67,15 @@ def _skipped(name: str, skips: Sequence[Named]) -> str:
 
 
 def rerun_rows(
-    flows: Sequence[flow.Flow], fixes_for: FixesFor, *, strict: bool
+    flows: Sequence[flow.Flow],
+    fixes_for: FixesFor,
+    *,
+    strict: bool,
+    skipped_for: SkippedFor = lambda _: (),
 ) -> Rows:
     """Yield what today's fixes make of what was received, and whether that is what was sent."""
     yield ["flow", "host", "model", "result"]
-    for each, answer in _each(flows, strict=strict):
+    for each, answer in _each(flows, skipped_for, strict=strict):
         if isinstance(answer, str):
             yield [*_name(each), answer]
             continue
@@ -83,6 +91,7 @@ def _rerun(answer: Stored, fixes: Sequence[type[Fix]]) -> Iterator[str]:
         answer.received,
         answer.asked,
         fixes,
+        native=answer.native,
         status=answer.status,
         is_stream=answer.is_stream,
         is_complete=answer.is_complete,
@@ -109,7 +118,12 @@ def _rerun(answer: Stored, fixes: Sequence[type[Fix]]) -> Iterator[str]:
 
 
 def capture_rows(
-    flows: Sequence[flow.Flow], where: Path, fixes_for: FixesFor, *, fill: bool
+    flows: Sequence[flow.Flow],
+    where: Path,
+    fixes_for: FixesFor,
+    *,
+    fill: bool,
+    skipped_for: SkippedFor = lambda _: (),
 ) -> Rows:
     """Write a capture folder of each flow, and yield where they are.
 
@@ -117,7 +131,7 @@ def capture_rows(
         OSError: One cannot be written.
     """
     yield ["folder", "fixes", "note"]
-    for each, answer in _each(flows, strict=False):
+    for each, answer in _each(flows, skipped_for, strict=False):
         if isinstance(answer, str):
             yield [_name(each)[0], "", f"left out: {answer}"]
             continue
@@ -130,6 +144,7 @@ def capture_rows(
             answer.status,
             answer.is_stream,
             answer.is_complete,
+            answer.native,
         )
         made = write(where, capture, fixes_for(each), answer.secrets, fill=fill)
         fired = ", ".join(f"{name} {count}" for name, count in made.fixes.items())
@@ -154,7 +169,7 @@ def _day(each: http.HTTPFlow) -> str:
 
 
 def _each(
-    flows: Sequence[flow.Flow], *, strict: bool
+    flows: Sequence[flow.Flow], skipped_for: SkippedFor, *, strict: bool
 ) -> Iterator[tuple[flow.Flow, Stored | str]]:
     """Yield each flow with its answer, or why it has none."""
     for each in flows:
@@ -162,7 +177,8 @@ def _each(
             yield each, "not an HTTP flow"
             continue
         try:
-            yield each, stored(each, strict=strict)
+            skipped = skipped_for(each)
+            yield each, stored(each, strict=strict, skipped=skipped)
         except (ValueError, OverflowError) as error:  # a file may say anything
             yield each, brief(str(error))
 

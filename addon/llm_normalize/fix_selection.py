@@ -19,10 +19,12 @@ class Selected(NamedTuple):
 
     Attributes:
         fixes: The fixes of its answers, in order.
+        skipped: The names of those that are off.
         adaptations: What to change in its requests.
     """
 
     fixes: tuple[type[Fix], ...]
+    skipped: frozenset[str]
     adaptations: HostAdaptations
 
 
@@ -49,6 +51,7 @@ class FixSelection:
         wanted = _named(options.adapt, hosts, port) - off
         return Selected(
             tuple(fix for fix in EVERY_FIX if fix.name not in off),
+            frozenset(off),
             HostAdaptations.of(on, hosts, port, wanted),
         )
 

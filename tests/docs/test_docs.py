@@ -15,6 +15,7 @@ from llm_normalize import __version__
 from llm_normalize.addon import Normalize
 from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.home.client_pages import slug
+from llm_normalize.native_fixes import NATIVE_FIXES
 from llm_normalize.request.adaptations import ADAPTATIONS
 from script_runs import ended
 from workshop import markers
@@ -153,7 +154,12 @@ def test_every_command_is_documented(context: taddons.context) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "every"), [("fixes", EVERY_FIX), ("adaptations", ADAPTATIONS)]
+    ("folder", "every"),
+    [
+        ("fixes", EVERY_FIX),
+        ("native_fixes", NATIVE_FIXES),
+        ("adaptations", ADAPTATIONS),
+    ],
 )
 def test_table_has_every_one_in_its_order(folder: str, every: Any) -> None:
     (path,) = (ROOT / "addon").rglob(f"{folder}/README.md")
@@ -162,7 +168,7 @@ def test_table_has_every_one_in_its_order(folder: str, every: Any) -> None:
     assert re.findall(r"(?m)^\| \[`([a-z-]+)`\]\(#\1\) \|", text) == names
 
 
-@each_case([*EVERY_FIX, *ADAPTATIONS], ids=lambda fix: fix.name)
+@each_case([*EVERY_FIX, *NATIVE_FIXES, *ADAPTATIONS], ids=lambda fix: fix.name)
 def test_every_fix_is_in_the_changelog(fix: type) -> None:
     named = f"`{fix.name}`"  # type: ignore[attr-defined]
     line = f"- {named}: {fix.why}"  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from ..chat.state.stream_state import Asked
 from ..repair.fix import Fix
 from ..routing.hosts import PROVIDERS, HostPattern
 from .redaction import Redaction
-from .rerun import Repaired, repair
+from .rerun import Native, Repaired, repair
 
 _BAD = 400
 _NAME = 60  # characters of a folder's name
@@ -33,6 +33,7 @@ class Capture:
         status: The HTTP status.
         is_stream: Whether it passes event by event.
         is_complete: Whether it is there to its end.
+        native: What reads it, if it is not chat.
     """
 
     received: bytes
@@ -42,6 +43,7 @@ class Capture:
     status: int = 200
     is_stream: bool = True
     is_complete: bool = True
+    native: Native | None = None
 
     @property
     def name(self) -> str:
@@ -110,6 +112,7 @@ def write(
     (folder / f"response.{kind}").write_bytes(received)
     (folder / f"expected.{kind}").write_bytes(after.out)
     names = [fix.name for fix in fixes if fix.name in after.fixes]
+    names += [name for name in after.fixes if name not in names]
     about = "".join(f"{line}\n" for line in _about(redacted, names, fill=fill))
     (folder / "about.toml").write_text(about, encoding="utf-8")
     return Written(folder, dict(after.fixes.most_common()), before.fixes != after.fixes)
@@ -129,6 +132,7 @@ def _repair(capture: Capture, received: bytes, fixes: Sequence[type[Fix]]) -> Re
         received,
         _asked(capture),
         fixes,
+        native=capture.native,
         status=capture.status,
         is_stream=capture.is_stream,
         is_complete=capture.is_complete,
@@ -169,6 +173,8 @@ def _new_folder(where: Path, name: str) -> Path:
 def _about(capture: Capture, names: Sequence[str], *, fill: bool) -> Iterator[str]:
     model = capture.asked.model or "no model named"
     yield f"shape = {_quoted(f'{capture.host}, {model}')}"
+    if capture.native is not None:
+        yield f"protocol = {_quoted(capture.native.name)}"
     yield f"words = {_quoted('filler' if fill else 'as they came')}"
     yield f"date = {capture.date}"
     if capture.status != 200:  # noqa: PLR2004 - the default

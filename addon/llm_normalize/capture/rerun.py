@@ -1,14 +1,16 @@
 """Today's fixes over an answer of another day: what differs."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from ..chat.state.stream_state import Asked
 from ..records.difference import changes
 from ..records.masking import text_of
 from ..repair.engine.body import repair_body
-from ..repair.engine.pipeline import SHARED_BUDGET, Pipeline
+from ..repair.engine.event_stream import SHARED_BUDGET, EventStream
+from ..repair.engine.pipeline import Pipeline
 from ..repair.fix import Fix
 from ..repair.outcome import EventRecord
 from ..wire.sse import Event, EventParser
@@ -31,11 +33,30 @@ class Repaired:
     fixes: Counter[str]
 
 
+class Native(Protocol):
+    """Reads an answer in its client's own protocol: see `exchange.request.native_answer`."""
+
+    @property
+    def name(self) -> str:
+        """Its protocol's."""
+
+    def stream(
+        self, observe: Callable[[EventRecord], None], label: str, /
+    ) -> EventStream:
+        """Return what a stream passes."""
+
+    def body(
+        self, data: bytes, status: int, asked: Asked, fixes: Sequence[type[Fix]], /
+    ) -> EventRecord:
+        """Repair a body."""
+
+
 def repair(
     received: bytes,
     asked: Asked,
     fixes: Sequence[type[Fix]],
     *,
+    native: Native | None = None,
     status: int = 200,
     is_stream: bool = True,
     is_complete: bool = True,
@@ -46,13 +67,18 @@ def repair(
         received: What the provider sent, decoded.
         asked: What the request asked.
         fixes: The fixes to apply, in order.
+        native: What reads it, if it is not chat.
         status: The HTTP status, of a body.
         is_stream: Whether it is repaired event by event.
         is_complete: Whether it comes to its end; else it breaks off there.
     """
     records: list[EventRecord] = []
     if is_stream:
-        pipeline = Pipeline(asked, fixes, records.append, "again")
+        pipeline: EventStream = (
+            Pipeline(asked, fixes, records.append, "again")
+            if native is None
+            else native.stream(records.append, "again")
+        )
         pipeline.refill(_MOST)
         out = pipeline.feed(received)
         if is_complete:
@@ -60,7 +86,8 @@ def repair(
         else:
             pipeline.abandon()
     else:
-        records.append(repair_body(received, status, asked, fixes, "again"))
+        mend = repair_body if native is None else native.body
+        records.append(mend(received, status, asked, fixes))
         out = records[0].after
     changed = (name for record in records if record.changed for name in record.fixes)
     return Repaired(b"".join(out), Counter(changed))

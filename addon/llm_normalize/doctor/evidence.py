@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..fixes import FIXES
+from ..fixes import DECLARED
 from ..records.difference import Change, changes
 from ..records.masking import mask, text_of
 from ..text.printable import brief
@@ -12,8 +12,6 @@ _CHANGES = 4
 _BLOCK = 256 * 1024  # bytes of an event that are compared
 _GENERAL = {"choice", "data", "event", "field", "tool"}
 """What the names of many fixes begin with."""
-
-_KNOWN = {fix.name: fix for fix in FIXES}
 
 
 @dataclass
@@ -65,7 +63,7 @@ def _shown(change: Change) -> dict[str, str | None]:
 
 def evidence(found: dict[str, Evidence], name: str) -> Evidence:
     """The evidence for the fix *name* in *found*, put there if need be."""
-    fix = _KNOWN[name]
+    fix = DECLARED[name]
     return found.setdefault(name, Evidence(name, fix.changes, fix.why))
 
 
@@ -80,4 +78,4 @@ def compared(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
 
 def ordered(found: dict[str, Evidence]) -> list[Evidence]:
     """The fixes in the order in which they act."""
-    return [found[name] for name in _KNOWN if name in found]
+    return [found[name] for name in DECLARED if name in found]

@@ -18,6 +18,7 @@ from .delivery.answer_path import AnswerPath, path_of
 from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
 from .request.adapted_request import Adapted, adapt
+from .request.native_answer import AnswerIds
 from .source.chat_retry import AskedRetry, ChatRetry
 from .source.replacements import Replacements
 from .source.retry import Retry
@@ -48,6 +49,7 @@ class Answers:
         self._stats = stats
         self._replacements = Replacements()
         self._proved = ProvedGrowth()
+        self._ids = AnswerIds()
         self._aside = asyncio.Semaphore(_THREADS)
         self.streams = AnswerStreams()
 
@@ -92,6 +94,10 @@ class Answers:
     def _new(self, exchange: Exchange, settings: Settings) -> RunningAnswer:
         running = exchange.running = exchange.new_answer(settings)
         running.know(self._proved, exchange.client)
+        if running.native is not None:
+            running.native.know(self._ids, exchange.client)
+            running.is_last = True  # a changed request would be one of chat
+            return running
         adaptations = settings.adaptations
         # Behind a gate all clients have the same token: what one has got is no other's.
         if adaptations.learns and settings.parse_error_prose and not settings.observe:

@@ -41,7 +41,7 @@ def error_of(exchange: Exchange) -> http.Response | None:
     message = flow.error.msg if flow.error else ""
     is_fixed = exchange.route is not None or is_reverse(flow.client_conn.proxy_mode)
     if (
-        not (exchange.is_selected if is_fixed else exchange.is_chat)
+        not (exchange.is_selected if is_fixed else exchange.is_asked)
         or gateway_status(flow) not in (_BAD_GATEWAY, None)
         or message == Error.KILLED_MESSAGE
         or (_OTHER_VERSION in message and flow.request.is_http2)

@@ -34,8 +34,8 @@ This is the only place that justifies the order; a fix knows nothing of the othe
    name.
 """
 
-from importlib import import_module
-
+from ..native_fixes import NATIVE_FIXES
+from ..repair.declaration import Declaration, declared
 from ..repair.fix import Fix
 
 _ORDER = """
@@ -95,19 +95,12 @@ errors.error_fields errors.context_overflow_unnamed
 """
 """A line that begins with # names a group; the words are modules."""
 
-
-def _fix(module: str) -> type[Fix]:
-    name = "".join(part.title() for part in module.partition(".")[2].split("_"))
-    fix: type[Fix] = getattr(import_module(f".{module}", __name__), name)
-    return fix
-
-
-EVERY_FIX = tuple(
-    _fix(module)
-    for line in _ORDER.splitlines()
-    if not line.startswith("#")
-    for module in line.split()
-)
+EVERY_FIX: tuple[type[Fix], ...] = declared(__name__, _ORDER)
 
 FIXES = tuple(fix for fix in EVERY_FIX if not fix.optional)
 """The fixes that are on unless `normalize_skip` names them."""
+
+DECLARED: dict[str, type[Declaration]] = {
+    fix.name: fix for fix in (*FIXES, *NATIVE_FIXES)
+}
+"""These, and those of the other protocols, by name."""

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from mitmproxy import contentviews
 
-from ..fixes import FIXES
+from ..fixes import DECLARED
 from ..records.difference import Change, aligned, changes
 from ..records.flow_metadata import AnswerMetadata, status_change
 from ..records.masking import text_of
@@ -24,8 +24,6 @@ _WIDE = 400
 """Characters that are shown of a line of an event."""
 _LINES = 12
 """Lines that are shown of an event."""
-
-_ABOUT = {fix.name: fix for fix in FIXES}
 
 
 class BeforeAfter(AnswerView):
@@ -85,7 +83,7 @@ def _summary(record: AnswerMetadata) -> Iterator[str]:
 
 def _about(count: str, name: str) -> Iterator[str]:
     """Yield what a fix changes, and whom that breaks."""
-    fix = _ABOUT.get(name)
+    fix = DECLARED.get(name)
     about = [f"{name}: {fix.changes}", fix.why] if fix else [name]
     for lead, text in zip((count, ""), about, strict=False):
         yield from textwrap.wrap(

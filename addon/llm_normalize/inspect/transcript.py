@@ -2,7 +2,8 @@
 
 It reads the bytes that were sent, so it shows any chat completion: of a live flow, of one
 loaded from a file, repaired or not. Of one that was translated it reads what the provider
-sent, which is chat whatever the client's protocol is.
+sent, which is chat whatever the client's protocol is; of one whose provider speaks its
+client's protocol, what was sent.
 """
 
 import textwrap
@@ -15,6 +16,7 @@ from ..chat.chunks.chunk import Chunk, calls, choices, function, usage_of
 from ..chat.endpoint import is_chat_request
 from ..chat.state.stream_state import Asked
 from ..fixes import FIXES
+from ..protocols import endpoint_at
 from ..records.flow_metadata import AnswerMetadata
 from ..records.snapshot import LIMIT, unpacked
 from ..repair.engine.stream_to_body import Contents, contents_of
@@ -22,6 +24,7 @@ from ..text.printable import escaped
 from ..wire.content_encoding import beginning
 from ..wire.json_text import Json, dumps
 from .answer_view import BLANK, AnswerView, broken_off
+from .native_answer import NativeContents, native_contents
 
 _MOST = 2000
 """Lines that are shown of a text: a page has to stay readable."""
@@ -41,7 +44,7 @@ class Transcript(AnswerView):
         """Return the view's text.
 
         Raises:
-            ValueError: The message is not an answer to a chat completion.
+            ValueError: The message is not an answer of a model.
         """
         record = self.record(metadata)
         if not _is_answer(metadata, record):
@@ -52,7 +55,11 @@ class Transcript(AnswerView):
         elif is_running:
             assert isinstance(metadata.http_message, http.Response)
             data = _so_far(metadata.http_message)
-        lines = list(_lines(contents_of(data, Asked(stream=True), FIXES, "transcript")))
+        if _is_native(metadata.flow, record):
+            lines = list(_native_lines(native_contents(data)))
+        else:
+            found = contents_of(data, Asked(stream=True), FIXES, "transcript")
+            lines = list(_lines(found))
         if record is not None and record["is_cut"] and len(data) <= LIMIT:
             lines += [BLANK, "the answer was too long to keep: this is its beginning"]
         if record is not None and broken_off(record):
@@ -80,8 +87,18 @@ def _is_answer(metadata: contentviews.Metadata, record: AnswerMetadata | None) -
         and (
             is_chat_request(flow.request.method, flow.request.path)
             or (record is not None and _is_translated(record))
+            or _is_native(flow, record)
         )
     )
+
+
+def _is_native(flow: object, record: AnswerMetadata | None) -> bool:
+    """Tell whether an answer is in its client's own protocol, and was not translated."""
+    if not isinstance(flow, http.HTTPFlow) or flow.request.method != "POST":
+        return False
+    found = endpoint_at(flow.request.path)
+    is_asked = found is not None and found.end == found.protocol.path
+    return is_asked and not (record is not None and record.get("protocol"))
 
 
 def _is_translated(record: AnswerMetadata) -> bool:
@@ -111,6 +128,21 @@ def _head(body: Chunk) -> Iterator[str]:
     yield ", ".join(
         f"{key} {escaped(str(value))}" for key, value in named.items() if value
     )
+
+
+def _native_lines(found: NativeContents) -> Iterator[str]:
+    yield from _head(found.head)
+    yield BLANK
+    for part in found.parts.values():
+        if part.text or part.title.startswith("call"):
+            yield from _block(escaped(part.title), part.text)
+    yield f"finish: {escaped(found.finish or 'none yet')}"
+    if found.usage:
+        yield BLANK
+        yield f"usage: {_plain(found.usage)}"
+    for error in found.errors:
+        yield BLANK
+        yield from _block("error", _plain(error))
 
 
 def _choice(choice: Chunk, *, alone: bool) -> Iterator[str]:

@@ -175,6 +175,14 @@ class ClientProtocol(ABC):
             UntranslatableError: Chat has no place for what it asks.
         """
 
+    error_fix: ClassVar[str] = ""
+    """The fix that puts the body of a provider's own error into its form, if not chat's."""
+
+    def is_error(self, value: Json) -> bool:
+        """Tell whether the body of an error has its form already, if that is not chat's."""
+        del value
+        return False
+
     def error_body(self, status: int, error: JsonObject) -> JsonObject:
         """Return the body of an HTTP error. Never raises.
 

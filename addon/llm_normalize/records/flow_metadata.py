@@ -109,4 +109,5 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "received": _or_none(_list_of(_is(bytes), _MOST)),
     "received_status": _or_none(_is_count),
     "protocol": _or_none(_is(str)),
+    "native": _or_none(_is(str)),
 }

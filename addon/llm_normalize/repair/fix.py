@@ -20,6 +20,7 @@ from ..chat.chunks.chunk import Chunk
 from ..chat.state.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
+from .declaration import Declaration
 
 STREAM = Asked(stream=True)
 
@@ -93,28 +94,13 @@ class Example:
         return self.changes_status is not None or wire(self.before) != wire(self.after)
 
 
-class Fix:
+class Fix(Declaration):
     """One repair. See the module's docstring for what a subclass overrides."""
 
-    name: ClassVar[str]
-    """`<field>-<defect>`; users skip it by this name, so it is never renamed."""
-    changes: ClassVar[str]
-    """The change, as `field: before -> after`."""
-    why: ClassVar[str]
-    """Which clients the quirk breaks, and how."""
-    providers: ClassVar[tuple[str, ...]]
-    """Which providers send it."""
-    sources: ClassVar[tuple[str, ...]]
-    """Where it was reported: issues, specifications, vendors' pages."""
     # Not evaluated: typing would keep it, and with it all of the package at each reload.
     examples: "ClassVar[tuple[Example, ...]]"
     handles: ClassVar[int] = 0
     """What it has to do with in a chunk, bits of `Finding`: there `edit` is called."""
-    also_covered_by: ClassVar[tuple[str, ...]] = ()
-    """Other fixes that still repair this quirk when this fix is skipped.
-
-    To keep the quirk, skip them too.
-    """
     optional: ClassVar[bool] = False
     """Whether it is off unless `normalize_also` names it."""
     spares_openai: ClassVar[bool] = False

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from ..fixes import FIXES
+from ..fixes import DECLARED
 from . import log_reader as reader
 from .collected import Broken, Collected
 from .examples import Example
@@ -16,7 +16,7 @@ def as_json(found: Collected, notes: reader.Notes) -> str:
     """The object; ASCII, so that nothing in it is a terminal's command."""
     span, buckets = found.timeline.buckets()
     overall, models = found.overall(), found.models_of()
-    known = {fix.name: fix for fix in FIXES}
+    known = DECLARED
     made: dict[str, Any] = {
         "files": [str(path) for path in notes.files],
         "bytes": notes.size,

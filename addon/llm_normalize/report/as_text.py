@@ -42,6 +42,8 @@ def _heading(found: Collected, notes: reader.Notes) -> str:
         parts.append(f"{found.since} to {found.until}")
     if overall.translated:
         parts.append(f"translated: {overall.translated}")
+    if overall.untranslated:
+        parts.append(f"in their own protocol: {overall.untranslated}")
     for count, what in (
         (notes.lost, "lost line"),
         (notes.torn, "torn end"),

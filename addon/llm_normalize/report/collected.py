@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..fixes import FIXES
+from ..fixes import DECLARED
 from ..protocols import PROTOCOLS
 from ..records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS, is_error
 from ..repair.engine.translated_output import TRANSLATED
@@ -24,7 +24,6 @@ LATEST = 30  # answers that broke off, listed one by one
 _NAME = 200  # characters of a name; whoever asks chooses it
 _REFUSALS = 50  # of different words
 _UNKNOWN = 50  # names of fixes that this version does not have
-_KNOWN = frozenset(fix.name for fix in FIXES)
 _PROTOCOLS = frozenset(each.name for each in PROTOCOLS)
 
 
@@ -157,7 +156,7 @@ class Collected:
         return list(dict.fromkeys(found))
 
     def _fix(self, name: str) -> str:
-        if name in _KNOWN:
+        if name in DECLARED:
             return name
         name = name[:_NAME]
         if name not in self._unknown:

@@ -27,7 +27,8 @@ class Group:
         fixes: Events that each fix changed, also of errors.
         fixed: Answers and errors that each fix changed.
         tokens: Tokens, by their names in OpenAI's usage.
-        protocols: Answers that were translated, by the protocol of their client.
+        protocols: Answers by the protocol of their client, where that is not chat.
+        native: Those of them that were not translated.
         begin: Milliseconds until the first event.
         total: Milliseconds until an answer was over.
     """
@@ -40,6 +41,7 @@ class Group:
         self.fixed: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         self.protocols: Counter[str] = Counter()
+        self.native: Counter[str] = Counter()
         self.begin = Histogram()
         self.total = Histogram()
 
@@ -63,6 +65,7 @@ class Group:
             self.tokens[name] += number_of(record, name)
         if record.get("protocol"):
             self.protocols[record["protocol"]] += 1
+            self.native[record["protocol"]] += not record.get("translated")
         for times, key in ((self.begin, "first_ms"), (self.total, "total_ms")):
             ms = time_of(record, key)
             if ms is not None:
@@ -81,6 +84,7 @@ class Group:
         self.fixed.update(other.fixed)
         self.tokens.update(other.tokens)
         self.protocols.update(other.protocols)
+        self.native.update(other.native)
         self.begin.merge(other.begin)
         self.total.merge(other.total)
 
@@ -107,7 +111,12 @@ class Group:
     @property
     def translated(self) -> str:
         """How many answers were translated, by protocol; empty for none."""
-        return ", ".join(f"{name} {n:,}" for name, n in ranked(self.protocols))
+        return _counted(self.protocols - self.native)
+
+    @property
+    def untranslated(self) -> str:
+        """How many answers came in their client's protocol, likewise."""
+        return _counted(+self.native)
 
     def as_json(self) -> dict[str, Any]:
         """All of it, for a program."""
@@ -128,6 +137,10 @@ class Group:
             **({"protocols": dict(self.protocols)} if self.protocols else {}),
             "total_ms": _times(self.total),
         }
+
+
+def _counted(found: Counter[str]) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in ranked(found))
 
 
 def _times(times: Histogram) -> dict[str, float | None]:

@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple
 
 import jinja2
 
-from ..fixes import FIXES
+from ..fixes import DECLARED
 from ..text.printable import visible
 from . import charts, sentences
 from . import figures as text
@@ -141,7 +141,7 @@ def _code(source: str) -> str:
 
 
 def _fixes(found: Collected, overall: Group) -> list[dict[str, Any]]:
-    known = {fix.name: fix for fix in FIXES}
+    known = DECLARED
     models = found.models_of()
     return [
         {

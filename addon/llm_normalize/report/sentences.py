@@ -32,6 +32,8 @@ def _answers(found: Collected) -> Iterator[str]:
     )
     if overall.translated:
         yield f"Translated from chat completions: {overall.translated}."
+    if overall.untranslated:
+        yield f"In their client's own protocol: {overall.untranslated}."
     needed = ranked(overall.fixed)
     if not needed:
         yield "Nothing in them had to be repaired."

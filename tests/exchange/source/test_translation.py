@@ -674,11 +674,13 @@ def test_first_answer_stays_where_chat_does_not_help(
     assert (response.status_code, response.raw_content) == (404, None)
     response.raw_content = MISSING
     proxy.addon.response(made)
-    assert response.raw_content == MISSING
+    error = loads(response.content or b"")["error"]
+    assert error["message"] == MISSING.decode().strip()
     assert asked_of(made) == ASKED[MESSAGES]
     assert send(proxy, flow(host=OTHER)).request.path == MESSAGES
     assert messages(caplog, "ERROR") == []
-    assert proxy.records() == []
+    (record,) = proxy.records("flow")
+    assert "translated" not in record
 
 
 def test_model_that_chat_does_not_know_either_is_the_clients_error(

@@ -59,7 +59,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> AnswerPath:
     flow = exchange.flow
     response = flow.response
     assert response is not None
-    if is_fetched(response, running):
+    if running.native is None and is_fetched(response, running):
         return AnswerPath.FETCHED
     if not running.asked.stream or not is_good(response):
         return AnswerPath.BUFFERED

@@ -59,7 +59,7 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
         # A large one is in a thread, where no stream waits.
         rewriter.turn = Turn(most=_BODY_BUDGET)
         rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
-        rewriter.pipeline.event_repair.largest_body = LIMIT
+        rewriter.pipeline.allow_body(LIMIT)
         made = rewriter.read(content) + rewriter.read(b"")
         response.data.content = b"".join(made)
     return running.figures()
@@ -131,9 +131,14 @@ def repair_response(
         status = HTTPStatus.BAD_GATEWAY if is_page else status
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             running.record.is_error = status >= HTTPStatus.BAD_REQUEST
-            repaired = repair_body(
-                content, status, running.asked, settings.fixes, label
-            )
+            if running.native is not None:
+                repaired = running.native.body(
+                    content, status, running.asked, settings.fixes, label
+                )
+            else:
+                repaired = repair_body(
+                    content, status, running.asked, settings.fixes, label
+                )
             if is_page:
                 repaired.status = status
                 repaired.fixed(STATUS)

@@ -42,7 +42,8 @@ class AnswerRecord:
         tokens: What the provider counted: of the prompt, of the completion.
         request: What was changed in the request: an adaptation's name, what it did, and
             the path of a field.
-        protocol: The protocol of its client, if it was translated to that.
+        protocol: The protocol of its client, if that is not chat.
+        is_translated: Whether it was translated to that; else its provider speaks it.
         estimates: Whether its client has got tokens that nobody has counted.
         refusal: What the provider refused the request with, if nothing was changed for it.
     """
@@ -63,6 +64,7 @@ class AnswerRecord:
     tokens: Tokens = (None, None)
     request: list[tuple[str, str, str]] = field(default_factory=list)
     protocol: str | None = None
+    is_translated: bool = False
     estimates: bool = False
     refusal: str = ""
     fixes: dict[str, int] = field(default_factory=dict)  # how often each
@@ -242,7 +244,9 @@ class AnswerRecord:
             found = zip(TOKENS, self.tokens, strict=True)
             counted = {name: count for name, count in found if count is not None}
         if self.protocol is not None:
-            counted |= {"protocol": self.protocol, "translated": True}
+            counted |= {"protocol": self.protocol}
+        if self.is_translated:
+            counted |= {"translated": True}
         if self.estimates:
             counted |= {"tokens_estimated": True}
         return self._mode(
@@ -298,8 +302,12 @@ class AnswerRecord:
             "is_cut": snapshot.is_cut,
             # What is sent of a translated one is in no view's form.
             "received": snapshot.received if self.protocol or not is_running else None,
-            **({"protocol": self.protocol} if self.protocol else {}),
+            **({self._protocol_key: self.protocol} if self.protocol else {}),
         }
+
+    @property
+    def _protocol_key(self) -> str:
+        return "protocol" if self.is_translated else "native"
 
     def _mode(self, record: Record) -> Record:
         return {**record, "mode": "observe"} if self.observe else record

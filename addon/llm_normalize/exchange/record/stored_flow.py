@@ -1,5 +1,6 @@
 """A flow that is over, with what was received and sent: for commands that rerun it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from mitmproxy import http
@@ -9,8 +10,9 @@ from ...chat.state.stream_state import Asked
 from ...records.flow_metadata import read_metadata
 from ...records.snapshot import unpacked
 from ...repair.engine.translated_output import TRANSLATED
-from ..message.message_body import content_of
+from ..message.message_body import content_of, request_body
 from ..message.request_facts import asked_of, place_of, secrets_of
+from ..request.native_answer import NativeAnswer, native_endpoint
 from ..request.translated_request import chat_body
 
 _GOOD = range(200, 300)
@@ -18,7 +20,7 @@ _GOOD = range(200, 300)
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One answer to a chat completion.
+    """One answer.
 
     Attributes:
         host: The host that was asked, with its port unless it is the usual one.
@@ -30,6 +32,7 @@ class Stored:
         is_complete: Whether all of it is there, to its end.
         is_observed: Whether it was only watched, and passed unchanged.
         is_translated: Whether what the client got is in another protocol.
+        native: What reads it, if its provider speaks its client's protocol.
         fixes: How often each fix has changed it; None if the addon never saw it.
         secrets: Strings of the request that must not be written anywhere.
     """
@@ -43,16 +46,20 @@ class Stored:
     is_complete: bool
     is_observed: bool
     is_translated: bool
+    native: NativeAnswer | None
     fixes: dict[str, int] | None
     secrets: tuple[str, ...] = field(repr=False)
 
 
-def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
+def stored(
+    flow: http.HTTPFlow, *, strict: bool = False, skipped: Collection[str] = ()
+) -> Stored:
     """Return the answer of *flow*, live or loaded from a file.
 
     Args:
         flow: The flow; one that the addon has never seen passed unchanged.
         strict: Whether only fields that OpenAI defines are wanted.
+        skipped: The names of the fixes that are off.
 
     Raises:
         ValueError: It has none that can be looked at; the message says why.
@@ -60,7 +67,9 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     request, response = flow.request, flow.response
     metadata = read_metadata(flow.metadata, is_live=bool(flow.live)) or {}
     is_translated = bool(metadata.get("protocol"))
-    if not (is_chat_request(request.method, request.path) or is_translated):
+    endpoint = None if is_translated else native_endpoint(request)
+    is_chat = is_chat_request(request.method, request.path)
+    if not (is_chat or is_translated or endpoint is not None):
         raise ValueError("it asks for no chat completion")
     if response is None or response.raw_content is None:
         raise ValueError("no answer is stored")
@@ -83,6 +92,12 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     )
     if not (is_stream or is_complete):
         raise ValueError("it is too long, or broke off")
+    native = None
+    if endpoint is not None:
+        asked_body = request_body(request)
+        native = NativeAnswer(
+            endpoint.protocol, asked_body, flow.id, skipped, asked.time
+        )
     return Stored(
         host=place_of(request),
         asked=asked,
@@ -93,6 +108,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
         is_complete=is_complete,
         is_observed=bool(metadata.get("observe")),
         is_translated=is_translated,
+        native=native,
         fixes={
             str(name): int(count)
             for name, count in metadata["fixes"]

@@ -60,6 +60,7 @@ class ChatRetry:
     ) -> None:
         self.client = client
         self._exchange = exchange
+        self._first = exchange.running
         self._endpoint = endpoint
         self._streams = streams
         self._translations = translations
@@ -138,7 +139,8 @@ class ChatRetry:
         exchange = self._exchange
         assert exchange.translated is not None
         exchange.translated.restore(exchange.flow.request)
-        exchange.translated = exchange.adapted = exchange.running = None
+        exchange.translated = exchange.adapted = None
+        exchange.running = self._first
 
 
 def _client_of(exchange: Exchange, streams: AnswerStreams) -> ClientStream | None:

@@ -34,6 +34,7 @@ from ..message.message_body import content_of, put_content, request_body
 from ..message.request_facts import named_host, place_of
 from ..request.adapted_request import Adapted, address_mark
 from ..request.input_at_chat import chat_of
+from ..request.native_answer import is_owners
 from ..request.translated_request import TranslatedRequest
 from ..state.exchange import Exchange
 
@@ -104,7 +105,7 @@ class TranslationMemory:
         found = endpoint_at(request.path) if may_be else None
         if found is None or not self._is_active:
             return None
-        is_served = not is_routed and _is_owners(request, found)
+        is_served = not is_routed and is_owners(request, found)
         return None if is_served else found
 
     def refuses_upgrade(self, exchange: Exchange) -> bool:
@@ -263,7 +264,7 @@ class TranslationMemory:
             and exchange.translated is None
             and response is not None
             and response.status_code in (*STATUSES, *REFUSED)
-            and not _is_owners(flow.request, exchange.endpoint)
+            and not is_owners(flow.request, exchange.endpoint)
             # Nor if mitmproxy has not asked: a replay answers in its own way.
             and bool(flow.server_conn.timestamp_start)
         )
@@ -307,12 +308,6 @@ def _missing(exchange: Exchange, endpoint: Endpoint) -> _Missing:
     return request.host, request.port, path, model
 
 
-def _is_owners(request: http.Request, endpoint: Endpoint) -> bool:
-    """Tell whether *request* goes to who has made the protocol that it speaks."""
-    owners = Hosts.parse(endpoint.protocol.owners)
-    return owners.include(request.host, request.port)
-
-
 def _headers(request: http.Request) -> dict[str, str]:
     return {name.lower(): value for name, value in request.headers.items()}
 
@@ -345,7 +340,7 @@ def refusal(error: ValueError) -> http.Response:
 
 def put_in_protocol(exchange: Exchange, response: http.Response) -> None:
     """Let an error of the proxy's own have the form of its client's protocol."""
-    found = exchange.translated or exchange.endpoint
+    found = exchange.translated or exchange.endpoint or exchange.native
     if found is None or response.status_code < _BAD_REQUEST:
         return
     error = error_in(object_in(response.raw_content or b""), response.reason)

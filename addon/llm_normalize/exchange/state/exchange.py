@@ -18,6 +18,7 @@ from ...routing.key_on_request import GuardedKey
 from ...routing.pace import Slot
 from ...routing.routes import Routed
 from ..request.adapted_request import Adapted, client_of
+from ..request.native_answer import native_endpoint
 from ..request.translated_request import TranslatedRequest
 from .running_answer import RunningAnswer
 from .settings import Settings
@@ -94,6 +95,16 @@ class Exchange:
         return self.is_selected and (is_asked(self.flow.request) or self.is_native)
 
     @property
+    def is_asked(self) -> bool:
+        """Whether it asks a selected host for an answer in any protocol that is known."""
+        return self.is_chat or self.native is not None
+
+    @property
+    def native(self) -> Endpoint | None:
+        """Where it goes, if it asks a selected host for an answer in its own protocol."""
+        return native_endpoint(self.flow.request) if self.is_selected else None
+
+    @property
     def path(self) -> str:
         """The path that its client asked for, without its query."""
         asked = self.route or self.translated or self.flow.request
@@ -123,6 +134,7 @@ class Exchange:
             mapped_model=self.mapped_model,
             path=self.path,
             translated=self.translated,
+            native=self.native if self.translated is None else None,
         )
         running.slot = self.slot
         return running

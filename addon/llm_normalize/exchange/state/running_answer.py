@@ -14,12 +14,14 @@ from ...chat.state.stream_state import Asked
 from ...mitm.disconnect import break_off, client_left, gateway_status
 from ...mitm.flow_list import annotate, show_anew
 from ...mitm.second_request import ArrivingBody
+from ...protocols import Endpoint
 from ...protocols.answer_stream import AnswerStream
 from ...records.flow_metadata import ENDS, status_change
 from ...records.pair_rows import NO_ROWS, Rows
 from ...records.record_line import Record
 from ...records.snapshot import KEY, NO_SNAPSHOT, Snapshot
 from ...records.statistics import Stats, is_error
+from ...repair.engine.event_stream import EventStream
 from ...repair.engine.non_sse_stream import NonSseStream
 from ...repair.engine.output import Output
 from ...repair.engine.translated_output import TRANSLATED, TranslatedOutput
@@ -33,6 +35,7 @@ from ..message.request_facts import asked_of, place_of, secrets_of
 from ..message.response_headers import prepare_headers
 from ..record.answer_record import AnswerRecord
 from ..request.adapted_request import Adapted
+from ..request.native_answer import NativeAnswer
 from ..request.translated_request import TranslatedRequest
 from ..stream.keepalive_clock import StreamClock
 from ..stream.stream_rewriter import Rewriter, Turn
@@ -77,6 +80,7 @@ class RunningAnswer:
             alone may be read until the thread is done.
         clock: Sends what nothing that is received would have sent.
         translated: What its client asked in another protocol, if it did.
+        native: What reads it, if it is in the protocol of its client.
         slot: Its request's place, if those of its host are paced.
         said: What its client may not send back, of a body.
         remember: Remembers that, where it may be put back.
@@ -100,6 +104,7 @@ class RunningAnswer:
     before_repair: "RunningAnswer | None" = None
     clock: StreamClock | None = None
     translated: TranslatedRequest | None = None
+    native: NativeAnswer | None = None
     slot: Slot | None = None
     said: SaidAnswer | None = None
     remember: Callable[[SaidAnswer], None] | None = None
@@ -122,6 +127,7 @@ class RunningAnswer:
         mapped_model: str | None = None,
         path: str | None = None,
         translated: TranslatedRequest | None = None,
+        native: Endpoint | None = None,
     ) -> "RunningAnswer":
         """Return the answer of *flow*, whose headers may have arrived.
 
@@ -132,6 +138,7 @@ class RunningAnswer:
             mapped_model: The model asked for, where another one was sent.
             path: The path asked for, if not the one that was sent.
             translated: What was asked in another protocol, if it was.
+            native: Where it was asked in a protocol that its provider speaks itself.
         """
         body = adapted.original if adapted else None
         body = request_body(flow.request) if body is None else body
@@ -151,7 +158,13 @@ class RunningAnswer:
         running.received_status = response.status_code if response else None
         running.record.request.extend(adapted.edits if adapted else ())
         running.translated = translated
-        record.protocol = translated.protocol.name if translated else None
+        found = translated or native
+        record.protocol = found.protocol.name if found is not None else None
+        record.is_translated = translated is not None
+        if native is not None:
+            running.native = NativeAnswer(
+                native.protocol, body, flow.id, settings.skipped, asked.time
+            )
         return running
 
     @property
@@ -166,8 +179,11 @@ class RunningAnswer:
             decoder: Undoes the content encoding.
             turn: Bounds what is looked at, shared with other streams.
         """
-        settings, record, flow = self.settings, self.record, self.flow
+        settings, record = self.settings, self.record
         label = self.label
+        if self.native is not None:
+            native = self.native.stream(record.add_event, label)
+            return self._rewriter_of(native, decoder, turn, lambda: _BEYOND)
         output: Callable[..., Output] = Output
         stream: AnswerStream | None = None
         if self.translated is not None:
@@ -181,16 +197,27 @@ class RunningAnswer:
             record.count,
             output,
         )
+        beyond = None
+        if stream is not None:
+            beyond = partial(_beyond, stream)
+        return self._rewriter_of(pipeline, decoder, turn, beyond)
+
+    def _rewriter_of(
+        self,
+        pipeline: EventStream,
+        decoder: Decoder,
+        turn: Turn | None,
+        beyond: Callable[[], float] | None,
+    ) -> Rewriter:
         self.rewriter = Rewriter(
             pipeline,
             decoder,
-            repair=not settings.observe,
-            give_up=partial(break_off, flow),
+            repair=not self.settings.observe,
+            give_up=partial(break_off, self.flow),
             snapshot=self.snapshot,
             turn=turn,
         )
-        if stream is not None:
-            self.rewriter.beyond = lambda: 0 if stream.is_over else _BEYOND
+        self.rewriter.beyond = beyond
         return self.rewriter
 
     def prepare_headers(self, response: http.Response) -> None:
@@ -445,6 +472,10 @@ class RunningAnswer:
             self._shown = sent
             self.show()
             show_anew(self.flow)
+
+
+def _beyond(stream: AnswerStream) -> float:
+    return 0 if stream.is_over else _BEYOND
 
 
 def _snapshot(settings: Settings) -> Snapshot:

@@ -26,6 +26,7 @@ class Settings:
         keepalive: Seconds of silence after which a client gets a newline; 0 is never.
         begin: Seconds without headers after which a stream begins; 0 is never.
         retry: Seconds for which a request to a busy provider is retried.
+        skipped: The names of fixes that are off.
         place: The host and its port, as records have it; empty if it was not looked up.
     """
 
@@ -40,6 +41,7 @@ class Settings:
     keepalive: float = 0
     begin: float = 0
     retry: float = 0
+    skipped: frozenset[str] = frozenset()
     place: str = ""
     plan: FixPlan = field(init=False, compare=False)
     """The plan of the fixes: of equal ones the same, and quicker to look up."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...records.snapshot import Snapshot
-from ...repair.engine.pipeline import SHARED_BUDGET, STREAM_BUDGET, Pipeline
+from ...repair.engine.event_stream import SHARED_BUDGET, STREAM_BUDGET, EventStream
 from ...wire.content_encoding import MAX_INFLATED_PER_TURN, CorruptBodyError, Decoder
 from ...wire.event_boundary import EVENT
 
@@ -95,7 +95,7 @@ class Rewriter:
 
     def __init__(
         self,
-        pipeline: Pipeline,
+        pipeline: EventStream,
         decoder: Decoder,
         *,
         repair: bool = True,
@@ -238,7 +238,7 @@ class Rewriter:
         """A newline that keeps the client's connection alive, if that is due."""
         if not (self._repair and self.is_between):
             return b""
-        return self._sent(self.pipeline.output.passed(b"\n"))
+        return self._sent(self.pipeline.keep_alive())
 
     def _sent(self, out: bytes) -> bytes:
         self.bytes_out += len(out)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import override
 
+from ...wire.json_text import Json
 from ..call_ids import CallIds
 from ..figures import Figures
 from ..json_values import as_list
@@ -16,7 +17,7 @@ from ..protocol import (
 )
 from ..token_count import tokens_in
 from .answer_form import Asked
-from .errors import LAST_RESORT, error_body
+from .errors import LAST_RESORT, error_body, is_error
 from .model_list import model_list
 from .request import chat_request
 from .stream import MessagesAnswer
@@ -31,6 +32,11 @@ class Messages(ClientProtocol):
     path = "/messages"
     owners = ("api.anthropic.com",)
     last_resort = LAST_RESORT
+    error_fix = "message-error-foreign"
+
+    @override
+    def is_error(self, value: Json) -> bool:
+        return is_error(value)
 
     @override
     def translate(self, body: JsonObject, under: Circumstances = NONE) -> ChatRequest:

@@ -3,7 +3,8 @@
 import re
 from http import HTTPStatus
 
-from ...wire.json_text import dumps
+from ...wire.json_text import Json, dumps
+from ..json_values import as_object
 from ..protocol import UNTOLD, JsonObject
 
 THREAD_NOT_FOUND = "thread_not_found"
@@ -61,6 +62,15 @@ _TOTAL = re.compile(
     rf"requested (?:about |a total of )?{_FIGURE} tokens", re.IGNORECASE
 )
 _LONG = 4000  # characters that are looked at
+
+
+def is_error(value: Json) -> bool:
+    """Tell whether *value* is the body of an error, or its event, as Anthropic sends it."""
+    found = as_object(value)
+    error = as_object(found.get("error"))
+    is_text = all(isinstance(error.get(key), str) for key in ("type", "message"))
+    is_chats = "code" in error or "param" in error
+    return found.get("type") == "error" and is_text and not is_chats
 
 
 def error_body(status: int, error: JsonObject) -> JsonObject:

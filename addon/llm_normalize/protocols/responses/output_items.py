@@ -11,7 +11,6 @@ from ..protocol import JsonObject, ServerEvent
 from ..tool_names import Tool
 from .client_tools import CLIENT_TOOLS
 from .custom_input import CustomInput
-from .reasoning_text import packed
 
 IN_PROGRESS, COMPLETED, INCOMPLETE = "in_progress", "completed", "incomplete"
 
@@ -22,17 +21,27 @@ class OutputItem(ABC):
     Args:
         seed: What the ids of all items of the answer have in common.
         index: Its place in the output.
+        name: Its id, if it has one already.
     """
 
     prefix: ClassVar[str]
 
-    def __init__(self, seed: str, index: int) -> None:
+    def __init__(self, seed: str, index: int, name: str = "") -> None:
         self.status = IN_PROGRESS
         self.index = index
         self._place: JsonObject = {
-            "item_id": f"{self.prefix}_{seed}{index:02x}",
+            "item_id": name or f"{self.prefix}_{seed}{index:02x}",
             "output_index": index,
         }
+
+    @property
+    def place(self) -> JsonObject:
+        """What all of its events have in common."""
+        return self._place
+
+    def put_at(self, index: int) -> None:
+        """Take another place in the output, before anything of it has been sent."""
+        self.index = self._place["output_index"] = index
 
     @abstractmethod
     def value(self) -> JsonObject:
@@ -44,7 +53,7 @@ class OutputItem(ABC):
 
     def closed(self, status: str) -> Iterator[ServerEvent]:
         """Yield the events of its end."""
-        yield from self._parts_closed()
+        yield from self.parts_closed()
         self.status = status
         yield self._item_event("response.output_item.done")
 
@@ -53,7 +62,8 @@ class OutputItem(ABC):
         """Yield an event that changes nothing."""
 
     @abstractmethod
-    def _parts_closed(self) -> Iterator[ServerEvent]: ...
+    def parts_closed(self) -> Iterator[ServerEvent]:
+        """Yield the events of the end of what is open in it."""
 
     def _item_event(self, kind: str) -> ServerEvent:
         return kind, {"output_index": self.index, "item": self.value()}
@@ -65,121 +75,6 @@ class OutputItem(ABC):
         return {"id": self._place["item_id"], "type": kind, "status": self.status}
 
 
-class Reasoning(OutputItem):
-    """Thoughts, as one part of a summary: that is what clients show."""
-
-    prefix = "rs"
-
-    def __init__(self, seed: str, index: int) -> None:
-        super().__init__(seed, index)
-        self._place["summary_index"] = 0
-        self._texts: list[str] = []
-
-    def value(self) -> JsonObject:
-        """Return the item as it is now."""
-        is_done = self.status != IN_PROGRESS
-        return {
-            **self._head("reasoning"),
-            "summary": [self._part()] if is_done else [],
-            "encrypted_content": packed("".join(self._texts)) if is_done else None,
-        }
-
-    def opened(self) -> Iterator[ServerEvent]:
-        """Yield the events of its beginning."""
-        yield from super().opened()
-        yield self._event("reasoning_summary_part.added", part=self._part())
-
-    def add(self, text: str) -> Iterator[ServerEvent]:
-        """Yield the event of more text."""
-        self._texts.append(text)
-        yield self._event("reasoning_summary_text.delta", delta=text)
-
-    def still_open(self) -> Iterator[ServerEvent]:
-        """Yield an event that changes nothing."""
-        return self.add("")
-
-    def _parts_closed(self) -> Iterator[ServerEvent]:
-        part = self._part()
-        yield self._event("reasoning_summary_text.done", text=part["text"])
-        yield self._event("reasoning_summary_part.done", part=part)
-
-    def _part(self) -> JsonObject:
-        return {"type": "summary_text", "text": "".join(self._texts)}
-
-
-class Message(OutputItem):
-    """What the assistant says: parts of text, and of a refusal."""
-
-    prefix = "msg"
-
-    def __init__(self, seed: str, index: int) -> None:
-        super().__init__(seed, index)
-        self._parts: list[JsonObject] = []
-        self._texts: list[str] = []
-        """Of the last part, the only one that is open."""
-
-    def value(self) -> JsonObject:
-        """Return the item as it is now."""
-        content = [*self._parts]
-        return {**self._head("message"), "role": "assistant", "content": content}
-
-    def add(self, text: str, logprobs: list[JsonObject]) -> Iterator[ServerEvent]:
-        """Yield the events of more text."""
-        yield from self._in("output_text")
-        self._texts.append(text)
-        self._parts[-1]["logprobs"] += logprobs
-        yield self._part_event("output_text.delta", delta=text, logprobs=logprobs)
-
-    def refuse(self, text: str) -> Iterator[ServerEvent]:
-        """Yield the events of more words of a refusal."""
-        yield from self._in("refusal")
-        self._texts.append(text)
-        yield self._part_event("refusal.delta", delta=text)
-
-    def annotate(self, annotation: JsonObject) -> Iterator[ServerEvent]:
-        """Yield the events of a citation."""
-        yield from self._in("output_text")
-        found = self._parts[-1]["annotations"]
-        kind, at = "output_text.annotation.added", len(found)
-        found.append(annotation)
-        yield self._part_event(kind, annotation=annotation, annotation_index=at)
-
-    def still_open(self) -> Iterator[ServerEvent]:
-        """Yield an event that changes nothing."""
-        is_refusal = self._parts[-1]["type"] == "refusal"
-        return self.refuse("") if is_refusal else self.add("", [])
-
-    def _in(self, kind: str) -> Iterator[ServerEvent]:
-        """Yield the events after which a part of this kind is open."""
-        if self._parts and self._parts[-1]["type"] == kind:
-            return
-        yield from self._parts_closed()
-        part: JsonObject = {"type": kind}
-        if kind == "refusal":
-            part["refusal"] = ""
-        else:
-            part |= {"text": "", "annotations": [], "logprobs": []}
-        self._parts.append(part)
-        yield self._part_event("content_part.added", part=_copied(part))
-
-    def _parts_closed(self) -> Iterator[ServerEvent]:
-        if not self._parts:
-            return
-        part, text = self._parts[-1], "".join(self._texts)
-        self._texts = []
-        if part["type"] == "refusal":
-            part["refusal"] = text
-            yield self._part_event("refusal.done", refusal=text)
-        else:
-            part["text"] = text
-            logprobs = [*part["logprobs"]]
-            yield self._part_event("output_text.done", text=text, logprobs=logprobs)
-        yield self._part_event("content_part.done", part=_copied(part))
-
-    def _part_event(self, kind: str, **fields: Json) -> ServerEvent:
-        return self._event(kind, content_index=len(self._parts) - 1, **fields)
-
-
 class Call(OutputItem):
     """A call of a tool.
 
@@ -188,16 +83,21 @@ class Call(OutputItem):
         index: Likewise.
         call_id: Chat's id of the call.
         tool: What is called.
+        name: Its id, if it has one already.
     """
 
     kind: ClassVar[str]
     text_key: ClassVar[str]
     event_kind: ClassVar[str]
 
-    def __init__(self, seed: str, index: int, call_id: str, tool: Tool) -> None:
-        super().__init__(seed, index)
-        self._tool = tool
-        self._call_id = call_id
+    def __init__(
+        self, seed: str, index: int, call_id: str, tool: Tool, name: str = ""
+    ) -> None:
+        super().__init__(seed, index, name)
+        self.tool = tool
+        self.is_said = False
+        """Whether the end of its text has been told."""
+        self.call_id = call_id
         self._end = ObjectEnd()
         self._texts: list[str] = []
 
@@ -205,18 +105,18 @@ class Call(OutputItem):
         """Return the item as it is now."""
         value = {
             **self._head(self.kind),
-            "call_id": self._call_id,
-            "name": self._tool.name,
-            self.text_key: self._text() if self.status != IN_PROGRESS else "",
+            "call_id": self.call_id,
+            "name": self.tool.name,
+            self.text_key: self.text if self.status != IN_PROGRESS else "",
         }
-        if self._tool.namespace:
-            value["namespace"] = self._tool.namespace
+        if self.tool.namespace:
+            value["namespace"] = self.tool.namespace
         return value
 
     def add(self, arguments: str) -> Iterator[ServerEvent]:
         """Yield the event of more arguments, as they are in chat."""
         self._end.add(arguments)
-        return self._grown(self._meant(arguments))
+        return self.write(self._meant(arguments))
 
     def still_open(self) -> Iterator[ServerEvent]:
         """Yield an event that changes nothing."""
@@ -235,19 +135,34 @@ class Call(OutputItem):
         """The text to add at the end."""
 
     def _whole(self) -> JsonObject:
-        return {self.text_key: self._text()}
+        return {self.text_key: self.text}
 
-    def _grown(self, text: str) -> Iterator[ServerEvent]:
+    def write(self, text: str) -> Iterator[ServerEvent]:
+        """Yield the event of more text, as the client gets it."""
         if text:
             self._texts.append(text)
             yield self._event(f"{self.event_kind}.delta", delta=text)
 
-    def _text(self) -> str:
+    @property
+    def text(self) -> str:
+        """Its text, as the client gets it."""
         return "".join(self._texts)
 
-    def _parts_closed(self) -> Iterator[ServerEvent]:
-        yield from self._grown(self._rest())
-        yield self._event(f"{self.event_kind}.done", **self._whole())
+    def parts_closed(self) -> Iterator[ServerEvent]:
+        """Yield the events of the end of its text."""
+        if self.is_said:
+            return
+        yield from self.write(self._rest())
+        self.is_said = True
+        yield self.said()
+
+    def told(self) -> ServerEvent:
+        """The event that has all of its text so far."""
+        return self._event(f"{self.event_kind}.delta", delta=self.text)
+
+    def said(self) -> ServerEvent:
+        """The event of the end of its text."""
+        return self._event(f"{self.event_kind}.done", **self._whole())
 
 
 class FunctionCall(Call):
@@ -261,10 +176,10 @@ class FunctionCall(Call):
 
     def _rest(self) -> str:
         # Without any, no client can parse them.
-        return "" if self._text().strip() else "{}"
+        return "" if self.text.strip() else "{}"
 
     def _whole(self) -> JsonObject:
-        return {"name": self._tool.name, **super()._whole()}
+        return {"name": self.tool.name, **super()._whole()}
 
 
 class CustomCall(Call):
@@ -273,8 +188,10 @@ class CustomCall(Call):
     prefix, kind = "ctc", "custom_tool_call"
     text_key, event_kind = "input", "custom_tool_call_input"
 
-    def __init__(self, seed: str, index: int, call_id: str, tool: Tool) -> None:
-        super().__init__(seed, index, call_id, tool)
+    def __init__(
+        self, seed: str, index: int, call_id: str, tool: Tool, name: str = ""
+    ) -> None:
+        super().__init__(seed, index, call_id, tool, name)
         self._input = CustomInput(tool.name)
 
     def _meant(self, arguments: str) -> str:
@@ -292,7 +209,7 @@ class Atom(OutputItem):
         yield from ()
 
     @override
-    def _parts_closed(self) -> Iterator[ServerEvent]:
+    def parts_closed(self) -> Iterator[ServerEvent]:
         yield from ()
 
 
@@ -304,10 +221,10 @@ class ClientCall(Atom, Call):
 
     def value(self) -> JsonObject:
         """Return the item as it is now."""
-        form = CLIENT_TOOLS[self._tool.kind]
-        given = arguments_in(self._text()) if self.status != IN_PROGRESS else {}
+        form = CLIENT_TOOLS[self.tool.kind]
+        given = arguments_in(self.text) if self.status != IN_PROGRESS else {}
         head = self._head(form.call)
-        return {**head, "call_id": self._call_id, **form.item(given)}
+        return {**head, "call_id": self.call_id, **form.item(given)}
 
     def add(self, arguments: str) -> Iterator[ServerEvent]:
         """Take more arguments."""
@@ -320,10 +237,3 @@ class ClientCall(Atom, Call):
 
     def _rest(self) -> str:
         return ""
-
-
-def _copied(part: JsonObject) -> JsonObject:
-    """Return a part whose lists do not grow any more: events may be written later."""
-    return {
-        key: [*each] if isinstance(each, list) else each for key, each in part.items()
-    }

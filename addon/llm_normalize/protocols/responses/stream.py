@@ -27,9 +27,7 @@ from .output_items import (
     ClientCall,
     CustomCall,
     FunctionCall,
-    Message,
     OutputItem,
-    Reasoning,
 )
 from .response_object import (
     LAST_RESORT,
@@ -39,6 +37,7 @@ from .response_object import (
     logprobs_of,
     usage_of,
 )
+from .spoken_items import Message, Reasoning
 
 CUT_BY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """Chat's finish reasons for an answer that is not whole, and what Responses says."""

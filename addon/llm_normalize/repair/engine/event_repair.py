@@ -15,10 +15,10 @@ from ..look import Finding, is_text_alone
 from ..machine.machine import Machine
 from ..outcome import ChunkSender, EventRecord, Outcome, Outgoing
 from . import payload as payloads
+from .event_stream import COMMENT
 from .fix_chain import Chain
 from .output import Output
 
-COMMENT = "comment-sent"
 BODY = 2 * 1024 * 1024
 """Bytes of a body that is repaired within a stream: it takes longer than an event does."""
 _PARTS = 192

@@ -5,19 +5,18 @@ which `observe` gets when all of it has been sent.
 """
 
 import logging
-import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ...chat.chunks.chunk import Tokens
 from ...chat.state.said_answer import GrowingText, SaidAnswer
 from ...chat.state.stream_state import Asked, Seen
 from ...wire.event_boundary import EVENT
-from ...wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
+from ...wire.sse import Event
 from ..fix import Fix
-from ..outcome import EventRecord, Outcome
-from .event_repair import COMMENT, EventRepair
+from ..outcome import EventRecord
+from .event_repair import EventRepair
+from .event_stream import COMMENT, OVER, EventStream
 from .fix_chain import Chain
 from .fix_plan import FixPlan, plan_of
 from .output import Output
@@ -26,27 +25,12 @@ from .text_memory import Around, TextMemory
 
 logger = logging.getLogger(__name__)
 
-_OVER = "%s: repair failed, the rest passes as it is"
-
-STREAM_BUDGET = 256 * EVENT
-"""Budget of each stream per turn: so many events, or parts of them."""
-SHARED_BUDGET = 320 * EVENT
-"""Budget shared by all streams per turn: enough for one 64 KiB read of 120-byte events.
-
-If the events of a read are all different, those beyond the budget pass unrepaired. Those
-that differ in their text alone cost next to nothing (text_memory.py).
-"""
-_SHOWN = 50
-"""Comments of one run that have a record of their own; the others share one."""
-_BYTES = 7  # 128 of them cost as much as a bracket
-_ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
-
 type Count = Callable[[int, bytes, bytes, Around], None]
 """Counts an event that was changed as the last ones."""
 
 
-class Pipeline:
-    """One stream: bytes in, repaired bytes out.
+class Pipeline(EventStream):
+    """One stream of chat: bytes in, repaired bytes out.
 
     Args:
         asked: What the request asked.
@@ -69,15 +53,9 @@ class Pipeline:
     ) -> None:
         self.seen = Seen()
         plan = plan_of(fixes)
-        self._parser = EventParser()
-        self.label = label
-        """Names the stream in log lines."""
         verbatim = "line-end-cr" not in plan.names
-        self._drops_comments = COMMENT in plan.names
-        self.output = output = make_output(observe, label, verbatim=verbatim)
-        # Nothing below refers to this: a stream that nobody refers to shall be gone at
-        # once, not when Python's collector halts all streams to find it.
-        self._memory = TextMemory()
+        output = make_output(observe, label, verbatim=verbatim)
+        super().__init__(label, output, drops_comments=COMMENT in plan.names)
         self._growing: GrowingText | None = (
             None  # with the texts of events that are known
         )
@@ -86,68 +64,8 @@ class Pipeline:
         self._chain = chain = Chain(plan, asked, self.seen, label)
         self.event_repair = EventRepair(asked, chain, self.seen, self._parser, output)
         """Parses and repairs events."""
+        self.raw_events = self.event_repair.raw_events
         self._machine = self.event_repair.machine
-        self._large = 0  # blocks begun when the last one too large was met
-        self._rests = False  # nothing waits behind the last event
-        self._broken = False  # a bug was met: all passes raw
-        self._unread = False  # it was the parser's: not even blocks are recognised
-        self._due = b""  # bytes of the block at hand that have not been sent
-        self.comments = 0
-        """Blocks that were only comments: they tell nothing but that the provider is there."""
-
-    @property
-    def raw_events(self) -> Counter[Outcome]:
-        """Events that passed unread, by reason."""
-        return self.event_repair.raw_events
-
-    @property
-    def events(self) -> int:
-        """Blocks begun so far."""
-        return self._parser.count
-
-    @property
-    def budget_left(self) -> float:
-        """The budget left for what follows: see `SHARED_BUDGET`."""
-        return self._parser.budget_left
-
-    def refill(self, budget_left: float) -> None:
-        """Set the budget for what follows."""
-        self._parser.budget_left = budget_left
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """The bytes to send when *data* is received, maybe none. Never raises."""
-        out: list[bytes] = []
-        parser = self._parser
-        parser.budget_left -= len(data) >> _BYTES
-        may_read = parser.budget_left >= 0
-        try:
-            while may_read and (end := data.find(b"\n\n") + 2) > 2:  # noqa: PLR2004
-                raw = data[:end]
-                is_known = self._memory.known is not None
-                known = self.known(raw) if is_known else None
-                if known is not None:
-                    parser.budget_left -= self.output.cost
-                    out += [known] if known else []
-                else:
-                    event = parser.framed(raw) if parser.budget_left >= 0 else None
-                    if event is None:
-                        break
-                    self._due = raw
-                    try:
-                        self._repair(event)
-                    except Exception:
-                        logger.exception(_OVER, self.label)
-                        self._fail()
-                    out += self.output.drain()
-                data = data[end:]
-            if not data:
-                return out
-        except Exception:
-            logger.exception(_OVER, self.label)
-            self._pass_unread(parser.give_up() + data)
-        else:
-            self._run(data)
-        return out + self.output.drain()
 
     def known(self, raw: bytes, n: int | None = None) -> bytes | None:
         """The bytes to send for *raw*, if it is an event like the last ones; else None.
@@ -199,16 +117,19 @@ class Pipeline:
         self._guarded(self._end)
         return self.output.drain()
 
-    def _end(self) -> None:
-        self._memory.forget()
-        self.output.settle()
-        if self._broken:
-            return
-        self.seen.n = self._parser.count
-        if self._parser.in_oversized:
-            self._machine.flush_before(self._parser.count, last=True)
-        self.event_repair.flush(self._parser.count)
-        self._machine.end(self._parser.count)
+    def _conclude(self) -> None:
+        n = self.seen.n = self._parser.count
+        self.event_repair.flush(n)
+        self._machine.end(n)
+
+    def _pass_by(self, *, last: bool = False) -> None:
+        self.seen.n = self._parser.count if last else self.seen.n
+        self._machine.flush_before(self._parser.count, last=last)
+        if not last:
+            self._machine.unknown_event()
+
+    def _join(self, record: EventRecord, data: bytes) -> None:
+        self._machine.join(record, data)
 
     @property
     def waiting(self) -> object:
@@ -222,7 +143,7 @@ class Pipeline:
             mark = self._machine.state.mark
             found = self._chain.waiting_briefly, mark, self._parser.may_end
         except Exception:
-            logger.exception(_OVER, self.label)
+            logger.exception(OVER, self.label)
             self._bail(None)
         return None if self._broken or not any(found) else found
 
@@ -242,10 +163,9 @@ class Pipeline:
         seen = self.seen
         return seen.said if seen.choice(0).finished and not seen.error else None
 
-    @property
-    def is_between(self) -> bool:
-        """Whether what has been sent so far ends with a block."""
-        return not (self._unread or self._parser.in_oversized)
+    def allow_body(self, most: int) -> None:
+        """Repair a body of up to *most* bytes: all of it has come."""
+        self.event_repair.largest_body = most
 
     @property
     def is_done(self) -> bool:
@@ -263,32 +183,11 @@ class Pipeline:
         self._parser.give_up()
         return True
 
-    def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
-        """The bytes that have waited long enough, in their present form. Never raises.
-
-        Args:
-            silent: Whether that is long enough for what waits for the next event, too.
-            last: Whether nothing follows, since the stream breaks off.
-        """
-        self._guarded(self._wait_no_more, silent, last)
-        return self.output.drain()
-
     def _wait_no_more(self, silent: bool, last: bool) -> None:
-        for item in self._parser.cut():
-            self._guarded(self._item, item)
-        self._memory.forget()
-        self.output.settle()
-        if self._broken or not self.is_between:
-            return
         self.seen.n = n = max(self._parser.count - 1, 0)
         if last:
             self.event_repair.flush(n)
         self._machine.release(n, silent=silent, last=last)
-
-    def rescue(self) -> bytes:
-        """Return all that waits, as received: the repair of this stream is over."""
-        self._bail(None)
-        return self.output.passed(self._parser.give_up())
 
     def _bail(self, failed: EventRecord | None) -> None:
         """Send all that waits as it is, but nothing of the record that *failed*."""
@@ -297,13 +196,13 @@ class Pipeline:
         n = failed.n if failed else self._parser.count
         if failed:
             self._chain.undo(n)
-        for release in (self._release, self._machine.give_up):
+        for release in (self._send_held, self._machine.give_up):
             try:
                 release(n, failed)
             except Exception:
                 logger.exception("%s: a part that waited is lost", self.label)
 
-    def _release(self, n: int, _: EventRecord | None) -> None:
+    def _send_held(self, n: int, _: EventRecord | None) -> None:
         """Send what the fixes hold before block *n*."""
         for held in (self._chain.flush, partial(self._chain.end, indexes=None)):
             for outgoing in held(EventRecord(n - 1, None)):
@@ -320,70 +219,6 @@ class Pipeline:
         held = [*self._chain.flush(record), *self._chain.end(record, None)]
         return self._machine.abandon() or bool(held)
 
-    # -- one block after another -----------------------------------------------
-
-    def _run(self, data: bytes) -> None:
-        """Process the blocks that *data* completes; nothing is the stream's end."""
-        self._rests = False
-        if self._unread:
-            self.output.pass_on(data)
-            return
-        held, done = self._parser.held, 0
-        items = self._items(data)
-        while True:
-            try:
-                item = next(items, None)
-            except Exception:
-                logger.exception(_OVER, self.label)
-                unread = self._parser.give_up()
-                # What it gave up may have begun to hold *data*, too.
-                before, behind = max(held - done, 0), max(done - held, 0)
-                self._pass_unread(unread[:before] + data[behind:])
-                return
-            if item is None:
-                return
-            done += len(item.raw)
-            self._guarded(self._item, item)
-
-    def _items(self, data: bytes) -> Iterator[Item | Comments]:
-        yield from self._parser.read(data) if data else self._parser.end()
-
-    def _item(self, item: Item | Comments) -> None:
-        self._due = item.raw
-        match item:
-            case Gap():
-                self.output.gap(item, self._machine.join)
-            case Oversized():
-                self._memory.forget()
-                self.output.settle()
-                self._machine.flush_before(self._parser.count, last=False)
-                self._machine.unknown_event()
-                if item.is_many:
-                    self.event_repair.raw_events[Outcome.TOO_MANY] += 1
-                elif self._large != self._parser.count:  # not its next part
-                    self._large = self._parser.count
-                    self.event_repair.raw_events[Outcome.TOO_LARGE] += 1
-                self.output.verbatim = True
-                self.output.pass_on(item.raw)
-            case Comments():
-                self.output.settle()
-                self._comments(item)
-            case _ if _ALL_COMMENTS(item.raw):
-                self.output.settle()
-                self._comments(Comments(item.raw, item.n, 1))
-            case _:
-                self.output.settle()
-                self._handle(item)
-
-    def _handle(self, event: Event) -> None:
-        known = self.known(event.raw, event.n)
-        if known is not None:
-            self._parser.budget_left -= self.output.cost
-            self.output.add(known)
-            self._due = b""
-        else:
-            self._repair(event)
-
     def _repair(self, event: Event) -> None:
         """Send what becomes of *event*, which nothing knows."""
         if self.output.last is not None:
@@ -399,7 +234,7 @@ class Pipeline:
             try:
                 self.event_repair.event(record, event)
             except Exception:
-                logger.exception(_OVER, self.label)
+                logger.exception(OVER, self.label)
                 self._fail()
         self._due = b""
         self.output.close_record(record)
@@ -423,50 +258,3 @@ class Pipeline:
         except Exception:
             logger.exception("%s: nothing is remembered", self.label)
         self._memory.forget()
-
-    def _comments(self, item: Comments) -> None:
-        """Send a bare newline for each comment, now: nothing else depends on them."""
-        self.comments += item.count
-        self.output.verbatim = not self._drops_comments or self._broken
-        if self.output.verbatim:
-            self.output.pass_on(item.raw)
-            return
-        *found, rest = item.raw.split(b"\n\n", _SHOWN)
-        for at, comment in enumerate(found):
-            self._drop(item.n + at, comment + b"\n\n", 1)
-        if rest:
-            self._drop(item.n + len(found), rest, item.count - len(found))
-
-    def _drop(self, n: int, comments: bytes, count: int) -> None:
-        record = EventRecord(n, comments, fixes=[COMMENT])
-        self.output.emit(record, b"\n" * count)
-        self._due = self._due[len(comments) :]
-        self.output.close(record)
-
-    def _guarded[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
-        """Run *act*; on a bug send all that waits as received, and repair no more."""
-        try:
-            act(*of)
-        except Exception:
-            logger.exception(_OVER, self.label)
-            self._fail()
-
-    def _pass_unread(self, data: bytes) -> None:
-        """Pass *data*, and all that follows, without looking for events."""
-        self._unread = True
-        self._due = data
-        self._fail()
-
-    def _fail(self) -> None:
-        """Send what waits, and what is due of the block at hand, each as received."""
-        due, self._due = self._due, b""
-        record = self.output.record if due else None
-        if record is None:
-            self._bail(None)
-            if due:
-                self.output.pass_on(due)
-            return
-        self.output.undo(record)
-        self._bail(record)
-        record.fixes.clear()
-        self.output.emit(record, due)

@@ -1,0 +1,176 @@
+"""An answer in its client's own protocol: what reads it, and what it depends on."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from hashlib import sha256
+from http import HTTPStatus
+
+from mitmproxy import http
+
+from ...chat.errors.errors import phrase
+from ...chat.request_body import read_request
+from ...chat.state.stream_state import Asked
+from ...protocols import Endpoint, endpoint_at
+from ...protocols.answer_stream import error_in
+from ...protocols.json_values import as_object
+from ...protocols.native import NativeReader
+from ...protocols.native_readers import native_reader
+from ...protocols.protocol import ClientProtocol, JsonObject
+from ...repair.engine.body import STATUS, repair_body, status_due
+from ...repair.engine.native_stream import NativeStream
+from ...repair.fix import Fix
+from ...repair.outcome import EventRecord
+from ...routing.hosts import Hosts
+from ...wire.json_text import Json, dumps, loads
+
+_MOST = 10_000
+"""Ids of answers that are remembered; the oldest goes first."""
+
+
+def is_owners(request: http.Request, endpoint: Endpoint) -> bool:
+    """Tell whether *request* goes to who has made the protocol that it speaks."""
+    owners = Hosts.parse(endpoint.protocol.owners)
+    return owners.include(request.host, request.port)
+
+
+def native_endpoint(request: http.Request) -> Endpoint | None:
+    """Where *request* goes, if the answer may be in its client's own protocol, nearly.
+
+    Who has made the protocol sends it as it is.
+    """
+    found = endpoint_at(request.path) if request.method == "POST" else None
+    if found is None or found.end != found.protocol.path or is_owners(request, found):
+        return None
+    return found
+
+
+class AnswerIds:
+    """The ids of earlier answers: clients take two answers of one id for one."""
+
+    def __init__(self) -> None:
+        self._asked: OrderedDict[tuple[bytes, str], bytes] = OrderedDict()
+
+    def is_new(self, client: bytes, body: bytes, answer_id: str) -> bool:
+        """Tell whether no answer to another request of a *client* has had an id.
+
+        The same request may be answered from a cache.
+        """
+        digest = sha256(body).digest()
+        first = self._asked.setdefault((client, answer_id), digest)
+        if len(self._asked) > _MOST:
+            self._asked.popitem(last=False)
+        return first == digest
+
+
+class NativeAnswer:
+    """What reads one answer.
+
+    Args:
+        protocol: What its client speaks.
+        body: The request as its client sent it, decoded.
+        exchange: The id of the exchange.
+        skipped: The names of the fixes that are off.
+        created: When it was asked, in seconds of the epoch.
+
+    Attributes:
+        protocol: What its client speaks.
+    """
+
+    def __init__(
+        self,
+        protocol: ClientProtocol,
+        body: bytes | None,
+        exchange: str,
+        skipped: Collection[str],
+        created: int = 0,
+    ) -> None:
+        self.protocol = protocol
+        self._body = body or b""
+        self._is_new: Callable[[str], bool] = lambda _: True
+        self._exchange = exchange
+        self._skipped = skipped
+        self._created = created
+        self._request: JsonObject
+        try:
+            self._request = read_request(self._body)
+        except ValueError:  # it is the provider's to refuse
+            self._request = {}
+
+    @property
+    def name(self) -> str:
+        """Its protocol's."""
+        return self.protocol.name
+
+    def know(self, ids: AnswerIds, client: bytes) -> None:
+        """Know which *ids* earlier answers to *client* had."""
+        self._is_new = partial(ids.is_new, client, self._body)
+
+    def stream(
+        self, observe: Callable[[EventRecord], None], label: str
+    ) -> NativeStream:
+        """Return what a stream passes: see `NativeStream`."""
+        return NativeStream(self._reader(), observe, label)
+
+    def body(
+        self,
+        data: bytes,
+        status: int,
+        asked: Asked,
+        fixes: Sequence[type[Fix]],
+        label: str = "",
+    ) -> EventRecord:
+        """Repair the body *data* of an answer with *status*.
+
+        An error is repaired as chat's is (see `repair_body`), and put into the form of its
+        protocol.
+        """
+        value = _read(data)
+        names = {fix.name for fix in fixes}
+        is_good = status < HTTPStatus.BAD_REQUEST and STATUS in names
+        due = status_due(data, status) if is_good else None
+        record = EventRecord(0, data, [data])
+        if (due or status) < HTTPStatus.BAD_REQUEST:
+            if isinstance(value, dict):
+                self._answer(record, value)
+            return record
+        if not self.protocol.is_error(value):
+            record = repair_body(data, due or status, asked, fixes, label)
+            self._put_in_protocol(record, due or status)
+        if due:
+            record.status = due
+            record.fixed(STATUS)
+        return record
+
+    def _answer(self, record: EventRecord, value: JsonObject) -> None:
+        reader = self._reader()
+        events, names = reader.body(value)
+        record.fixed(*names)
+        record.tokens = reader.tokens
+        if names:
+            record.after[:] = [dumps(made) for _, made in events]
+
+    def _put_in_protocol(self, record: EventRecord, status: int) -> None:
+        fix = self.protocol.error_fix
+        if fix and fix not in self._skipped:
+            error = error_in(as_object(_read(record.after[0])), phrase(status))
+            record.after[:] = [dumps(self.protocol.error_body(status, error))]
+            record.fixed(fix)
+
+    def _reader(self) -> NativeReader:
+        return native_reader(
+            self.protocol.name,
+            self._request,
+            self._exchange,
+            self._skipped,
+            self._is_new,
+            self._created,
+        )
+
+
+def _read(data: bytes) -> Json:
+    try:
+        value: Json = loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value

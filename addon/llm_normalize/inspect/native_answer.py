@@ -1,0 +1,144 @@
+"""What an answer in Responses or Messages says: its stream, or its body, put together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..wire.event_boundary import EVENT
+from ..wire.json_text import Json, dumps, loads
+from ..wire.sse import Event, EventParser
+
+type _Object = dict[str, Any]
+
+_MOST = 40_000 * EVENT
+"""What of an answer is looked at: as many events."""
+_TEXTS = ("text", "thinking", "partial_json", "refusal")
+_CALLS = ("tool_use", "function_call", "custom_tool_call")
+
+
+@dataclass(slots=True)
+class Part:
+    """A block of a message, or an item of a response.
+
+    Attributes:
+        title: What it is.
+        text: What it says.
+    """
+
+    title: str
+    text: str = ""
+
+
+@dataclass(slots=True)
+class NativeContents:
+    """What an answer says, as far as it goes.
+
+    Attributes:
+        head: The message, or the response, without what it says.
+        parts: What it says, by its place.
+        finish: Why it ended.
+        usage: The figures of tokens.
+        errors: The errors in it.
+    """
+
+    head: _Object = field(default_factory=dict)
+    parts: dict[Any, Part] = field(default_factory=dict)
+    finish: str = ""
+    usage: Json = None
+    errors: list[Json] = field(default_factory=list)
+
+    def take(self, value: _Object) -> None:
+        """Take an event, or a body."""
+        kind, item = str(value.get("type", "")), value.get("item")
+        if value.get("error"):
+            self.errors.append(value["error"])
+        elif kind == "error":
+            self.errors.append(value)
+        elif kind == "content_block_start":
+            self._begin(value.get("index"), _object(value.get("content_block")))
+        elif kind == "message_delta":
+            self._end(value | _object(value.get("delta")))
+        elif isinstance(item, dict):
+            self._begin(value.get("output_index"), item)
+        elif kind.endswith("delta"):
+            self._add(value)
+        else:
+            self._whole(_first(value, "message", "response"))
+
+    def _begin(self, place: Any, block: _Object) -> None:
+        kind = str(block.get("type", "text"))
+        title = kind
+        if kind in _CALLS:
+            title = f"call: {block.get('name')}"
+            title += f" ({block.get('call_id') or block.get('id')})"
+        part = self.parts.setdefault(place, Part(title))
+        part.text = part.text or _said(block)
+
+    def _add(self, value: _Object) -> None:
+        delta = value.get("delta")
+        text = delta if isinstance(delta, str) else _said(_object(delta))
+        place = value.get("output_index", value.get("index"))
+        self.parts.setdefault(place, Part("text")).text += text
+
+    def _whole(self, answer: _Object) -> None:
+        self.head |= answer
+        said = answer.get("content") or answer.get("output")
+        for place, block in enumerate(said if isinstance(said, list) else []):
+            self._begin(place, _object(block))
+        self._end(answer)
+
+    def _end(self, answer: _Object) -> None:
+        reason = answer.get("stop_reason") or answer.get("status")
+        self.finish = str(reason or self.finish)
+        self.usage = answer.get("usage") or self.usage
+        if answer.get("error"):
+            self.errors.append(answer["error"])
+
+
+def native_contents(data: bytes) -> NativeContents:
+    """Return what is in *data*, a stream of events or a body."""
+    found = NativeContents()
+    for value in _values(data):
+        found.take(value)
+    return found
+
+
+def _values(data: bytes) -> Iterator[_Object]:
+    whole = _loaded(data)
+    if whole:
+        yield whole
+        return
+    parser = EventParser()
+    parser.budget_left = _MOST
+    for item in [*parser.feed(data), *parser.end()]:
+        if isinstance(item, Event):
+            yield _loaded(item.data or b"")
+
+
+def _loaded(data: bytes) -> _Object:
+    try:
+        return _object(loads(data))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _said(block: _Object) -> str:
+    """Return the text of a block, of an item or of a delta."""
+    for key in _TEXTS:
+        if isinstance(block.get(key), str):
+            return str(block[key])
+    for key in ("arguments", "input"):
+        if block.get(key):
+            given = block[key]
+            return given if isinstance(given, str) else dumps(given).decode()
+    inner = block.get("content") or block.get("summary")
+    return "".join(_said(each) for each in inner or () if isinstance(each, dict))
+
+
+def _object(value: Any) -> _Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _first(value: _Object, *keys: str) -> _Object:
+    found = (value[key] for key in keys if isinstance(value.get(key), dict))
+    return next(found, value)

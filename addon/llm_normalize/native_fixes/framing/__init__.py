@@ -1,0 +1,1 @@
+"""Events of any protocol but chat: their names, and what does not belong there."""

@@ -1,0 +1,1 @@
+"""Messages whose provider speaks Anthropic's protocol itself."""

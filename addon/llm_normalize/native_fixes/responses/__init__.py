@@ -1,0 +1,1 @@
+"""Responses whose provider speaks OpenAI's newer protocol itself."""

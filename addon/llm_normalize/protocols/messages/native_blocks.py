@@ -1,0 +1,212 @@
+"""The blocks of a native message: one after the other, each with its start and its end."""
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Sequence
+
+from ...wire.json_text import Json
+from ..json_values import as_object, as_string
+from ..native import NativeAsked, NativeReader
+from ..protocol import JsonObject
+from .answer_form import SIGNATURE
+from .native_parts import EMPTY, INPUT, KINDS, SIGNED, WORDS, Block, CallIds, parted
+
+_LONGEST = 10_000
+"""Events that wait for the end of a block before theirs."""
+
+
+class BlockReader(NativeReader):
+    """Reads the blocks of a message. See `NativeReader`.
+
+    They come one after the other. Where they take turns, the first that has not ended is
+    sent as it comes, and the others wait for it.
+    """
+
+    def __init__(self, asked: NativeAsked) -> None:
+        super().__init__(asked)
+        self._blocks: deque[Block] = deque()
+        """Those that have not been sent to their end; the first is being sent."""
+        self._kinds: list[str] = []
+        """Of all blocks so far."""
+        self._next = 0
+        """The index of the next one."""
+        self._ended: list[Json] = []
+        """The indexes of those that have ended, as the provider says them."""
+        self._waiting = 0
+        self._calls = CallIds(asked.seed, asked.calls)
+        self._written = 0
+        """Bytes of what the message says."""
+
+    @abstractmethod
+    def _begin_if_missing(self) -> None:
+        """Send the start of the message, if that has not come."""
+
+    def _block_start(self, value: JsonObject) -> None:
+        self._begin_if_missing()
+        given = as_object(value.get("content_block"))
+        last = self._blocks[-1] if self._blocks else None
+        is_second = last is not None and last.is_same(value, given)
+        if is_second and self._does("block-start-repeated"):
+            return
+        if last is not None and last.is_complete:
+            self._close(last)
+        block = self._new(value.get("index"), as_string(given.get("type")))
+        block.call = given.get("id")
+        made = self._started(block, given)
+        self._put(block, value if made is given else {**value, "content_block": made})
+        if block.kind != "tool_use":  # whose input may follow all the same
+            self._say(block, [each for each in block.said if each["type"] != SIGNED])
+
+    def _new(self, given: Json, kind: str) -> Block:
+        if not self._next and given == len(self._kinds):
+            self._next = len(self._kinds)  # behind what the start has said
+        block = Block(given, kind, self._next)
+        self._next += 1
+        self._kinds.append(kind)
+        self._blocks.append(block)
+        return block
+
+    def _started(self, block: Block, given: JsonObject) -> JsonObject:
+        """A block as its start has it; what else it says is in `block.said` then."""
+        made = self._with_fields(given)
+        block.is_signed = bool(made.get("signature"))
+        if block.kind == "tool_use":
+            made = self._with_call_id(made)
+        start, deltas = parted(made)
+        fix = "tool-input-in-start" if block.kind == "tool_use" else "text-in-start"
+        if deltas and self._does(fix):
+            block.said = deltas
+            block.is_signed = False
+            return start
+        return made
+
+    def _with_fields(self, given: JsonObject) -> JsonObject:
+        kind = as_string(given.get("type"))
+        missing = {k: v for k, v in EMPTY.get(kind, {}).items() if given.get(k) is None}
+        if missing and self._does("block-fields-missing"):
+            return {**given, **missing}
+        return given
+
+    def _with_call_id(self, given: JsonObject) -> JsonObject:
+        call_id = self._calls.take(given.get("id"))
+        if call_id == given.get("id") or not self._does("tool-id-foreign"):
+            return given
+        return {**given, "id": call_id}
+
+    def _say(self, block: Block, deltas: Sequence[JsonObject]) -> None:
+        """Send *deltas* of what the start of a block has said."""
+        block.said = [each for each in block.said if each not in deltas]
+        for delta in deltas:
+            head = {"type": "content_block_delta", "index": block.given}
+            self._delta_of(block, {**head, "delta": delta}, delta)
+
+    def _block_delta(self, value: JsonObject) -> None:
+        self._begin_if_missing()
+        delta = as_object(value.get("delta"))
+        said = as_string(delta.get("type"))
+        kind, index = KINDS.get(said), value.get("index")
+        block = self._of(index, kind or ("tool_use" if said == INPUT else None))
+        if kind and (block is None or block.kind != kind) and self._is_known(block):
+            fix = "block-start-missing" if block is None else "delta-of-other-kind"
+            if self._does(fix):
+                if said == SIGNED:
+                    return  # of thoughts that have ended
+                block = self._opened(index, kind, fix)
+        if block is None:
+            self._send(value)
+        else:
+            self._delta_of(block, value, delta)
+
+    def _is_known(self, block: Block | None) -> bool:
+        """Tell whether only deltas of its own kind belong to a block."""
+        return block is None or block.kind in EMPTY
+
+    def _opened(self, index: Json, kind: str, fix: str) -> Block:
+        """Begin a block whose start is missing."""
+        if self._blocks and self._blocks[-1].is_complete:
+            self._close(self._blocks[-1], fix)
+        block = self._new(index, kind)
+        block.fix = fix
+        start = {"type": kind, **EMPTY[kind]}
+        head = {"type": "content_block_start", "index": block.index}
+        self._put(block, {**head, "content_block": start})
+        return block
+
+    def _delta_of(self, block: Block, value: JsonObject, delta: JsonObject) -> None:
+        said = as_string(delta.get("type"))
+        text = as_string(delta.get(WORDS.get(said, "")))
+        block.has_delta = True
+        if said == SIGNED:
+            block.said.clear()
+            block.is_signed = bool(text.strip())
+            if not block.is_signed and self._does("thinking-unsigned"):
+                return
+        else:
+            self._written += len(text.encode(errors="surrogatepass"))
+        if said == INPUT and text:
+            block.said.clear()
+            block.end.add(text)
+        self._put(block, value)
+
+    def _block_stop(self, value: JsonObject) -> None:
+        index = value.get("index")
+        block = self._of(index, None)
+        is_late = block is not None and block.given != index and index in self._ended
+        if block is not None and not is_late:
+            self._end(block, value)
+        elif not self._does("block-stop-repeated"):
+            self._send(value)
+
+    def _of(self, index: Json, kind: str | None) -> Block | None:
+        """The open block that an index means, or the only one, rather of this kind."""
+        still_open = [each for each in self._blocks if not each.has_ended]
+        found = [each for each in still_open if each.given == index]
+        if not found and len(still_open) == 1 and self.is_on("block-index-wrong"):
+            found = still_open
+        of_kind = [each for each in found if kind is not None and each.kind == kind]
+        return (of_kind or found)[-1] if found else None
+
+    def _put(self, block: Block, value: JsonObject) -> None:
+        """Send an event of a block, or have it wait for what is before that."""
+        if block is self._blocks[0] or not self._does("block-interleaved"):
+            self._send_of(block, value)
+            return
+        block.waiting.append(value)
+        self._waiting += 1
+        if self._waiting > _LONGEST:
+            self._close(self._blocks[0])
+
+    def _send_of(self, block: Block, value: JsonObject) -> None:
+        fix = block.fix or "block-index-wrong"
+        if value.get("index") != block.index and self._does(fix):
+            value = {**value, "index": block.index}
+        self._send(value)
+
+    def _close_all(self) -> None:
+        for block in [*self._blocks]:
+            self._close(block)
+
+    def _close(self, block: Block, fix: str = "block-stop-missing") -> None:
+        """End a block whose stop is missing."""
+        if block.has_ended:
+            return
+        stop = {"type": "content_block_stop", "index": block.index}
+        self._end(block, stop if self._does(fix) else None)
+
+    def _end(self, block: Block, stop: JsonObject | None) -> None:
+        """Send the end of a block, and go on to the next that waits."""
+        self._say(block, block.said)
+        is_unsigned = block.kind == "thinking" and not block.is_signed
+        if stop and is_unsigned and self._does("thinking-unsigned"):
+            delta: JsonObject = {"type": SIGNED, "signature": SIGNATURE}
+            head = {"type": "content_block_delta", "index": block.index}
+            self._put(block, {**head, "delta": delta})
+        block.has_ended = True
+        self._ended.append(block.given)
+        if stop:
+            self._put(block, stop)
+        while self._blocks and self._blocks[0].has_ended:
+            self._blocks.popleft()
+            for value in self._blocks[0].waiting if self._blocks else ():
+                self._waiting -= 1
+                self._send_of(self._blocks[0], value)

@@ -1,0 +1,142 @@
+"""A provider's own answer in a client's protocol: what the client gets for each event.
+
+The answer has been made for this protocol, nearly. A reader knows what must follow what: an
+event that is right stays as it is, one that departs from it is changed, and one that is
+missing is put in. Nothing is held back but what belongs behind something that is still
+open, and nothing is made up: an answer that breaks off gets no end.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .protocol import JsonObject, ServerEvent
+
+
+class Repaired(NamedTuple):
+    """What the client gets in the place of one event, or of a body.
+
+    Attributes:
+        events: The events, in order; one that stays as it is is the same object.
+        fixes: The names of the fixes that changed, added or dropped something.
+    """
+
+    events: Sequence[ServerEvent]
+    fixes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class NativeAsked:
+    """What a reader knows of the request.
+
+    Attributes:
+        seed: What made-up ids have in common: one exchange's alone.
+        model: The model that was asked for.
+        prompt: About how many tokens the prompt has.
+        calls: The ids of calls that the conversation has.
+        stops: Its stop sequences.
+        skipped: The names of fixes that are off.
+        is_new: Tells whether no earlier answer to the client had this id.
+        created: When it was asked, in seconds of the epoch.
+    """
+
+    seed: str
+    model: str = ""
+    prompt: int = 0
+    calls: Collection[str] = ()
+    stops: Collection[str] = ()
+    skipped: Collection[str] = ()
+    is_new: Callable[[str], bool] = lambda _: True
+    created: int = 0
+
+
+class NativeReader(ABC):
+    """Reads one answer. Whatever is called last, nothing of it raises for what was received.
+
+    Args:
+        asked: What is known of the request.
+
+    Attributes:
+        is_over: Whether the client has got the last event.
+        is_complete: Whether the answer is whole by the provider's own word: only what is put
+            in by `end` may follow.
+        tokens: How many the prompt and the answer have, as far as the provider says.
+    """
+
+    def __init__(self, asked: NativeAsked) -> None:
+        self.asked = asked
+        self.is_over = False
+        self.is_complete = False
+        self.tokens: tuple[int | None, int | None] = (None, None)
+        self._out: list[ServerEvent] = []
+        self._fixes: dict[str, None] = {}
+
+    def event(self, name: str, value: JsonObject) -> Repaired:
+        """What the client gets in the place of an event.
+
+        Args:
+            name: The name on its own line; empty without one.
+            value: Its data.
+        """
+        self._take(name, value)
+        return self._taken()
+
+    def end(self) -> Repaired:
+        """What the client gets at a clean end, behind all events."""
+        if not self.is_over:
+            self._conclude()
+        return self._taken()
+
+    def done(self) -> Repaired:
+        """What the client gets in the place of chat's `[DONE]`."""
+        return self.end()
+
+    def whole(self, value: JsonObject) -> Repaired:
+        """What the client gets in the place of a body that was sent for a stream.
+
+        Nothing is changed where that is no answer.
+        """
+        self._streamed(value)
+        return self._taken()
+
+    def _streamed(self, value: JsonObject) -> None:  # noqa: B027 - not all have it
+        """Send the events of a whole answer."""
+
+    def keep_alive(self) -> Sequence[ServerEvent]:
+        """A sign of life, if the protocol has one that fits here."""
+        return ()
+
+    @abstractmethod
+    def body(self, body: JsonObject) -> Repaired:
+        """What the client gets in the place of a whole answer: one event, without a name."""
+
+    @abstractmethod
+    def _take(self, name: str, value: JsonObject) -> None:
+        """Send what an event means."""
+
+    @abstractmethod
+    def _conclude(self) -> None:
+        """Send what is missing at the end of an answer that is complete by its own word."""
+
+    def is_on(self, fix: str) -> bool:
+        """Tell whether a fix is applied."""
+        return fix not in self.asked.skipped
+
+    def _does(self, fix: str) -> bool:
+        """Tell whether a fix is applied, and note that it is."""
+        if not self.is_on(fix):
+            return False
+        self._fixed(fix)
+        return True
+
+    def _fixed(self, *names: str) -> None:
+        self._fixes.update(dict.fromkeys(names))
+
+    def _send(self, value: JsonObject) -> None:
+        self._out.append((value["type"], value))
+
+    def _taken(self) -> Repaired:
+        made = Repaired(self._out, [*self._fixes])
+        self._out, self._fixes = [], {}
+        return made

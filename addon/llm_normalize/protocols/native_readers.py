@@ -1,0 +1,58 @@
+"""The reader of a provider's own answer, by the protocol that its client speaks."""
+
+from collections.abc import Callable, Collection
+
+from .json_values import as_list, as_string, objects_in
+from .messages.native import MessagesReader
+from .native import NativeAsked, NativeReader
+from .protocol import JsonObject
+from .responses.native import ResponsesReader
+from .token_count import tokens_in
+
+
+def native_reader(
+    protocol: str,
+    request: JsonObject,
+    seed: str,
+    skipped: Collection[str] = (),
+    is_new: Callable[[str], bool] = lambda _: True,
+    created: int = 0,
+) -> NativeReader:
+    """Return the reader of one answer.
+
+    Args:
+        protocol: The name of its client's protocol.
+        request: What the client asked.
+        seed: What made-up ids have in common: one exchange's alone.
+        skipped: The names of fixes that are off.
+        is_new: Tells whether no earlier answer to the client had this id.
+        created: When it was asked, in seconds of the epoch.
+    """
+    counted = {
+        "system": request.get("system", request.get("instructions")),
+        "messages": request.get("messages", request.get("input")),
+        "tools": request.get("tools"),
+    }
+    turns = objects_in(request.get("messages"))
+    asked = NativeAsked(
+        seed,
+        as_string(request.get("model")),
+        tokens_in({key: each for key, each in counted.items() if each}),
+        [
+            as_string(block.get("id"))
+            for turn in turns
+            for block in objects_in(turn.get("content"))
+            if block.get("type") == "tool_use"
+        ],
+        [
+            each
+            for each in as_list(request.get("stop_sequences"))
+            if isinstance(each, str)
+        ],
+        skipped,
+        is_new,
+        created,
+    )
+    if protocol == "messages":
+        return MessagesReader(asked)
+    return ResponsesReader(asked, request)

@@ -1,0 +1,85 @@
+"""The events that a client gets in the place of its provider's own.
+
+The last of those that are due is the provider's own, which is changed only where it departs
+from that; those before it are missing, and put in. With a fix switched off the same is
+known, and what that fix would send is not sent.
+"""
+
+from collections.abc import Iterable
+
+from ..json_values import as_object
+from ..native import NativeAsked, NativeReader
+from ..protocol import JsonObject, ServerEvent
+from .native_form import fitted
+
+_FIELDS = "event-fields-missing"
+_MISSING = {
+    "response.output_item.added": "item-added-missing",
+    "response.output_item.done": "item-done-missing",
+    "response.content_part.added": "part-added-missing",
+    "response.content_part.done": "part-done-missing",
+    "response.reasoning_summary_part.added": "part-added-missing",
+    "response.reasoning_summary_part.done": "part-done-missing",
+}
+"""The fixes that put in events that are neither text nor its end."""
+
+
+class EventReader(NativeReader):
+    """Sends events with their numbers. See `ResponsesReader`."""
+
+    def __init__(self, asked: NativeAsked) -> None:
+        super().__init__(asked)
+        self._number = 0
+
+    def _numbered(self, value: JsonObject) -> None:
+        """Send an event of the provider's with its number."""
+        said, due = value.get("sequence_number"), self._number
+        self._number += 1
+        if type(said) is int and said == due:
+            self._send(value)
+        elif self._does("sequence-number-wrong"):
+            self._send({**value, "sequence_number": due})
+        else:
+            self._send(value)
+
+    def _put_in(self, events: Iterable[ServerEvent], fix: str = "") -> None:
+        """Send events that are missing."""
+        for kind, fields in events:
+            if self._does(fix or _fix_for(kind)):
+                number = self._number
+                self._number += 1
+                self._send({"type": kind, "sequence_number": number, **fields})
+
+    def _own(
+        self, value: JsonObject, events: Iterable[ServerEvent], *optional: str
+    ) -> JsonObject:
+        """Send the provider's own event in the place of the last one, and put in the others.
+
+        Args:
+            value: The event.
+            events: What there has to be.
+            optional: Keys that it need not have.
+
+        Returns:
+            The event as it was sent.
+        """
+        *missing, (_, due) = events
+        self._put_in(missing)
+        due = {key: each for key, each in due.items() if key not in optional}
+        more = {}
+        for key, other in ("item", "item-fields-missing"), ("part", _FIELDS):
+            if key in due:
+                given = as_object(value.get(key))
+                made = fitted(given, due.pop(key), self._does, other)
+                if made is not value.get(key):
+                    more[key] = made
+        made = fitted(value, due, self._does, _FIELDS)
+        made = {**made, **more} if more else made
+        self._numbered(made)
+        return made
+
+
+def _fix_for(kind: str) -> str:
+    if kind.endswith(".delta"):
+        return "text-delta-missing"
+    return _MISSING.get(kind, "text-done-missing")

@@ -1,0 +1,291 @@
+"""The items of an answer that its provider tells itself, nearly: which one an event means."""
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import override
+
+from ...wire.json_text import Json, dumps
+from ..json_values import as_string, objects_in
+from ..protocol import JsonObject, ServerEvent
+from ..tool_names import Tool
+from .output_items import Atom, Call, CustomCall, FunctionCall, OutputItem
+from .spoken_items import PARTS, Message, Spoken, Thoughts, part_kind
+
+_SPOKEN: dict[str, type[Spoken]] = {"message": Message, "reasoning": Thoughts}
+_CALLS: dict[str, type[Call]] = {
+    "function_call": FunctionCall,
+    "custom_tool_call": CustomCall,
+}
+_GROWING = ("content", "summary", "arguments", "input", "status")
+"""What the beginning of an item does not have yet."""
+
+
+class _Other(Atom):
+    """An item of a kind that has no text: it is what its provider says."""
+
+    prefix = "item"
+
+    @override
+    def value(self) -> JsonObject:
+        return {"id": self._place["item_id"]}
+
+
+class NativeItem:
+    """An item, as far as it has been told.
+
+    Attributes:
+        made: The item as the translation makes one.
+        number: How many have begun before.
+        kind: Its type.
+        given: What its provider has said of it last.
+        early: The item as its beginning has told it, if that says more than OpenAI's.
+        is_announced: Whether the provider has told its beginning.
+        is_sent: Whether the client has got its beginning.
+        is_done: Whether it has ended.
+        ends_early: Whether its end has been put in.
+    """
+
+    __slots__ = (
+        "early",
+        "ends_early",
+        "given",
+        "is_announced",
+        "is_done",
+        "is_sent",
+        "kind",
+        "made",
+        "number",
+    )
+
+    def __init__(self, made: OutputItem, kind: str, given: JsonObject) -> None:
+        self.made, self.kind, self.given = made, kind, given
+        self.number = made.index
+        self.early: JsonObject = {}
+        self.is_announced = self.is_sent = self.is_done = self.ends_early = False
+
+    def value(self) -> JsonObject:
+        """The item as it is now, with all that its provider says of it."""
+        made = self.made.value()
+        return self.given if self.is_done else {**made, **self.given, **made}
+
+    def due(self) -> JsonObject:
+        """What the provider's own item has to say."""
+        due = self.made.value()
+        if self.kind == "reasoning":
+            del due["status"]  # OpenAI's has none
+        return due
+
+    def opened(self) -> ServerEvent:
+        """The event of its beginning."""
+        return self._event("added", self.value())
+
+    def ended(self, value: JsonObject) -> ServerEvent:
+        """The event of its end, with its *value* then."""
+        return self._event("done", value)
+
+    def _event(self, what: str, value: JsonObject) -> ServerEvent:
+        fields: JsonObject = {"output_index": self.made.index, "item": value}
+        return f"response.output_item.{what}", fields
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it is a call, of nobody knows what, or which one."""
+        if not isinstance(self.made, Call):
+            return False
+        has_id = self.is_announced or bool(self.given.get("call_id"))
+        return not (self.made.tool.name and has_id)
+
+    def identify(self, given: JsonObject) -> None:
+        """Take what a call calls, and its id, as far as it is there."""
+        if not isinstance(self.made, Call):
+            return
+        name, call_id = as_string(given.get("name")), as_string(given.get("call_id"))
+        tool = self.made.tool
+        space = as_string(given.get("namespace")) or tool.namespace
+        self.made.tool = Tool(tool.name or name, space)
+        if call_id and not self.given.get("call_id"):
+            self.made.call_id = call_id
+            self.given = {**self.given, "call_id": call_id}
+
+    def rest(self, given: JsonObject) -> Iterator[ServerEvent]:
+        """Yield the events of what the whole item says, and has not been told yet."""
+        given = {**self.early, **{key: each for key, each in given.items() if each}}
+        if isinstance(self.made, Call):
+            yield from self._more(as_text(given.get(self.made.text_key)))
+        elif isinstance(self.made, Spoken):
+            for place in ("summary", "content"):
+                yield from self._parts(self.made, place, objects_in(given.get(place)))
+
+    def said(self, text: str) -> Iterator[ServerEvent]:
+        """Yield the event of the rest of a *text* that is whole."""
+        if isinstance(self.made, Call):
+            yield from self._more(text)
+        elif isinstance(self.made, Spoken):
+            more = _addition(self.made.text, text)
+            if more and not self.made.is_said:
+                yield self.made.write(more)
+
+    def _more(self, text: str) -> Iterator[ServerEvent]:
+        assert isinstance(self.made, Call)
+        if not self.made.is_said:
+            yield from self.made.write(_addition(self.made.text, text))
+
+    def _parts(
+        self, made: Spoken, place: str, given: Sequence[JsonObject]
+    ) -> Iterator[ServerEvent]:
+        told = made.parts[place]
+        has_open = bool(told) and told[-1] is made.open_part
+        for part in given[len(told) - has_open :]:
+            kind = part_kind(self.kind, place, part.get("type"))
+            if kind is None:
+                return  # it has no events
+            text = part.get(PARTS[kind].key)
+            if self.kind == "reasoning" and made.has_said(text):
+                return  # in the other list
+            if not has_open:
+                yield from made.parts_closed()
+                yield from made.begin(kind)
+            has_open = False
+            yield from self.said(as_string(text))
+
+
+class NativeItems:
+    """All items of one answer.
+
+    Args:
+        seed: What the ids that are made have in common.
+    """
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self.all: list[NativeItem] = []
+        self._named: dict[str, NativeItem] = {}
+        """By their ids: a call's own, too, which some events name."""
+        self._indexed: dict[int, NativeItem] = {}
+        """By the places that the provider gives them."""
+        self._open: dict[str, dict[int, NativeItem]] = {}
+        """Those that have not ended, by kind and number."""
+        self._count = 0
+        """How many the client has got."""
+
+    def add(self, kind: str, given: JsonObject, index: Json = None) -> NativeItem:
+        """A new item.
+
+        Args:
+            kind: Its type.
+            given: The item as the provider says it.
+            index: Its place, likewise.
+        """
+        name, at = as_string(given.get("id")), len(self.all)
+        made = self._made(kind, at, "" if name in self._named else name, given)
+        begun = {key: each for key, each in given.items() if key not in _GROWING}
+        item = NativeItem(made, kind, begun)
+        self.all.append(item)
+        self._open.setdefault(kind, {})[at] = item
+        for each in (made.place["item_id"], given.get("call_id")):
+            if isinstance(each, str) and each:
+                self._named[each] = item
+        if type(index) is int:
+            self._indexed[index] = item
+        return item
+
+    def _made(self, kind: str, at: int, name: str, given: JsonObject) -> OutputItem:
+        if kind in _SPOKEN:
+            return _SPOKEN[kind](self._seed, at, name)
+        if kind not in _CALLS:
+            return _Other(self._seed, at, name)
+        called, space = as_string(given.get("name")), as_string(given.get("namespace"))
+        call_id = as_string(given.get("call_id"))
+        if not call_id:
+            is_its = name.startswith("call_")
+            call_id = name if is_its else f"call_{self._seed}{at:02x}"
+        tool = Tool(called, space or None)
+        return _CALLS[kind](self._seed, at, call_id, tool, name)
+
+    def open(self, item: NativeItem) -> None:
+        """Give an item its place: the client gets its beginning now."""
+        if not item.is_sent:
+            item.is_sent = True
+            item.made.put_at(self._count)
+            self._count += 1
+
+    def find(self, kind: str, name: Json, index: Json) -> NativeItem | None:
+        """The open item that an event means: by its id, its place, or as the last one.
+
+        Some providers send another id in each event, others one place for all.
+        """
+        named, placed = self._by(name, index)
+        for each in (named, placed):
+            if each is not None and each.kind == kind and not each.is_done:
+                return each
+        if name and named is None and type(index) is int and placed is None:
+            return None  # of an item that has not begun
+        still_open = self._open.get(kind)
+        return next(reversed(still_open.values())) if still_open else None
+
+    def find_any(self, name: Json, index: Json) -> NativeItem | None:
+        """The item that an event of any kind means."""
+        named, placed = self._by(name, index)
+        return named or placed
+
+    def late(self, kind: str, name: Json, index: Json) -> NativeItem | None:
+        """The item whose end has been put in, and comes now."""
+        for each in self._by(name, index):
+            if each is not None and each.kind == kind and each.ends_early:
+                return each
+        return None
+
+    def _by(self, name: Json, index: Json) -> tuple[NativeItem | None, ...]:
+        return (
+            self._named.get(name) if isinstance(name, str) else None,
+            self._indexed.get(index) if type(index) is int else None,
+        )
+
+    def open_items(self, *kinds: str) -> list[NativeItem]:
+        """The items of these kinds that have not ended, in their order."""
+        found = [each for kind in kinds for each in self._open.get(kind, {}).values()]
+        return sorted(found, key=lambda each: each.number)
+
+    def end(self, item: NativeItem) -> None:
+        """Note the end of an item."""
+        item.is_done = True
+        self._open.get(item.kind, {}).pop(item.number, None)
+
+    def matched(self, output: Sequence[JsonObject]) -> list[NativeItem | None]:
+        """For each item of a whole output the one that has been told before."""
+        taken = set[int]()
+        queues: dict[str, deque[NativeItem]] = {}
+        for each in self.all:
+            queues.setdefault(each.kind, deque()).append(each)
+
+        def take(item: NativeItem | None, kind: str) -> NativeItem | None:
+            if item is None or item.kind != kind or item.number in taken:
+                return None
+            taken.add(item.number)
+            return item
+
+        found: list[NativeItem | None] = []
+        for entry in output:  # by id first, so that no other one takes it
+            kind, name = as_string(entry.get("type")), entry.get("id")
+            found.append(take(self._by(name, None)[0], kind))
+        for at, entry in enumerate(output):
+            if found[at] is None:
+                kind = as_string(entry.get("type"))
+                item = take(self._by(entry.get("call_id"), None)[0], kind)
+                queue = queues.get(kind, deque())
+                while item is None and queue:
+                    item = take(queue.popleft(), kind)
+                found[at] = item
+        return found
+
+
+def as_text(given: Json) -> str:
+    """The text of a call: some providers send an object instead."""
+    if isinstance(given, dict | list):
+        return dumps(given).decode()
+    return as_string(given)
+
+
+def _addition(told: str, whole: str) -> str:
+    """What *whole* says beyond what has been told."""
+    return whole[len(told) :] if whole.startswith(told) else ""

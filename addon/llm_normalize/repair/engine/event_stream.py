@@ -1,0 +1,352 @@
+"""Blocks to bytes, in order: what any stream of events passes, whatever its events mean.
+
+Unchanged events are sent as the bytes that were received. Every block is one `EventRecord`,
+which is observed when all of it has been sent. What an event means is for those derived
+from this: chat's repair (`pipeline`) and that of other protocols (`native_stream`).
+"""
+
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from ...chat.chunks.chunk import Tokens
+from ...chat.state.said_answer import SaidAnswer
+from ...wire.event_boundary import EVENT
+from ...wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
+from ..outcome import EventRecord, Outcome
+from .output import Output
+from .text_memory import TextMemory
+
+logger = logging.getLogger(__name__)
+
+COMMENT = "comment-sent"
+"""The fix that drops comments."""
+OVER = "%s: repair failed, the rest passes as it is"
+STREAM_BUDGET = 256 * EVENT
+"""Budget of each stream per turn: so many events, or parts of them."""
+SHARED_BUDGET = 320 * EVENT
+"""Budget shared by all streams per turn: enough for one 64 KiB read of 120-byte events.
+
+If the events of a read are all different, those beyond the budget pass unrepaired. Those
+that differ in their text alone cost next to nothing (text_memory.py).
+"""
+_SHOWN = 50
+"""Comments of one run that have a record of their own; the others share one."""
+_BYTES = 7  # 128 of them cost as much as a bracket
+_ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
+
+
+class EventStream(ABC):
+    """One stream: bytes in, repaired bytes out.
+
+    Args:
+        label: Names the stream in log lines.
+        output: Sends.
+        drops_comments: Whether a comment becomes a bare newline.
+
+    Attributes:
+        raw_events: Events that passed unread, by reason.
+    """
+
+    raw_events: Counter[Outcome]
+
+    def __init__(self, label: str, output: Output, *, drops_comments: bool) -> None:
+        self._parser = EventParser()
+        self.label = label
+        """Names the stream in log lines."""
+        self.output = output
+        self._drops_comments = drops_comments
+        # Nothing below refers to this: a stream that nobody refers to shall be gone at
+        # once, not when Python's collector halts all streams to find it.
+        self._memory = TextMemory()
+        self._large = 0  # blocks begun when the last one too large was met
+        self._rests = False  # nothing waits behind the last event
+        self._broken = False  # a bug was met: all passes raw
+        self._unread = False  # it was the parser's: not even blocks are recognised
+        self._due = b""  # bytes of the block at hand that have not been sent
+        self.comments = 0
+        """Blocks that were only comments: they tell nothing but that the provider is there."""
+
+    # -- what an event means -----------------------------------------------------------
+
+    @abstractmethod
+    def _repair(self, event: Event) -> None:
+        """Send what becomes of *event*."""
+
+    @abstractmethod
+    def _pass_by(self, *, last: bool = False) -> None:
+        """Let what waits go before a block that is too large; *last* at the end."""
+
+    @abstractmethod
+    def _join(self, record: EventRecord, data: bytes) -> None:
+        """Add *data* to the end of *record*, of which something still waits."""
+
+    @abstractmethod
+    def _bail(self, failed: EventRecord | None) -> None:
+        """Send all that waits as it is, but nothing of the record that *failed*."""
+
+    @abstractmethod
+    def _conclude(self) -> None:
+        """Send what is to be sent at a clean end."""
+
+    @abstractmethod
+    def _wait_no_more(self, silent: bool, last: bool) -> None:
+        """Send what has waited long enough, see `release`."""
+
+    @property
+    @abstractmethod
+    def waiting(self) -> object:
+        """What waits for 100 ms only, to be compared; None if nothing does. Never raises."""
+
+    @property
+    @abstractmethod
+    def holds(self) -> bool:
+        """Whether anything that was understood has not been sent."""
+
+    @property
+    @abstractmethod
+    def tokens(self) -> Tokens:
+        """What the last usage counted."""
+
+    @property
+    @abstractmethod
+    def is_done(self) -> bool:
+        """Whether the client has the last event of its protocol: `[DONE]`, in chat."""
+
+    @property
+    def said(self) -> SaidAnswer | None:
+        """What the client may not send back of an answer that has come to its finish."""
+        return None
+
+    def allow_body(self, most: int) -> None:  # noqa: B027 - most have no such bound
+        """Repair a body of up to *most* bytes: all of it has come."""
+
+    @abstractmethod
+    def conclude(self) -> bool:
+        """Let the stream end here, if it is complete by its own word; tell whether it is.
+
+        What has come of another event is dropped then; `end` returns what is still sent.
+        """
+
+    @abstractmethod
+    def abandon(self) -> bool:
+        """Close the records of a stream that broke off.
+
+        Returns:
+            Whether something that was received has not been sent: a finish reason, say.
+        """
+
+    def known(self, raw: bytes, n: int | None = None) -> bytes | None:
+        """The bytes to send for *raw*, if it is an event like the last ones; else None."""
+        del raw, n
+        return None
+
+    # -- bytes ---------------------------------------------------------------------------
+
+    @property
+    def events(self) -> int:
+        """Blocks begun so far."""
+        return self._parser.count
+
+    @property
+    def budget_left(self) -> float:
+        """The budget left for what follows: see `SHARED_BUDGET`."""
+        return self._parser.budget_left
+
+    def refill(self, budget_left: float) -> None:
+        """Set the budget for what follows."""
+        self._parser.budget_left = budget_left
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The bytes to send when *data* is received, maybe none. Never raises."""
+        out: list[bytes] = []
+        parser = self._parser
+        parser.budget_left -= len(data) >> _BYTES
+        may_read = parser.budget_left >= 0
+        try:
+            while may_read and (end := data.find(b"\n\n") + 2) > 2:  # noqa: PLR2004
+                raw = data[:end]
+                is_known = self._memory.known is not None
+                known = self.known(raw) if is_known else None
+                if known is not None:
+                    parser.budget_left -= self.output.cost
+                    out += [known] if known else []
+                else:
+                    event = parser.framed(raw) if parser.budget_left >= 0 else None
+                    if event is None:
+                        break
+                    self._due = raw
+                    try:
+                        self._repair(event)
+                    except Exception:
+                        logger.exception(OVER, self.label)
+                        self._fail()
+                    out += self.output.drain()
+                data = data[end:]
+            if not data:
+                return out
+        except Exception:
+            logger.exception(OVER, self.label)
+            self._pass_unread(parser.give_up() + data)
+        else:
+            self._run(data)
+        return out + self.output.drain()
+
+    def end(self) -> list[bytes]:
+        """The bytes to send at a clean end of the stream. Never raises."""
+        self._run(b"")
+        self._guarded(self._end)
+        return self.output.drain()
+
+    def _end(self) -> None:
+        self._memory.forget()
+        self.output.settle()
+        if self._broken:
+            return
+        if self._parser.in_oversized:
+            self._pass_by(last=True)
+        self._conclude()
+
+    def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
+        """The bytes that have waited long enough, in their present form. Never raises.
+
+        Args:
+            silent: Whether that is long enough for what waits for the next event, too.
+            last: Whether nothing follows, since the stream breaks off.
+        """
+        self._guarded(self._release, silent, last)
+        return self.output.drain()
+
+    def _release(self, silent: bool, last: bool) -> None:
+        for item in self._parser.cut():
+            self._guarded(self._item, item)
+        self._memory.forget()
+        self.output.settle()
+        if not self._broken and self.is_between:
+            self._wait_no_more(silent, last)
+
+    @property
+    def is_between(self) -> bool:
+        """Whether what has been sent so far ends with a block."""
+        return not (self._unread or self._parser.in_oversized)
+
+    def keep_alive(self) -> bytes:
+        """The bytes that keep the client's connection alive, between blocks."""
+        return self.output.passed(b"\n")
+
+    def rescue(self) -> bytes:
+        """Return all that waits, as received: the repair of this stream is over."""
+        self._bail(None)
+        return self.output.passed(self._parser.give_up())
+
+    # -- one block after another -----------------------------------------------
+
+    def _run(self, data: bytes) -> None:
+        """Process the blocks that *data* completes; nothing is the stream's end."""
+        self._rests = False
+        if self._unread:
+            self.output.pass_on(data)
+            return
+        held, done = self._parser.held, 0
+        items = self._items(data)
+        while True:
+            try:
+                item = next(items, None)
+            except Exception:
+                logger.exception(OVER, self.label)
+                unread = self._parser.give_up()
+                # What it gave up may have begun to hold *data*, too.
+                before, behind = max(held - done, 0), max(done - held, 0)
+                self._pass_unread(unread[:before] + data[behind:])
+                return
+            if item is None:
+                return
+            done += len(item.raw)
+            self._guarded(self._item, item)
+
+    def _items(self, data: bytes) -> Iterator[Item | Comments]:
+        yield from self._parser.read(data) if data else self._parser.end()
+
+    def _item(self, item: Item | Comments) -> None:
+        self._due = item.raw
+        match item:
+            case Gap():
+                self.output.gap(item, self._join)
+            case Oversized():
+                self._memory.forget()
+                self.output.settle()
+                self._pass_by()
+                if item.is_many:
+                    self.raw_events[Outcome.TOO_MANY] += 1
+                elif self._large != self._parser.count:  # not its next part
+                    self._large = self._parser.count
+                    self.raw_events[Outcome.TOO_LARGE] += 1
+                self.output.verbatim = True
+                self.output.pass_on(item.raw)
+            case Comments():
+                self.output.settle()
+                self._comments(item)
+            case _ if _ALL_COMMENTS(item.raw):
+                self.output.settle()
+                self._comments(Comments(item.raw, item.n, 1))
+            case _:
+                self.output.settle()
+                self._handle(item)
+
+    def _handle(self, event: Event) -> None:
+        known = self.known(event.raw, event.n)
+        if known is not None:
+            self._parser.budget_left -= self.output.cost
+            self.output.add(known)
+            self._due = b""
+        else:
+            self._repair(event)
+
+    def _comments(self, item: Comments) -> None:
+        """Send a bare newline for each comment, now: nothing else depends on them."""
+        self.comments += item.count
+        self.output.verbatim = not self._drops_comments or self._broken
+        if self.output.verbatim:
+            self.output.pass_on(item.raw)
+            return
+        *found, rest = item.raw.split(b"\n\n", _SHOWN)
+        for at, comment in enumerate(found):
+            self._drop(item.n + at, comment + b"\n\n", 1)
+        if rest:
+            self._drop(item.n + len(found), rest, item.count - len(found))
+
+    def _drop(self, n: int, comments: bytes, count: int) -> None:
+        record = EventRecord(n, comments, fixes=[COMMENT])
+        self.output.emit(record, b"\n" * count)
+        self._due = self._due[len(comments) :]
+        self.output.close(record)
+
+    def _guarded[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
+        """Run *act*; on a bug send all that waits as received, and repair no more."""
+        try:
+            act(*of)
+        except Exception:
+            logger.exception(OVER, self.label)
+            self._fail()
+
+    def _pass_unread(self, data: bytes) -> None:
+        """Pass *data*, and all that follows, without looking for events."""
+        self._unread = True
+        self._due = data
+        self._fail()
+
+    def _fail(self) -> None:
+        """Send what waits, and what is due of the block at hand, each as received."""
+        due, self._due = self._due, b""
+        record = self.output.record if due else None
+        if record is None:
+            self._bail(None)
+            if due:
+                self.output.pass_on(due)
+            return
+        self.output.undo(record)
+        self._bail(record)
+        record.fixes.clear()
+        self.output.emit(record, due)

@@ -1,0 +1,261 @@
+"""A stream whose provider speaks its client's protocol, nearly: Responses, or Messages.
+
+What an event means is for the protocol's reader; here bytes become events, and events bytes.
+An event that the reader leaves as it is passes byte for byte, and so does what is no event
+of the protocol. Behind a hole, an event that was lost or not read, all passes as it is: it may
+have begun, or ended, anything.
+
+Nothing waits, but for a body in the place of the stream: it is whole at its end.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ...chat.chunks.chunk import Tokens
+from ...wire.event_boundary import DONE, EVENT
+from ...wire.json_text import dumps, loads
+from ...wire.sse import LIMIT, Event
+from ..outcome import EventRecord, Outcome
+from .event_stream import COMMENT, OVER, EventStream
+from .output import Output
+
+logger = logging.getLogger(__name__)
+
+_EVENT_NAME = b"event"
+DONE_FIX = "done-foreign"
+"""The fix that drops chat's `[DONE]`, which neither protocol has."""
+BODY_FIX = "answer-not-streamed"
+"""The fix that makes a stream of a body."""
+BLANK_FIX = "blank-line-missing"
+"""The fix that closes a last event."""
+
+type NamedEvent = tuple[str, dict[str, Any]]
+
+
+class Reader(Protocol):
+    """Says what the client gets for each event: see `protocols.native.NativeReader`."""
+
+    is_over: bool
+    is_complete: bool
+    tokens: Tokens
+
+    def event(
+        self, name: str, value: dict[str, Any], /
+    ) -> tuple[Sequence[NamedEvent], Sequence[str]]:
+        """The events in the place of one, and the fixes that changed something."""
+
+    def end(self) -> tuple[Sequence[NamedEvent], Sequence[str]]:
+        """The events behind the last one at a clean end."""
+
+    def done(self) -> tuple[Sequence[NamedEvent], Sequence[str]]:
+        """The events in the place of chat's `[DONE]`."""
+
+    def whole(
+        self, value: dict[str, Any], /
+    ) -> tuple[Sequence[NamedEvent], Sequence[str]]:
+        """The events in the place of a body that was sent for a stream."""
+
+    def keep_alive(self) -> Sequence[NamedEvent]:
+        """A sign of life, if the protocol has one that fits here."""
+
+    def is_on(self, fix: str, /) -> bool:
+        """Tell whether a fix is applied."""
+
+
+class NativeStream(EventStream):
+    """One such stream. See `EventStream`.
+
+    Args:
+        reader: Says what the client gets.
+        observe: Called with each `EventRecord` once all of it has been sent.
+        label: Names the stream in log lines.
+    """
+
+    def __init__(
+        self, reader: Reader, observe: Callable[[EventRecord], None], label: str
+    ) -> None:
+        output = Output(observe, label, verbatim=True)
+        super().__init__(label, output, drops_comments=reader.is_on(COMMENT))
+        self.raw_events = Counter[Outcome]()
+        self._reader = reader
+        self._body: bytearray | None = bytearray() if reader.is_on(BODY_FIX) else None
+        """What has come of a body; None once it is known to be a stream."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The bytes to send when *data* is received; a body is held. Never raises."""
+        body = self._body
+        if body is None or not (body or data.strip(b"\r\n")):
+            return super().feed(data)
+        body += data
+        if body.lstrip().startswith(b"{") and len(body) <= LIMIT:
+            return []
+        return self._let_go(body)
+
+    def _let_go(self, body: bytearray) -> list[bytes]:
+        """Read what was held as a stream."""
+        self._body = None
+        return super().feed(bytes(body)) if body else []
+
+    def end(self) -> list[bytes]:
+        """The bytes to send at a clean end of the stream. Never raises."""
+        body, self._body = self._body, None
+        if not body:
+            return super().end()
+        self._guarded(self._whole, bytes(body))
+        rest = self._let_go(body) if self._due else []
+        return [*self.output.drain(), *rest, *super().end()]
+
+    def _whole(self, body: bytes) -> None:
+        """Make a stream of a body; what cannot be made one stays due."""
+        self._due = body
+        try:
+            value = loads(body)
+        except (ValueError, RecursionError):
+            return
+        events, fixes = self._reader.whole(value)
+        if not events:
+            return
+        record = EventRecord(self._parser.count, body)
+        record.fixed(BODY_FIX, *fixes)
+        self._parser.count += 1
+        for each in events:
+            self.output.emit(record, written(*each))
+        self._due = b""
+        self.output.close(record)
+
+    def release(self, *, silent: bool = False, last: bool = False) -> list[bytes]:
+        """The bytes held long enough; a body is held until the *last* read."""
+        body = self._body if last else None
+        out = self._let_go(body) if body else []
+        return [*out, *super().release(silent=silent, last=last)]
+
+    def rescue(self) -> bytes:
+        """Return all that waits, as received: the repair of this stream is over."""
+        body, self._body = self._body, None
+        return self.output.passed(bytes(body or b"")) + super().rescue()
+
+    def keep_alive(self) -> bytes:
+        """The bytes that keep the client's connection alive, between blocks."""
+        events = () if self._broken else self._reader.keep_alive()
+        made = b"".join(written(*each) for each in events)
+        return self.output.passed(made) if made else super().keep_alive()
+
+    def _repair(self, event: Event) -> None:
+        if self.output.last is not None:
+            self.output.settle()
+        self._parser.budget_left -= EVENT
+        record = EventRecord(event.n, event.raw)
+        self.output.open_record(record)
+        if self._broken:
+            self.output.emit(record, event.raw)
+        else:
+            try:
+                self._event(record, event)
+            except Exception:
+                logger.exception(OVER, self.label)
+                self._fail()
+        self._due = b""
+        self.output.close_record(record)
+
+    def _event(self, record: EventRecord, event: Event) -> None:
+        data = event.data or b""
+        if data.strip() == DONE and self._reader.is_on(DONE_FIX):
+            record.fixed(DONE_FIX)
+            self._emit(record, *self._reader.done())
+            return
+        value, outcome = _object_in(data, event)
+        if value is None:
+            self.raw_events[outcome] += 1
+            self.output.emit(record, event.raw)
+            self._broken = data.lstrip().startswith(b"{")  # half an event, say
+            return
+        names = [line.value for line in event.lines if line.name == _EVENT_NAME]
+        name = b"".join(names[-1:]).decode(errors="replace")
+        events, fixes = self._reader.event(name, value)
+        record.fixed(*fixes)
+        is_open = not event.closed and self._reader.is_on(BLANK_FIX)
+        if is_open:
+            record.fixed(BLANK_FIX)
+        for each in events:
+            is_same = each[1] is value and each[0] == name and not is_open
+            self.output.emit(record, event.raw if is_same else written(*each))
+
+    def _emit(
+        self, record: EventRecord, events: Sequence[NamedEvent], fixes: Sequence[str]
+    ) -> None:
+        record.fixed(*fixes)
+        for each in events:
+            self.output.emit(record, written(*each))
+
+    def _conclude(self) -> None:
+        events, fixes = self._reader.end()
+        if events:
+            record = EventRecord(self._parser.count, None)
+            self._emit(record, events, fixes)
+            self.output.close(record)
+
+    def _bail(self, failed: EventRecord | None) -> None:
+        self._broken = True
+
+    def _pass_by(self, *, last: bool = False) -> None:
+        self._broken = True
+
+    def _join(self, record: EventRecord, data: bytes) -> None:
+        """Nothing waits."""
+
+    def _wait_no_more(self, silent: bool, last: bool) -> None:
+        """Nothing waits."""
+
+    @property
+    def waiting(self) -> object:
+        """What waits for 100 ms only: an event that may go on on its next line."""
+        return self._parser.may_end or None
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything that was understood has not been sent."""
+        return bool(self._body)
+
+    @property
+    def tokens(self) -> Tokens:
+        """What the last usage counted."""
+        return self._reader.tokens
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the client has the last event of its protocol."""
+        return self._reader.is_over
+
+    def conclude(self) -> bool:
+        """Let the stream end here, if it is complete by its own word; tell whether it is."""
+        reader = self._reader
+        is_whole = reader.is_over or reader.is_complete
+        if self._broken or not (self.is_between and is_whole):
+            return False
+        self._parser.give_up()
+        return True
+
+    def abandon(self) -> bool:
+        """Close the records of a stream that broke off; nothing of it waits."""
+        self.output.settle()
+        return False
+
+
+def _object_in(data: bytes, event: Event) -> tuple[dict[str, Any] | None, Outcome]:
+    """The object that an event says, or why there is none."""
+    if event.foreign:
+        return None, Outcome.FOREIGN_LINE
+    try:
+        value = loads(data)
+    except (ValueError, RecursionError):
+        return None, Outcome.NOT_JSON
+    if not isinstance(value, dict):
+        return None, Outcome.NOT_A_CHUNK
+    return value, Outcome.UNDERSTOOD
+
+
+def written(name: str, value: dict[str, Any]) -> bytes:
+    """Return an event as it is sent."""
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(value))

@@ -1,0 +1,135 @@
+"""What is recorded and shown of answers in their client's own protocol."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import contentviews
+
+from llm_normalize.inspect.before_after import BeforeAfter
+from llm_normalize.inspect.transcript import Transcript
+from llm_normalize.native_fixes.message_events import (
+    STOP,
+    block,
+    delta,
+    end,
+    message,
+    start,
+    stop,
+)
+from llm_normalize.native_fixes.native_fix import wire
+from llm_normalize.wire.json_text import dumps
+from proxies import HOST, Proxy, chat_flow, response_of
+
+PATH = "/v1/messages"
+CALL = [block("tool_use", 1), delta("input_json_delta", "{}", 1), stop(1)]
+TEXT = [block("text"), delta("text_delta", "Hi"), stop()]
+BAD = wire([start(), *TEXT[:2], *CALL, end("tool_calls"), STOP])
+GOOD = wire([start(), *TEXT, *CALL, end("tool_use"), STOP])
+FIXES = ["block-stop-missing", "stop-reason-foreign"]
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def asked(**more: Any) -> Any:
+    return chat_flow(path=PATH, **more)
+
+
+def test_stream_has_pairs_and_a_flow_record(proxy: Proxy) -> None:
+    assert proxy.stream(asked(), BAD) == GOOD
+    records = proxy.records()
+    assert [name for each in records[:-1] for name in each["fixes"]] == FIXES
+    flow = records[-1]
+    assert (flow["protocol"], flow["changed"]) == ("messages", 2)
+    assert "translated" not in flow
+    assert (flow["prompt_tokens"], flow["completion_tokens"]) == (5, 2)
+
+
+def test_statistics_name_the_protocol(proxy: Proxy) -> None:
+    proxy.stream(asked(), BAD)
+    rows = [row[-2:] for row in proxy.addon.stats.rows()]
+    assert ["protocol: messages", "1"] in rows
+    assert ["block-stop-missing", "1"] in rows
+
+
+def test_views_show_it(proxy: Proxy) -> None:
+    made = asked()
+    proxy.stream(made, BAD)
+    shown = contentviews.Metadata(flow=made, http_message=response_of(made))
+    content = response_of(made).raw_content or b""
+    assert "block-stop-missing" in BeforeAfter().prettify(content, shown)
+    assert Transcript().render_priority(content, shown) > 0
+    assert Transcript().prettify(content, shown).splitlines() == [
+        "model acme-1, id msg_1",
+        " ",
+        "text:",
+        "  Hi",
+        "call: f (toolu_1):",
+        "  {}",
+        "finish: tool_use",
+        " ",
+        'usage: {"output_tokens":2}',
+    ]
+
+
+def test_rerun_and_capture_know_it(proxy: Proxy, tmp_path: Path) -> None:
+    made = asked()
+    proxy.stream(made, BAD)
+    (row,) = proxy.addon.rerun_command([made])[1:]
+    assert row == [made.id[:8], HOST, "m", "the same"]
+    proxy.set(normalize_skip=["stop-reason-foreign"])
+    (row, *_) = proxy.addon.rerun_command([made])[1:]
+    assert row[-1] == "stop-reason-foreign: 1 then, 0 now"
+    (row,) = proxy.addon.capture_command([made], str(tmp_path / "captures"))[1:]
+    folder = Path(row[0])
+    about = (folder / "about.toml").read_text("utf-8")
+    assert 'protocol = "messages"' in about
+    assert "block-stop-missing" in about
+    assert b"content_block_stop" in (folder / "expected.sse").read_bytes()
+
+
+def test_body_is_rerun_too(proxy: Proxy) -> None:
+    made = asked(request={"model": "m"}, headers={"content-type": "application/json"})
+    whole = message({"type": "text", "text": "Hi"}, stop_reason="stop")
+    assert proxy.body(made, dumps(whole)) == dumps({**whole, "stop_reason": "end_turn"})
+    (row,) = proxy.addon.rerun_command([made])[1:]
+    assert row[-1] == "the same"
+
+
+@pytest.mark.parametrize("host", ["api.anthropic.com", "example.com"])
+def test_who_made_the_protocol_and_other_hosts_pass(proxy: Proxy, host: str) -> None:
+    proxy.set(normalize_hosts=["api.anthropic.com", HOST])
+    made = asked(host=host)
+    proxy.addon.responseheaders(made)
+    assert not callable(response_of(made).stream)
+    assert proxy.records() == []
+
+
+def test_counting_of_tokens_is_no_answer(proxy: Proxy) -> None:
+    made = chat_flow(path=f"{PATH}/count_tokens")
+    proxy.addon.responseheaders(made)
+    assert not callable(response_of(made).stream)
+
+
+def test_id_of_an_answer_to_another_request_is_made_new(proxy: Proxy) -> None:
+    data = wire([start(id="msg_proxy"), *TEXT, end(), STOP])
+    again = {"model": "m", "stream": True, "messages": [{"role": "user"}]}
+    assert proxy.stream(asked(), data) == data
+    assert proxy.stream(asked(), data) == data  # from a cache, say
+    assert b"msg_proxy" not in proxy.stream(asked(request=again), data)
+
+
+def test_right_events_leave_however_they_are_cut(proxy: Proxy) -> None:
+    cut = [GOOD[at : at + 1] for at in range(len(GOOD))]
+    assert proxy.stream(asked(), *cut) == GOOD
+
+
+def test_event_that_is_lost_ends_the_repair(proxy: Proxy) -> None:
+    data = wire([start(), *TEXT[:2]]) + b'data: {"type":"content_blo\n\n'
+    rest = wire([*CALL, end("tool_calls")])
+    assert proxy.stream(asked(), data + rest) == data + rest

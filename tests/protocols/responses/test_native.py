@@ -1,0 +1,607 @@
+"""Responses as their providers send them: what is right stays, what is wrong becomes right."""
+
+import copy
+import itertools
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from each_case import each_case
+from growth import MOST, growth
+from judge.responses import Event, check_events, meaning_of, meaning_of_deltas
+from llm_normalize.protocols.native import NativeAsked
+from llm_normalize.protocols.responses.native import ResponsesReader
+from native_faults import (
+    ALL,
+    CALLS,
+    MANY,
+    ONE_CALL,
+    REQUEST,
+    RIGHT,
+    SAID,
+    STREAMS,
+    TEXT,
+    Change,
+    Data,
+    P,
+    every,
+    key,
+    made,
+    of_items,
+    renamed,
+    stream,
+    within,
+    without,
+)
+
+
+def reader(skipped: Collection[str] = ()) -> ResponsesReader:
+    asked = NativeAsked("exchange", "asked", prompt=7, skipped=skipped, created=5)
+    return ResponsesReader(asked, REQUEST)
+
+
+def repaired(
+    events: Sequence[Data], skipped: Collection[str] = ()
+) -> tuple[list[Event], set[str]]:
+    """What the client gets, and the fixes that changed something."""
+    reads, out, fixes = reader(skipped), list[Event](), set[str]()
+    for each in copy.deepcopy([*events]):
+        name = each.get("type")
+        sent = reads.event(name if isinstance(name, str) else "", each)
+        out += sent.events
+        fixes |= {*sent.fixes}
+    sent = reads.end()
+    return [*out, *sent.events], fixes | {*sent.fixes}
+
+
+def data(events: Sequence[Event]) -> list[Data]:
+    return [each for _, each in events]
+
+
+def assert_right(out: Sequence[Event], right: Sequence[Data]) -> None:
+    assert check_events(out) == []
+    assert meaning_of(out[-1][1]["response"]) == meaning_of(right[-1]["response"])
+    said = meaning_of_deltas([(each["type"], each) for each in right])
+    assert meaning_of_deltas(out) == said
+
+
+@each_case(STREAMS.values(), ids=len)
+def test_right_stream_is_the_same_objects(right: list[Data]) -> None:
+    reads = reader()
+    for each in right:
+        sent = reads.event(each["type"], each)
+        assert sent.fixes == []
+        assert len(sent.events) == 1
+        assert sent.events[0][1] is each
+    assert reads.end().events == []
+    assert reads.is_over
+    assert reads.tokens == (3, 4)
+
+
+@each_case([pytest.param(each, id=name) for name, each in ALL.items()])
+def test_fault_is_one(change: Change) -> None:
+    assert any(made(right, change) != right for right in STREAMS.values())
+
+
+CASES = [
+    pytest.param(right, change, id=f"{of}, {name}")
+    for of, right in STREAMS.items()
+    for name, change in ALL.items()
+]
+
+
+@each_case(CASES)
+def test_fault_is_repaired_and_what_is_repaired_stays(
+    right: list[Data], change: Change
+) -> None:
+    out, fixes = repaired(made(right, change))
+    assert_right(out, right)
+    assert data(out) == right or fixes
+    again, more = repaired(data(out))
+    assert again == out
+    assert more == set()
+
+
+def is_told(*names: str) -> bool:
+    """Tell whether a stream with these faults still says all."""
+    return "P2: only completed" not in names or not any("P6" in each for each in names)
+
+
+PAIRS = [each for each in itertools.permutations(ALL, 2) if is_told(*each)]
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("part", range(8))
+def test_pairs_of_faults_are_repaired(part: int) -> None:
+    for one, other in PAIRS[part::8]:
+        out, _ = repaired(made(RIGHT, ALL[one], ALL[other]))
+        assert check_events(out) == [], f"{one}, {other}"
+        assert repaired(data(out)) == (out, set())
+
+
+@pytest.mark.unmeasured
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from([*STREAMS]), st.data())
+def test_a_fault_of_each_kind_at_once_is_repaired(of: str, draw: st.DataObject) -> None:
+    kinds = [each for each in P if each not in ("P6", "P7")]
+    names = [f"{p}: {draw.draw(st.sampled_from([*P[p]]))}" for p in kinds]
+    for at, name in enumerate(names):
+        if name == "P2: only completed":
+            names[at] = "P2: no item added"
+    out, _ = repaired(made(STREAMS[of], *(ALL[name] for name in names)))
+    assert_right(out, STREAMS[of])
+
+
+def test_all_faults_of_a_server_at_once() -> None:
+    def bare(events: list[Data]) -> list[Data]:
+        """What a hasty bridge sends: the texts, and what it has at the end."""
+        kept = every(events, ".delta", "response.completed")
+        for each in kept[:-1]:
+            for name in ("item_id", "output_index", "content_index", "logprobs"):
+                each.pop(name, None)
+        return kept
+
+    right = stream([*TEXT, *CALLS[:3]])
+    out, fixes = repaired(made(right, bare, key("sequence_number", None)))
+    assert_right(out, right)
+    assert {"item-added-missing", "part-added-missing", "item-done-missing"} <= fixes
+
+
+@each_case([pytest.param(each, id=name) for name, each in ALL.items()])
+def test_nothing_changes_with_every_fix_off(change: Change) -> None:
+    class Every(frozenset[str]):
+        def __contains__(self, name: object) -> bool:
+            return True
+
+    events = made(RIGHT, change)
+    assert repaired(events, Every()) == ([(x["type"], x) for x in events], set())
+
+
+def test_thoughts_end_before_the_text_and_their_late_end_is_dropped() -> None:
+    def late(events: list[Data]) -> list[Data]:
+        ends = every(events, "response.reasoning_summary_text.done",
+                     "response.reasoning_summary_part.done")  # fmt: skip
+        ends += every(events, "response.output_item.done")[:1]
+        rest = [each for each in events if not any(each is x for x in ends)]
+        return [*rest[:-1], *ends, rest[-1]]
+
+    out, fixes = repaired(made(RIGHT, late))
+    assert "item-done-missing" in fixes
+    (_, told), *_ = [each for each in out if each[0] == "response.output_item.done"]
+    assert told["item"]["summary"][0]["text"] == "Hmm…"
+    # What only the late end says is in the last event.
+    kept = out[-1][1]["response"]["output"][0]["encrypted_content"]
+    assert kept == RIGHT[-1]["response"]["output"][0]["encrypted_content"]
+
+
+@pytest.mark.parametrize("kind", ["response.output_item.done"])
+def test_all_items_are_ended(kind: str) -> None:
+    out, _ = repaired(made(MANY, without(kind)))
+    names = [name for name, _ in out]
+    assert names.count(kind) == 4
+    # The thoughts' encrypted content comes at the end only.
+    assert check_events(out) == ["response.completed: other items than sent"]
+
+
+# -- the response and its figures ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("usage", [None, {}, "many"])
+def test_missing_usage_is_estimated(usage: Any) -> None:
+    events = made(RIGHT)
+    events[-1]["response"]["usage"] = usage
+    out, fixes = repaired(events)
+    assert fixes == {"response-usage-missing"}
+    found = out[-1][1]["response"]["usage"]
+    prompt = found["input_tokens"]
+    assert 5 < prompt < 100
+    assert 1 < found["output_tokens"] < 40
+    assert found["total_tokens"] == prompt + found["output_tokens"]
+    assert found["input_tokens_details"]["cached_tokens"] == 0
+
+
+def test_tokens_are_the_provider_s_own() -> None:
+    events = made(RIGHT)
+    del events[-1]["response"]["usage"]
+    reads = reader()
+    for each in events:
+        reads.event(each["type"], each)
+    assert reads.tokens == (None, None)
+
+
+def test_beginning_that_is_put_in_is_the_same_response_to_the_end() -> None:
+    out, _ = repaired(made(RIGHT, without("response.created", "response.in_progress")))
+    names = [name for name, _ in out]
+    assert names[:2] == ["response.created", "response.in_progress"]
+    first, last = out[0][1]["response"], out[-1][1]["response"]
+    assert first["model"] == "asked"
+    assert [first[x] for x in ("id", "created_at", "model")] == [
+        last[x] for x in ("id", "created_at", "model")
+    ]
+
+
+def test_fields_of_a_later_response_are_those_of_the_first() -> None:
+    events = made(RIGHT, within("response", "tools", None, "response.completed"))
+    out, fixes = repaired(events)
+    assert fixes == {"response-fields-missing"}
+    assert data(out) == RIGHT
+
+
+# -- errors --------------------------------------------------------------------------------
+
+BEGIN = RIGHT[:2]
+WORDS = {"type": "server_error", "code": "overloaded", "message": "Busy", "param": None}
+NESTED = {"type": "error", "sequence_number": 2, "error": WORDS}
+FLAT = {"type": "error", "sequence_number": 2, "code": "overloaded", "message": "Busy",
+        "param": None}  # fmt: skip
+
+
+@pytest.mark.parametrize("error", [NESTED, FLAT], ids=["nested", "flat"])
+def test_error_stays_and_the_response_fails(error: Data) -> None:
+    out, fixes = repaired([*BEGIN, error])
+    assert data(out)[:3] == [*BEGIN, error]
+    assert fixes == {"response-failed-missing"}
+    assert check_events([*out[:2], *_renumbered(out[3:])]) == []
+    assert out[-1][1]["response"]["error"] == {"code": "overloaded", "message": "Busy"}
+
+
+def _renumbered(events: Sequence[Event]) -> list[Event]:
+    return [(n, {**x, "sequence_number": 2 + at}) for at, (n, x) in enumerate(events)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"error": WORDS},
+        {"error": "Busy"},
+        {"type": "error", "error": "Busy"},
+        {"type": "response.error", "error": WORDS},
+        {"type": "error", "error": {"msg": 5}},
+    ],
+    ids=["chat", "words", "typed words", "another name", "no words"],
+)
+def test_foreign_error_is_openai_s_and_the_response_fails_at_once(error: Data) -> None:
+    reads = reader()
+    for each in [*BEGIN]:
+        reads.event(each["type"], each)
+    sent = reads.event(error.get("type", ""), error)
+    assert [name for name, _ in sent.events] == ["error", "response.failed"]
+    told, failed = (each for _, each in sent.events)
+    assert isinstance(told["error"]["message"], str)
+    assert failed["response"]["error"]["message"] == told["error"]["message"]
+    assert failed["response"]["id"] == BEGIN[0]["response"]["id"]
+    assert reads.is_over
+    assert reads.end().events == []
+
+
+def test_response_that_fails_by_its_own_word_stays() -> None:
+    failed = {**BEGIN[0]["response"], "status": "failed",
+              "error": {"code": "overloaded", "message": "Busy"}}  # fmt: skip
+    last = {"type": "response.failed", "sequence_number": 3, "response": failed}
+    events = [*BEGIN, NESTED, last]
+    assert repaired(events) == ([(x["type"], x) for x in events], set())
+
+
+@pytest.mark.parametrize("error", ["Busy", {"message": "Busy"}, WORDS])
+def test_error_of_a_failed_response_has_a_code_and_words(error: Any) -> None:
+    failed = {**BEGIN[0]["response"], "status": "failed", "error": error}
+    last = {"type": "response.failed", "sequence_number": 2, "response": failed}
+    out, _ = repaired([*BEGIN, last])
+    assert check_events(out[:2], complete=False) == []
+    found = out[-1][1]["response"]["error"]
+    assert found["message"] == "Busy"
+    assert found["code"]
+
+
+@pytest.mark.parametrize("at", range(len(RIGHT)))
+def test_nothing_is_forged_where_a_stream_breaks_off(at: int) -> None:
+    out, fixes = repaired(RIGHT[:at])
+    assert data(out) == RIGHT[:at]
+    assert fixes == set()
+
+
+@pytest.mark.parametrize("status", ["completed", "incomplete", "failed"])
+def test_done_is_the_end_that_its_status_says(status: str) -> None:
+    last = copy.deepcopy(SAID[-1])
+    last["type"] = "response.done"
+    last["response"]["status"] = status
+    reads = reader()
+    sent = reads.event("response.done", last)
+    assert sent.events[-1][0] == f"response.{status}"
+
+
+# -- other events ---------------------------------------------------------------------------
+
+
+def test_events_and_items_of_other_kinds_pass() -> None:
+    item = {"id": "ws_1", "type": "web_search_call", "status": "in_progress"}
+    place = {"item_id": "ws_1", "output_index": 0}
+    done = {**item, "status": "completed", "action": {"type": "search"}}
+    events = [
+        *BEGIN,
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.web_search_call.searching", **place},
+        {"type": "response.shell_call_command.delta", "output_index": 0, "delta": "l"},
+        {"type": "response.output_item.done", "output_index": 0, "item": done},
+    ]
+    for number, each in enumerate(events):
+        each["sequence_number"] = number
+    other = {"type": "codex.rate_limits", "limits": {}}
+    end = made(RIGHT)[-1]
+    end["response"]["output"] = [done]
+    end["sequence_number"] = len(events)
+    events = [events[0], other, *events[1:], {"type": "keepalive"}, end]
+    assert repaired(events) == ([(x["type"], x) for x in events], set())
+
+
+@pytest.mark.parametrize("given", [{}, {"output": [1]}, {"choices": []}])
+def test_what_has_no_name_passes(given: Data) -> None:
+    assert reader().event("", given) == ([("", given)], [])
+
+
+def test_an_item_of_another_kind_that_comes_whole_has_a_beginning() -> None:
+    item = {"id": "ws_1", "type": "web_search_call", "status": "completed"}
+    end = made(RIGHT)[-1]
+    end["response"]["output"] = [item]
+    out, fixes = repaired([*BEGIN, {**end, "sequence_number": 2}])
+    assert "item-added-missing" in fixes
+    assert [name for name, _ in out[2:]] == [
+        "response.output_item.added",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    assert out[3][1]["item"] == item
+
+
+def test_text_that_its_end_says_otherwise_is_the_provider_s() -> None:
+    events = made(SAID, key("text", "Something else", "response.output_text.done"))
+    out, fixes = repaired(events)
+    assert data(out) == events
+    assert fixes == set()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("response.reasoning_summary_text", "response.reasoning_summary"),
+        ("response.output_text", "response.text"),
+    ],
+)
+def test_foreign_names(old: str, new: str) -> None:
+    out, fixes = repaired(made(RIGHT, renamed(old, new)))
+    assert "event-name-foreign" in fixes
+    assert all(not name.startswith(f"{new}.") for name, _ in out)
+    assert "".join(
+        each["delta"] for name, each in out if name.startswith("response.reasoning")
+        and name.endswith("text.delta")
+    ) == "Hmm…"  # fmt: skip
+
+
+def test_thoughts_by_other_names_are_openai_s() -> None:
+    item = {"type": "reasoning", "id": "rs_1", "summary": []}
+    part = {"type": "reasoning_text", "text": "Hm"}
+    place = {"item_id": "rs_1", "output_index": 0, "content_index": 0}
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.reasoning_part.added", **place,
+         "part": {"type": "reasoning_text", "text": ""}},
+        {"type": "response.reasoning.delta", **place, "delta": {"text": "Hm"}},
+        {"type": "response.reasoning.done", **place, "text": "Hm"},
+        {"type": "response.reasoning_part.done", **place, "part": part},
+        {"type": "response.output_item.done", "output_index": 0,
+         "item": {**item, "content": [part]}},
+    ]  # fmt: skip
+    out, fixes = repaired([*BEGIN, *events])
+    assert fixes == {"event-name-foreign", "sequence-number-wrong"}
+    assert [name for name, _ in out[3:7]] == [
+        "response.content_part.added",
+        "response.reasoning_text.delta",
+        "response.reasoning_text.done",
+        "response.content_part.done",
+    ]
+    assert out[4][1]["delta"] == "Hm"
+
+
+def test_item_with_bare_texts_has_parts() -> None:
+    def bare(events: list[Data]) -> list[Data]:
+        end = events[-1]
+        for item in end["response"]["output"]:
+            for name in ("content", "summary"):
+                if item.get(name):
+                    item[name] = item[name][0]["text"]
+        return [end]
+
+    out, fixes = repaired(made(MANY, bare))
+    assert "item-text-bare" in fixes
+    assert_right(out, MANY)
+
+
+@pytest.mark.parametrize("kind", ["text", None])
+def test_parts_by_other_names_are_text(kind: str | None) -> None:
+    def change(events: list[Data]) -> None:
+        for each in events:
+            key("type", kind)([each["part"]] if "part" in each else [])
+            for item in [
+                each.get("item", {}),
+                *each.get("response", {}).get("output", []),
+            ]:
+                key("type", kind)(item.get("content", []))
+
+    out, fixes = repaired(made(MANY, change))
+    assert "part-type-wrong" in fixes
+    assert data(out) == MANY
+
+
+def test_text_part_of_a_thought_is_a_thought_s() -> None:
+    item = {"type": "reasoning", "id": "rs_1", "summary": []}
+    place = {"item_id": "rs_1", "output_index": 0, "content_index": 0}
+    part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.content_part.added", **place, "part": part},
+        {"type": "response.reasoning_text.delta", **place, "delta": "Hm"},
+    ]
+    out, fixes = repaired([*BEGIN, *events])
+    assert fixes == {"part-type-wrong", "sequence-number-wrong"}
+    assert out[3][1]["part"]["type"] == "reasoning_text"
+    assert len(out) == 5
+
+
+def test_arguments_of_a_tool_search_are_an_object() -> None:
+    item = {"type": "tool_search_call", "id": "tsc_1", "arguments": '{"goal":"x"}'}
+    added = {"type": "response.output_item.added", "output_index": 0, "item": item}
+    out, fixes = repaired([*BEGIN, {**added, "sequence_number": 2}])
+    assert fixes == {"call-arguments-spelled"}
+    assert out[2][1]["item"]["arguments"] == {"goal": "x"}
+
+
+def test_whole_call_at_its_beginning_comes_once() -> None:
+    def early(events: list[Data]) -> list[Data]:
+        (item,) = events[-1]["response"]["output"]
+        every(events, "response.output_item.added")[0]["item"] = {**item}
+        return without(".delta", ".arguments.done")(events) or []
+
+    out, fixes = repaired(made(ONE_CALL, early))
+    assert "item-added-whole" in fixes
+    assert data(out)[2]["item"]["arguments"] == ""
+    assert [each["delta"] for each in data(out) if "delta" in each] == ['{"a":1}']
+
+
+def test_call_id_is_the_same_in_all_events_of_its_item() -> None:
+    out, fixes = repaired(made(ONE_CALL, of_items("call_id", None)))
+    assert "call-id-missing" in fixes
+    assert check_events(out) == []
+
+
+def test_two_items_of_one_id() -> None:
+    out, _ = repaired(made(MANY, of_items("id", "msg_same", "message")))
+    assert check_events(out) == []
+
+
+# -- a whole answer --------------------------------------------------------------------------
+
+
+def test_right_body_is_the_same_object() -> None:
+    body = RIGHT[-1]["response"]
+    sent = reader().body(body)
+    assert sent.events[0][1] is body
+    assert sent.fixes == []
+
+
+@pytest.mark.parametrize(
+    ("change", "fix"),
+    [
+        (lambda x: x.pop("tools"), "response-fields-missing"),
+        (lambda x: x.pop("usage"), "response-usage-missing"),
+        (lambda x: x["output"][1].pop("id"), "item-id-changing"),
+        (lambda x: x["output"][1].pop("status"), "item-fields-missing"),
+        (lambda x: x["output"][0].pop("summary"), "item-fields-missing"),
+        (lambda x: x["output"][1]["content"][0].pop("annotations"),
+         "part-fields-missing"),
+        (lambda x: x["output"][1].update(content="Hello ☃"), "item-text-bare"),
+        (lambda x: x["output"][2].update(arguments={"a": 1}), "call-arguments-object"),
+        (lambda x: x["output"][2].pop("call_id"), "call-id-missing"),
+    ],
+)  # fmt: skip
+def test_body_is_repaired(change: Callable[[Data], Any], fix: str) -> None:
+    body = made(RIGHT)[-1]["response"]
+    change(body)
+    sent = reader().body(body)
+    assert sent.fixes == [fix]
+    again = reader().body(sent.events[0][1])
+    assert again.fixes == []
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"error": {"message": "no"}}, {"object": "list", "data": []}]
+)
+def test_body_that_is_no_response_passes(body: Data) -> None:
+    assert reader().body(body).events[0][1] is body
+
+
+# -- hostile answers ---------------------------------------------------------------------------
+
+VALUES: list[Any] = [None, True, -1, 10**400, 1.5, "", "x", [], [[]], [None], {},
+                     {"type": 5}, [{"type": []}], {"id": {}}]  # fmt: skip
+KEYS = sorted({name for each in RIGHT for name in each} | {"error", "annotation"})
+
+
+@pytest.mark.parametrize("right", [RIGHT, SAID], ids=["right", "said"])
+def test_wrong_types_never_raise(right: list[Data]) -> None:
+    for place in KEYS:
+        for value in VALUES:
+            repaired([{**each, place: value} for each in right])
+    inner = {name for each in right for name in each.get("item", {})}
+    inner |= {name for each in right for name in each.get("part", {})}
+    inner |= {*right[-1]["response"]}
+    for place in inner:
+        for value in VALUES:
+            change = [within(x, place, lambda *_, v=value: v or False)
+                      for x in ("item", "part", "response")]  # fmt: skip
+            repaired(made(right, *change))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_events_in_any_order_never_raise(draw: st.DataObject) -> None:
+    known = [*RIGHT, *SAID, NESTED, FLAT]
+    events = draw.draw(st.lists(st.sampled_from(known), max_size=40))
+    out, _ = repaired(events)
+    texts = [[each["delta"] for each in every(x, "response.output_text.delta")]
+             for x in (events, data(out))]  # fmt: skip
+    assert [each for each in texts[1] if each in texts[0]] >= texts[0]
+
+
+def items_without_end(count: int) -> list[Data]:
+    return [
+        {"type": "response.output_item.added",
+         "item": {"type": "function_call", "id": f"fc_{at}", "name": "f"}}
+        for at in range(count)
+    ]  # fmt: skip
+
+
+def messages(count: int) -> list[Data]:
+    return [
+        {"type": "response.output_text.delta", "item_id": f"m{at}",
+         "output_index": at, "delta": "x"}
+        for at in range(count)
+    ]  # fmt: skip
+
+
+def nameless_calls(count: int) -> list[Data]:
+    kind = "response.function_call_arguments"
+    return [
+        {"type": f"{kind}.{what}", "item_id": f"m{at}", "delta": "1", "arguments": "1"}
+        for at in range(count)
+        for what in ("delta", "done")
+    ]
+
+
+def one_output(count: int) -> list[Data]:
+    items = [{"type": "message", "content": "x"} for _ in range(count)]
+    return [{"type": "response.completed", "response": {"output": items}}]
+
+
+def one_text(count: int) -> list[Data]:
+    kind = "response.output_text"
+    return [{"type": f"{kind}.delta", "delta": "x"}] * count + [
+        {"type": f"{kind}.done", "text": "x"}
+    ] * count
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize(
+    "make", [items_without_end, messages, nameless_calls, one_output, one_text]
+)
+def test_work_grows_with_the_answer(make: Callable[[int], list[Data]]) -> None:
+    def read(events: list[Data]) -> None:
+        reads = reader()
+        for each in events:
+            reads.event(each["type"], each)
+        end = {"type": "response.completed", "response": {}}
+        reads.event("response.completed", end)
+
+    assert growth(make, read, 500) < MOST
