@@ -23,6 +23,18 @@ messages.block_fields_missing messages.text_in_start messages.delta_of_other_kin
 messages.tool_input_in_start messages.tool_id_foreign messages.thinking_unsigned
 """
 _RESPONSES = """
+responses.response_start_missing responses.response_fields_missing
+responses.response_id_changing responses.response_usage_missing
+responses.response_error_foreign responses.response_failed_missing
+responses.event_name_foreign responses.event_fields_missing
+responses.sequence_number_wrong responses.output_index_wrong responses.item_id_changing
+responses.item_added_missing responses.item_added_whole responses.item_done_missing
+responses.item_fields_missing responses.item_text_bare responses.part_added_missing
+responses.part_done_missing responses.part_type_wrong responses.part_fields_missing
+responses.text_delta_missing responses.text_done_missing responses.text_done_empty
+responses.call_id_missing responses.call_name_missing responses.call_name_late
+responses.call_arguments_object responses.call_arguments_spelled
+responses.completed_output_empty
 """
 
 NATIVE_FIXES: tuple[type[NativeFix], ...] = (

@@ -1,12 +1,13 @@
 """Responses as providers of their own send them, nearly: see `native_output`."""
 
+from dataclasses import replace
 from typing import override
 
 from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
 from ..native import NativeAsked, Repaired
 from ..protocol import JsonObject
-from .native_form import fitted, listed, unnested
+from .native_form import fitted, parted, unnested
 from .native_names import named
 from .native_output import Handler, OutputReader
 from .native_response import TERMINAL, NativeResponse, is_error, response_in
@@ -30,7 +31,8 @@ class ResponsesReader(OutputReader):
 
     def __init__(self, asked: NativeAsked, request: JsonObject) -> None:
         super().__init__(asked)
-        self._response = NativeResponse(asked, request, self._does)
+        self._request = request
+        self._response = NativeResponse(asked, request, self._fixes_with)
         self._begun = set[str]()
         """The events of the beginning that have been sent."""
         self._has_begun = False
@@ -47,32 +49,28 @@ class ResponsesReader(OutputReader):
 
     @override
     def _take(self, name: str, value: JsonObject) -> None:
-        typed = named(name, value, self._does)
+        typed = named(name, value, self._fixes_with)
         if typed is None or self._held > LIMIT:
             self._out.append((name, value))
             return
         kind = typed["type"]
-        if name != kind:
-            self._does("event-name-missing")
-        if self.is_over and self._error is None:
+        said = value.get("type")
+        if name != (said if isinstance(said, str) else kind):
+            self._fixes_with("event-name-missing")
+        if self.is_over:
             self._send(typed)
             return
         self._is_foreign = typed is not value
         if not self._has_begun and kind.startswith(("response.", "error")):
             self._begin(kind, typed)
-        self._handlers.get(kind, self._other)(unnested(typed, self._does))
-
-    @override
-    def end(self) -> Repaired:
-        self._conclude()
-        return self._taken()
+        self._handlers.get(kind, self._other)(unnested(typed, self._fixes_with))
 
     @override
     def _conclude(self) -> None:
         """Put in the last event of a response that an error has ended."""
         if self._error is not None:
             response = self._response.failed(self._error)
-            self._error = None
+            self.is_over, self._error = True, None
             self._put_in([("response.failed", {"response": response})], _FAILED)
 
     def _begin(self, kind: str, value: JsonObject) -> None:
@@ -95,7 +93,7 @@ class ResponsesReader(OutputReader):
         self._numbered(value if is_same else {**value, "response": response})
 
     def _terminal(self, value: JsonObject) -> None:
-        self.is_over, self._error = True, None
+        self.is_over = self.is_complete = True
         status, given = TERMINAL[value["type"]], response_in(value)
         if status == "failed":
             made = self._with_error(self._response.of(given, status), value)
@@ -109,7 +107,7 @@ class ResponsesReader(OutputReader):
     def _with_error(self, response: JsonObject, value: JsonObject) -> JsonObject:
         """A response that failed, with an error in OpenAI's form."""
         given = response.get("error")
-        if is_error(given) or not self._does(_ERROR):
+        if is_error(given) or not self._fixes_with(_ERROR):
             return response
         words = given or value.get("error") or value.get("message")
         error = error_of(as_object(words) or {"message": words})
@@ -117,11 +115,11 @@ class ResponsesReader(OutputReader):
 
     def _failure(self, value: JsonObject) -> None:
         """Send an error in mid-stream: the response has failed."""
-        self.is_over = True
+        self.is_complete = True
         given = value.get("error")
         error = as_object(given) or {**value, "type": None}
         is_right = isinstance(error.get("message"), str)
-        if not is_right and self._does(_ERROR):
+        if not is_right and self._fixes_with(_ERROR):
             error = error_of(error if as_object(given) else {"message": given})
             error |= {"type": error["code"], "param": None}
             number = {k: v for k, v in value.items() if k == "sequence_number"}
@@ -149,12 +147,27 @@ class ResponsesReader(OutputReader):
         self._out.append(("", made))
         return self._taken()
 
+    @override
+    def _whole(self, value: JsonObject) -> None:
+        if "output" in value:
+            status = as_string(value.get("status"))
+            kind = f"response.{status}"
+            kind = kind if kind in TERMINAL else "response.completed"
+            event: JsonObject = {"type": kind, "response": value}
+        elif value.get("error"):
+            event = {"type": "error", "error": value["error"]}
+        else:
+            return
+        made = ResponsesReader(replace(self.asked, skipped=()), self._request)
+        self._out += [*made.event(event["type"], event).events, *made.end().events]
+        self.is_over, self.tokens = True, made.tokens
+
     def _item(self, given: object) -> object:
         """An item of a whole answer."""
         if not isinstance(given, dict):
             return given
-        entry = listed(given, self._does)
+        entry = parted(given, self._fixes_with)
         item = self._items.add(as_string(entry.get("type")), entry)
         for _ in (*item.rest(entry), *item.made.closed(COMPLETED)):
             """The events of a stream."""
-        return fitted(entry, item.due(), self._does)
+        return fitted(entry, item.due(), self._fixes_with)

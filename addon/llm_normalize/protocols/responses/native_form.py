@@ -3,14 +3,16 @@
 from collections.abc import Callable
 
 from ...wire.json_text import Json
-from ..json_values import as_list, as_object
+from ..call_arguments import arguments_in
+from ..json_values import as_list, as_object, as_string
 from ..protocol import JsonObject
-from .spoken_items import empty_part
+from .spoken_items import empty_part, part_kind
 
 type Does = Callable[[str], bool]
 """Tells whether a fix is on, and notes that it is applied."""
 
 _EXACT = {
+    "type": "part-type-wrong",
     "id": "item-id-changing",
     "item_id": "item-id-changing",
     "output_index": "output-index-wrong",
@@ -60,8 +62,9 @@ def fitted(
         has = given.get(key)
         if has is wanted:
             continue
-        if key in _LISTS and has and wanted:
-            made = _parts(as_list(has), as_list(wanted), does)
+        if key in _LISTS and isinstance(has, list) and has and wanted:
+            item = as_string(due.get("type"))
+            made = _parts(item, key, has, as_list(wanted), does)
             if made is not has:
                 more[key] = made
         elif key in _EXACT:
@@ -83,8 +86,11 @@ def unnested(value: JsonObject, does: Does) -> JsonObject:
     return value
 
 
-def listed(given: JsonObject, does: Does) -> JsonObject:
-    """An item with parts in the place of a text that is bare."""
+def parted(given: JsonObject, does: Does) -> JsonObject:
+    """An item with parts in the place of a bare text, and an object of one that is spelled.
+
+    Clients parse the arguments of a function, but not those of their own tool search.
+    """
     parts = {"content": "output_text", "summary": "summary_text"}
     if given.get("type") == "reasoning":
         parts["content"] = "reasoning_text"
@@ -93,7 +99,13 @@ def listed(given: JsonObject, does: Does) -> JsonObject:
         for key, kind in parts.items()
         if isinstance(given.get(key), str)
     }
-    return {**given, **more} if more and does("item-text-bare") else given
+    if more and does("item-text-bare"):
+        given = {**given, **more}
+    spelled = given.get("arguments")
+    is_spelled = given.get("type") == "tool_search_call" and isinstance(spelled, str)
+    if is_spelled and spelled and does("call-arguments-spelled"):
+        given = {**given, "arguments": arguments_in(spelled)}
+    return given
 
 
 def _lacks(given: JsonObject, key: str, wanted: Json) -> bool:
@@ -111,13 +123,16 @@ def _fix(key: str, has: Json, other: str) -> str:
     return _FILLED.get(key, "text-done-empty" if has == [] else other)
 
 
-def _parts(given: list[Json], due: list[Json], does: Does) -> list[Json]:
+def _parts(
+    item: str, place: str, given: list[Json], due: list[Json], does: Does
+) -> list[Json]:
     """The parts of an item: *given* itself if none lacks anything."""
     if len(given) != len(due):
         return given
     made = [
         fitted(part, wanted, does, "part-fields-missing")
-        if isinstance(part, dict) and part.get("type") == wanted.get("type")
+        if isinstance(part, dict)
+        and part_kind(item, place, part.get("type")) == wanted.get("type")
         else part
         for part, wanted in zip(given, due, strict=True)
     ]

@@ -9,7 +9,7 @@ from ..json_values import as_string, objects_in
 from ..protocol import JsonObject, ServerEvent
 from ..tool_names import Tool
 from .output_items import Atom, Call, CustomCall, FunctionCall, OutputItem
-from .spoken_items import PARTS, Message, Spoken, Thoughts
+from .spoken_items import PARTS, Message, Spoken, Thoughts, part_kind
 
 _SPOKEN: dict[str, type[Spoken]] = {"message": Message, "reasoning": Thoughts}
 _CALLS: dict[str, type[Call]] = {
@@ -65,7 +65,8 @@ class NativeItem:
 
     def value(self) -> JsonObject:
         """The item as it is now, with all that its provider says of it."""
-        return self.given if self.is_done else {**self.given, **self.made.value()}
+        made = self.made.value()
+        return self.given if self.is_done else {**made, **self.given, **made}
 
     def due(self) -> JsonObject:
         """What the provider's own item has to say."""
@@ -135,17 +136,17 @@ class NativeItem:
         told = made.parts[place]
         has_open = bool(told) and told[-1] is made.open_part
         for part in given[len(told) - has_open :]:
-            kind = part.get("type")
-            form = PARTS.get(kind) if isinstance(kind, str) else None
-            if form is None or form.place != place:
-                return  # of a kind that has no events
-            if self.kind == "reasoning" and made.has_said(part.get(form.key)):
+            kind = part_kind(self.kind, place, part.get("type"))
+            if kind is None:
+                return  # it has no events
+            text = part.get(PARTS[kind].key)
+            if self.kind == "reasoning" and made.has_said(text):
                 return  # in the other list
             if not has_open:
                 yield from made.parts_closed()
-                yield from made.begin(str(kind))
+                yield from made.begin(kind)
             has_open = False
-            yield from self.said(as_string(part.get(form.key)))
+            yield from self.said(as_string(text))
 
 
 class NativeItems:

@@ -18,6 +18,8 @@ _FOREIGN = {
     "response.reasoning.done": "response.reasoning_text.done",
     "response.reasoning_part.added": "response.content_part.added",
     "response.reasoning_part.done": "response.content_part.done",
+    "response.reasoning_summary.part.added": "response.reasoning_summary_part.added",
+    "response.reasoning_summary.part.done": "response.reasoning_summary_part.done",
     "response.reasoning_summary.delta": "response.reasoning_summary_text.delta",
     "response.reasoning_summary.done": "response.reasoning_summary_text.done",
     "response.text.delta": "response.output_text.delta",

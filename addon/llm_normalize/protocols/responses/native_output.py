@@ -11,18 +11,18 @@ from ..json_values import as_list, as_object, as_string, objects_in
 from ..native import NativeAsked
 from ..protocol import JsonObject, ServerEvent, make_id
 from .native_events import EventReader
-from .native_form import fitted, listed
+from .native_form import fitted, parted
 from .native_items import NativeItem, NativeItems, as_text
 from .native_names import CALLS, TEXTS
 from .output_items import COMPLETED, Call
-from .spoken_items import PARTS, Message, Spoken
+from .spoken_items import PARTS, Message, Spoken, part_kind
 
 _SPOKEN = ("message", "reasoning")
 _KINDS = (*_SPOKEN, *CALLS.values())
 """The kinds of items whose ends can be put in: what they say is known."""
+_ANSWER, _THOUGHT = ("message", "output_text"), ("reasoning", "reasoning_text")
 _FIELDS = "event-fields-missing"
 _LATE_NAME = "call-name-late"
-_LATE_END = "item-done-late"
 _ITEM_ADDED, _ITEM_DONE = "item-added-missing", "item-done-missing"
 _EMPTY = "completed-output-empty"
 _ITEM = 1000
@@ -65,7 +65,7 @@ class OutputReader(EventReader):
         item = self._items.find_any(value.get("item_id"), value.get("output_index"))
         due = {} if item is None else item.made.place
         due = {key: each for key, each in due.items() if key in value}
-        made = fitted(value, due, self._does)
+        made = fitted(value, due, self._fixes_with)
         if "sequence_number" in made or made["type"].startswith("response."):
             self._numbered(made)
         else:
@@ -103,7 +103,7 @@ class OutputReader(EventReader):
     def _waits(self, item: NativeItem) -> bool:
         """Tell whether nothing of an item can be sent: it is a call, of nobody knows what."""
         fix = _LATE_NAME if item.is_announced else _ITEM_ADDED
-        return not item.is_sent and item.is_unknown and self._does(fix)
+        return not item.is_sent and item.is_unknown and self._fixes_with(fix)
 
     def _name(self, item: NativeItem, value: JsonObject) -> None:
         """Take the name of a call, if this is the first to say it."""
@@ -113,14 +113,14 @@ class OutputReader(EventReader):
             self._open(item, _LATE_NAME if item.is_announced else _ITEM_ADDED)
 
     def _item_added(self, value: JsonObject) -> None:
-        given = listed(as_object(value.get("item")), self._does)
+        given = parted(as_object(value.get("item")), self._fixes_with)
         kind = as_string(given.get("type"))
         item = self._items.find(kind, given.get("id"), value.get("output_index"))
         if item is not None and not item.is_announced and item.kind in _KINDS:
             item.is_announced = True  # it comes late
             item.given = {**item.given, **given, "id": item.made.place["item_id"]}
             self._name(item, given)
-            if item.is_sent and self._does(_ITEM_ADDED):
+            if item.is_sent and self._fixes_with(_ITEM_ADDED):
                 return
         else:
             item = self._new(kind, given, value)
@@ -140,21 +140,21 @@ class OutputReader(EventReader):
         given, due = as_object(value.get("item")), item.due()
         keys = [key for key in ("content", "summary", "arguments", "input")
                 if key in due and given.get(key) and isinstance(due[key], str | list)]  # fmt: skip
-        if not keys or not self._does("item-added-whole"):
+        if not keys or not self._fixes_with("item-added-whole"):
             return value
         item.early = {key: given[key] for key in keys}
         return {**value, "item": {**given, **{key: due[key] for key in keys}}}
 
     def _item_done(self, value: JsonObject) -> None:
-        given = listed(as_object(value.get("item")), self._does)
+        given = parted(as_object(value.get("item")), self._fixes_with)
         if given is not value.get("item"):
             value = {**value, "item": given}
         kind, index = as_string(given.get("type")), value.get("output_index")
         item = self._ending(kind, given, index)
-        if item is not None and item.ends_early and self._does(_LATE_END):
+        if item is not None and item.ends_early and self._fixes_with(_ITEM_DONE):
             item.given = {**given, "id": item.made.place["item_id"]}
         elif item is None:
-            self._whole(given, value)
+            self._whole_item(given, value)
         else:
             self._ends(item, given, own=value)
 
@@ -195,13 +195,15 @@ class OutputReader(EventReader):
             item.given = as_object(self._own(own, [event]).get("item"))
         else:
             told = {key: each for key, each in given.items() if each}
-            item.given = fitted({**item.given, **told}, item.made.value(), _always)
-            item.ends_early = self._does(_ITEM_DONE)
+            item.given = fitted({**item.value(), **told}, item.made.value(), _always)
+            item.ends_early = self._fixes_with(_ITEM_DONE)
             if item.ends_early:
                 self._put_in([item.ended(item.given)])
         self._items.end(item)
 
-    def _whole(self, given: JsonObject, own: JsonObject | None = None) -> NativeItem:
+    def _whole_item(
+        self, given: JsonObject, own: JsonObject | None = None
+    ) -> NativeItem:
         """Put in what is missing of an item that comes whole."""
         item = self._new(as_string(given.get("type")), given, own)
         self._open(item)
@@ -211,10 +213,10 @@ class OutputReader(EventReader):
     def _whole_output(self, response: JsonObject, status: str) -> JsonObject:
         """A response that ends, with all of its output."""
         output = as_list(response.get("output"))
-        entries = [listed(each, self._does) for each in objects_in(output)]
+        entries = [parted(each, self._fixes_with) for each in objects_in(output)]
         found = self._items.matched(entries)
         items = [
-            item or self._whole(entry)
+            item or self._whole_item(entry)
             for entry, item in zip(entries, found, strict=True)
         ]
         for entry, item in zip(entries, items, strict=True):
@@ -225,12 +227,12 @@ class OutputReader(EventReader):
         if len(entries) < len(output):
             return response  # there is something else in it
         made = {
-            item.made.index: fitted(entry, item.due(), self._does)
+            item.made.index: fitted(entry, item.due(), self._fixes_with)
             for entry, item in zip(entries, items, strict=True)
         }
         for item in self._items.all if len(made) < len(self._items.all) else ():
             is_told = item.is_done and (item.kind in _KINDS or not entries)
-            if item.made.index not in made and is_told and self._does(_EMPTY):
+            if item.made.index not in made and is_told and self._fixes_with(_EMPTY):
                 made[item.made.index] = item.value()
         order = sorted(made) if None in found or len(made) > len(entries) else made
         whole = [made[index] for index in order]
@@ -245,7 +247,7 @@ class OutputReader(EventReader):
         place = value.get("item_id"), value.get("output_index")
         if self._items.find(kind, *place) or not self._items.late(kind, *place):
             return False
-        return self._does(_LATE_END)
+        return self._fixes_with(_ITEM_DONE)
 
     def _spoken(self, kind: str, value: JsonObject) -> Spoken:
         made = self._for(_item_of(kind), value).made
@@ -254,14 +256,16 @@ class OutputReader(EventReader):
 
     def _kind_of(self, value: JsonObject) -> str:
         """The kind of the part that an event means."""
-        kind = as_object(value.get("part")).get("type")
-        if isinstance(kind, str) and kind in PARTS:
-            return kind
         if value["type"].startswith("response.reasoning"):
             return "summary_text"
+        given = as_object(value.get("part")).get("type")
         item = self._items.find_any(value.get("item_id"), value.get("output_index"))
-        is_thought = item is not None and item.kind == "reasoning"
-        return "reasoning_text" if is_thought else "output_text"
+        is_open = item is not None and not item.is_done and item.kind in _SPOKEN
+        is_thought = given == "reasoning_text"
+        if item is not None and is_open:
+            is_thought = item.kind == "reasoning"
+        of, usual = _THOUGHT if is_thought else _ANSWER
+        return part_kind(of, "content", given) or usual
 
     def _part_added(self, value: JsonObject) -> None:
         kind = self._kind_of(value)

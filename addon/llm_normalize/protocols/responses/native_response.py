@@ -125,18 +125,19 @@ class NativeResponse:
     def _usage(self, given: JsonObject, written: int) -> JsonObject:
         prompt, completion = self.tokens
         if prompt is None:
-            prompt = self._asked.prompt or _prompt_of(self._request)
+            prompt = _prompt_of(self._request)
         if completion is None:
             completion = tokens_for(written)
         whole = usage_of(Counts(prompt, 0, 0, completion, 0, prompt + completion))
-        usage = {key: each for key, each in given.items() if key not in _CHAT}
-        for key, (chat, needed) in _DETAILS.items():
-            details = as_object(usage.get(key)) or as_object(usage.pop(chat, None))
+        chat = {*_CHAT, *(name for name, _ in _DETAILS.values())}
+        usage = {**whole, **{key: given[key] for key in given if key not in chat}}
+        for key, (name, needed) in _DETAILS.items():
+            details = as_object(given.get(key)) or as_object(given.get(name))
             if details and whole_number(details.get(needed)) is None:
                 details = {**details, needed: 0}
             usage[key] = details or whole[key]
         for key in ("input_tokens", "output_tokens", "total_tokens"):
-            if whole_number(usage.get(key)) is None:
+            if whole_number(usage[key]) is None:
                 usage[key] = whole[key]
         return usage
 

@@ -40,6 +40,29 @@ PARTS = {
 """The forms of parts, by their type."""
 
 
+_MEANT = {
+    ("message", "content"): ("output_text", "refusal"),
+    ("reasoning", "content"): ("reasoning_text",),
+    ("reasoning", "summary"): ("summary_text",),
+}
+"""The kinds of parts that an item may have: by its type and key, the usual one first."""
+_ANY_TEXT = ("text", "output_text", "input_text", "reasoning_text", "summary_text")
+
+
+def part_kind(item: str, place: str, given: Json) -> str | None:
+    """The kind of a part that its provider calls *given*; None for none of text.
+
+    Args:
+        item: The type of its item.
+        place: The key of the item under which it is.
+        given: The type of the part.
+    """
+    kinds = _MEANT.get((item, place), ())
+    if given in kinds:
+        return str(given)
+    return kinds[0] if kinds and (given is None or given in _ANY_TEXT) else None
+
+
 def empty_part(kind: str) -> JsonObject:
     """A part of this kind that has no text yet."""
     form = PARTS[kind]
