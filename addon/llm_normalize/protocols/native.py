@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 from .protocol import JsonObject, ServerEvent
 
+_MAPPED = "model-mapped"
+"""The fix that names the model that was asked for, where another was sent."""
+
 
 class Repaired(NamedTuple):
     """What the client gets in the place of one event, or of a body.
@@ -39,6 +42,7 @@ class NativeAsked:
         skipped: The names of fixes that are off.
         is_new: Tells whether no earlier answer to the client had this id.
         created: When it was asked, in seconds of the epoch.
+        is_mapped: Whether another model was sent than the one asked for.
     """
 
     seed: str
@@ -49,6 +53,7 @@ class NativeAsked:
     skipped: Collection[str] = ()
     is_new: Callable[[str], bool] = lambda _: True
     created: int = 0
+    is_mapped: bool = False
 
 
 class NativeReader(ABC):
@@ -137,6 +142,19 @@ class NativeReader(ABC):
         self._out.append((value["type"], value))
 
     def _taken(self) -> Repaired:
+        if self.asked.is_mapped and self.is_on(_MAPPED):
+            self._out = [(name, self._named(value)) for name, value in self._out]
         made = Repaired(self._out, [*self._fixes])
         self._out, self._fixes = [], {}
         return made
+
+    def _named(self, value: JsonObject) -> JsonObject:
+        """An event, or a body, with the model that was asked for."""
+        for key in ("message", "response"):
+            inner = value.get(key)
+            if isinstance(inner, dict) and (made := self._named(inner)) is not inner:
+                return {**value, key: made}
+        if value.get("model", self.asked.model) == self.asked.model:
+            return value
+        self._fixed(_MAPPED)
+        return {**value, "model": self.asked.model}
