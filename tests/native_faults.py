@@ -298,6 +298,10 @@ P: dict[str, dict[str, Change]] = {
         "no name in done": key("name", "", ".arguments.done"),
         "objects": objects,
         "a call's id": id_as_call_id,
+        "another call id in done": within("item", "call_id", rotated, ".item.done"),
+        "another call id at the end": at_end(
+            lambda x: key("call_id", rotated)(x.get("output") or [])
+        ),
         "a late name": nameless,
         "text in done": one_late_text,
     },

@@ -32,9 +32,9 @@ responses.item_added_missing responses.item_added_whole responses.item_done_miss
 responses.item_fields_missing responses.item_text_bare responses.part_added_missing
 responses.part_done_missing responses.part_type_wrong responses.part_fields_missing
 responses.text_delta_missing responses.text_done_missing responses.text_done_empty
-responses.call_id_missing responses.call_name_missing responses.call_name_late
-responses.call_arguments_object responses.call_arguments_spelled
-responses.completed_output_empty
+responses.call_id_missing responses.call_id_changing responses.call_name_missing
+responses.call_name_late responses.call_arguments_object
+responses.call_arguments_spelled responses.completed_output_empty
 """
 
 NATIVE_FIXES: tuple[type[NativeFix], ...] = (

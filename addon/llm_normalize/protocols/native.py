@@ -102,10 +102,10 @@ class NativeReader(ABC):
 
         Nothing is changed where that is no answer.
         """
-        self._whole(value)
+        self._streamed(value)
         return self._taken()
 
-    def _whole(self, value: JsonObject) -> None:  # noqa: B027 - not all have it
+    def _streamed(self, value: JsonObject) -> None:  # noqa: B027 - not all have it
         """Send the events of a whole answer."""
 
     def keep_alive(self) -> Sequence[ServerEvent]:
@@ -128,7 +128,7 @@ class NativeReader(ABC):
         """Tell whether a fix is applied."""
         return fix not in self.asked.skipped
 
-    def _fixes_with(self, fix: str) -> bool:
+    def _does(self, fix: str) -> bool:
         """Tell whether a fix is applied, and note that it is."""
         if not self.is_on(fix):
             return False

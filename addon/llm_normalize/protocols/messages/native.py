@@ -60,7 +60,7 @@ class MessagesReader(BlockReader):
             return
         if not isinstance(kind, str):
             kind = "error" if value.get("error") else name
-            if kind not in self._handlers or not self._fixes_with("event-type-missing"):
+            if kind not in self._handlers or not self._does("event-type-missing"):
                 self._out.append((name, value))
                 return
             value = {"type": kind, **value}
@@ -70,7 +70,7 @@ class MessagesReader(BlockReader):
         else:
             handle(value)
         is_named = name == kind or (name and handle is None)
-        if name != kind and (is_named or not self._fixes_with("event-name-missing")):
+        if name != kind and (is_named or not self._does("event-name-missing")):
             kept = ((name if each is value else kind, each) for kind, each in self._out)
             self._out = [*kept]
 
@@ -78,7 +78,7 @@ class MessagesReader(BlockReader):
         """Send an event that means nothing here, or comes behind the last one."""
         self._is_passing = self.is_over and kind == "message_start"
         is_second = self.is_over and kind == "message_stop"
-        if not (is_second and self._fixes_with("message-stop-repeated")):
+        if not (is_second and self._does("message-stop-repeated")):
             self._send(value)
 
     # -- the message -------------------------------------------------------------------
@@ -105,7 +105,7 @@ class MessagesReader(BlockReader):
             self._is_passing = True
             self.is_complete = False
             self._send(value)
-        elif self._fixes_with("message-start-repeated"):
+        elif self._does("message-start-repeated"):
             self._count(as_object(given.get("usage")))
         else:
             self._send(value)
@@ -117,12 +117,12 @@ class MessagesReader(BlockReader):
         if not given.get("model"):
             missing["model"] = self.asked.model
         made = given
-        if missing and self._fixes_with("message-fields-missing"):
+        if missing and self._does("message-fields-missing"):
             made = {**given, **missing}
         message_id = given.get("id")
         is_right = isinstance(message_id, str) and message_id.startswith("msg")
         is_right = is_right and self.asked.is_new(as_string(message_id))
-        if not is_right and self._fixes_with("message-id-foreign"):
+        if not is_right and self._does("message-id-foreign"):
             made = {**made, "id": f"msg_{make_id(self.asked.seed)}"}
         usage = given.get("usage")
         self._count(by_own_names(as_object(usage)))
@@ -146,7 +146,7 @@ class MessagesReader(BlockReader):
                 usage[name] = estimates[name]
         if usage != given:
             usage = {**usage, **{k: 0 for k in NO_CACHE if k not in usage}}
-        is_same = usage == given or not self._fixes_with("message-usage-missing")
+        is_same = usage == given or not self._does("message-usage-missing")
         return given if is_same else usage
 
     def _estimates(self) -> JsonObject:
@@ -156,7 +156,7 @@ class MessagesReader(BlockReader):
     def _message_delta(self, value: JsonObject) -> None:
         self._begin_if_missing()
         has_reason = bool(as_object(value.get("delta")).get("stop_reason"))
-        if not has_reason and self._fixes_with("message-delta-missing"):
+        if not has_reason and self._does("message-delta-missing"):
             self._unsaid = as_object(value.get("usage"))  # they wait for the reason
             return
         self._close_all()
@@ -187,14 +187,14 @@ class MessagesReader(BlockReader):
         reason = reason_of(given.get("stop_reason"), stop, stops, self._kinds)
         due = {"stop_reason": reason, "stop_sequence": stop}
         is_right = {**given, **due} == given
-        if is_right or not self._fixes_with("stop-reason-foreign"):
+        if is_right or not self._does("stop-reason-foreign"):
             return given
         return {**given, **due}
 
     def _message_stop(self, value: JsonObject) -> None:
         self._begin_if_missing()
         self._close_all()
-        if not self._reason and self._fixes_with("message-delta-missing"):
+        if not self._reason and self._does("message-delta-missing"):
             reason = reason_of("end_turn", None, (), self._kinds)
             delta = {"stop_reason": reason, "stop_sequence": None}
             usage = {**self._estimates(), **NO_CACHE, **self._unsaid}
@@ -206,7 +206,7 @@ class MessagesReader(BlockReader):
 
     def _error(self, value: JsonObject) -> None:
         self.is_over = True
-        if is_error(value) or not self._fixes_with("message-error-foreign"):
+        if is_error(value) or not self._does("message-error-foreign"):
             self._send(value)
             return
         given = as_object(value.get("error"))
@@ -216,7 +216,7 @@ class MessagesReader(BlockReader):
     @override
     def _conclude(self) -> None:
         is_whole = self.is_complete and self._has_started
-        if is_whole and self._fixes_with("message-stop-missing"):
+        if is_whole and self._does("message-stop-missing"):
             self._message_stop({"type": "message_stop"})
 
     @override
@@ -231,7 +231,7 @@ class MessagesReader(BlockReader):
 
     @override
     def _begin_if_missing(self) -> None:
-        if self._has_started or not self._fixes_with("message-start-missing"):
+        if self._has_started or not self._does("message-start-missing"):
             return
         self._has_started = True
         usage = {"input_tokens": self.asked.prompt, "output_tokens": 0, **NO_CACHE}
@@ -266,14 +266,14 @@ class MessagesReader(BlockReader):
             text = as_string(delta.get(WORDS[delta["type"]]))
             self._written += len(text.encode(errors="surrogatepass"))
         if kind == "thinking" and not as_string(made.get("signature")).strip():
-            is_on = self._fixes_with("thinking-unsigned")
+            is_on = self._does("thinking-unsigned")
             made = {**made, "signature": SIGNATURE} if is_on else made
         if kind == "tool_use":
             made = self._with_call_id(made)
         return made if given else block
 
     @override
-    def _whole(self, value: JsonObject) -> None:
+    def _streamed(self, value: JsonObject) -> None:
         if value.get("error") and value.get("type") != "message":
             self._error(value)
             return

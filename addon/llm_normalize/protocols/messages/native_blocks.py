@@ -46,7 +46,7 @@ class BlockReader(NativeReader):
         given = as_object(value.get("content_block"))
         last = self._blocks[-1] if self._blocks else None
         is_second = last is not None and last.is_same(value, given)
-        if is_second and self._fixes_with("block-start-repeated"):
+        if is_second and self._does("block-start-repeated"):
             return
         if last is not None and last.is_complete:
             self._close(last)
@@ -74,7 +74,7 @@ class BlockReader(NativeReader):
             made = self._with_call_id(made)
         start, deltas = parted(made)
         fix = "tool-input-in-start" if block.kind == "tool_use" else "text-in-start"
-        if deltas and self._fixes_with(fix):
+        if deltas and self._does(fix):
             block.said = deltas
             block.is_signed = False
             return start
@@ -83,13 +83,13 @@ class BlockReader(NativeReader):
     def _with_fields(self, given: JsonObject) -> JsonObject:
         kind = as_string(given.get("type"))
         missing = {k: v for k, v in EMPTY.get(kind, {}).items() if given.get(k) is None}
-        if missing and self._fixes_with("block-fields-missing"):
+        if missing and self._does("block-fields-missing"):
             return {**given, **missing}
         return given
 
     def _with_call_id(self, given: JsonObject) -> JsonObject:
         call_id = self._calls.take(given.get("id"))
-        if call_id == given.get("id") or not self._fixes_with("tool-id-foreign"):
+        if call_id == given.get("id") or not self._does("tool-id-foreign"):
             return given
         return {**given, "id": call_id}
 
@@ -108,7 +108,7 @@ class BlockReader(NativeReader):
         block = self._of(index, kind or ("tool_use" if said == INPUT else None))
         if kind and (block is None or block.kind != kind) and self._is_known(block):
             fix = "block-start-missing" if block is None else "delta-of-other-kind"
-            if self._fixes_with(fix):
+            if self._does(fix):
                 if said == SIGNED:
                     return  # of thoughts that have ended
                 block = self._opened(index, kind, fix)
@@ -139,7 +139,7 @@ class BlockReader(NativeReader):
         if said == SIGNED:
             block.said.clear()
             block.is_signed = bool(text.strip())
-            if not block.is_signed and self._fixes_with("thinking-unsigned"):
+            if not block.is_signed and self._does("thinking-unsigned"):
                 return
         else:
             self._written += len(text.encode(errors="surrogatepass"))
@@ -154,7 +154,7 @@ class BlockReader(NativeReader):
         is_late = block is not None and block.given != index and index in self._ended
         if block is not None and not is_late:
             self._end(block, value)
-        elif not self._fixes_with("block-stop-repeated"):
+        elif not self._does("block-stop-repeated"):
             self._send(value)
 
     def _of(self, index: Json, kind: str | None) -> Block | None:
@@ -168,7 +168,7 @@ class BlockReader(NativeReader):
 
     def _put(self, block: Block, value: JsonObject) -> None:
         """Send an event of a block, or have it wait for what is before that."""
-        if block is self._blocks[0] or not self._fixes_with("block-interleaved"):
+        if block is self._blocks[0] or not self._does("block-interleaved"):
             self._send_of(block, value)
             return
         block.waiting.append(value)
@@ -178,7 +178,7 @@ class BlockReader(NativeReader):
 
     def _send_of(self, block: Block, value: JsonObject) -> None:
         fix = block.fix or "block-index-wrong"
-        if value.get("index") != block.index and self._fixes_with(fix):
+        if value.get("index") != block.index and self._does(fix):
             value = {**value, "index": block.index}
         self._send(value)
 
@@ -191,13 +191,13 @@ class BlockReader(NativeReader):
         if block.has_ended:
             return
         stop = {"type": "content_block_stop", "index": block.index}
-        self._end(block, stop if self._fixes_with(fix) else None)
+        self._end(block, stop if self._does(fix) else None)
 
     def _end(self, block: Block, stop: JsonObject | None) -> None:
         """Send the end of a block, and go on to the next that waits."""
         self._say(block, block.said)
         is_unsigned = block.kind == "thinking" and not block.is_signed
-        if stop and is_unsigned and self._fixes_with("thinking-unsigned"):
+        if stop and is_unsigned and self._does("thinking-unsigned"):
             delta: JsonObject = {"type": SIGNED, "signature": SIGNATURE}
             head = {"type": "content_block_delta", "index": block.index}
             self._put(block, {**head, "delta": delta})

@@ -32,7 +32,7 @@ class ResponsesReader(OutputReader):
     def __init__(self, asked: NativeAsked, request: JsonObject) -> None:
         super().__init__(asked)
         self._request = request
-        self._response = NativeResponse(asked, request, self._fixes_with)
+        self._response = NativeResponse(asked, request, self._does)
         self._begun = set[str]()
         """The events of the beginning that have been sent."""
         self._has_begun = False
@@ -49,21 +49,21 @@ class ResponsesReader(OutputReader):
 
     @override
     def _take(self, name: str, value: JsonObject) -> None:
-        typed = named(name, value, self._fixes_with)
+        typed = named(name, value, self._does)
         if typed is None or self._held > LIMIT:
             self._out.append((name, value))
             return
         kind = typed["type"]
         said = value.get("type")
         if name != (said if isinstance(said, str) else kind):
-            self._fixes_with("event-name-missing")
+            self._does("event-name-missing")
         if self.is_over:
             self._send(typed)
             return
         self._is_foreign = typed is not value
         if not self._has_begun and kind.startswith(("response.", "error")):
             self._begin(kind, typed)
-        self._handlers.get(kind, self._other)(unnested(typed, self._fixes_with))
+        self._handlers.get(kind, self._other)(unnested(typed, self._does))
 
     @override
     def _conclude(self) -> None:
@@ -107,7 +107,7 @@ class ResponsesReader(OutputReader):
     def _with_error(self, response: JsonObject, value: JsonObject) -> JsonObject:
         """A response that failed, with an error in OpenAI's form."""
         given = response.get("error")
-        if is_error(given) or not self._fixes_with(_ERROR):
+        if is_error(given) or not self._does(_ERROR):
             return response
         words = given or value.get("error") or value.get("message")
         error = error_of(as_object(words) or {"message": words})
@@ -119,7 +119,7 @@ class ResponsesReader(OutputReader):
         given = value.get("error")
         error = as_object(given) or {**value, "type": None}
         is_right = isinstance(error.get("message"), str)
-        if not is_right and self._fixes_with(_ERROR):
+        if not is_right and self._does(_ERROR):
             error = error_of(error if as_object(given) else {"message": given})
             error |= {"type": error["code"], "param": None}
             number = {k: v for k, v in value.items() if k == "sequence_number"}
@@ -148,7 +148,7 @@ class ResponsesReader(OutputReader):
         return self._taken()
 
     @override
-    def _whole(self, value: JsonObject) -> None:
+    def _streamed(self, value: JsonObject) -> None:
         if "output" in value:
             status = as_string(value.get("status"))
             kind = f"response.{status}"
@@ -166,8 +166,8 @@ class ResponsesReader(OutputReader):
         """An item of a whole answer."""
         if not isinstance(given, dict):
             return given
-        entry = parted(given, self._fixes_with)
+        entry = parted(given, self._does)
         item = self._items.add(as_string(entry.get("type")), entry)
         for _ in (*item.rest(entry), *item.made.closed(COMPLETED)):
             """The events of a stream."""
-        return fitted(entry, item.due(), self._fixes_with)
+        return fitted(entry, item.due(), self._does)

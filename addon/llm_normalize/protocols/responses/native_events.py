@@ -37,7 +37,7 @@ class EventReader(NativeReader):
         self._number += 1
         if type(said) is int and said == due:
             self._send(value)
-        elif self._fixes_with("sequence-number-wrong"):
+        elif self._does("sequence-number-wrong"):
             self._send({**value, "sequence_number": due})
         else:
             self._send(value)
@@ -45,7 +45,7 @@ class EventReader(NativeReader):
     def _put_in(self, events: Iterable[ServerEvent], fix: str = "") -> None:
         """Send events that are missing."""
         for kind, fields in events:
-            if self._fixes_with(fix or _fix_for(kind)):
+            if self._does(fix or _fix_for(kind)):
                 number = self._number
                 self._number += 1
                 self._send({"type": kind, "sequence_number": number, **fields})
@@ -70,10 +70,10 @@ class EventReader(NativeReader):
         for key, other in ("item", "item-fields-missing"), ("part", _FIELDS):
             if key in due:
                 given = as_object(value.get(key))
-                made = fitted(given, due.pop(key), self._fixes_with, other)
+                made = fitted(given, due.pop(key), self._does, other)
                 if made is not value.get(key):
                     more[key] = made
-        made = fitted(value, due, self._fixes_with, _FIELDS)
+        made = fitted(value, due, self._does, _FIELDS)
         made = {**made, **more} if more else made
         self._numbered(made)
         return made

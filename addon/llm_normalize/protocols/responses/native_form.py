@@ -15,6 +15,7 @@ _EXACT = {
     "type": "part-type-wrong",
     "id": "item-id-changing",
     "item_id": "item-id-changing",
+    "call_id": "call-id-changing",
     "output_index": "output-index-wrong",
     "content_index": "output-index-wrong",
     "summary_index": "output-index-wrong",
@@ -67,7 +68,7 @@ def fitted(
             made = _parts(item, key, has, as_list(wanted), does)
             if made is not has:
                 more[key] = made
-        elif key in _EXACT:
+        elif key in _EXACT and not (key == "call_id" and not has):
             if (type(has) is not type(wanted) or has != wanted) and does(_EXACT[key]):
                 more[key] = wanted
         elif _lacks(given, key, wanted) and does(_fix(key, has, other)):

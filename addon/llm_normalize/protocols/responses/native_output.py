@@ -65,7 +65,7 @@ class OutputReader(EventReader):
         item = self._items.find_any(value.get("item_id"), value.get("output_index"))
         due = {} if item is None else item.made.place
         due = {key: each for key, each in due.items() if key in value}
-        made = fitted(value, due, self._fixes_with)
+        made = fitted(value, due, self._does)
         if "sequence_number" in made or made["type"].startswith("response."):
             self._numbered(made)
         else:
@@ -103,7 +103,7 @@ class OutputReader(EventReader):
     def _waits(self, item: NativeItem) -> bool:
         """Tell whether nothing of an item can be sent: it is a call, of nobody knows what."""
         fix = _LATE_NAME if item.is_announced else _ITEM_ADDED
-        return not item.is_sent and item.is_unknown and self._fixes_with(fix)
+        return not item.is_sent and item.is_unknown and self._does(fix)
 
     def _name(self, item: NativeItem, value: JsonObject) -> None:
         """Take the name of a call, if this is the first to say it."""
@@ -113,14 +113,14 @@ class OutputReader(EventReader):
             self._open(item, _LATE_NAME if item.is_announced else _ITEM_ADDED)
 
     def _item_added(self, value: JsonObject) -> None:
-        given = parted(as_object(value.get("item")), self._fixes_with)
+        given = parted(as_object(value.get("item")), self._does)
         kind = as_string(given.get("type"))
         item = self._items.find(kind, given.get("id"), value.get("output_index"))
         if item is not None and not item.is_announced and item.kind in _KINDS:
             item.is_announced = True  # it comes late
             item.given = {**item.given, **given, "id": item.made.place["item_id"]}
             self._name(item, given)
-            if item.is_sent and self._fixes_with(_ITEM_ADDED):
+            if item.is_sent and self._does(_ITEM_ADDED):
                 return
         else:
             item = self._new(kind, given, value)
@@ -140,18 +140,18 @@ class OutputReader(EventReader):
         given, due = as_object(value.get("item")), item.due()
         keys = [key for key in ("content", "summary", "arguments", "input")
                 if key in due and given.get(key) and isinstance(due[key], str | list)]  # fmt: skip
-        if not keys or not self._fixes_with("item-added-whole"):
+        if not keys or not self._does("item-added-whole"):
             return value
         item.early = {key: given[key] for key in keys}
         return {**value, "item": {**given, **{key: due[key] for key in keys}}}
 
     def _item_done(self, value: JsonObject) -> None:
-        given = parted(as_object(value.get("item")), self._fixes_with)
+        given = parted(as_object(value.get("item")), self._does)
         if given is not value.get("item"):
             value = {**value, "item": given}
         kind, index = as_string(given.get("type")), value.get("output_index")
         item = self._ending(kind, given, index)
-        if item is not None and item.ends_early and self._fixes_with(_ITEM_DONE):
+        if item is not None and item.ends_early and self._does(_ITEM_DONE):
             item.given = {**given, "id": item.made.place["item_id"]}
         elif item is None:
             self._whole_item(given, value)
@@ -196,7 +196,7 @@ class OutputReader(EventReader):
         else:
             told = {key: each for key, each in given.items() if each}
             item.given = fitted({**item.value(), **told}, item.made.value(), _always)
-            item.ends_early = self._fixes_with(_ITEM_DONE)
+            item.ends_early = self._does(_ITEM_DONE)
             if item.ends_early:
                 self._put_in([item.ended(item.given)])
         self._items.end(item)
@@ -213,7 +213,7 @@ class OutputReader(EventReader):
     def _whole_output(self, response: JsonObject, status: str) -> JsonObject:
         """A response that ends, with all of its output."""
         output = as_list(response.get("output"))
-        entries = [parted(each, self._fixes_with) for each in objects_in(output)]
+        entries = [parted(each, self._does) for each in objects_in(output)]
         found = self._items.matched(entries)
         items = [
             item or self._whole_item(entry)
@@ -227,12 +227,12 @@ class OutputReader(EventReader):
         if len(entries) < len(output):
             return response  # there is something else in it
         made = {
-            item.made.index: fitted(entry, item.due(), self._fixes_with)
+            item.made.index: fitted(entry, item.due(), self._does)
             for entry, item in zip(entries, items, strict=True)
         }
         for item in self._items.all if len(made) < len(self._items.all) else ():
             is_told = item.is_done and (item.kind in _KINDS or not entries)
-            if item.made.index not in made and is_told and self._fixes_with(_EMPTY):
+            if item.made.index not in made and is_told and self._does(_EMPTY):
                 made[item.made.index] = item.value()
         order = sorted(made) if None in found or len(made) > len(entries) else made
         whole = [made[index] for index in order]
@@ -247,7 +247,7 @@ class OutputReader(EventReader):
         place = value.get("item_id"), value.get("output_index")
         if self._items.find(kind, *place) or not self._items.late(kind, *place):
             return False
-        return self._fixes_with(_ITEM_DONE)
+        return self._does(_ITEM_DONE)
 
     def _spoken(self, kind: str, value: JsonObject) -> Spoken:
         made = self._for(_item_of(kind), value).made
