@@ -66,6 +66,8 @@ class NativeReader(ABC):
         is_over: Whether the client has got the last event.
         is_complete: Whether the answer is whole by the provider's own word: only what is put
             in by `end` may follow.
+        words: The text of the last event, if it stays as it is, and another with other words in
+            their place would, too: see `more`.
         tokens: How many the prompt and the answer have, as far as the provider says.
     """
 
@@ -73,6 +75,7 @@ class NativeReader(ABC):
         self.asked = asked
         self.is_over = False
         self.is_complete = False
+        self.words = ""
         self.tokens: tuple[int | None, int | None] = (None, None)
         self._out: list[ServerEvent] = []
         self._fixes: dict[str, None] = {}
@@ -84,8 +87,16 @@ class NativeReader(ABC):
             name: The name on its own line; empty without one.
             value: Its data.
         """
+        self.words = ""
         self._take(name, value)
         return self._taken()
+
+    def more(self, size: int) -> None:  # noqa: B027 - not all have such events
+        """Count an event that differs from the last one in its words alone.
+
+        Args:
+            size: The bytes of its words.
+        """
 
     def end(self) -> Repaired:
         """What the client gets at a clean end, behind all events."""

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
+from typing import override
 
 from ...wire.json_text import Json
 from ..json_values import as_object, as_string
@@ -11,6 +12,8 @@ from ..protocol import JsonObject
 from .answer_form import SIGNATURE
 from .native_parts import EMPTY, INPUT, KINDS, SIGNED, WORDS, Block, CallIds, parted
 
+_ALIKE = ("text_delta", "thinking_delta")
+"""Deltas of which one may stand for another, but for their words."""
 _LONGEST = 10_000
 """Events that wait for the end of a block before theirs."""
 
@@ -36,6 +39,10 @@ class BlockReader(NativeReader):
         self._calls = CallIds(asked.seed, asked.calls)
         self._written = 0
         """Bytes of what the message says."""
+
+    @override
+    def more(self, size: int) -> None:
+        self._written += size
 
     @abstractmethod
     def _begin_if_missing(self) -> None:
@@ -146,6 +153,8 @@ class BlockReader(NativeReader):
         if said == INPUT and text:
             block.said.clear()
             block.end.add(text)
+        elif said in _ALIKE and block is self._blocks[-1] is self._blocks[0]:
+            self.words = text
         self._put(block, value)
 
     def _block_stop(self, value: JsonObject) -> None:
