@@ -51,12 +51,12 @@ class AnswerIds:
     def __init__(self) -> None:
         self._asked: OrderedDict[tuple[bytes, str], bytes] = OrderedDict()
 
-    def is_new(self, client: bytes, body: bytes, answer_id: str) -> bool:
-        """Tell whether no answer to another request of a *client* has had an id.
+    def is_new(self, client: bytes, talk: bytes, answer_id: str) -> bool:
+        """Tell whether no answer in another *talk* of a client has had an id.
 
-        The same request may be answered from a cache.
+        The same may be answered from a cache.
         """
-        digest = sha256(body).digest()
+        digest = sha256(talk).digest()
         first = self._asked.setdefault((client, answer_id), digest)
         if len(self._asked) > _MOST:
             self._asked.popitem(last=False)
@@ -71,7 +71,7 @@ class NativeAnswer:
         body: The request as its client sent it, decoded.
         exchange: The id of the exchange.
         skipped: The names of the fixes that are off.
-        created: When it was asked, in seconds of the epoch.
+        asked: What is known of the request in any protocol.
 
     Attributes:
         protocol: What its client speaks.
@@ -83,17 +83,16 @@ class NativeAnswer:
         body: bytes | None,
         exchange: str,
         skipped: Collection[str],
-        created: int = 0,
+        asked: Asked,
     ) -> None:
         self.protocol = protocol
-        self._body = body or b""
         self._is_new: Callable[[str], bool] = lambda _: True
         self._exchange = exchange
         self._skipped = skipped
-        self._created = created
+        self._asked = asked
         self._request: JsonObject
         try:
-            self._request = read_request(self._body)
+            self._request = read_request(body or b"")
         except ValueError:  # it is the provider's to refuse
             self._request = {}
 
@@ -104,7 +103,11 @@ class NativeAnswer:
 
     def know(self, ids: AnswerIds, client: bytes) -> None:
         """Know which *ids* earlier answers to *client* had."""
-        self._is_new = partial(ids.is_new, client, self._body)
+        self._is_new = partial(self._has_new, ids, client)
+
+    def _has_new(self, ids: AnswerIds, client: bytes, answer_id: str) -> bool:
+        talk = dumps([self._request.get(key) for key in ("messages", "input")])
+        return ids.is_new(client, talk, answer_id)
 
     def stream(
         self, observe: Callable[[EventRecord], None], label: str
@@ -164,7 +167,8 @@ class NativeAnswer:
             self._exchange,
             self._skipped,
             self._is_new,
-            self._created,
+            self._asked.time,
+            is_mapped=self._asked.is_mapped,
         )
 
 
