@@ -1,5 +1,6 @@
 import contextlib
 import json
+import re
 from typing import Any
 
 import pytest
@@ -150,6 +151,35 @@ def test_call_without_output_and_output_without_call_get_a_stub() -> None:
         assistant(None, call("call_8", "find_ferry", "{}")),
         output("call_8", "10:40"),
         HI,
+    ]
+
+
+def test_output_that_answers_no_call_is_told_and_no_call_is_made_up() -> None:
+    note = {**OUTPUT, "output": "half way"}
+    first = [assistant(None, LOOKED), output("call_1", "10:40")]
+    assert messages(CALL, OUTPUT, note) == [
+        *first,
+        {"role": "user", "content": "Output of call_1:\nhalf way"},
+    ]
+    seen = {**OUTPUT, "output": [{"type": "input_text", "text": "seen"}, IMAGE]}
+    *before, last = messages(CALL, OUTPUT, seen)
+    assert before == first
+    assert [each["type"] for each in last["content"]] == ["text", "image_url"]
+    assert last["content"][0]["text"] == "Output of call_1:\nseen"
+
+
+def test_output_of_another_tool_is_not_that_of_the_open_call() -> None:
+    told = {
+        "type": "function_call_output",
+        "name": "goal_objective",
+        "namespace": "agent",
+        "output": "Reach Skye.",
+    }
+    own = {**OUTPUT, "call_id": None, "name": CALL["name"]}
+    assert messages(CALL, told, own) == [
+        assistant(None, LOOKED),
+        output("call_1", "10:40"),
+        {"role": "user", "content": "Output of agent__goal_objective:\nReach Skye."},
     ]
 
 
@@ -715,7 +745,13 @@ def test_every_call_has_its_output_right_after_it(items: list[Any]) -> None:
             waiting = [each["id"] for each in message.get("tool_calls", ())]
             assert message["content"] or waiting
     texts = [each["output"] for each in items if "output" in each]
-    outputs = [x["content"] for x in found if x["role"] == "tool"]
+    # A second output of a call follows in the words of the user.
+    further = re.compile(r"Output of call_\d:\n")
+    outputs = [
+        further.sub("", x["content"])
+        for x in found
+        if x["role"] == "tool" or further.match(x["content"] or "")
+    ]
     assert sorted(x for x in outputs if x != "(no output)") == sorted(texts)
     said = [x["content"] for x in found if x["role"] == "assistant" and x["content"]]
     assert "".join(said).count("Let me look.") == items.count(SAID)

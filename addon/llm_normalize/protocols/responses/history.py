@@ -195,14 +195,29 @@ class History:
         if not waiting or waiting[0] != at:  # none before it waits any more
             return  # it stands after its call
         waiting.popleft()
+        name = as_string(item.get("name"))
+        if any(place < at for place in self._called[call_id]):
+            self._say_output(call_id, at)  # the call has had its output
+            return
+        if name and not item.get("call_id"):
+            self._say_output(self._tools.flat_name_in(item, path), at)
+            return
         # Providers refuse an output without a call. A client that has shortened the
         # conversation sends one.
-        name = self._tools.names.flat_name(as_string(item.get("name")) or NO_NAME)
-        call = _chat_call(call_id, name, "{}")
+        call = _chat_call(call_id, self._tools.names.flat_name(name or NO_NAME), "{}")
         self.messages.append(
             {"role": "assistant", "content": None, "tool_calls": [call]}
         )
         self._answer([(call_id, *self._output_at(at))])
+
+    def _say_output(self, of: str, at: int) -> None:
+        """Add an output that answers no call of the model: Codex's tools notify it.
+
+        With a call made up for it, the model would learn to make such calls.
+        """
+        text, attached = self._output_at(at)
+        words = f"Output of {of}:\n{text}"
+        self._say([{"type": "text", "text": words}, *attached] if attached else words)
 
     def _more_tools(self, item: JsonObject, path: str) -> None:
         self._tools.add(item.get("tools"), f"{path}.tools")
@@ -320,9 +335,10 @@ def _call_ids(items: list[JsonObject]) -> dict[int, str]:
     """Return the ids of calls and of outputs, by their place.
 
     An output without one is that of a call that has no other: those of a turn are
-    answered in their order, and those of the last turn come first.
+    answered in their order, and those of the last turn come first. One that names another
+    tool than that of the call answers none.
     """
-    found, unanswered = dict[int, str](), list[deque[str]]()
+    found, unanswered = dict[int, str](), list[deque[int]]()
     in_turn = False
     answered = {each.get("call_id") for each in items if each.get("type") in _OUTPUTS}
     for at, item in enumerate(items):
@@ -331,18 +347,22 @@ def _call_ids(items: list[JsonObject]) -> dict[int, str]:
         if _is_search(item) or kind not in _CALLS | _OUTPUTS:
             continue
         given = as_string(item.get("call_id")) or as_string(item.get("id"))
-        made = f"call_{at}"
+        made = f"call_of_item_{at}"  # none that a provider counts
         if kind in _OUTPUTS:
             given = as_string(item.get("call_id"))
             while unanswered and not unanswered[-1]:
                 unanswered.pop()
-            found[at] = given or (unanswered[-1].popleft() if unanswered else made)
+            if not given and unanswered:
+                name = as_string(item.get("name"))
+                if name in ("", items[unanswered[-1][0]].get("name")):
+                    given = found[unanswered[-1].popleft()]
+            found[at] = given or made
         else:
             found[at] = given or made
             if kind != "mcp_call" and found[at] not in answered:
                 if not in_turn:
                     unanswered.append(deque())
-                unanswered[-1].append(found[at])
+                unanswered[-1].append(at)
                 in_turn = True
     return found
 
