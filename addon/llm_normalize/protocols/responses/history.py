@@ -195,8 +195,8 @@ class History:
         if not waiting or waiting[0] != at:  # none before it waits any more
             return  # it stands after its call
         waiting.popleft()
-        name = as_string(item.get("name"))
-        if any(place < at for place in self._called[call_id]):
+        name, called = as_string(item.get("name")), self._called[call_id]
+        if called and called[0] < at:
             self._say_output(call_id, at)  # the call has had its output
             return
         if name and not item.get("call_id"):
