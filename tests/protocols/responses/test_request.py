@@ -326,6 +326,39 @@ def test_parts_of_the_user() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("part", "where", "sentence"),
+    [
+        (
+            {"type": "input_image", "file_id": "file_1"},
+            "file_id",
+            "(An image was here.",
+        ),
+        (
+            {"type": "input_file", "file_url": "https://a.test/b.pdf"},
+            "file_url",
+            "(A file was here: https://a.test/b.pdf.",
+        ),
+        (
+            {"type": "encrypted_content", "encrypted_content": "gAAAAABo"},
+            "encrypted_content",
+            "(A text was here that only OpenAI can read.)",
+        ),
+    ],
+)
+def test_what_only_openai_can_read_becomes_a_sentence(
+    part: Any, where: str, sentence: str
+) -> None:
+    words = {"type": "input_text", "text": "See"}
+    found = translated({**USER, "content": [words, part]})
+    (message,) = found.body["messages"]
+    assert message["content"].startswith(f"See\n\n{sentence}")
+    assert found.dropped == (f"input[0].content[1].{where}",)
+    found = translated(CALL, {**OUTPUT, "output": [words, part]})
+    assert found.body["messages"][1]["content"].startswith(f"See\n{sentence}")
+    assert found.dropped == (f"input[1].output[1].{where}",)
+
+
 def test_texts_alone_are_plain_text() -> None:
     parts = [{"type": "input_text", "text": each} for each in ("One", "Two")]
     assert messages({"role": "user", "content": parts})[0]["content"] == "One\n\nTwo"
@@ -373,10 +406,10 @@ def test_output_of_any_form_is_text(given: Any, text: str) -> None:
 
 
 def test_output_of_objects_that_are_no_parts_is_json() -> None:
-    rows = [{"type": "row", "id": 1}, {"type": "input_image", "file_id": "f"}]
+    rows = [{"type": "row", "id": 1}, {"type": "input_image", "image_id": "f"}]
     found = messages(CALL, {**OUTPUT, "output": [*rows, IMAGE]})
     assert found[1]["content"] == (
-        '{"type":"row","id":1}\n{"type":"input_image","file_id":"f"}'
+        '{"type":"row","id":1}\n{"type":"input_image","image_id":"f"}'
     )
     assert found[2]["content"][1]["type"] == "image_url"
 
@@ -535,13 +568,13 @@ def test_hosted_tool_that_makes_the_answer_is_refused(tools: Any, choice: Any) -
             None,
         ),
         (
-            {"input": [{**USER, "content": [{"type": "input_image", "file_id": "f"}]}]},
+            {"input": [{**USER, "content": [{"type": "input_image"}]}]},
             "input[0].content[0].image_url",
             None,
         ),
         (
-            {"input": [{**USER, "content": [{"type": "input_file", "file_url": "u"}]}]},
-            "input[0].content[0].file_url",
+            {"input": [{**USER, "content": [{"type": "input_file"}]}]},
+            "input[0].content[0].file_data",
             None,
         ),
         (

@@ -128,13 +128,13 @@ class History:
         if role in ("system", "developer"):
             is_head = not self.messages and self._turn == _Turn()
             if is_head:
-                self.system.append(text_of(content, place))
+                self.system.append(text_of(content, place, self.dropped))
             else:
-                self._say(text_or_parts(content, place))
+                self._say(text_or_parts(content, place, self.dropped))
         elif role == "assistant":
-            self._turn.texts.append(words_of(content, place))
+            self._turn.texts.append(words_of(content, place, self.dropped))
         elif role == "user":
-            self._say(user_content(content, place))
+            self._say(user_content(content, place, self.dropped))
         else:
             message = f"Chat completions have no place for the role {role!r}."
             raise UntranslatableError(message, f"{path}.role")
@@ -281,7 +281,7 @@ class History:
         if item["type"] == _FOUND:
             return found_tools(item), []
         place = f"{self._paths[at]}.output"
-        text, attached = output_of(item.get("output"), place)
+        text, attached = output_of(item.get("output"), place, self.dropped)
         instead = _ATTACHED if attached else as_text(item.get("status"))
         return text or instead or NO_OUTPUT, attached
 
