@@ -47,7 +47,7 @@ class Stage:
         """Return the outcome of a session, once nothing was lost in it."""
         name = f"session-{next(self._numbers)}"
         self._sessions[name] = session
-        request = {**REQUEST, "prompt": "Print words.", **asked}
+        request = {**REQUEST, "prompts": ["Print words."], **asked}
         case = {"client": client, "url": f"{self.proxy.url}/{name}/v1"}
         try:
             (report,) = CLIENTS[client].run([{**case, "request": request}])
@@ -100,6 +100,6 @@ def test_program_goes_on_where_it_was_interrupted(
 ) -> None:
     stops = [tmp_path / each for each in ("text", "call", "tool")]
     session = Session(interrupted(stops))
-    rounds = [{"prompt": "Print words.", "stop": str(each)} for each in stops]
-    stage.play(client, session, rounds=[*rounds, {"prompt": "Go on."}])
+    prompts = ["Print words.", *["Go on."] * len(stops)]
+    stage.play(client, session, prompts=prompts, stops=[*map(str, stops)])
     assert session.is_over

@@ -19,9 +19,9 @@ messages("claude-code", "claude -p", async (url, request, report) => {
     args.push("--mcp-config", JSON.stringify({ mcpServers: servers }));
     args.push("--dangerously-skip-permissions");
   } else args.push("--allowedTools", "Bash");
-  const rounds = (request.rounds ?? [request]).map(({ prompt, stop }, at) => ({
+  const rounds = request.prompts.map((prompt, at) => ({
     args: ["-p", prompt, ...(at ? ["--continue"] : []), ...args],
-    stop,
+    stop: request.stops?.[at],
   }));
   const program = "@anthropic-ai/claude-code/cli-wrapper.cjs";
   const said = await run(program, rounds, report, () => ({

@@ -28,9 +28,9 @@ responses("codex", "codex exec --json", async (url, request, report) => {
   const always = ["--json", "--skip-git-repo-check"];
   // Nobody is there to be asked, and the calls only print words.
   always.push("--dangerously-bypass-approvals-and-sandbox");
-  const rounds = (request.rounds ?? [request]).map(({ prompt, stop }, at) => ({
+  const rounds = request.prompts.map((prompt, at) => ({
     args: ["exec", ...(at ? ["resume", "--last"] : []), ...always, prompt],
-    stop,
+    stop: request.stops?.[at],
   }));
   const said = await run("@openai/codex/bin/codex.js", rounds, report, async (home) => {
     const folder = join(home, ".codex");

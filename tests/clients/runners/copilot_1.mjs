@@ -31,7 +31,7 @@ messages("copilot-messages", "copilot -p", (url, request, report) =>
   ),
 );
 
-async function ask(provider, { model, prompt, stream }, report) {
+async function ask(provider, { model, prompts: [prompt], stream }, report) {
   const args = ["-p", prompt, "--allow-all-tools", "--session-id", SESSION];
   args.push("--stream", stream ? "on" : "off");
   const variables = {

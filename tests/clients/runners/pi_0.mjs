@@ -13,7 +13,7 @@ messages("pi-messages", "pi --mode json", (url, request, report) =>
   ask("anthropic-messages", url.replace(/\/v1$/, ""), request, report),
 );
 
-async function ask(api, baseUrl, { model, prompt }, report) {
+async function ask(api, baseUrl, { model, prompts: [prompt] }, report) {
   const args = ["--mode", "json", "--no-session", "--offline", "--provider", "scripted"];
   const program = "@earendil-works/pi-coding-agent/dist/bundle/cli.js";
   args.push("--model", model, prompt);
