@@ -204,6 +204,9 @@ BROKEN: dict[str, Script] = {
     "unfinished": _begun(),
 }
 """What goes wrong; of a stream after two words."""
+TALKS = ("talk", "talk-stored")
+"""The cases of a conversation of several turns: with `store`, its items are referred to."""
+PROMPTS = ["Will it rain?", "And tomorrow?", "And then?"]
 LENGTH = "length"
 """The case of a text that ends since it has got too long."""
 BEGUN = "".join(WORDS[:2])
@@ -211,7 +214,7 @@ BEGUN = "".join(WORDS[:2])
 REQUEST: Json = {
     "model": "acme/wren-8b",
     "system": "Be brief.",
-    "prompt": "Will it rain?",
+    "prompts": ["Will it rain?"],
     "tools": [TOOL["function"]],
     "result": PRINTED,
     "stream": True,
@@ -235,11 +238,15 @@ def answered(request: Request) -> Script:
         broken = BROKEN[case]
         return Script("", broken.parts, broken.status, broken.headers, broken.framing)
     asked = json.loads(request.body)
-    is_answered = any(said["role"] == "tool" for said in asked["messages"])
+    # Programs add words of their own behind a result.
+    is_talk = case in TALKS
+    said = asked["messages"][-1:] if is_talk else asked["messages"]
+    is_answered = any(each["role"] == "tool" for each in said)
     tools = asked.get("tools")
     call = call_of(tools) if tools and not is_answered else None
     if not asked.get("stream"):
         return body_script(dumps(whole(call)))
     if case == LENGTH:
         return _begun(data(nim_finish("length", {"role": None})), DONE)
-    return Script("", [*map(data, DIALECTS[case](call)), DONE])
+    dialect = nim if is_talk else DIALECTS[case]
+    return Script("", [*map(data, dialect(call)), DONE])

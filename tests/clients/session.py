@@ -9,6 +9,9 @@ import json
 import re
 import threading
 from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from clients.chat_only import nim
 from clients.families.nulls import nim_finish
@@ -17,16 +20,10 @@ from scripted import Script, body_script
 from workshop.traffic.http1 import Request
 
 FINAL = "All is done."
+HELPED = "The helper is done."
+HELPER = "HELPER"
+"""What is in the task of a sub-agent, and in no other."""
 SUMMARY = "Some words were printed."
-TURNS = 25
-IMAGE = 14
-"""The step in which an image is read."""
-_COMMANDS = {"Bash": "command", "exec_command": "cmd", "shell_command": "command"}
-_READERS = {"Read": "file_path", "view_image": "path"}
-_PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
-    "AABJRU5ErkJggg=="
-)
 _COMPACTION = re.compile(
     r"CONTEXT CHECKPOINT COMPACTION|detailed summary of", re.IGNORECASE
 )
@@ -40,29 +37,34 @@ _REFUSED = {
     "images": "acme/wren-8b is not a multimodal model",
 }
 
-
-def mark(step: int, place: int = 0) -> str:
-    """Return the word that a call prints."""
-    return f"word-{step:02}-{place}-end"
+type Call = tuple[str, Json]
+"""A tool's name, or how it ends, and its arguments."""
 
 
-def _printing(step: int) -> list[str]:
-    """Return the commands of a step, each of which prints its mark."""
-    word = mark(step)
-    return {
-        3: [f"echo {word}", f"echo {mark(step, 1)}"],
-        6: [f"echo {word}; exit 3"],
-        9: [f"echo {word}; head -c 200000 /dev/zero | tr '\\0' x"],
-        12: [f"printf 'one\\n' > a.txt; echo {word}"],
-        13: [f"printf {_PNG} | base64 -d > a.png; echo {word}; echo in=$PWD"],
-        15: [f"echo {mark(step, place)}" for place in range(3)],
-    }.get(step, [f"echo {word}"])
+@dataclass(frozen=True)
+class Step:
+    """One answer, and what the next request of its conversation has to hold.
+
+    Attributes:
+        calls: The calls; or a function that makes them of the request.
+        expects: Patterns for the messages.
+        text: What is said, if nothing is called.
+        stop: A file that is written when half of the answer is on its way; the other half
+            never comes, for the client is interrupted then.
+    """
+
+    calls: Sequence[Call] | Callable[[Json], Sequence[Call]] = ()
+    expects: Sequence[str] = ()
+    text: str = ""
+    stop: Path | None = None
 
 
 class Session:
     """What a provider has said and seen in one session.
 
     Args:
+        steps: Its answers.
+        helper: Those to a sub-agent.
         window: The characters of messages that it takes beside those of the first request,
             if it is limited.
 
@@ -73,15 +75,25 @@ class Session:
         compactions: How often a summary was asked for.
     """
 
-    def __init__(self, window: int = 0) -> None:
+    def __init__(
+        self, steps: Sequence[Step], helper: Sequence[Step] = (), window: int = 0
+    ) -> None:
+        self._steps = {False: [*steps], True: [*helper]}
+        self._at = {False: 0, True: 0}
         self._window = window
         self._first = 0
         self.requests: list[Json] = []
         self.refused = Counter[str]()
         self.faults: list[str] = []
         self.compactions = 0
-        self._step = -1
         self._lock = threading.Lock()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all steps were taken, each in its conversation."""
+        return all(
+            self._at[each] > len(steps) for each, steps in self._steps.items() if steps
+        )
 
     def answer(self, request: Request) -> Script:
         """Return what a request is answered."""
@@ -98,54 +110,59 @@ class Session:
             self.refused[why] += 1
             return body_script(dumps({"error": {"message": _REFUSED[why]}}), 400)
         self.requests.append(asked)
-        tool = next((x for x in _names(asked) if x in _COMMANDS), None)
+        words = [_text(each) for each in messages if each["role"] == "user"]
+        is_helper = any(HELPER in each for each in words)
         if _COMPACTION.search(_text(messages[-1])):
             self.compactions += 1
             if not self.refused["length"]:  # else it was in what was refused
-                self._look(messages)
+                self._look(messages, is_helper)
             return _said(SUMMARY)
-        if tool is None:
+        if not asked.get("tools"):
             return _said("A title")
-        self._look(messages)
-        self._step += 1
-        if self._step >= TURNS:
-            return _said(FINAL)
-        if self._step == IMAGE:
-            return _reading(asked)
-        commands = _printing(self._step)
-        return _called([(tool, {_COMMANDS[tool]: each}) for each in commands])
+        self._look(messages, is_helper)
+        at = self._at[is_helper]
+        self._at[is_helper] += 1
+        if at >= len(self._steps[is_helper]):
+            return _said(HELPED if is_helper else FINAL)
+        step = self._steps[is_helper][at]
+        given = step.calls(asked) if callable(step.calls) else step.calls
+        calls = [(_tool(name, asked), arguments) for name, arguments in given]
+        if step.stop is None:
+            return _called(calls) if calls else _said(step.text)
+        step.stop.touch()
+        half = _called(calls, most=7) if calls else _said(step.text)
+        return Script("", [*half.parts[:2], threading.Event()])
 
     def _refusal(self, asked: Json, grown: int) -> str | None:
         """Return what of a request is refused; it has *grown* since the first one."""
         messages = asked["messages"]
         is_summary = _COMPACTION.search(_text(messages[-1]))
         if self._window and grown > self._window and not is_summary:
-            self._look(messages)
+            self._look(messages, is_helper=False)
             return "length"
         calls = [each.get("tool_calls") or [] for each in messages]
         if asked.get("parallel_tool_calls") or any(len(each) > 1 for each in calls):
             return "calls"
         return "images" if '"image_url"' in json.dumps(messages) else None
 
-    def _look(self, messages: list[Json]) -> None:
+    def _look(self, messages: list[Json], is_helper: bool) -> None:
         """See that what came of the last step is there."""
-        if self._step < 0:
-            return
-        said = "".join(_text(each) for each in messages)
-        marks = [mark(self._step, at) for at in range(len(_printing(self._step)))]
-        for each in ["An image was here"] if self._step == IMAGE else marks:
-            if each not in said and SUMMARY not in said:
-                self.faults.append(f"{each} is lost")
+        at = self._at[is_helper] - 1
+        steps = self._steps[is_helper]
+        said = "\n".join(_text(x) for x in messages if x["role"] != "system")
+        for each in steps[at].expects if 0 <= at < len(steps) else ():
+            if not re.search(each, said) and SUMMARY not in said:
+                self.faults.append(f"step {at}: {each} is lost: {said[-2000:]}")
 
 
-def _reading(asked: Json) -> Script:
-    """Return a call that reads the image in the folder that an earlier one has printed."""
-    (reader,) = _READERS.keys() & {*_names(asked)}
-    (folder,) = {*re.findall(r"in=(/[\w./-]+)", str(asked["messages"]))}
-    return _called([(reader, {_READERS[reader]: f"{folder}/a.png"})])
+def _tool(name: str, asked: Json) -> str:
+    """Return the one tool of a request whose name ends so; the name, if there is none."""
+    found = [each for each in names(asked) if each.endswith(name)]
+    return found[0] if len(found) == 1 else name
 
 
-def _names(asked: Json) -> list[str]:
+def names(asked: Json) -> list[str]:
+    """Return the tools of a request."""
     return [each["function"]["name"] for each in asked.get("tools", ())]
 
 
@@ -155,18 +172,23 @@ def _text(message: Json) -> str:
 
 
 def _said(text: str) -> Script:
-    words = [{"index": 0, "delta": {"content": text}, "finish_reason": None}]
-    chunks = [opening(None), {**opening(None), "choices": words}, *nim(None)[-2:-1]]
+    half = len(text) // 2
+    choices = [
+        {"index": 0, "delta": {"content": part}, "finish_reason": None}
+        for part in (text[:half], text[half:])
+    ]
+    spoken = [{**opening(None), "choices": [each]} for each in choices]
+    chunks = [opening(None), *spoken, *nim(None)[-2:-1]]
     return Script("", [*map(data, chunks), DONE])
 
 
-def _called(calls: list[tuple[str, Json]]) -> Script:
+def _called(calls: list[Call], most: int | None = None) -> Script:
     fragments = [
         {
             "index": at,
             "id": f"call_{at}",
             "type": "function",
-            "function": {"name": name, "arguments": json.dumps(arguments)},
+            "function": {"name": name, "arguments": json.dumps(arguments)[:most]},
         }
         for at, (name, arguments) in enumerate(calls)
     ]

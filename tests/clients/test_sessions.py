@@ -1,44 +1,105 @@
-"""Codex and Claude Code through a long session with a provider that refuses what NIM does."""
+"""Codex and Claude Code through long sessions with a provider that refuses what NIM does."""
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clients.chat_only import REQUEST
+from clients.families.shapes import Json
 from clients.lacking import give_up
 from clients.programs import runners
+from clients.scenarios import (
+    DAYS,
+    LAMPS,
+    TURNS,
+    Day,
+    interrupted,
+    long_session,
+    mark,
+)
 from clients.servers import Proxy
-from clients.session import FINAL, TURNS, Session, mark
+from clients.session import FINAL, Session
 from environments import EnvironmentLackingError
-from scripted import Provider
+from scripted import Provider, Script, body_script
+from workshop.traffic.http1 import Request
 
 CLIENTS = {name: runner for runner in runners() for name in runner.translated}
+BOTH = pytest.mark.parametrize("client", ["codex", "claude-code"])
 
 
-@pytest.mark.parametrize("client", ["codex", "claude-code"])
-def test_program_ends_a_long_session(client: str, tmp_path: Path) -> None:
-    # Codex shortens by what it has counted, Claude Code once it is refused.
-    session = Session(window=9_000 if client == "claude-code" else 0)
-    # Estimated, for the provider does not count.
-    request = {**REQUEST, "prompt": "Print words.", "compact_at": 13_000}
-    with (
-        Provider(answer=session.answer) as provider,
-        Proxy(provider.url, tmp_path) as proxy,
-    ):
-        case = {"client": client, "url": f"{proxy.url}/{client}/v1", "request": request}
+class Stage:
+    """A provider with a path for each session, and a proxy before it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._sessions: dict[str, Session] = {}
+        self._numbers = itertools.count(1)
+        self.provider = Provider(answer=self._answered)
+        self.proxy = Proxy(self.provider.url, folder)
+
+    def _answered(self, request: Request) -> Script:
+        session = self._sessions.get(request.path.split("/")[1])
+        return session.answer(request) if session else body_script(b"", 404)
+
+    def play(self, client: str, session: Session, **asked: Any) -> Json:
+        """Return the outcome of a session, once nothing was lost in it."""
+        name = f"session-{next(self._numbers)}"
+        self._sessions[name] = session
+        request = {**REQUEST, "prompts": ["Print words."], **asked}
+        case = {"client": client, "url": f"{self.proxy.url}/{name}/v1"}
         try:
-            (report,) = CLIENTS[client].run([case])
+            (report,) = CLIENTS[client].run([{**case, "request": request}])
         except EnvironmentLackingError as error:
             give_up(client, error)
-        complaints = proxy.complaints()
-    outcome = report["outcome"]
-    assert outcome.get("final") == FINAL, outcome
-    assert outcome["exit"] == 0
-    assert session.faults == []
-    assert all(each["stream"] for each in session.requests)
+        outcome: Json = report["outcome"]
+        assert session.faults == []
+        assert outcome.get("final") == FINAL, outcome
+        assert outcome["exit"] == 0
+        # What it could not read, it would ask again, unstreamed.
+        assert all(each["stream"] for each in session.requests)
+        results = [x for x in session.requests[-1]["messages"] if x["role"] == "tool"]
+        assert len({each["tool_call_id"] for each in results}) == len(results)
+        assert self.proxy.complaints() == []
+        return outcome
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    made = Stage(tmp_path_factory.mktemp("mitmproxy"))
+    with made.provider, made.proxy:
+        yield made
+
+
+@BOTH
+def test_program_ends_a_session_that_is_compacted_twice(
+    stage: Stage, client: str
+) -> None:
+    # Codex shortens by what it has counted, Claude Code once it is refused.
+    session = Session(long_session(), window=9_000 if client == "claude-code" else 0)
+    # The tokens are estimated, for the provider does not count. A model of its own: what
+    # another session was refused is known.
+    stage.play(client, session, model="acme/heron-8b", compact_at=13_000)
     assert session.refused.keys() >= {"calls", "images"}
-    assert complaints == []
     results = [x for x in session.requests[-1]["messages"] if x["role"] == "tool"]
-    assert len({each["tool_call_id"] for each in results}) == len(results)
     assert mark(TURNS - 1) in str(results[-1])
-    assert session.compactions > 0
+    assert session.compactions > 1
+
+
+@pytest.mark.parametrize("day", DAYS.values(), ids=DAYS)
+def test_program_uses_its_tools(stage: Stage, day: Day) -> None:
+    session = Session(day.steps, day.helper)
+    stage.play(day.client, session, model=day.model, mcp=LAMPS)
+    assert session.is_over
+
+
+@BOTH
+def test_program_goes_on_where_it_was_interrupted(
+    stage: Stage, client: str, tmp_path: Path
+) -> None:
+    stops = [tmp_path / each for each in ("text", "call", "tool")]
+    session = Session(interrupted(stops))
+    prompts = ["Print words.", *["Go on."] * len(stops)]
+    stage.play(client, session, prompts=prompts, stops=[*map(str, stops)])
+    assert session.is_over

@@ -1,6 +1,7 @@
 """Clients of Responses and of Messages, and a provider that serves chat alone."""
 
 import contextlib
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,8 +15,10 @@ from clients.chat_only import (
     DIALECTS,
     LENGTH,
     PRINTED,
+    PROMPTS,
     REFUSED,
     REQUEST,
+    TALKS,
     answered,
 )
 from clients.families.shapes import ARGUMENTS, NAME, TEXT, THOUGHT, USAGE, Json
@@ -132,7 +135,7 @@ class Runs:
                 {
                     "client": client,
                     "url": f"{self.proxy.url}/{client}/{case}/v1",
-                    "request": {**REQUEST, "stream": case != WHOLE},
+                    "request": asked(case),
                 }
                 for client, case in keys
             ]
@@ -143,11 +146,24 @@ class Runs:
         return found
 
 
+def asked(case: str) -> Json:
+    """Return what a client is to ask in a case."""
+    prompts = PROMPTS if case in TALKS else REQUEST["prompts"]
+    more = {"prompts": prompts, "store": case == TALKS[1]}
+    return {**REQUEST, "stream": case != WHOLE, **more}
+
+
 def cases(client: str) -> list[str]:
     if client in PROGRAMS:
         # What is asked again takes longest.
         return [*BROKEN, LENGTH, *loops(client)]
-    return [*DIALECTS, WHOLE, *BROKEN, LENGTH]
+    return [*DIALECTS, WHOLE, *talks(client), *BROKEN, LENGTH]
+
+
+def talks(client: str) -> list[str]:
+    """Return the conversations of a library; Messages stores none."""
+    stores = CLIENTS[client].translated[client] == "responses"
+    return [*TALKS] if stores else [TALKS[0]]
 
 
 def loops(program: str) -> list[str]:
@@ -253,6 +269,32 @@ def test_library_reads_an_unstreamed_tool_loop(
     first, second = asked_by(chat_only, client, WHOLE)
     assert not first.get("stream")
     assert_carries_all(second)
+
+
+@pytest.mark.parametrize(
+    ("client", "case"), [(each, case) for each in LIBRARIES for case in talks(each)]
+)
+def test_library_keeps_all_of_a_conversation(
+    runs: Runs, chat_only: Provider, client: str, case: str
+) -> None:
+    outcome = runs.report(client, case)["outcome"]
+    assert not {"error", "unhandled"} & outcome.keys()
+    assert [len(each["calls"]) for each in outcome["turns"]] == [1, 0] * len(PROMPTS)
+    chats = [
+        [each for each in chat["messages"] if each["role"] != "system"]
+        for chat in asked_by(chat_only, client, case)
+    ]
+    for before, after in itertools.pairwise(chats):  # a provider's cache hits
+        assert after[: len(before)] == before
+    *last, result = chats[-1]
+    assert [each["content"] for each in last if each["role"] == "user"] == PROMPTS
+    thoughts = [each for each in last if each["role"] == "assistant"]
+    assert [each["reasoning_content"] for each in thoughts] == [THOUGHT] * 5
+    assert [each["content"] for each in thoughts] == [None, TEXT] * 2 + [None]
+    results = [each for each in [*last, result] if each["role"] == "tool"]
+    calls = [call["id"] for each in thoughts for call in each.get("tool_calls", ())]
+    assert [each["tool_call_id"] for each in results] == calls
+    assert len({*calls}) == len(PROMPTS)
 
 
 @pytest.mark.parametrize("client", LIBRARIES)

@@ -144,6 +144,20 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     assert "wagtail" not in json.dumps(records)
 
 
+@BOTH
+def test_path_is_known_though_the_first_chat_request_had_to_be_changed(
+    reverse: Mitmdump, provider: Provider, end: str
+) -> None:
+    words = b'{"error":{"message":"Unsupported parameter: top_p","param":"top_p"}}'
+    script, others = chat_only(provider, *EVENTS, turns=[body_script(words, 400)])
+    path, refused = others[end]
+    asked = {**ASKED[end], "model": f"top-p-{end[1:]}", "top_p": 0.5}
+    for _ in range(2):
+        status, _, body = ask(reverse, path, asked)
+        assert (status, text_in(end, body)) == (200, "Hi there")
+    assert (len(refused.requests), len(script.requests)) == (1, 3)
+
+
 # -- errors, breaks, silence ---------------------------------------------------------
 
 

@@ -93,12 +93,28 @@ export async function read(model, request, { outcome, events }, providerOptions)
   }
 }
 
-/** Runs a tool loop with a provider of another protocol. */
+/** Runs a tool loop with a provider of another protocol, for each prompt. */
 export async function loop(provider, request, report, providerOptions) {
+  const messages = [];
+  let last;
+  for (const content of request.prompts) {
+    if (last) messages.push(...(await saidIn(last)));
+    messages.push({ role: "user", content });
+    last = await ask(provider, request, [...messages], report, providerOptions);
+  }
+}
+
+/** Returns the messages of a result; where they are depends on the version. */
+async function saidIn(result) {
+  return (await result.responseMessages) ?? (await result.response).messages;
+}
+
+/** Runs a tool loop, and returns its result. */
+async function ask(provider, request, messages, report, providerOptions) {
   const settings = {
     model: provider(request.model),
     system: request.system,
-    prompt: request.prompt,
+    messages,
     tools: Object.fromEntries(
       request.tools.map(({ name, description, parameters }) => [
         name,
@@ -116,9 +132,9 @@ export async function loop(provider, request, report, providerOptions) {
     onError: () => {},
   };
   if (!request.stream) {
-    const { steps } = await generateText(settings);
-    for (const step of steps) noteStep(step, beginTurn(report));
-    return;
+    const result = await generateText(settings);
+    for (const step of result.steps) noteStep(step, beginTurn(report));
+    return result;
   }
   const answer = streamText(settings);
   let turn;
@@ -133,6 +149,7 @@ export async function loop(provider, request, report, providerOptions) {
       turn.usage = [part.usage.inputTokens, part.usage.outputTokens];
     }
   }
+  return answer;
 }
 
 function noteStep({ text, reasoningText, toolCalls, finishReason, usage }, turn) {

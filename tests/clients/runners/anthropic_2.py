@@ -50,7 +50,16 @@ def read(sdk: anthropic.Anthropic, asked: Json, stream: bool, turn: Json) -> Any
 def loop(url: str, request: Json, report: Json) -> None:
     """messages.stream() and .create(), a tool loop."""
     sdk = SDK.with_options(base_url=url.removesuffix("/v1"))
-    given = [{"role": "user", "content": request["prompt"]}]
+    given = []
+    for prompt in request["prompts"]:
+        given.append({"role": "user", "content": prompt})
+        answer(sdk, request, given, report)
+
+
+def answer(
+    sdk: anthropic.Anthropic, request: Json, given: list[Json], report: Json
+) -> None:
+    """Ask until there is no call; what is said comes to what is *given*."""
     tools = [
         {
             "name": tool["name"],
@@ -71,6 +80,7 @@ def loop(url: str, request: Json, report: Json) -> None:
         }
         message = read(sdk, asked, request["stream"], turn)
         note_message(message, turn)
+        given.append({"role": "assistant", "content": message.content})
         if not turn["calls"]:
             return
         results = [
@@ -82,10 +92,7 @@ def loop(url: str, request: Json, report: Json) -> None:
             for block in message.content
             if block.type == "tool_use"
         ]
-        given += [
-            {"role": "assistant", "content": message.content},
-            {"role": "user", "content": results},
-        ]
+        given.append({"role": "user", "content": results})
 
 
 if __name__ == "__main__":

@@ -37,34 +37,42 @@ messages(
       maxRetries: 0,
       timeout: 10_000,
     });
-    const given = [{ role: "user", content: request.prompt }];
-    for (let at = 0; at < TURNS; at++) {
-      const turn = beginTurn(report);
-      const asked = {
-        model: request.model,
-        max_tokens: 2000,
-        thinking: { type: "enabled", budget_tokens: 1024 },
-        system: request.system,
-        messages: given,
-        tools: request.tools.map(({ name, description, parameters }) => ({
-          name,
-          description,
-          input_schema: parameters,
-        })),
-      };
-      const message = await read(sdk, asked, request.stream, turn);
-      noteMessage(message, turn);
-      const calls = message.content.filter(({ type }) => type === "tool_use");
-      if (!calls.length) return;
-      const results = calls.map(({ id }) => ({
-        type: "tool_result",
-        tool_use_id: id,
-        content: request.result,
-      }));
-      given.push({ role: "assistant", content: message.content });
-      given.push({ role: "user", content: results });
+    const given = [];
+    for (const prompt of request.prompts) {
+      given.push({ role: "user", content: prompt });
+      await answer(sdk, request, given, report);
     }
   },
 );
+
+/** Asks until there is no call; what is said comes to what is `given`. */
+async function answer(sdk, request, given, report) {
+  for (let at = 0; at < TURNS; at++) {
+    const turn = beginTurn(report);
+    const asked = {
+      model: request.model,
+      max_tokens: 2000,
+      thinking: { type: "enabled", budget_tokens: 1024 },
+      system: request.system,
+      messages: given,
+      tools: request.tools.map(({ name, description, parameters }) => ({
+        name,
+        description,
+        input_schema: parameters,
+      })),
+    };
+    const message = await read(sdk, asked, request.stream, turn);
+    noteMessage(message, turn);
+    given.push({ role: "assistant", content: message.content });
+    const calls = message.content.filter(({ type }) => type === "tool_use");
+    if (!calls.length) return;
+    const results = calls.map(({ id }) => ({
+      type: "tool_result",
+      tool_use_id: id,
+      content: request.result,
+    }));
+    given.push({ role: "user", content: results });
+  }
+}
 
 await serve();

@@ -12,10 +12,19 @@ const QUIET = {
 };
 
 messages("claude-code", "claude -p", async (url, request, report) => {
-  const args = ["-p", request.prompt, "--model", request.model, "--verbose"];
-  args.push("--output-format", "stream-json", "--allowedTools", "Bash");
+  const args = ["--model", request.model, "--verbose", "--output-format", "stream-json"];
+  if (request.mcp) {
+    const [command, ...rest] = request.mcp;
+    const servers = { barn: { command, args: rest } };
+    args.push("--mcp-config", JSON.stringify({ mcpServers: servers }));
+    args.push("--dangerously-skip-permissions");
+  } else args.push("--allowedTools", "Bash");
+  const rounds = request.prompts.map((prompt, at) => ({
+    args: ["-p", prompt, ...(at ? ["--continue"] : []), ...args],
+    stop: request.stops?.[at],
+  }));
   const program = "@anthropic-ai/claude-code/cli-wrapper.cjs";
-  const said = await run(program, args, report, () => ({
+  const said = await run(program, rounds, report, () => ({
     ...QUIET,
     ANTHROPIC_API_KEY: "made-up",
     ANTHROPIC_BASE_URL: url.replace(/\/v1$/, ""),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { run } from "./command_line.mjs";
 import { responses, serve } from "./serve.mjs";
 
-const config = (url, { model, compact_at }) => `
+const config = (url, { model, compact_at, mcp }) => `
 model = "${model}"
 ${compact_at ? `model_auto_compact_token_limit = ${compact_at}` : ""}
 model_provider = "scripted"
@@ -21,13 +21,18 @@ env_key = "A_KEY"
 wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 0
+${mcp ? `\n[mcp_servers.barn]\ncommand = "${mcp[0]}"\nargs = ${JSON.stringify(mcp.slice(1))}` : ""}
 `;
 
 responses("codex", "codex exec --json", async (url, request, report) => {
-  const args = ["exec", "--json", "--skip-git-repo-check"];
-  // Nobody is there to be asked, and the call only prints a word.
-  args.push("--dangerously-bypass-approvals-and-sandbox", request.prompt);
-  const said = await run("@openai/codex/bin/codex.js", args, report, async (home) => {
+  const always = ["--json", "--skip-git-repo-check"];
+  // Nobody is there to be asked, and the calls only print words.
+  always.push("--dangerously-bypass-approvals-and-sandbox");
+  const rounds = request.prompts.map((prompt, at) => ({
+    args: ["exec", ...(at ? ["resume", "--last"] : []), ...always, prompt],
+    stop: request.stops?.[at],
+  }));
+  const said = await run("@openai/codex/bin/codex.js", rounds, report, async (home) => {
     const folder = join(home, ".codex");
     await mkdir(folder);
     await writeFile(join(folder, "config.toml"), config(url, request));

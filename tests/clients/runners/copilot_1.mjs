@@ -31,7 +31,7 @@ messages("copilot-messages", "copilot -p", (url, request, report) =>
   ),
 );
 
-async function ask(provider, { model, prompt, stream }, report) {
+async function ask(provider, { model, prompts: [prompt], stream }, report) {
   const args = ["-p", prompt, "--allow-all-tools", "--session-id", SESSION];
   args.push("--stream", stream ? "on" : "off");
   const variables = {
@@ -41,7 +41,7 @@ async function ask(provider, { model, prompt, stream }, report) {
     COPILOT_OFFLINE: "true",
     COPILOT_PROVIDER_API_KEY: "made-up",
   };
-  const said = await run(PROGRAM, args, report, () => variables, (home) =>
+  const said = await run(PROGRAM, [{ args }], report, () => variables, (home) =>
     readFile(join(home, ".copilot", "session-state", SESSION, "events.jsonl"), "utf8"),
   );
   const { outcome, events } = report;
@@ -57,6 +57,6 @@ async function ask(provider, { model, prompt, stream }, report) {
 }
 
 // Once, before several are started.
-await run(PROGRAM, ["--version"], { outcome: {} }, () => UNPACKED);
+await run(PROGRAM, [{ args: ["--version"] }], { outcome: {} }, () => UNPACKED);
 // It asks five times more after a failure, and waits in between.
 await serve(4);

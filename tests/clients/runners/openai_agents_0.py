@@ -101,7 +101,7 @@ def agent_of(url: str, request: Json) -> Agent[None]:
         name="forecaster",
         instructions=request["system"],
         model=OpenAIResponsesModel(request["model"], SDK.with_options(base_url=url)),
-        model_settings=ModelSettings(store=False),
+        model_settings=ModelSettings(store=request.get("store", False)),
         tools=[
             FunctionTool(
                 name=tool["name"],
@@ -115,13 +115,23 @@ def agent_of(url: str, request: Json) -> Agent[None]:
 
 
 async def run_agent(url: str, request: Json, report: Json) -> None:
+    """Run an agent to its end, for each prompt."""
+    agent, given = agent_of(url, request), []
+    for prompt in request["prompts"]:
+        given = [*given, {"role": "user", "content": prompt}]
+        result = await run_once(agent, given, request, report)
+        given = result.to_input_list()
+
+
+async def run_once(
+    agent: Agent[None], given: list[Any], request: Json, report: Json
+) -> Any:
     """Run an agent to its end."""
-    agent = agent_of(url, request)
     if not request["stream"]:
-        result = await Runner.run(agent, request["prompt"], max_turns=3)
+        result = await Runner.run(agent, given, max_turns=3)
         report["outcome"]["final"] = result.final_output
-        return
-    result = Runner.run_streamed(agent, request["prompt"], max_turns=3)
+        return result
+    result = Runner.run_streamed(agent, given, max_turns=3)
     async for event in result.stream_events():
         if event.type != "raw_response_event":
             continue
@@ -130,6 +140,7 @@ async def run_agent(url: str, request: Json, report: Json) -> None:
         elif response := responses_reader.note_event(event.data, turn):
             responses_reader.note_response(response, turn)
     report["outcome"]["final"] = result.final_output
+    return result
 
 
 @responses("openai-agents-responses")

@@ -6,6 +6,7 @@ import {
   run,
   setTracingDisabled,
   tool,
+  user,
 } from "@openai/agents";
 import OpenAI from "openai";
 import { noteEvent, noteResponse } from "./responses_reader.mjs";
@@ -25,7 +26,7 @@ function agentOf(url, request) {
     name: "forecaster",
     instructions: request.system,
     model: new OpenAIResponsesModel(sdk, request.model),
-    modelSettings: { store: false },
+    modelSettings: { store: request.store ?? false },
     tools: request.tools.map(({ name, description, parameters, strict }) =>
       tool({ name, description, parameters, strict, execute: () => request.result }),
     ),
@@ -37,22 +38,28 @@ responses(
   "OpenAIResponsesModel: an agent that runs its tool",
   async (url, request, report) => {
     const agent = agentOf(url, request);
-    if (!request.stream) {
-      const result = await run(agent, request.prompt, { maxTurns: 3 });
+    let given = [];
+    for (const prompt of request.prompts) {
+      const result = await runOnce(agent, [...given, user(prompt)], request, report);
       report.outcome.final = result.finalOutput;
-      return;
+      given = result.history;
     }
-    const result = await run(agent, request.prompt, { maxTurns: 3, stream: true });
-    let turn;
-    for await (const { type, data } of result) {
-      if (type !== "raw_model_stream_event" || data.type !== "model") continue;
-      if (data.event.type === "response.created") turn = beginTurn(report);
-      const response = noteEvent(data.event, turn);
-      if (response) noteResponse(response, turn);
-    }
-    await result.completed;
-    report.outcome.final = result.finalOutput;
   },
 );
+
+/** Runs the agent to its end. */
+async function runOnce(agent, given, request, report) {
+  if (!request.stream) return run(agent, given, { maxTurns: 3 });
+  const result = await run(agent, given, { maxTurns: 3, stream: true });
+  let turn;
+  for await (const { type, data } of result) {
+    if (type !== "raw_model_stream_event" || data.type !== "model") continue;
+    if (data.event.type === "response.created") turn = beginTurn(report);
+    const response = noteEvent(data.event, turn);
+    if (response) noteResponse(response, turn);
+  }
+  await result.completed;
+  return result;
+}
 
 await serve();

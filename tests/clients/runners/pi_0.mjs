@@ -13,11 +13,11 @@ messages("pi-messages", "pi --mode json", (url, request, report) =>
   ask("anthropic-messages", url.replace(/\/v1$/, ""), request, report),
 );
 
-async function ask(api, baseUrl, { model, prompt }, report) {
+async function ask(api, baseUrl, { model, prompts: [prompt] }, report) {
   const args = ["--mode", "json", "--no-session", "--offline", "--provider", "scripted"];
   const program = "@earendil-works/pi-coding-agent/dist/bundle/cli.js";
   args.push("--model", model, prompt);
-  const said = await run(program, args, report, async (home) => {
+  const said = await run(program, [{ args }], report, async (home) => {
     const models = [{ id: model, reasoning: true }];
     const scripted = { baseUrl, api, apiKey: "made-up", models };
     const folder = join(home, ".pi", "agent");

@@ -27,9 +27,23 @@ export function noteResponse({ output, status, usage, ...more }, turn) {
   if (more.error) turn.error = more.error.message;
 }
 
-/** Asks until there is no call. */
+/** Asks until there is no call, for each prompt. */
 export async function loop(sdk, request, report) {
-  const input = [{ role: "user", content: request.prompt }];
+  const input = [];
+  for (const prompt of request.prompts) {
+    input.push({ role: "user", content: prompt });
+    await answer(sdk, request, input, report);
+  }
+}
+
+/** Returns an item of an answer as the next request has it. */
+function sentBack(item, { store }) {
+  const isReference = store && item.type !== "function_call";
+  return isReference ? { type: "item_reference", id: item.id } : item;
+}
+
+/** Asks until there is no call; what is said comes to the input. */
+async function answer(sdk, request, input, report) {
   for (let at = 0; at < TURNS; at++) {
     const turn = beginTurn(report);
     let response = await sdk.responses.create({
@@ -37,7 +51,7 @@ export async function loop(sdk, request, report) {
       instructions: request.system,
       input,
       tools: request.tools.map((tool) => ({ type: "function", ...tool })),
-      store: false,
+      store: request.store ?? false,
       include: ["reasoning.encrypted_content"],
       stream: request.stream,
     });
@@ -48,8 +62,8 @@ export async function loop(sdk, request, report) {
     }
     if (!response) return;
     noteResponse(response, turn);
+    input.push(...response.output.map((item) => sentBack(item, request)));
     if (!turn.calls.length) return;
-    input.push(...response.output);
     for (const { type, call_id } of response.output) {
       if (type !== "function_call") continue;
       input.push({ type: "function_call_output", call_id, output: request.result });

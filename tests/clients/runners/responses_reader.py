@@ -57,9 +57,23 @@ def text_of(output: list[Any]) -> str:
     return "".join(part.text for item in items for part in item.content)
 
 
+def sent_back(item: Any, request: Json) -> Json:
+    """Return an item of an answer as the next request has it."""
+    if request.get("store") and item.type != "function_call":
+        return {"type": "item_reference", "id": item.id}
+    return item.model_dump(exclude_none=True)
+
+
 def loop(sdk: openai.OpenAI, request: Json, report: Json) -> None:
-    """Ask until there is no call."""
-    given = [{"role": "user", "content": request["prompt"]}]
+    """Ask until there is no call, for each prompt."""
+    given = []
+    for prompt in request["prompts"]:
+        given.append({"role": "user", "content": prompt})
+        answer(sdk, request, given, report)
+
+
+def answer(sdk: openai.OpenAI, request: Json, given: list[Json], report: Json) -> None:
+    """Ask until there is no call; what is said comes to what is *given*."""
     tools = [{"type": "function", **tool} for tool in request["tools"]]
     for _ in range(TURNS):
         turn = begin_turn(report)
@@ -68,7 +82,7 @@ def loop(sdk: openai.OpenAI, request: Json, report: Json) -> None:
             instructions=request["system"],
             input=given,
             tools=tools,
-            store=False,
+            store=request.get("store", False),
             include=["reasoning.encrypted_content"],
             stream=request["stream"],
         )
@@ -78,9 +92,9 @@ def loop(sdk: openai.OpenAI, request: Json, report: Json) -> None:
         if response is None:
             return
         note_response(response, turn)
+        given += [sent_back(item, request) for item in response.output]
         if not turn["calls"]:
             return
-        given += [item.model_dump(exclude_none=True) for item in response.output]
         given += [
             {
                 "type": "function_call_output",

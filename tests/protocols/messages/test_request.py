@@ -526,6 +526,29 @@ def test_a_block_that_chat_has_no_place_for_is_dropped() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "source", "sentence"),
+    [
+        ("image", {"type": "file", "file_id": "x"}, "(An image was here."),
+        ("document", {"type": "file", "file_id": "x"}, "(A file was here."),
+        (
+            "document",
+            {"type": "url", "url": "https://a.test/b.pdf"},
+            "(A file was here: https://a.test/b.pdf.",
+        ),
+    ],
+)
+def test_file_that_anthropic_alone_can_read_becomes_a_sentence(
+    kind: str, source: JsonObject, sentence: str
+) -> None:
+    found = translated(
+        messages=[by("user", text("See"), {"type": kind, "source": source})]
+    )
+    (message,) = found.body["messages"]
+    assert message["content"].startswith(f"See\n{sentence}")
+    assert found.dropped == (f"messages[].content[].source.{[*source][1]}",)
+
+
+@pytest.mark.parametrize(
     ("messages", "param"),
     [
         (None, "messages"),
@@ -533,15 +556,7 @@ def test_a_block_that_chat_has_no_place_for_is_dropped() -> None:
         ([{"role": "tool", "content": "x"}], "messages[0].role"),
         ([USER, {"role": "user", "content": 5}], "messages[1].content"),
         ([{"role": "user", "content": ["x"]}], "messages[0].content"),
-        (
-            [by("user", {"type": "image", "source": {"type": "file", "file_id": "x"}})],
-            "messages[].content[].source",
-        ),
         ([by("user", {"type": "image"})], "messages[].content[].source"),
-        (
-            [by("user", {"type": "document", "source": {"type": "url", "url": "x"}})],
-            "messages[].content[].source",
-        ),
         (
             [by("user", {"type": "document", "source": {"type": "base64"}})],
             "messages[].content[].source",

@@ -1,5 +1,6 @@
 import contextlib
 import json
+import re
 from typing import Any
 
 import pytest
@@ -153,6 +154,35 @@ def test_call_without_output_and_output_without_call_get_a_stub() -> None:
     ]
 
 
+def test_output_that_answers_no_call_is_told_and_no_call_is_made_up() -> None:
+    note = {**OUTPUT, "output": "half way"}
+    first = [assistant(None, LOOKED), output("call_1", "10:40")]
+    assert messages(CALL, OUTPUT, note) == [
+        *first,
+        {"role": "user", "content": "Output of call_1:\nhalf way"},
+    ]
+    seen = {**OUTPUT, "output": [{"type": "input_text", "text": "seen"}, IMAGE]}
+    *before, last = messages(CALL, OUTPUT, seen)
+    assert before == first
+    assert [each["type"] for each in last["content"]] == ["text", "image_url"]
+    assert last["content"][0]["text"] == "Output of call_1:\nseen"
+
+
+def test_output_of_another_tool_is_not_that_of_the_open_call() -> None:
+    told = {
+        "type": "function_call_output",
+        "name": "goal_objective",
+        "namespace": "agent",
+        "output": "Reach Skye.",
+    }
+    own = {**OUTPUT, "call_id": None, "name": CALL["name"]}
+    assert messages(CALL, told, own) == [
+        assistant(None, LOOKED),
+        output("call_1", "10:40"),
+        {"role": "user", "content": "Output of agent__goal_objective:\nReach Skye."},
+    ]
+
+
 @pytest.mark.parametrize(
     ("item", "expected"),
     [
@@ -296,6 +326,39 @@ def test_parts_of_the_user() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("part", "where", "sentence"),
+    [
+        (
+            {"type": "input_image", "file_id": "file_1"},
+            "file_id",
+            "(An image was here.",
+        ),
+        (
+            {"type": "input_file", "file_url": "https://a.test/b.pdf"},
+            "file_url",
+            "(A file was here: https://a.test/b.pdf.",
+        ),
+        (
+            {"type": "encrypted_content", "encrypted_content": "gAAAAABo"},
+            "encrypted_content",
+            "(A text was here that only OpenAI can read.)",
+        ),
+    ],
+)
+def test_what_only_openai_can_read_becomes_a_sentence(
+    part: Any, where: str, sentence: str
+) -> None:
+    words = {"type": "input_text", "text": "See"}
+    found = translated({**USER, "content": [words, part]})
+    (message,) = found.body["messages"]
+    assert message["content"].startswith(f"See\n\n{sentence}")
+    assert found.dropped == (f"input[0].content[1].{where}",)
+    found = translated(CALL, {**OUTPUT, "output": [words, part]})
+    assert found.body["messages"][1]["content"].startswith(f"See\n{sentence}")
+    assert found.dropped == (f"input[1].output[1].{where}",)
+
+
 def test_texts_alone_are_plain_text() -> None:
     parts = [{"type": "input_text", "text": each} for each in ("One", "Two")]
     assert messages({"role": "user", "content": parts})[0]["content"] == "One\n\nTwo"
@@ -343,10 +406,10 @@ def test_output_of_any_form_is_text(given: Any, text: str) -> None:
 
 
 def test_output_of_objects_that_are_no_parts_is_json() -> None:
-    rows = [{"type": "row", "id": 1}, {"type": "input_image", "file_id": "f"}]
+    rows = [{"type": "row", "id": 1}, {"type": "input_image", "image_id": "f"}]
     found = messages(CALL, {**OUTPUT, "output": [*rows, IMAGE]})
     assert found[1]["content"] == (
-        '{"type":"row","id":1}\n{"type":"input_image","file_id":"f"}'
+        '{"type":"row","id":1}\n{"type":"input_image","image_id":"f"}'
     )
     assert found[2]["content"][1]["type"] == "image_url"
 
@@ -505,13 +568,13 @@ def test_hosted_tool_that_makes_the_answer_is_refused(tools: Any, choice: Any) -
             None,
         ),
         (
-            {"input": [{**USER, "content": [{"type": "input_image", "file_id": "f"}]}]},
+            {"input": [{**USER, "content": [{"type": "input_image"}]}]},
             "input[0].content[0].image_url",
             None,
         ),
         (
-            {"input": [{**USER, "content": [{"type": "input_file", "file_url": "u"}]}]},
-            "input[0].content[0].file_url",
+            {"input": [{**USER, "content": [{"type": "input_file"}]}]},
+            "input[0].content[0].file_data",
             None,
         ),
         (
@@ -715,7 +778,13 @@ def test_every_call_has_its_output_right_after_it(items: list[Any]) -> None:
             waiting = [each["id"] for each in message.get("tool_calls", ())]
             assert message["content"] or waiting
     texts = [each["output"] for each in items if "output" in each]
-    outputs = [x["content"] for x in found if x["role"] == "tool"]
+    # A second output of a call follows in the words of the user.
+    further = re.compile(r"Output of call_\d:\n")
+    outputs = [
+        further.sub("", x["content"])
+        for x in found
+        if x["role"] == "tool" or further.match(x["content"] or "")
+    ]
     assert sorted(x for x in outputs if x != "(no output)") == sorted(texts)
     said = [x["content"] for x in found if x["role"] == "assistant" and x["content"]]
     assert "".join(said).count("Let me look.") == items.count(SAID)

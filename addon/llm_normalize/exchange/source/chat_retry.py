@@ -127,13 +127,14 @@ class ChatRetry:
         ):
             self._undo()
             raise UnusableReplacementError
-        # One that refuses says nothing about its paths, nor may the first answer have.
-        if HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
-            self._translations.learn(exchange, self._endpoint)
         replace_response(response, reply)
         running.live_body = reply.live_body
         again = find_retry(exchange, running)
-        return again is None or await again(flow)
+        is_answered = again is None or await again(flow)
+        # One that refuses says nothing about its paths, nor may the first answer have.
+        if HTTPStatus.OK <= response.status_code < HTTPStatus.MULTIPLE_CHOICES:
+            self._translations.learn(exchange, self._endpoint)
+        return is_answered
 
     def _undo(self) -> None:
         exchange = self._exchange

@@ -1,7 +1,8 @@
 """Content blocks as parts of a chat message."""
 
+from ...text.not_read import not_read
 from ...wire.json_text import Json
-from ..json_values import as_object
+from ..json_values import as_object, as_string
 from ..protocol import JsonObject, UntranslatableError
 from .dropped import Dropped
 
@@ -39,7 +40,7 @@ def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]
         dropped: Gets what has no place in chat.
 
     Raises:
-        UntranslatableError: It refers to what only Anthropic can read.
+        UntranslatableError: It does not say what it holds.
     """
     kind = str(block.get("type"))
     if kind not in _KNOWN:
@@ -47,7 +48,7 @@ def parts_of(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject]
         return []
     dropped.beside(path, block, _KNOWN[kind])
     if kind == "image":
-        return [_image(block.get("source"), f"{path}.source")]
+        return [_image(block.get("source"), f"{path}.source", dropped)]
     if kind == "document":
         return _document(block, path, dropped)
     if kind == "search_result":
@@ -64,10 +65,10 @@ def _text(*lines: Json) -> list[JsonObject]:
     return [{"type": "text", "text": text}] if text else []
 
 
-def _image(source: Json, path: str) -> JsonObject:
+def _image(source: Json, path: str, dropped: Dropped) -> JsonObject:
     url = _url(source)
     if url is None:
-        raise _unreadable(path, "an image")
+        return _not_read(source, path, "An image", dropped)
     return {"type": "image_url", "image_url": {"url": url}}
 
 
@@ -85,7 +86,8 @@ def _document(block: JsonObject, path: str, dropped: Dropped) -> list[JsonObject
         return [*_text(*about), *found]
     url = _url(source)
     if kind != "base64" or url is None:  # chat has no place for a file's address
-        raise _unreadable(f"{path}.source", "a document")
+        sentence = _not_read(source, f"{path}.source", "A file", dropped)
+        return [*_text(*about), sentence]
     title = block.get("title")
     name = title if isinstance(title, str) and title else "document.pdf"
     file = {"filename": name, "file_data": url}
@@ -100,11 +102,15 @@ def _url(source: Json) -> str | None:
     return url if isinstance(url, str) else None
 
 
-def _unreadable(path: str, what: str) -> UntranslatableError:
-    return UntranslatableError(
-        f"{path}: this model takes {what} only by its content, or an image by its URL",
-        path,
-    )
+def _not_read(source: Json, path: str, what: str, dropped: Dropped) -> JsonObject:
+    """Return a sentence in the place of what is named by an id or an address."""
+    given = as_object(source)
+    id_, url = (as_string(given.get(key)) for key in ("file_id", "url"))
+    if not id_ and not url:
+        words = f"{path}: the data, the address or the id of a file is needed"
+        raise UntranslatableError(words, path)
+    dropped.add(f"{path}.{'url' if url else 'file_id'}")
+    return {"type": "text", "text": not_read(what, url)}
 
 
 def joined(parts: list[JsonObject]) -> Json:

@@ -1,56 +1,67 @@
 """The content of messages and of tools' outputs, in chat's parts."""
 
+from ...text.not_read import not_read
 from ...wire.json_text import Json, dumps
-from ..json_values import objects_in
+from ..json_values import as_string, objects_in
 from ..protocol import JsonObject, UntranslatableError
 
 _TEXTS = ("input_text", "output_text", "text", "summary_text")
 _IMAGES = ("input_image", "computer_screenshot")
 _DETAILS = ("auto", "low", "high")
+_ID = "file_id"
 _CIPHER = "gAAAAA"
 """How OpenAI's encrypted texts begin."""
 _UNREADABLE = "(A text was here that only OpenAI can read.)"
 
 
-def text_of(content: Json, path: str) -> str:
+def text_of(content: Json, path: str, dropped: list[str]) -> str:
     """Return a content that can only be text, as the system's."""
-    found = text_or_parts(content, path)
+    found = text_or_parts(content, path, dropped)
     if not isinstance(found, str):
         raise UntranslatableError("Only text has a place in this message.", path)
     return found
 
 
-def text_or_parts(content: Json, path: str) -> str | list[JsonObject]:
+def text_or_parts(
+    content: Json, path: str, dropped: list[str]
+) -> str | list[JsonObject]:
     """Return a content as one text, without anything between its parts, if it can be."""
-    parts = parts_of(content, path)
+    parts = parts_of(content, path, dropped)
     is_text = all(part["type"] == "text" for part in parts)
     return "".join(part["text"] for part in parts) if is_text else parts
 
 
-def words_of(content: Json, path: str) -> str:
+def words_of(content: Json, path: str, dropped: list[str]) -> str:
     """Return what an assistant has said: whoever wrote it, a model goes on from its words."""
     if isinstance(content, list):
         known = (*_TEXTS, "refusal")
         content = [each for each in objects_in(content) if each.get("type") in known]
-    return text_of(content, path)
+    return text_of(content, path, dropped)
 
 
-def user_content(content: Json, path: str) -> str | list[JsonObject]:
+def user_content(
+    content: Json, path: str, dropped: list[str]
+) -> str | list[JsonObject]:
     """Return the content of a user's message, as plain text if it can be."""
     if isinstance(content, str):
         return content
-    parts = parts_of(content, path)
+    parts = parts_of(content, path, dropped)
     texts = [part["text"] for part in parts if part["type"] == "text"]
     # Many a provider knows no parts.
     return "\n\n".join(texts) if len(texts) == len(parts) else parts
 
 
-def output_of(output: Json, path: str) -> tuple[str, list[JsonObject]]:
+def output_of(
+    output: Json, path: str, dropped: list[str]
+) -> tuple[str, list[JsonObject]]:
     """Return the text of a tool's output, and what else is in it: chat wants it apart."""
     if isinstance(output, dict) and output.get("type") in _IMAGES:
         output = [output]
     if isinstance(output, list) and all(map(_is_part, output)):
-        parts = [_part_or_text(part, f"{path}[{at}]") for at, part in enumerate(output)]
+        parts = [
+            _part_or_text(part, f"{path}[{at}]", dropped)
+            for at, part in enumerate(output)
+        ]
         texts = [part["text"] for part in parts if part["type"] == "text"]
         return "\n".join(texts), [part for part in parts if part["type"] != "text"]
     return as_text(output), []
@@ -63,8 +74,13 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else dumps(value).decode()
 
 
-def parts_of(content: Json, path: str) -> list[JsonObject]:
+def parts_of(content: Json, path: str, dropped: list[str]) -> list[JsonObject]:
     """Return the parts of a content, each as chat has it.
+
+    Args:
+        content: The content.
+        path: Where it is.
+        dropped: Gets where a sentence stands for what only OpenAI can read.
 
     Raises:
         UntranslatableError: Chat has no place for one.
@@ -77,33 +93,33 @@ def parts_of(content: Json, path: str) -> list[JsonObject]:
         raise UntranslatableError(
             "The content has to be text or a list of parts.", path
         )
-    return [_part(part, f"{path}[{at}]") for at, part in enumerate(content)]
+    return [_part(part, f"{path}[{at}]", dropped) for at, part in enumerate(content)]
 
 
 def _is_part(part: Json) -> bool:
     return isinstance(part, dict) and "type" in part
 
 
-def _part_or_text(part: Json, path: str) -> JsonObject:
+def _part_or_text(part: Json, path: str, dropped: list[str]) -> JsonObject:
     """Return a part of an output; as JSON if it is none: tools return lists of anything."""
     try:
-        return _part(part, path)
+        return _part(part, path, dropped)
     except UntranslatableError:
         return {"type": "text", "text": as_text(part)}
 
 
-def _part(part: Json, path: str) -> JsonObject:
+def _part(part: Json, path: str, dropped: list[str]) -> JsonObject:
     kind = part.get("type") if isinstance(part, dict) else None
     if kind in _TEXTS:
         return _text(part.get("text"), f"{path}.text")
     if kind == "refusal":
         return _text(part.get("refusal"), f"{path}.refusal")
     if kind == "encrypted_content":
-        return _text(_deciphered(part.get(kind)), f"{path}.{kind}")
+        return _deciphered(part.get(kind), f"{path}.{kind}", dropped)
     if kind in _IMAGES:
-        return _image(part, path)
+        return _image(part, path, dropped)
     if kind == "input_file":
-        return _file(part, path)
+        return _file(part, path, dropped)
     if kind == "input_audio":
         return {"type": kind, kind: part.get(kind)}
     raise UntranslatableError(
@@ -117,12 +133,20 @@ def _text(text: Json, path: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
-def _deciphered(text: Json) -> Json:
+def _deciphered(text: Json, path: str, dropped: list[str]) -> JsonObject:
     """The text that one agent wrote to another.
 
     OpenAI encrypts it. What the model of another provider wrote comes back as it was.
     """
-    return _UNREADABLE if is_encrypted(text) else text
+    if is_encrypted(text):
+        return _instead(_UNREADABLE, path, dropped)
+    return _text(text, path)
+
+
+def _instead(sentence: str, path: str, dropped: list[str]) -> JsonObject:
+    """Return a sentence in the place of what is at *path*."""
+    dropped.append(path)
+    return _text(sentence, path)
 
 
 def is_encrypted(text: Json) -> bool:
@@ -130,11 +154,13 @@ def is_encrypted(text: Json) -> bool:
     return isinstance(text, str) and text.startswith(_CIPHER)
 
 
-def _image(part: JsonObject, path: str) -> JsonObject:
+def _image(part: JsonObject, path: str, dropped: list[str]) -> JsonObject:
     url = part.get("image_url")
+    if url is None and part.get(_ID):
+        return _instead(not_read("An image"), f"{path}.{_ID}", dropped)
     if not isinstance(url, str):
         raise UntranslatableError(
-            "Chat completions take an image by its URL or its data, not by the id of a file.",
+            "Chat completions take an image by its URL or its data.",
             f"{path}.image_url",
         )
     image = {"url": url}
@@ -144,12 +170,13 @@ def _image(part: JsonObject, path: str) -> JsonObject:
     return {"type": "image_url", "image_url": image}
 
 
-def _file(part: JsonObject, path: str) -> JsonObject:
-    keys = ("filename", "file_data", "file_id")
+def _file(part: JsonObject, path: str, dropped: list[str]) -> JsonObject:
+    keys = ("filename", "file_data", _ID)
     file = {key: part[key] for key in keys if part.get(key) is not None}
-    if not file.keys() & {"file_data", "file_id"}:
+    if not file.keys() & {"file_data", _ID}:
+        if url := as_string(part.get("file_url")):
+            return _instead(not_read("A file", url), f"{path}.file_url", dropped)
         raise UntranslatableError(
-            "Chat completions take a file by its data or its id, not by a URL.",
-            f"{path}.file_url",
+            "Chat completions take a file by its data or its id.", f"{path}.file_data"
         )
     return {"type": "file", "file": file}

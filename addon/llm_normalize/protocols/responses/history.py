@@ -128,13 +128,13 @@ class History:
         if role in ("system", "developer"):
             is_head = not self.messages and self._turn == _Turn()
             if is_head:
-                self.system.append(text_of(content, place))
+                self.system.append(text_of(content, place, self.dropped))
             else:
-                self._say(text_or_parts(content, place))
+                self._say(text_or_parts(content, place, self.dropped))
         elif role == "assistant":
-            self._turn.texts.append(words_of(content, place))
+            self._turn.texts.append(words_of(content, place, self.dropped))
         elif role == "user":
-            self._say(user_content(content, place))
+            self._say(user_content(content, place, self.dropped))
         else:
             message = f"Chat completions have no place for the role {role!r}."
             raise UntranslatableError(message, f"{path}.role")
@@ -195,14 +195,29 @@ class History:
         if not waiting or waiting[0] != at:  # none before it waits any more
             return  # it stands after its call
         waiting.popleft()
+        name, called = as_string(item.get("name")), self._called[call_id]
+        if called and called[0] < at:
+            self._say_output(call_id, at)  # the call has had its output
+            return
+        if name and not item.get("call_id"):
+            self._say_output(self._tools.flat_name_in(item, path), at)
+            return
         # Providers refuse an output without a call. A client that has shortened the
         # conversation sends one.
-        name = self._tools.names.flat_name(as_string(item.get("name")) or NO_NAME)
-        call = _chat_call(call_id, name, "{}")
+        call = _chat_call(call_id, self._tools.names.flat_name(name or NO_NAME), "{}")
         self.messages.append(
             {"role": "assistant", "content": None, "tool_calls": [call]}
         )
         self._answer([(call_id, *self._output_at(at))])
+
+    def _say_output(self, of: str, at: int) -> None:
+        """Add an output that answers no call of the model: Codex's tools notify it.
+
+        With a call made up for it, the model would learn to make such calls.
+        """
+        text, attached = self._output_at(at)
+        words = f"Output of {of}:\n{text}"
+        self._say([{"type": "text", "text": words}, *attached] if attached else words)
 
     def _more_tools(self, item: JsonObject, path: str) -> None:
         self._tools.add(item.get("tools"), f"{path}.tools")
@@ -266,7 +281,7 @@ class History:
         if item["type"] == _FOUND:
             return found_tools(item), []
         place = f"{self._paths[at]}.output"
-        text, attached = output_of(item.get("output"), place)
+        text, attached = output_of(item.get("output"), place, self.dropped)
         instead = _ATTACHED if attached else as_text(item.get("status"))
         return text or instead or NO_OUTPUT, attached
 
@@ -320,9 +335,10 @@ def _call_ids(items: list[JsonObject]) -> dict[int, str]:
     """Return the ids of calls and of outputs, by their place.
 
     An output without one is that of a call that has no other: those of a turn are
-    answered in their order, and those of the last turn come first.
+    answered in their order, and those of the last turn come first. One that names another
+    tool than that of the call answers none.
     """
-    found, unanswered = dict[int, str](), list[deque[str]]()
+    found, unanswered = dict[int, str](), list[deque[int]]()
     in_turn = False
     answered = {each.get("call_id") for each in items if each.get("type") in _OUTPUTS}
     for at, item in enumerate(items):
@@ -331,18 +347,22 @@ def _call_ids(items: list[JsonObject]) -> dict[int, str]:
         if _is_search(item) or kind not in _CALLS | _OUTPUTS:
             continue
         given = as_string(item.get("call_id")) or as_string(item.get("id"))
-        made = f"call_{at}"
+        made = f"call_of_item_{at}"  # none that a provider counts
         if kind in _OUTPUTS:
             given = as_string(item.get("call_id"))
             while unanswered and not unanswered[-1]:
                 unanswered.pop()
-            found[at] = given or (unanswered[-1].popleft() if unanswered else made)
+            if not given and unanswered:
+                name = as_string(item.get("name"))
+                if name in ("", items[unanswered[-1][0]].get("name")):
+                    given = found[unanswered[-1].popleft()]
+            found[at] = given or made
         else:
             found[at] = given or made
             if kind != "mcp_call" and found[at] not in answered:
                 if not in_turn:
                     unanswered.append(deque())
-                unanswered[-1].append(found[at])
+                unanswered[-1].append(at)
                 in_turn = True
     return found
 

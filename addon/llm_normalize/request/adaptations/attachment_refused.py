@@ -1,5 +1,6 @@
 """An image or a file, which a model cannot read: a sentence says that it was there."""
 
+from ...text.not_read import not_read
 from ...wire.json_text import Json
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
 from ..message_forms import with_messages
@@ -16,10 +17,6 @@ _TEXT = {"type": "text", "text": "Look:"}
 _IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 _NO_FILE = b'{"error":{"message":"Unknown part type: file"}}'
 _FILE = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA"}}
-
-
-def _said(name: str) -> str:
-    return f"({name} was here. The model cannot read it: say so if it is needed.)"
 
 
 class AttachmentRefused(Adaptation):
@@ -45,7 +42,7 @@ class AttachmentRefused(Adaptation):
             {"messages": [{"role": "user", "content": [_TEXT, _IMAGE]}]},
             {
                 "messages": [
-                    {"role": "user", "content": f"Look:\n{_said('An image')}"},
+                    {"role": "user", "content": f"Look:\n{not_read('An image')}"},
                 ]
             },
             _WORDS,
@@ -57,7 +54,10 @@ class AttachmentRefused(Adaptation):
                 "messages": [
                     {
                         "role": "user",
-                        "content": [{"type": "text", "text": _said("A file")}, _IMAGE],
+                        "content": [
+                            {"type": "text", "text": not_read("A file")},
+                            _IMAGE,
+                        ],
                     }
                 ]
             },
@@ -90,7 +90,7 @@ class AttachmentRefused(Adaptation):
         name = _NAMES.get(kind) if isinstance(kind, str) else None
         if name is None or self.value not in ("", kind):
             return part
-        return {"type": "text", "text": _said(name)}
+        return {"type": "text", "text": not_read(name)}
 
 
 def _text_of(part: Json) -> str | None:
