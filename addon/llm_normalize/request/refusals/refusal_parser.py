@@ -16,6 +16,8 @@ from .refusal_table import WantedForm, forms_in
 
 _DEEP = 8  # levels of nesting
 _LONG = 4096  # characters of a text that is looked at
+_ALL = 2 * _LONG  # characters of all texts of a refusal
+_SHORT = 128  # characters that a shorter text counts as
 _MOST = 24  # names of one refusal
 _SHOWN = 400  # characters of words that are recorded
 _AROUND = 10  # letters beside a name that tell where it is quoted from
@@ -141,6 +143,7 @@ class _Reader:
         self._echo = echo
         self._words = words
         self._paths: list[Path] = []
+        self._left = _ALL
         self._texts: list[str] = []
         self._roles: list[str] = []
         self._content: list[form.RefusedContent] = []
@@ -198,13 +201,21 @@ class _Reader:
                     self._read(each, deep - 1)
 
     def _read_text(self, text: str, deep: int) -> None:
+        if not self._left:
+            return
         inner = (
             _parsed(text.encode(errors="replace")) if text[:1] in ("{", "[") else text
         )
         if isinstance(inner, str):
-            self._texts.append(_WHITE.sub(" ", text[:_LONG]))
+            self._texts.append(self._beginning(text))
         elif not self._quotes_json(text):
             self._read(inner, deep - 1)
+
+    def _beginning(self, text: str) -> str:
+        """The beginning of *text*, with single blanks; of all, only so much is read."""
+        text = text[: min(_LONG, self._left)]
+        self._left = max(self._left - max(len(text), _SHORT), 0)
+        return _WHITE.sub(" ", text)
 
     def _quotes_json(self, text: str) -> bool:
         """Tell whether the JSON *text* has its fields for names from the request."""
@@ -227,8 +238,8 @@ class _Reader:
         else:
             return
         said = said[:_LONG]
-        if self._words:  # a value is refused beside its name
-            placed = f"{'.'.join(path)[:_LONG]}: {_WHITE.sub(' ', said)}"
+        if self._words and self._left:  # a value is refused beside its name
+            placed = self._beginning(f"{'.'.join(path)[:_LONG]}: {said}")
             self._forms += forms_in(placed, self._repeats)
         if path[:1] != ("messages",) or len(path) == 1 or self._echo.is_own(said):
             return
