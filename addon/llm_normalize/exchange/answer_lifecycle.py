@@ -4,6 +4,7 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from http import HTTPStatus
 
 from mitmproxy import http
 
@@ -13,6 +14,7 @@ from ..mitm.second_request import is_gone
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
 from ..text.printable import brief
+from ..wire.content_encoding import decoder_for
 from . import outage
 from .delivery.answer_path import AnswerPath, path_of
 from .delivery.answer_streams import AnswerStreams
@@ -112,14 +114,15 @@ class Answers:
             response: The error, whose body changes.
             settings: What counts for it.
         """
-        exchange.flow.response = response
-        running = self._new(exchange, settings)
-        self.streams.begin(running)
-        rewriter = running.rewriter
-        assert rewriter is not None
+        plain = decoder_for("")
+        assert plain is not None
+        rewriter = exchange.new_answer(settings).stream_through(plain)
         parts = [*rewriter.read(response.raw_content or b""), *rewriter.read(b"")]
-        exchange.flow.response = None
         response.data.content = b"".join(parts)
+        response.status_code = HTTPStatus.OK  # as it has been sent
+        exchange.is_expected = (
+            True  # its record is that of an answer that never arrived
+        )
 
     def retry_as_chat(
         self,

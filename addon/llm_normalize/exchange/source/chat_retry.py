@@ -112,8 +112,7 @@ class ChatRetry:
     async def _retry(
         self, flow: http.HTTPFlow, running: RunningAnswer, find_retry: FindRetry
     ) -> bool:
-        response, exchange = flow.response, self._exchange
-        assert response is not None
+        response, exchange = running.received, self._exchange
         content = content_of(flow.request)
         reply = await send_retry(
             flow, content, live=running.is_live, slot=exchange.slot

@@ -178,8 +178,8 @@ class SecondAnswer:
 
         The final answer then cannot have a status or an encoding of its own.
         """
-        first, running = self._flow.response, self._running
-        assert first is not None
+        running = self._running
+        first = running.received
 
         async def parts() -> AsyncIterator[bytes]:
             if not await arrival:
@@ -198,8 +198,8 @@ class SecondAnswer:
 
     def _begin_stream(self, *dropped: str) -> None:
         """Begin a stream in the place of the first answer, without its *dropped* headers."""
-        first, running = self._flow.response, self._running
-        assert first is not None
+        running = self._running
+        first = running.behind = running.received
         begun = self._flow.response = first.copy()
         begun.data.content = None
         begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase

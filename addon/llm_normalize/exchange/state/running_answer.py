@@ -69,6 +69,7 @@ class RunningAnswer:
         live_body: The rest of that one then, as it arrives.
         is_last: Whether no other one will be requested.
         is_over: Whether mitmproxy has ended before it: it has its record then.
+        behind: What the provider answers behind a stream that has begun before that.
         received_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that was sent to the client, if any.
         on_end: Called when that has ended.
@@ -93,6 +94,7 @@ class RunningAnswer:
     live_body: ArrivingBody | None = None
     is_last: bool = False
     is_over: bool = False
+    behind: http.Response | None = None
     received_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
@@ -153,6 +155,13 @@ class RunningAnswer:
         running.translated = translated
         record.protocol = translated.protocol.name if translated else None
         return running
+
+    @property
+    def received(self) -> http.Response:
+        """What the provider has answered last, whatever its client has got of it."""
+        response = self.behind or self.flow.response
+        assert response is not None
+        return response
 
     @property
     def label(self) -> str:
