@@ -37,9 +37,11 @@ class MaxTokensTooLarge(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Lower it."""
-        most = whole_number(self.value) if self.value else None
+        number, *rest = self.value.split() or [""]
+        most = whole_number(number) if number else None
         if not most:
             return []
+        most -= rest == ["exclusive"]
         given = {key: whole_number(body.get(key)) for key in _LIMITS if key in body}
         return [
             edit

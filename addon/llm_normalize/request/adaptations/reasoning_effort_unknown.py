@@ -4,6 +4,8 @@ from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
 
 LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """From the lowest to the highest."""
+_UNSAID = ("auto", "default")
+"""What the provider chooses, where it knows no levels but these."""
 _WORDS = (
     b'{"error":{"message":"Invalid value: \'xhigh\'. Supported values are: \'low\', '
     b'\'medium\', and \'high\'.","param":"reasoning_effort"}}'
@@ -36,6 +38,12 @@ class ReasoningEffortUnknown(Adaptation):
             {"messages": HI, "reasoning": {"effort": "low"}},
             _WORDS,
         ),
+        RequestExample(
+            "no levels at all",
+            {"messages": HI, "reasoning_effort": "high"},
+            {"messages": HI, "reasoning_effort": "default"},
+            b'{"error":{"message":"`reasoning_effort` must be one of `none` or `default`"}}',
+        ),
         RequestExample.untouched(
             "low", {"messages": HI, "reasoning_effort": "low"}, _WORDS
         ),
@@ -44,8 +52,7 @@ class ReasoningEffortUnknown(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Replace it."""
-        known = [each for each in LEVELS if each in self.value.split()]
-        edits = []
+        known, edits = self.value.split(), []
         if (made := _nearest(body.get("reasoning_effort"), known)) is not None:
             edits += replaced(body, "reasoning_effort", made)
         reasoning = body.get("reasoning")
@@ -56,8 +63,14 @@ class ReasoningEffortUnknown(Adaptation):
         return edits
 
 
-def _nearest(given: object, known: list[str]) -> str | None:
-    if given not in LEVELS or not known:
+def _nearest(given: object, named: list[str]) -> str | None:
+    """Return the nearest level of those *named*: not to think is near to no other."""
+    if given not in LEVELS:
         return None
     place = LEVELS.index(str(given))
-    return min(known, key=lambda each: abs(LEVELS.index(each) - place))
+    known = [each for each in LEVELS if each in named and each != "none"]
+    if given in named or (given == "none" and not known):
+        return str(given) if given in named else None
+    if known:
+        return min(known, key=lambda each: abs(LEVELS.index(each) - place))
+    return next((each for each in _UNSAID if each in named and place), None)

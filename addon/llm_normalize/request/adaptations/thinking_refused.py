@@ -6,18 +6,24 @@ from ..message_forms import calls_of, listed, role_of
 
 DISABLED, ENABLE, TEMPLATE = "thinking", "enable_thinking", "chat_template_kwargs"
 """Where a request turns thinking off."""
+BODY = "enable_thinking of a body"
+"""That it has to be off where no stream is asked for."""
 _WORDS = b'{"error":{"message":"Thinking mode does not support this tool_choice"}}'
 _FREE = (None, "auto", "none")
 _FORCED = {"messages": HI, "tool_choice": "required"}
 _BEGUN = {"messages": [*HI, {"role": "assistant", "content": "It is"}]}
 _OFF = {"enable_thinking": False}
+_OF_A_BODY = (
+    b'{"error":{"message":"parameter.enable_thinking must be set to false for '
+    b'non-streaming calls"}}'
+)
 
 
 class ThinkingRefused(Adaptation):
-    """Turn it off where a tool is forced, or an answer begun: both were asked for."""
+    """Turn it off where a tool is forced, an answer begun, or one body asked for."""
 
     name = "thinking-refused"
-    changes = "`thinking` -> off, beside a `tool_choice` that decides or a begun answer"
+    changes = "`thinking` -> off, beside a `tool_choice` that decides or a begun answer; for a body, where Qwen asks for it"
     why = "DeepSeek, Kimi, Qwen and llama.cpp think by default, and answer 400."
     needs_value = True
     key = "messages"
@@ -47,6 +53,15 @@ class ThinkingRefused(Adaptation):
             b'{"error":{"message":"Assistant response prefill is incompatible with '
             b'enable_thinking."}}',
         ),
+        RequestExample(
+            "a body",
+            {"messages": HI},
+            {"messages": HI, "enable_thinking": False},
+            _OF_A_BODY,
+        ),
+        RequestExample.untouched(
+            "a stream", {"messages": HI, "stream": True}, _OF_A_BODY
+        ),
         RequestExample.untouched(
             "no tool is forced", {"messages": HI, "tool_choice": "auto"}, _WORDS
         ),
@@ -60,6 +75,8 @@ class ThinkingRefused(Adaptation):
             given = body.get(TEMPLATE)
             made = {**given, **_OFF} if isinstance(given, dict) else _OFF
             return replaced(body, TEMPLATE, made)
+        if self.value == BODY:
+            return [] if body.get("stream") else replaced(body, ENABLE, False)
         if body.get("tool_choice") in _FREE:
             return []
         off: Json = {"type": "disabled"} if self.value == DISABLED else False

@@ -2,7 +2,7 @@
 
 from ...wire.json_text import Json
 from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
-from ..tool_schemas import without
+from ..tool_schemas import TOP, without, without_choice
 
 _WORDS = (
     b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
@@ -10,17 +10,22 @@ _WORDS = (
 )
 
 
-def _asked(schema: Json) -> Body:
-    parameters = {"type": "object", "properties": {"a": schema}}
+def _tool(parameters: Json) -> Body:
     function = {"name": "f", "parameters": parameters}
     return {"messages": HI, "tools": [{"type": "function", "function": function}]}
+
+
+def _asked(schema: Json) -> Body:
+    return _tool({"type": "object", "properties": {"a": schema}})
 
 
 class ToolSchemaRefused(Adaptation):
     """Take out the keyword that the refusal names; what it tells a model, tell in words.
 
     A constant becomes a list of one value; a type beside `anyOf` goes into each of its
-    schemas; beside a reference nothing stays; `true` becomes `{}`.
+    schemas, or one at the top goes, and all its properties stay; beside a reference nothing
+    stays; `true` becomes `{}`; a missing type is that of what is there, or a string; what is
+    required and not described is not required.
     """
 
     name = "tool-schema-refused"
@@ -34,6 +39,8 @@ class ToolSchemaRefused(Adaptation):
         "https://github.com/abhigyanpatwari/GitNexus/issues/2703",
         "https://github.com/MoonshotAI/kimi-cli/issues/2061",
         "https://github.com/promptfoo/promptfoo/issues/6902",
+        "https://github.com/earendil-works/pi/issues/4138",
+        "https://github.com/MoonshotAI/kimi-code/issues/1610",
     )
     examples = (
         RequestExample(
@@ -69,6 +76,28 @@ class ToolSchemaRefused(Adaptation):
             b"flavored json schema, details: <At path 'properties.a': when using anyOf, "
             b'type should be defined in anyOf items instead of the parent schema>"}}',
         ),
+        RequestExample(
+            "no type",
+            _asked({"description": "A mode", "enum": [1, 2]}),
+            _asked({"type": "integer", "description": "A mode", "enum": [1, 2]}),
+            b'{"error":{"message":"tools.function.parameters is not a valid moonshot '
+            b"flavored json schema, details: <At path 'properties.a': type is not "
+            b'defined>"}}',
+        ),
+        RequestExample(
+            "required, and not there",
+            _asked({"type": "object", "properties": {"b": {}}, "required": ["b", "c"]}),
+            _asked({"type": "object", "properties": {"b": {}}, "required": ["b"]}),
+            b'{"error":{"message":"parameters.properties[a].required[1]: property is not '
+            b'defined"}}',
+        ),
+        RequestExample(
+            "a choice at the top",
+            _tool({"type": "object", "anyOf": [{"properties": {"a": {}}}, {}]}),
+            _tool({"type": "object", "properties": {"a": {}}}),
+            b'{"error":{"message":"tools.0.custom.input_schema: input_schema does not '
+            b'support oneOf, allOf, or anyOf at the top level"}}',
+        ),
         RequestExample.untouched("another keyword", _asked({"title": "A"}), _WORDS),
         RequestExample.untouched(
             "a parameter of that name",
@@ -94,5 +123,7 @@ class ToolSchemaRefused(Adaptation):
         inner = tool.get("function") if isinstance(tool, dict) else None
         if not isinstance(inner, dict) or "parameters" not in inner:
             return tool
-        made = without(inner["parameters"], self.value)
+        given = inner["parameters"]
+        is_top = self.value == TOP
+        made = without_choice(given) if is_top else without(given, self.value)
         return {**tool, "function": {**inner, "parameters": made}}

@@ -62,14 +62,20 @@ _PATTERNS = tuple(
         # `a` is not supported with this model
         rf"(?P<names>{_QUOTED}) (?:is|are) {_REFUSED} (?:with|for|by|on|in)\b",
         # The following parameters are not supported: a, b
-        rf"\bparameters? (?:\w+ )?(?:is|are) {_REFUSED}[^:\"'`]{{0,40}}: ?{_LIST}",
+        rf"\b(?:parameter|field|argument)s? (?:\w+ )?(?:is|are|were) {_REFUSED}[^:\"'`]{{0,40}}: ?{_LIST}",
         # Argument not supported on this model: a. M does not support parameter a
         rf"\bargument not supported[^:\"'`]{{0,40}}: ?{_LIST}",
         rf"\bdoes not support (?:the )?parameters?:? {_LIST}",
-        # Extra inputs are not permitted, field: 'a'
-        rf"\b{_EXTRA.pattern},? field: ?{_LIST}",
+        # Extra inputs are not permitted, field: 'a'; extra fields not permitted: a
+        rf"\b{_EXTRA.pattern}(?:,? field)?: ?{_LIST}",
         # body -> a\n  Extra inputs are not permitted; body.a: extra fields not permitted
         rf"(?P<names>{_ANY}):? {_EXTRA.pattern}",
+        # parameter a is not supported
+        rf"\b(?:parameter|param|argument) (?P<names>{_NAME}) (?:is|are) {_REFUSED}",
+        # a is not a supported parameter
+        rf"(?P<names>{_ANY}) is not a (?:supported|valid|known) (?:parameter|field)\b",
+        # extraneous key [a] is not permitted
+        rf"\bextraneous key \[(?P<names>{_NAME})\] is not permitted",
         # Unknown name "a": Cannot find field.
         rf"\bunknown name (?P<names>{_QUOTED})",
         # Additional properties are not allowed ('a', 'b' were unexpected)
