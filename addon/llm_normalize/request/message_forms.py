@@ -13,7 +13,8 @@ type Message = dict[str, Json]
 
 NOTHING = "."
 """What is said where something must be said: blanks alone are refused by some."""
-_INSTRUCTIONS = ("system", "developer")
+INSTRUCTIONS = ("system", "developer")
+"""Roles of messages that give them."""
 _THOUGHTS = "reasoning_content"
 _BREAK = "\n\n"
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -94,10 +95,10 @@ def _joined(messages: Iterable[Json]) -> Message:
 
 def with_one_system(messages: Sequence[Json]) -> list[Json]:
     """Return *messages* with all instructions in one system message, at the front."""
-    found = [each for each in messages if role_of(each) in _INSTRUCTIONS]
+    found = [each for each in messages if role_of(each) in INSTRUCTIONS]
     if not found or found == list(messages[:1]):
         return list(messages)
-    rest = [each for each in messages if role_of(each) not in _INSTRUCTIONS]
+    rest = [each for each in messages if role_of(each) not in INSTRUCTIONS]
     return [{**_joined(found), "role": "system"}, *rest]
 
 

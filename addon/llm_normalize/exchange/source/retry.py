@@ -64,9 +64,7 @@ def retry_after_refusal(
             flow,
             running.received,
             words=settings.parse_error_prose,
-            forms=settings.adaptations.forms_for(
-                translated=exchange.translated is not None
-            ),
+            forms=settings.adaptations.forms_for(exchange.sent_as),
             memory=learned.answers.of(client, flow.request.host, flow.request.port),
         )
         if settings.adaptations.learns
@@ -107,6 +105,7 @@ class RefusedRequest:
         words: Whether the text of a refusal is parsed.
         forms: The names of the forms that it may be given.
         memory: What is remembered of earlier answers.
+        is_chat: Whether it asks for chat completions.
         words_left: What the last refusal says, if it asks for nothing that is known.
         edits: The changes made so far, each of them answered.
         live_body: The rest of the last answer, as it arrives.
@@ -119,6 +118,7 @@ class RefusedRequest:
     words: bool = True
     forms: Container[str] = FORMS
     memory: Memory = NO_MEMORY
+    is_chat: bool = True
     words_left: str = ""
     edits: list[RequestEdit] = field(default_factory=list)
     live_body: ArrivingBody | None = None
@@ -132,6 +132,7 @@ class RefusedRequest:
         words: bool = True,
         forms: Container[str] = FORMS,
         memory: Memory = NO_MEMORY,
+        is_chat: bool = True,
     ) -> "RefusedRequest | None":
         """Return the request of *flow*; None if *response* does not refuse it.
 
@@ -145,7 +146,7 @@ class RefusedRequest:
         if body is None:
             return None
         echo = Echo(request_body(request), secrets_of(request))
-        made = cls(response, body, [], echo, words, forms, memory)
+        made = cls(response, body, [], echo, words, forms, memory, is_chat)
         made.changes = made._changes()
         return made
 
@@ -155,7 +156,14 @@ class RefusedRequest:
         if status not in STATUSES:
             return []
         refusal = refusal_of(_beginning(self.response), self.echo, words=self.words)
-        found = changes_for(refusal, self.body, tried, self.forms, self.memory)
+        found = changes_for(
+            refusal,
+            self.body,
+            tried,
+            self.forms,
+            self.memory,
+            is_chat=self.is_chat,
+        )
         found = [each for each in found if status in _REFUSED or each.is_form]
         self.words_left = "" if found else refusal.words
         return found

@@ -246,6 +246,25 @@ def receive_instead(
     )
 
 
+def pass_on(
+    flow: http.HTTPFlow, client: ClientStream, live_body: ArrivingBody | None
+) -> None:
+    """Send the second answer, which is the flow's response now, as it is.
+
+    Args:
+        flow: The flow.
+        client: Where the answer is sent.
+        live_body: What of it is still arriving.
+    """
+    response = flow.response
+    assert response is not None
+    parts = live_body or parts_of(response.raw_content or b"")
+    response.data.content = None
+    frame(flow.request, response)
+    response.stream = True
+    receive_instead(flow, client, parts, live_body)
+
+
 def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> bool:
     """Tell whether a requested stream's first answer, not sent yet, may be replaced."""
     if running.settings.observe or not running.asked.stream:

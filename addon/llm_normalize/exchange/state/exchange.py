@@ -13,6 +13,7 @@ from typing import Any, Self
 from mitmproxy import http
 
 from ...protocols import Endpoint
+from ...request.adaptation import CHAT, TRANSLATED
 from ...routing.gate import is_asked
 from ...routing.key_on_request import GuardedKey
 from ...routing.pace import Slot
@@ -94,6 +95,13 @@ class Exchange:
         return self.is_selected and (is_asked(self.flow.request) or self.is_native)
 
     @property
+    def sent_as(self) -> str:
+        """How its request is sent: as chat, as chat in a translation, or in a protocol."""
+        if self.translated is not None:
+            return TRANSLATED
+        return CHAT if self.endpoint is None else self.endpoint.protocol.name
+
+    @property
     def path(self) -> str:
         """The path that its client asked for, without its query."""
         asked = self.route or self.translated or self.flow.request
@@ -105,6 +113,12 @@ class Exchange:
         if self._client is None:
             self._client = client_of(self.flow)
         return self._client
+
+    @property
+    def learner(self) -> bytes:
+        """A mark of the client, and of the protocol in which it was refused something."""
+        is_chat = self.sent_as in (CHAT, TRANSLATED)
+        return self.client if is_chat else self.client + self.sent_as.encode()
 
     def expect(self) -> None:
         """Have a record written, also if no answer comes."""

@@ -281,6 +281,12 @@ class RunningAnswer:
         logger.info("normalize: %s %s: %s", host, model, summary)
         return line
 
+    def note_request(self) -> None:
+        """Record what was changed in its request alone: nothing is known of the answer."""
+        self.record.write_request()
+        host, model = brief_name(self.record.host), brief_name(self.record.model)
+        logger.info("normalize: %s %s: %s", host, model, self._summary(None, "", 0))
+
     def complete(
         self, stats: Stats, status: int, figures: tuple[int, int, int]
     ) -> None:

@@ -27,7 +27,9 @@ from .roles_not_alternating import RolesNotAlternating
 from .store_refused import StoreRefused
 from .stream_options_refused import StreamOptionsRefused
 from .system_message_late import SystemMessageLate
+from .system_message_refused import SystemMessageRefused
 from .temperature_out_of_range import TemperatureOutOfRange
+from .thinking_form_refused import ThinkingFormRefused
 from .thinking_refused import ThinkingRefused
 from .thought_signature_missing import ThoughtSignatureMissing
 from .tool_call_id_refused import ToolCallIdRefused
@@ -59,6 +61,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     # forms that a refusal asks for: of messages, the calls in them, parameters
     AttachmentRefused,
     SystemMessageLate,
+    SystemMessageRefused,
     MessageEmpty,
     ToolCallsParallel,
     RolesNotAlternating,
@@ -72,6 +75,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     TemperatureOutOfRange,
     TopPWithTemperature,
     ThinkingRefused,
+    ThinkingFormRefused,
     # what a provider has refused
     ParameterLearned,
 )

@@ -1,7 +1,15 @@
 """An image or a file, which a model cannot read: a sentence says that it was there."""
 
 from ...wire.json_text import Json
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
+from ..adaptation import (
+    HI,
+    TRANSLATED,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    replaced,
+)
 from ..message_forms import with_messages
 
 _NAMES = {
@@ -34,7 +42,7 @@ class AttachmentRefused(Adaptation):
     changes = "an image, a file -> a sentence that says so (translated requests)"
     why = "Text models answer 400, also to each later request of an agent."
     key = "messages"
-    translated_only = True
+    sent_as = (TRANSLATED,)
     sources = (
         "https://github.com/anthropics/claude-code/issues/91112",
         "https://github.com/Alishahryar1/free-claude-code/issues/512",

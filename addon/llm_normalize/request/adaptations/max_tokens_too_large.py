@@ -1,9 +1,17 @@
 """A limit of tokens above what the model may answer."""
 
 from ...wire.json_text import whole_number
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
+from ..adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    replaced,
+)
 
-_LIMITS = ("max_tokens", "max_completion_tokens")
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _WORDS = (
     b'{"error":{"message":"Invalid max_tokens value, the valid range of max_tokens is '
     b'[1, 8192]"}}'
@@ -14,10 +22,11 @@ class MaxTokensTooLarge(Adaptation):
     """Send the highest limit that the refusal names."""
 
     name = "max-tokens-too-large"
-    changes = "`max_tokens`, `max_completion_tokens` -> the highest that is taken"
+    changes = "`max_tokens`, `max_completion_tokens`, `max_output_tokens` -> the highest that is taken"
     why = "Each model has a limit of its own, and answers 400 above it."
     needs_value = True
     key = "max_"
+    sent_as = EVERY_FORM
     sources = (
         "https://github.com/Alishahryar1/free-claude-code/issues/955",
         "https://github.com/nickscamara/open-deep-research/issues/19",

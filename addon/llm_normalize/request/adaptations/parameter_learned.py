@@ -1,6 +1,6 @@
 """A parameter that a provider has refused by name, whatever the provider."""
 
-from ..adaptation import HI, LEARNED, Adaptation, RequestExample
+from ..adaptation import EVERY_FORM, HI, LEARNED, Adaptation, RequestExample
 
 _SEED = {"model": "m", "seed": 7, "messages": HI}
 _LIMIT = {"model": "m", "max_completion_tokens": 9, "messages": HI}
@@ -24,6 +24,7 @@ class ParameterLearned(Adaptation):
     )
     why = "Each provider refuses fields of its own, and more with each client's update."
     hosts = ()
+    sent_as = EVERY_FORM
     sources = (
         "https://github.com/Alishahryar1/free-claude-code/issues/127",
         "https://github.com/github/app/issues/2903",

@@ -1,9 +1,20 @@
 """A level of effort that the provider does not know."""
 
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
+from ...wire.json_text import Json
+from ..adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    replaced,
+)
 
 LEVELS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """From the lowest to the highest."""
+_HOLDERS = ("reasoning", "output_config")
+"""Where Responses, OpenRouter and Messages have it."""
 _UNSAID = ("auto", "default")
 """What the provider chooses, where it knows no levels but these."""
 _WORDS = (
@@ -16,10 +27,11 @@ class ReasoningEffortUnknown(Adaptation):
     """Send the nearest level that the refusal names; of two as near, the lower one."""
 
     name = "reasoning-effort-unknown"
-    changes = "`reasoning_effort` -> the nearest level that is known"
+    changes = "`reasoning_effort`, `reasoning.effort`, `output_config.effort` -> the nearest level that is known"
     why = "Clients know levels that a provider does not, which answers 400."
     needs_value = True
     key = "effort"
+    sent_as = EVERY_FORM
     sources = (
         "https://github.com/ollama/ollama/issues/17252",
         "https://github.com/router-for-me/CLIProxyAPI/issues/1572",
@@ -33,7 +45,13 @@ class ReasoningEffortUnknown(Adaptation):
             _WORDS,
         ),
         RequestExample(
-            "OpenRouter's",
+            "of Messages",
+            {"messages": HI, "output_config": {"effort": "xhigh"}},
+            {"messages": HI, "output_config": {"effort": "high"}},
+            _WORDS,
+        ),
+        RequestExample(
+            "OpenRouter's, or of Responses",
             {"messages": HI, "reasoning": {"effort": "minimal"}},
             {"messages": HI, "reasoning": {"effort": "low"}},
             _WORDS,
@@ -55,11 +73,12 @@ class ReasoningEffortUnknown(Adaptation):
         known, edits = self.value.split(), []
         if (made := _nearest(body.get("reasoning_effort"), known)) is not None:
             edits += replaced(body, "reasoning_effort", made)
-        reasoning = body.get("reasoning")
-        if isinstance(reasoning, dict):
-            made = _nearest(reasoning.get("effort"), known) or reasoning.get("effort")
-            holder = {**reasoning, "effort": made} if made else reasoning
-            edits += replaced(body, "reasoning", holder, "reasoning.effort")
+        for key in _HOLDERS:
+            holder = body.get(key)
+            given = holder.get("effort") if isinstance(holder, dict) else None
+            if isinstance(holder, dict) and (made := _nearest(given, known)):
+                changed: Json = {**holder, "effort": made}
+                edits += replaced(body, key, changed, f"{key}.effort")
         return edits
 
 

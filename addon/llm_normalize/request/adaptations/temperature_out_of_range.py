@@ -1,7 +1,15 @@
 """A temperature that the model does not take."""
 
 from ...wire.json_text import Json, Number
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
+from ..adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    replaced,
+)
 
 _WORDS = (
     b'{"error":{"message":"invalid temperature: only 1 is allowed for this model"}}'
@@ -16,6 +24,7 @@ class TemperatureOutOfRange(Adaptation):
     why = "Kimi and OpenAI's reasoning models take 1 only, others no more than 1."
     needs_value = True
     key = "temperature"
+    sent_as = EVERY_FORM
     sources = (
         "https://github.com/ZaytsevZY/yuketang-helper-auto/issues/30",
         "https://github.com/NVlabs/cvdp_benchmark/issues/29",

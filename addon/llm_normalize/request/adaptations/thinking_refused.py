@@ -1,7 +1,15 @@
 """Thinking beside something that it cannot go with."""
 
 from ...wire.json_text import Json
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
+from ..adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    replaced,
+)
 from ..message_forms import calls_of, listed, role_of
 
 DISABLED, ENABLE, TEMPLATE = "thinking", "enable_thinking", "chat_template_kwargs"
@@ -9,7 +17,7 @@ DISABLED, ENABLE, TEMPLATE = "thinking", "enable_thinking", "chat_template_kwarg
 BODY = "enable_thinking of a body"
 """That it has to be off where no stream is asked for."""
 _WORDS = b'{"error":{"message":"Thinking mode does not support this tool_choice"}}'
-_FREE = (None, "auto", "none")
+_FREE: tuple[Json, ...] = (None, "auto", "none", {"type": "auto"}, {"type": "none"})
 _FORCED = {"messages": HI, "tool_choice": "required"}
 _BEGUN = {"messages": [*HI, {"role": "assistant", "content": "It is"}]}
 _OFF = {"enable_thinking": False}
@@ -27,6 +35,7 @@ class ThinkingRefused(Adaptation):
     why = "DeepSeek, Kimi, Qwen and llama.cpp think by default, and answer 400."
     needs_value = True
     key = "messages"
+    sent_as = EVERY_FORM
     sources = (
         "https://github.com/deepseek-ai/DeepSeek-V3/issues/1376",
         "https://github.com/cloudwego/eino/issues/994",

@@ -1,13 +1,25 @@
 """A keyword in the schema of a tool's parameters that the provider does not know."""
 
 from ...wire.json_text import Json
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, replaced
+from ..adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    replaced,
+)
 from ..tool_schemas import TOP, without, without_choice
 
 _WORDS = (
     b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
     b"'request.tools[0].function_declarations[0].parameters': Cannot find field.\"}}]"
 )
+
+
+_SCHEMAS = ("parameters", "input_schema")
+"""Where a tool has it: of chat in its function, of Responses, of Messages."""
 
 
 def _tool(parameters: Json) -> Body:
@@ -33,6 +45,7 @@ class ToolSchemaRefused(Adaptation):
     why = "Gemini, Kimi and llama.cpp know a part of JSON Schema only."
     needs_value = True
     key = "parameters"
+    sent_as = EVERY_FORM
     sources = (
         "https://github.com/anomalyco/opencode/issues/26405",
         "https://github.com/can1357/oh-my-pi/issues/5952",
@@ -120,10 +133,14 @@ class ToolSchemaRefused(Adaptation):
         )
 
     def _tool(self, tool: Json) -> Json:
-        inner = tool.get("function") if isinstance(tool, dict) else None
-        if not isinstance(inner, dict) or "parameters" not in inner:
+        if not isinstance(tool, dict):
             return tool
-        given = inner["parameters"]
+        if isinstance(inner := tool.get("function"), dict):
+            return {**tool, "function": self._tool(inner)}
         is_top = self.value == TOP
-        made = without_choice(given) if is_top else without(given, self.value)
-        return {**tool, "function": {**inner, "parameters": made}}
+        made = {
+            key: without_choice(tool[key]) if is_top else without(tool[key], self.value)
+            for key in _SCHEMAS
+            if key in tool
+        }
+        return {**tool, **made}

@@ -1,7 +1,7 @@
 """`top_p` beside `temperature`, where one of them is taken."""
 
 from ...wire.json_text import Number
-from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, drop
+from ..adaptation import EVERY_FORM, HI, Adaptation, Body, Edit, RequestExample, drop
 
 _WORDS = (
     b'{"error":{"message":"`temperature` and `top_p` cannot both be specified for this '
@@ -20,6 +20,7 @@ class TopPWithTemperature(Adaptation):
     )
     why = "Claude answers 400, at Anthropic, Bedrock and Vertex."
     key = "top_p"
+    sent_as = EVERY_FORM
     sources = (
         "https://github.com/QwenLM/qwen-code/issues/1216",
         "https://github.com/LioQing/llm-extension-for-cmd-pal/pull/15",

@@ -4,6 +4,7 @@ from ..adaptations.message_empty import MessageEmpty
 from ..adaptations.message_reasoning_missing import MessageReasoningMissing
 from ..adaptations.roles_not_alternating import RolesNotAlternating
 from ..adaptations.system_message_late import SystemMessageLate
+from ..adaptations.system_message_refused import SystemMessageRefused
 from ..adaptations.thought_signature_missing import ThoughtSignatureMissing
 from ..adaptations.tool_call_id_refused import ToolCallIdRefused
 from ..adaptations.tool_calls_parallel import ToolCallsParallel
@@ -48,6 +49,30 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             Said(VARIATION, 400, "The system message should be the first message."),
             Said(VARIATION, 422, "Multiple system messages are not supported"),
             Said(VARIATION, 404, "messages: 'system' role must come first"),
+        ),
+    ),
+    Row(
+        SystemMessageRefused,
+        words(
+            r"\bmessages\W{1,3}\d{1,6}\W{1,4}role\b[^;]{0,60}'user'(?: or|,) 'assistant'(?!,)",
+            rf"\bunexpected role {QUOTES}(?:system|developer){QUOTES}\. the messages api\b",
+        ),
+        (
+            Said(
+                "vLLM",
+                400,
+                "[{'type': 'literal_error', 'loc': ('body', 'messages', 3, 'role'), 'msg': "
+                "\"Input should be 'user' or 'assistant'\"}]",
+            ),
+            Said(
+                "Anthropic",
+                400,
+                'messages: Unexpected role "system". The Messages API accepts a top-level '
+                '`system` parameter, not "system" as an input message role.',
+            ),
+            Said(
+                VARIATION, 422, "messages.2.role: Input should be 'user' or 'assistant'"
+            ),
         ),
     ),
     Row(

@@ -5,6 +5,11 @@ import re
 from ..adaptations.max_tokens_too_large import MaxTokensTooLarge
 from ..adaptations.reasoning_effort_unknown import LEVELS, ReasoningEffortUnknown
 from ..adaptations.temperature_out_of_range import TemperatureOutOfRange
+from ..adaptations.thinking_form_refused import (
+    ADAPTIVE,
+    ENABLED,
+    ThinkingFormRefused,
+)
 from ..adaptations.thinking_refused import (
     BODY,
     DISABLED,
@@ -344,6 +349,41 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             ),
         ),
         value="pattern",
+    ),
+    Row(
+        ThinkingFormRefused,
+        words(
+            rf"\bthinking\.type\.enabled{QUOTES} is not supported\b",
+            rf"\buse {QUOTES}(?:thinking\.type\.)?adaptive{QUOTES} (?:thinking )?instead\b",
+        ),
+        (
+            Said(
+                "Anthropic",
+                400,
+                '"thinking.type.enabled" is not supported for this model. Use '
+                '"thinking.type.adaptive" and "output_config.effort" to control thinking '
+                "behavior.",
+            ),
+            Said(VARIATION, 400, "thinking budgets are gone: use 'adaptive' instead"),
+        ),
+        value=ADAPTIVE,
+    ),
+    Row(
+        ThinkingFormRefused,
+        words(
+            rf"\bthinking\b[^;]{{0,24}}{QUOTES}adaptive{QUOTES} found using\b",
+            rf"\badaptive{QUOTES} thinking (?:is|are) not supported\b",
+        ),
+        (
+            Said(
+                "Bedrock",
+                400,
+                "thinking: Input tag 'adaptive' found using 'type' does not match any of "
+                "the expected tags: 'disabled', 'enabled'",
+            ),
+            Said("Anthropic", 400, "adaptive thinking is not supported on this model"),
+        ),
+        value=ENABLED,
     ),
     Row(
         ThinkingRefused,
