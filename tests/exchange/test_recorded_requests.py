@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.request.adaptations.attachment_refused import AttachmentRefused
+from llm_normalize.request.adaptations.messages.attachment_refused import (
+    AttachmentRefused,
+)
 from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.request.refusals.refusal_table import ROWS
 from llm_normalize.request.refusals.rejected_parameters import apply, changes_for

@@ -1,14 +1,14 @@
 """What providers say against messages: their order, their content, what they lack."""
 
-from ..adaptations.message_empty import MessageEmpty
-from ..adaptations.message_reasoning_missing import MessageReasoningMissing
-from ..adaptations.roles_not_alternating import RolesNotAlternating
-from ..adaptations.system_message_late import SystemMessageLate
-from ..adaptations.system_message_refused import SystemMessageRefused
-from ..adaptations.thought_signature_missing import ThoughtSignatureMissing
-from ..adaptations.tool_call_id_refused import ToolCallIdRefused
-from ..adaptations.tool_calls_parallel import ToolCallsParallel
-from ..adaptations.user_after_tool import UserAfterTool
+from ..adaptations.messages.message_empty import MessageEmpty
+from ..adaptations.messages.message_reasoning_missing import MessageReasoningMissing
+from ..adaptations.messages.roles_not_alternating import RolesNotAlternating
+from ..adaptations.messages.system_message_late import SystemMessageLate
+from ..adaptations.messages.system_message_refused import SystemMessageRefused
+from ..adaptations.messages.thought_signature_missing import ThoughtSignatureMissing
+from ..adaptations.messages.tool_call_id_refused import ToolCallIdRefused
+from ..adaptations.messages.tool_calls_parallel import ToolCallsParallel
+from ..adaptations.messages.user_after_tool import UserAfterTool
 from .refusal_row import QUOTES, VARIATION, Row, Said, words
 
 _INSTRUCTIONS = r"(?:system|developer)"

@@ -2,23 +2,26 @@
 
 import re
 
-from ..adaptations.max_tokens_too_large import MaxTokensTooLarge
-from ..adaptations.reasoning_effort_unknown import LEVELS, ReasoningEffortUnknown
-from ..adaptations.temperature_out_of_range import TemperatureOutOfRange
-from ..adaptations.thinking_form_refused import (
+from ..adaptations.parameters.max_tokens_too_large import MaxTokensTooLarge
+from ..adaptations.parameters.reasoning_effort_unknown import (
+    LEVELS,
+    ReasoningEffortUnknown,
+)
+from ..adaptations.parameters.temperature_out_of_range import TemperatureOutOfRange
+from ..adaptations.parameters.thinking_form_refused import (
     ADAPTIVE,
     ENABLED,
     ThinkingFormRefused,
 )
-from ..adaptations.thinking_refused import (
+from ..adaptations.parameters.thinking_refused import (
     BODY,
     DISABLED,
     ENABLE,
     TEMPLATE,
     ThinkingRefused,
 )
-from ..adaptations.tool_schema_refused import ToolSchemaRefused
-from ..adaptations.top_p_with_temperature import TopPWithTemperature
+from ..adaptations.parameters.tool_schema_refused import ToolSchemaRefused
+from ..adaptations.parameters.top_p_with_temperature import TopPWithTemperature
 from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE, REQUIRED, TOP, TYPE
 from .refusal_row import QUOTES, VARIATION, Row, Said, words
 

@@ -20,12 +20,12 @@ from ..adaptation import (
     renamed,
 )
 from ..adaptations import ADAPTATIONS
-from ..adaptations.assistant_content_null import AssistantContentNull
-from ..adaptations.attachment_refused import AttachmentRefused
-from ..adaptations.content_parts_refused import ContentPartsRefused
-from ..adaptations.developer_role_unknown import DeveloperRoleUnknown
-from ..adaptations.system_message_late import SystemMessageLate
-from ..adaptations.system_message_refused import SystemMessageRefused
+from ..adaptations.hosts.assistant_content_null import AssistantContentNull
+from ..adaptations.hosts.content_parts_refused import ContentPartsRefused
+from ..adaptations.hosts.developer_role_unknown import DeveloperRoleUnknown
+from ..adaptations.messages.attachment_refused import AttachmentRefused
+from ..adaptations.messages.system_message_late import SystemMessageLate
+from ..adaptations.messages.system_message_refused import SystemMessageRefused
 from .message_refusals import ANY, RefusedContent, is_place
 from .refusal_parser import Path, Refusal
 from .refusal_table import WantedForm
