@@ -1,6 +1,7 @@
 """Requests for Responses and Messages that their own provider refuses, in a real mitmdump."""
 
 import json
+import threading
 import time
 from typing import Any
 
@@ -69,7 +70,7 @@ CASES: dict[str, Case] = {
         {"thinking": THINKING},
         400,
         NEW_FORM,
-        {"thinking": {"type": "adaptive"}},
+        {"thinking": {"type": "adaptive", "display": "summarized"}},
     ),
     "late instructions": (
         MESSAGES,
@@ -209,6 +210,17 @@ def test_body_that_is_asked_for_passes_as_it_is(
     reply = client.post(script.path, {**body, "context_management": {}}, HEADERS)
     assert (reply.status, reply.rest()) == (200, last.bytes)
     assert reply.headers["content-type"] == "application/json"
+
+
+def test_second_answer_passes_as_it_arrives(client: Client, upstream: Provider) -> None:
+    gate = threading.Event()
+    turns = [refusal(400, f"context_management: {EXTRA}")]
+    script = upstream.script(STREAM, gate, STREAM, path=MESSAGES, turns=turns)
+    body = asked(MESSAGES, script, {"context_management": {}})
+    reply = client.post(script.path, body, HEADERS)
+    assert reply.until(b": odd\n\n") == STREAM  # the rest has not been sent
+    gate.set()
+    assert reply.rest() == STREAM * 2
 
 
 def test_what_one_protocol_has_learned_changes_no_request_in_another(

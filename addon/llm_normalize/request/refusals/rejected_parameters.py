@@ -52,6 +52,8 @@ _SAYING = {
     "call_id", "data", "encrypted_content", "is_error", "output", "signature", "source",
     "summary", "thinking", "tool_use_id",
 }  # fmt: skip
+_FOREIGN = {"input", "output", "source"}
+"""What in a message is a tool's own, or a file."""
 # The same of a tool, and of its function.
 _DECLARING = {
     "type",
@@ -334,8 +336,12 @@ def _says_nothing(path: Path, holder: dict[str, Json]) -> bool:
     key = path[-1]
     if "tool_calls" in path[:-1]:
         return key not in _SAYING | {"id", "name"}
+    if key == "id":
+        return "role" in holder  # else it is that of a call
     if key == "name":
         return holder.get("role") not in (None, "function", "tool")
+    if not _FOREIGN.isdisjoint(path[1:-1]):
+        return False
     return key not in _SAYING or (key == "refusal" and not holder[key])
 
 

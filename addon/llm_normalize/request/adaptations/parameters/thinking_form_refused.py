@@ -30,8 +30,8 @@ _WANTS_OLD = (
 class ThinkingFormRefused(Adaptation):
     """Ask for it in the form that the refusal names.
 
-    A budget has no place in the new form; in the old one it is half of what may be said,
-    or thinking is off where that is too little.
+    A budget has no place in the new form, which tells no thoughts unless it is asked to; in
+    the old one it is half of what may be said, or thinking is off where that is too little.
     """
 
     name = "thinking-form-refused"
@@ -49,7 +49,7 @@ class ThinkingFormRefused(Adaptation):
         RequestExample(
             "the new form",
             {"messages": HI, "max_tokens": 9000, "thinking": _OLD},
-            {"messages": HI, "max_tokens": 9000, "thinking": {"type": "adaptive"}},
+            {"messages": HI, "max_tokens": 9000, "thinking": _NEW},
             _WANTS_NEW,
         ),
         RequestExample(
@@ -79,12 +79,11 @@ class ThinkingFormRefused(Adaptation):
         given = body.get("thinking")
         kind = given.get("type") if isinstance(given, dict) else None
         if self.value == ADAPTIVE and kind == ENABLED:
-            return replaced(body, "thinking", {"type": ADAPTIVE})
+            made = {"type": ADAPTIVE, "display": "summarized"}
+            return replaced(body, "thinking", made)
         if self.value == ENABLED and kind == ADAPTIVE:
             budget = (whole_number(body.get("max_tokens")) or 0) // 2
-            made: dict[str, Json] = {"type": ENABLED, "budget_tokens": budget}
-            is_enough = budget >= _LEAST
-            return replaced(
-                body, "thinking", made if is_enough else {"type": "disabled"}
-            )
+            off: Json = {"type": "disabled"}
+            old: Json = {"type": ENABLED, "budget_tokens": budget}
+            return replaced(body, "thinking", old if budget >= _LEAST else off)
         return []
