@@ -400,7 +400,7 @@ class Normalize:
     def _close(self, exchange: Exchange) -> None:
         """Close an exchange, once."""
         if self._exchanges.close(exchange):
-            if exchange.adapted is not None:
+            if exchange.adapted is not None or exchange.refusal:
                 self._answers.note_request(exchange, self._settings(exchange))
             self._routing.end(exchange)
             self._pauses.ended(_size_of(exchange.flow))

@@ -160,6 +160,14 @@ def refusal(status: int, words: str) -> Script:
     return body_script(dumps({"type": "error", "error": error}), status=status)
 
 
+def recorded(proxy: Mitmdump, script: Script, count: int) -> list[Json]:
+    """Return the records of a *script*'s model, once there are so many."""
+    end, found = time.monotonic() + PATIENCE, list[Json]()
+    while len(found) < count and time.monotonic() < end:  # the log has a thread
+        found = [each for each in proxy.pairs() if each.get("model") == script.path]
+    return found
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     client: Client, proxy: Mitmdump, upstream: Provider, case: Case
@@ -178,18 +186,15 @@ def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
         wanted,
         wanted,
     ]
-    end = time.monotonic() + PATIENCE
-    records: list[Json] = []
-    while len(records) < 2 and time.monotonic() < end:  # the log has a thread
-        records = [each for each in proxy.pairs() if each.get("model") == script.path]
+    records = recorded(proxy, script, 2)
     assert [each["type"] for each in records] == ["request", "request"]
     assert all(each["dropped"] or each["changed"] for each in records)
     assert "wagtail" not in json.dumps(records)
 
 
 @pytest.mark.parametrize("case", STAYS.values(), ids=STAYS)
-def test_refusal_that_asks_for_no_form_passes(
-    client: Client, upstream: Provider, case: Case
+def test_refusal_that_asks_for_no_form_passes_and_is_recorded(
+    client: Client, proxy: Mitmdump, upstream: Provider, case: Case
 ) -> None:
     path, given, status, words, _ = case
     first = refusal(status, words)
@@ -197,6 +202,9 @@ def test_refusal_that_asks_for_no_form_passes(
     reply = client.post(script.path, asked(path, script, given), HEADERS)
     assert (reply.status, reply.rest()) == (status, first.bytes)
     assert len(script.requests) == 1
+    (record,) = recorded(proxy, script, 1)
+    assert (record["type"], record["status"]) == ("refusal", status)
+    assert words in record["words"]
 
 
 def test_body_that_is_asked_for_passes_as_it_is(

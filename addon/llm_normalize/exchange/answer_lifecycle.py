@@ -169,12 +169,12 @@ class Answers:
         )
 
     def note_request(self, exchange: Exchange, settings: Settings) -> None:
-        """Record what was changed in a request whose answer passes as it comes."""
+        """Record a request that was changed, or refused, whose answer passes as it comes."""
         edits = exchange.adapted.edits if exchange.adapted is not None else ()
         if exchange.is_chat or exchange.translated is not None:
             return  # their answers' records say it
-        if any(name != MAPPED for name, *_ in edits):
-            exchange.new_answer(settings).note_request()
+        if exchange.refusal or any(name != MAPPED for name, *_ in edits):
+            exchange.new_answer(settings).note_request(exchange.refusal)
 
     def retry_as_asked(
         self, exchange: Exchange, translations: TranslationMemory

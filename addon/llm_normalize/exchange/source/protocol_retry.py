@@ -64,6 +64,7 @@ async def _retry(
         is_chat=False,
     )
     if refused is None or not refused.changes:
+        exchange.refusal = refused.words_left if refused is not None else ""
         response.data.content = None  # mitmproxy has it
         return
     is_there = await refused.retry(
@@ -72,6 +73,7 @@ async def _retry(
     if not is_there or response.data.content is first:  # there was no other
         response.data.content = None
         return
+    exchange.refusal = refused.words_left
     edits = [*(made.edits if made else ()), *refused.edits]
     exchange.adapted = Adapted(made.original if made else original, edits)
     pass_on(flow, client, refused.live_body)
