@@ -22,7 +22,7 @@ PACKAGE = ROOT / "addon" / "llm_normalize"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FIX_MODULES = sorted(PACKAGE.glob("fixes/*/[a-z]*.py"))
 NATIVE_FIX_MODULES = sorted(PACKAGE.glob("native_fixes/*/[a-z]*.py"))
-ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/[a-z]*.py"))
+ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/*/[a-z]*.py"))
 
 SUBPACKAGES = {
     "text": set(),
@@ -63,8 +63,22 @@ ROOMS = {
     "repair/machine": {"repair"},
     "repair/engine": {"repair", "repair/machine"},
     "request": set(),
-    "request/adaptations": {"request"},
-    "request/refusals": {"request", "request/adaptations"},
+    "request/adaptations/hosts": {"request"},
+    "request/adaptations/messages": {"request"},
+    "request/adaptations/parameters": {"request"},
+    "request/adaptations": {
+        "request",
+        "request/adaptations/hosts",
+        "request/adaptations/messages",
+        "request/adaptations/parameters",
+    },
+    "request/refusals": {
+        "request",
+        "request/adaptations",
+        "request/adaptations/hosts",
+        "request/adaptations/messages",
+        "request/adaptations/parameters",
+    },
     "exchange/message": set(),
     "exchange/request": {"exchange/message"},
     "exchange/record": {"exchange/message", "exchange/request"},
@@ -327,7 +341,13 @@ def test_adaptation_module_is_one_adaptation_named_as_its_file(path: Path) -> No
 
 def test_every_adaptation_module_is_in_the_order() -> None:
     listed = [each.__module__.rpartition(".")[2] for each in ADAPTATIONS]
-    assert sorted(listed) == [path.stem for path in ADAPTATION_MODULES]
+    assert sorted(listed) == sorted(path.stem for path in ADAPTATION_MODULES)
+
+
+def test_adaptation_is_in_the_room_of_its_kind() -> None:
+    for each in ADAPTATIONS:
+        room = each.__module__.split(".")[-2]
+        assert (room == "hosts") is bool(each.hosts), each.name
 
 
 OF_A_FLOW = re.compile(

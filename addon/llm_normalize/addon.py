@@ -304,7 +304,7 @@ class Normalize:
         if flow.response is not None or not exchange.is_selected:
             return None
         settings = self._settings(exchange)
-        if exchange.is_chat:
+        if exchange.is_chat or exchange.endpoint is not None:
             self._answers.adapt(exchange, settings)
         return self._pacing.wait(exchange, settings)
 
@@ -416,6 +416,8 @@ class Normalize:
     def _close(self, exchange: Exchange) -> None:
         """Close an exchange, once."""
         if self._exchanges.close(exchange):
+            if exchange.adapted is not None or exchange.refusal:
+                self._answers.note_request(exchange, self._settings(exchange))
             self._routing.end(exchange)
             self._pauses.ended(_size_of(exchange.flow))
 

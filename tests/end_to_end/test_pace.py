@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
 from support import (
+    PATIENCE,
     Break,
     Http1Client,
     Http2Client,
@@ -158,13 +160,65 @@ def test_stream_that_waits_at_a_reload_is_told(
     assert len(script.requests) == 1
 
 
-@pytest.mark.usefixtures("paced")
 def test_silent_provider_that_fails_is_an_error_event(
-    client: Client, upstream: Provider
+    client: Client, proxy: Mitmdump, upstream: Provider
 ) -> None:
-    script = upstream.script(Break.CUT, framing="raw", turns=[GOOD])
-    assert post(client, script, script.path, BODY).rest()
-    reply = post(client, script, script.path)
-    assert reply.until(b"\n") == b"\n"
-    event = reply.rest().lstrip(b"\n")
+    gate = threading.Event()
+    script = upstream.script(Break.CUT, framing="raw", silent=gate)
+    with proxy.options(normalize_begin=1, normalize_keepalive=1):
+        reply = post(client, script, "k")
+        assert reply.until(b"\n") == b"\n"
+        gate.set()
+        event = reply.rest().lstrip(b"\n")
     assert event.startswith(b'data: {"error":{"message":"No answer from')
+    *_, record = proxy.records(script)
+    assert (record["status"], record["end"]) == (200, "error")
+    assert f"normalize: localhost:{upstream.port} m: No answer from" in proxy.printed()
+
+
+UNKNOWN = body_script(
+    dumps({"error": {"message": "Unknown parameter: 'seed'"}}), status=400
+)
+BUSY = body_script(b"{}", status=429, retry_after_ms="1")
+
+
+@pytest.mark.parametrize(
+    "turns", [[UNKNOWN], [BUSY, UNKNOWN], [BUSY, BUSY, UNKNOWN]], ids=len
+)
+def test_refusal_behind_a_stream_that_has_begun_is_mended(
+    client: Client, proxy: Mitmdump, upstream: Provider, turns: list[Script]
+) -> None:
+    gate = threading.Event()
+    first, *rest = turns
+    script = upstream.script(STREAM, turns=[replace(first, silent=gate), *rest])
+    asked = {**ASKED, "model": script.path}
+    begins = {"normalize_begin": 1, "normalize_keepalive": 1, "normalize_retry": 9}
+    with proxy.options(**begins):
+        reply = post(client, script, "k", {**asked, "seed": 7})
+        assert reply.until(b"\n") == b"\n"
+        gate.set()
+        assert reply.rest().lstrip(b"\n") == STREAM
+    assert json.loads(script.requests[-1].body) == asked
+    assert len(script.requests) == len(turns) + 1
+
+
+def test_turn_that_comes_too_late_to_ask_again_leaves_the_refusal(
+    client: Client, proxy: Mitmdump, upstream: Provider
+) -> None:
+    script = upstream.script(STREAM, turns=[BUSY])
+    patience = {"normalize_pace": ["localhost=1/60s"], "normalize_retry": 2}
+    begun = time.monotonic()
+    with proxy.options(**patience):
+        assert post(client, script, script.path, BODY).status == 429
+    assert time.monotonic() - begun < PATIENCE / 2
+    assert len(script.requests) == 1
+
+
+def test_request_that_is_only_observed_is_not_held_back(
+    client: Client, proxy: Mitmdump, upstream: Provider
+) -> None:
+    script = upstream.script(turns=[GOOD, GOOD])
+    watched = {"normalize_pace": ["localhost=1/60s"], "normalize_mode": "observe"}
+    with proxy.options(**watched):
+        for _ in range(2):
+            assert post(client, script, script.path, BODY).rest() == GOOD.bytes

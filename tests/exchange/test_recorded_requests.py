@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.request.adaptations.attachment_refused import AttachmentRefused
+from llm_normalize.request.adaptations.messages.attachment_refused import (
+    AttachmentRefused,
+)
 from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.request.refusals.refusal_table import ROWS
 from llm_normalize.request.refusals.rejected_parameters import apply, changes_for
@@ -63,7 +65,8 @@ def test_form_loses_no_word_and_is_taken_once(row: Any) -> None:
         for change in changes_for(refusal, body):
             apply(change, body)
         assert changes_for(refusal, body) == []
-        said = "\n".join(texts(body["messages"]))
+        # Of Messages, instructions have a field of their own.
+        said = "\n".join(texts([body["messages"], {"content": body.get("system")}]))
         if row.form is AttachmentRefused:  # it goes, and a sentence says so
             said += "\n".join(texts(before["messages"], only="url"))
         assert all(each in said for each in texts(before["messages"]))

@@ -4,8 +4,12 @@ from typing import Any
 
 import pytest
 
+from growth import MOST, growth
 from llm_normalize.request.message_forms import (
+    with_answers_between,
     with_neighbours_joined,
+    with_one_system,
+    with_short_ids,
     with_single_calls,
 )
 from llm_normalize.request.refusals.refusal_parser import refusal_of
@@ -33,6 +37,63 @@ def test_each_result_is_there_once_though_ids_repeat() -> None:
     calls = {"role": "assistant", "content": None, "tool_calls": [CALL, CALL]}
     made = with_single_calls([calls, *results])
     assert [each["content"] for each in made if each["role"] == "tool"] == ["x", "y"]
+
+
+PARTS = [{"type": "text", "text": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("contents", "joined"),
+    [
+        (["a", "b", "c"], "a\n\nb\n\nc"),
+        (["a", "", None, "b"], "a\n\nb"),
+        (["a", PARTS, "b"], [{"type": "text", "text": each} for each in "aab"]),
+        (["", None], None),
+        ([None, ""], ""),
+    ],
+)
+def test_content_of_several_messages_is_one(contents: Any, joined: Any) -> None:
+    messages = [{"role": "user", "content": each} for each in contents]
+    (made,) = with_neighbours_joined(messages)
+    assert made == {"role": "user", "content": joined}
+    (made,) = with_one_system([{**each, "role": "system"} for each in messages])
+    assert made == {"role": "system", "content": joined}
+
+
+def test_what_only_a_later_message_has_is_kept() -> None:
+    first = {"role": "assistant", "content": "a", "reasoning_content": "x"}
+    second = {"role": "assistant", "content": "b", "reasoning_content": "y", "id": 1}
+    (made,) = with_neighbours_joined([first, second, {**first, "id": 2, "audio": {}}])
+    assert made == {
+        "role": "assistant",
+        "content": "a\n\nb\n\na",
+        "reasoning_content": "x\n\ny\n\nx",
+        "id": 1,
+        "audio": {},
+    }
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("role", ["user", "system", "assistant", "tool"])
+@pytest.mark.parametrize("content", ["word " * 40, PARTS])
+@pytest.mark.parametrize(
+    "form",
+    [
+        with_answers_between,
+        with_neighbours_joined,
+        with_one_system,
+        with_short_ids,
+        with_single_calls,
+    ],
+)
+def test_work_grows_with_the_messages_alone(form: Any, role: str, content: Any) -> None:
+    def make(times: int) -> list[Any]:
+        return [
+            {"role": role, "content": content, "tool_call_id": str(at)}
+            for at in range(times)
+        ]
+
+    assert growth(make, form, 1000) < MOST
 
 
 @pytest.mark.parametrize("place", ["additionalProperties", "items", "then", "not"])

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from http import HTTPStatus
 
 from mitmproxy import http
 
@@ -12,7 +13,9 @@ from ..mitm.disconnect import client_left, gateway_status
 from ..mitm.second_request import is_gone
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
+from ..routing.model_names import MAPPED
 from ..text.printable import brief
+from ..wire.content_encoding import decoder_for
 from . import outage
 from .delivery.answer_path import AnswerPath, path_of
 from .delivery.answer_streams import AnswerStreams
@@ -20,6 +23,7 @@ from .delivery.buffered_answer import Figures, is_slow, repair
 from .request.adapted_request import Adapted, adapt
 from .request.native_answer import AnswerIds
 from .source.chat_retry import AskedRetry, ChatRetry
+from .source.protocol_retry import retry_in_protocol
 from .source.replacements import Replacements
 from .source.retry import Retry
 from .source.second_answer import SecondAnswer
@@ -66,14 +70,14 @@ class Answers:
                 exchange.flow,
                 settings.adaptations,
                 self._replacements.learned,
-                exchange.client,
+                exchange.learner,
                 observe=settings.observe,
-                translated=exchange.translated is not None,
+                sent_as=exchange.sent_as,
             )
         if made is not None and found is not None:
             found = Adapted(made.original, [*made.edits, *found.edits])
         exchange.adapted = found or made
-        exchange.is_expected = True
+        exchange.is_expected = exchange.is_chat
 
     def begin(self, exchange: Exchange, settings: Settings) -> None:
         """Decide the path of an answer whose headers have arrived, and begin it.
@@ -118,14 +122,15 @@ class Answers:
             response: The error, whose body changes.
             settings: What counts for it.
         """
-        exchange.flow.response = response
-        running = self._new(exchange, settings)
-        self.streams.begin(running)
-        rewriter = running.rewriter
-        assert rewriter is not None
+        plain = decoder_for("")
+        assert plain is not None
+        rewriter = exchange.new_answer(settings).stream_through(plain)
         parts = [*rewriter.read(response.raw_content or b""), *rewriter.read(b"")]
-        exchange.flow.response = None
         response.data.content = b"".join(parts)
+        response.status_code = HTTPStatus.OK  # as it has been sent
+        exchange.is_expected = (
+            True  # its record is that of an answer that never arrived
+        )
 
     def retry_as_chat(
         self,
@@ -133,9 +138,9 @@ class Answers:
         translations: TranslationMemory,
         settings: Callable[[], Settings],
     ) -> Awaitable[None] | None:
-        """Return an awaitable that sends the request as chat, or None.
+        """Return an awaitable that sends the request as chat, or in another form, or None.
 
-        It is for a path that the provider does not serve. Await it before the headers are
+        As chat, if the provider does not serve its path. Await it before the headers are
         sent.
 
         Args:
@@ -151,15 +156,31 @@ class Answers:
     async def _retry_as_chat(
         self, exchange: Exchange, chat: ChatRetry, settings: Callable[[], Settings]
     ) -> None:
-        if not await chat.translate():
+        is_chat, counts = await chat.translate(), settings()
+        if not is_chat:
+            if chat.first is not None and exchange.instead is None:
+                await retry_in_protocol(
+                    exchange,
+                    chat.client,
+                    chat.first,
+                    counts,
+                    self._replacements.learned,
+                )
             return
-        counts = settings()
         self.adapt(exchange, counts)
         running = self._new(exchange, counts)
         second = SecondAnswer(exchange, running, chat.client, self.streams, self._stats)
         await second.replace_first(
             lambda *_: chat.retry(running, self._replacements.find)
         )
+
+    def note_request(self, exchange: Exchange, settings: Settings) -> None:
+        """Record a request that was changed, or refused, whose answer passes as it comes."""
+        edits = exchange.adapted.edits if exchange.adapted is not None else ()
+        if exchange.is_chat or exchange.translated is not None:
+            return  # their answers' records say it
+        if exchange.refusal or any(name != MAPPED for name, *_ in edits):
+            exchange.new_answer(settings).note_request(exchange.refusal)
 
     def retry_as_asked(
         self, exchange: Exchange, translations: TranslationMemory

@@ -21,6 +21,9 @@ type Edit = tuple[Literal["dropped", "changed"], str]
 
 DROPPED: Literal["dropped"] = "dropped"
 CHANGED: Literal["changed"] = "changed"
+CHAT, TRANSLATED, RESPONSES, MESSAGES = "chat", "translated", "responses", "messages"
+"""How a request is sent: as chat was asked for, as chat for another protocol, or in that."""
+EVERY_FORM = (CHAT, TRANSLATED, RESPONSES, MESSAGES)
 LEARNED = "parameter-learned"
 """Names what is learned from a provider's refusal (request/refusals/refusal_parser.py), in logs and options."""
 
@@ -102,8 +105,8 @@ class Adaptation:
     """Whether it does nothing until a refusal has named a value."""
     key: ClassVar[str] = ""
     """Something without which a request's JSON gives `edit` nothing to do."""
-    translated_only: ClassVar[bool] = False
-    """Whether it is for requests that are translated to chat alone."""
+    sent_as: ClassVar[tuple[str, ...]] = (CHAT, TRANSLATED)
+    """How the requests are sent that it is for."""
     sources: ClassVar[tuple[str, ...]]
     """Where it was seen: issues, specifications, vendors' pages."""
     examples: "ClassVar[tuple[RequestExample, ...]]"
@@ -136,19 +139,17 @@ class HostAdaptations:
         keyed: Those that may concern it, in order, each with its key as JSON has it.
         wanted: The names of those that it gets whatever the model.
         learns: Whether what it refuses may be omitted.
-        forms: The names of those that its refusals may ask for.
-        translated_forms: Of these, the ones for translated requests alone.
+        forms: Those that its refusals may ask for.
     """
 
     keyed: tuple[tuple[bytes, type[Adaptation]], ...] = ()
     wanted: frozenset[str] = frozenset()
     learns: bool = False
-    forms: frozenset[str] = frozenset()
-    translated_forms: frozenset[str] = frozenset()
+    forms: tuple[type[Adaptation], ...] = ()
 
-    def forms_for(self, *, translated: bool) -> frozenset[str]:
-        """Return the names of the forms that a request may be given."""
-        return self.forms if translated else self.forms - self.translated_forms
+    def forms_for(self, sent_as: str) -> frozenset[str]:
+        """Return the names of the forms that a request may be given which is sent so."""
+        return frozenset(each.name for each in self.forms if sent_as in each.sent_as)
 
     @classmethod
     def of(
@@ -172,11 +173,8 @@ class HostAdaptations:
             if each.name in wanted or any(each.is_for(name, port) for name in hosts)
         ]
         learns = any(each.name == LEARNED for each in adaptations)
-        forms = frozenset(each.name for each in adaptations if learns)
-        translated = frozenset(
-            each.name for each in adaptations if each.translated_only
-        )
-        return cls(tuple(found), frozenset(wanted), learns, forms, translated)
+        forms = tuple(adaptations) if learns else ()
+        return cls(tuple(found), frozenset(wanted), learns, forms)
 
 
 @functools.cache

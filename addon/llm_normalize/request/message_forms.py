@@ -13,7 +13,8 @@ type Message = dict[str, Json]
 
 NOTHING = "."
 """What is said where something must be said: blanks alone are refused by some."""
-_INSTRUCTIONS = ("system", "developer")
+INSTRUCTIONS = ("system", "developer")
+"""Roles of messages that give them."""
 _THOUGHTS = "reasoning_content"
 _BREAK = "\n\n"
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -65,38 +66,40 @@ def says_nothing(content: Json) -> bool:
     )
 
 
-def joined_content(first: Json, second: Json) -> Json:
-    """Return one content after another: a text of two texts, parts where either has parts."""
-    if says_nothing(first) or says_nothing(second):
-        return second if says_nothing(first) else first
-    if isinstance(first, str) and isinstance(second, str):
-        return first + _BREAK + second
-    return [*_parts(first), *_parts(second)]
+def joined_content(*contents: Json) -> Json:
+    """Return contents behind each other: a text of texts, parts where one has parts."""
+    said = [each for each in contents if not says_nothing(each)]
+    if len(said) < 2:  # noqa: PLR2004
+        return said[0] if said else contents[-1]
+    texts = [each for each in said if isinstance(each, str)]
+    if len(texts) == len(said):
+        return _BREAK.join(texts)
+    return [part for each in said for part in _parts(each)]
 
 
 def _parts(content: Json) -> list[Json]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
-def _joined(first: Message, second: Message) -> Message:
-    """Return two messages of one role as one."""
-    own = {key: each for key, each in first.items() if each or key not in second}
-    made = {**second, **own}
-    made["content"] = joined_content(first.get("content"), second.get("content"))
-    if first.get(_THOUGHTS) and second.get(_THOUGHTS):
-        made[_THOUGHTS] = joined_content(first[_THOUGHTS], second[_THOUGHTS])
+def _joined(messages: Iterable[Json]) -> Message:
+    """Return messages of one role as one."""
+    messages = [each for each in messages if isinstance(each, dict)]
+    made: Message = {}
+    for each in messages:
+        made.update((key, value) for key, value in each.items() if not made.get(key))
+    made["content"] = joined_content(*(each.get("content") for each in messages))
+    if thoughts := [each[_THOUGHTS] for each in messages if each.get(_THOUGHTS)]:
+        made[_THOUGHTS] = joined_content(*thoughts)
     return made
 
 
 def with_one_system(messages: Sequence[Json]) -> list[Json]:
     """Return *messages* with all instructions in one system message, at the front."""
-    found = [each for each in messages if role_of(each) in _INSTRUCTIONS]
+    found = [each for each in messages if role_of(each) in INSTRUCTIONS]
     if not found or found == list(messages[:1]):
         return list(messages)
-    made: Message = {}
-    for each in found:
-        made = _joined(made, each) if made else {**each, "role": "system"}
-    return [made, *(each for each in messages if role_of(each) not in _INSTRUCTIONS)]
+    rest = [each for each in messages if role_of(each) not in INSTRUCTIONS]
+    return [{**_joined(found), "role": "system"}, *rest]
 
 
 def with_neighbours_joined(messages: Iterable[Json]) -> list[Json]:
@@ -104,20 +107,23 @@ def with_neighbours_joined(messages: Iterable[Json]) -> list[Json]:
 
     An answer with calls is followed by their results: nothing is joined to it.
     """
-    made: list[Json] = []
+    made: list[list[Json]] = []
     for each in messages:
-        last = made[-1] if made else None
-        if (
-            isinstance(last, dict)
-            and isinstance(each, dict)
-            and role_of(last) == role_of(each) != "tool"
-            and not calls_of(last)
-            and last.get("name") == each.get("name")
-        ):
-            made[-1] = _joined(last, each)
+        if made and _may_join(made[-1][-1], each):
+            made[-1].append(each)
         else:
-            made.append(each)
-    return made
+            made.append([each])
+    return [_joined(run) if len(run) > 1 else run[0] for run in made]
+
+
+def _may_join(first: Json, second: Json) -> bool:
+    return (
+        isinstance(first, dict)
+        and isinstance(second, dict)
+        and role_of(first) == role_of(second) != "tool"
+        and not calls_of(first)
+        and first.get("name") == second.get("name")
+    )
 
 
 def with_answers_between(messages: Iterable[Json]) -> list[Json]:

@@ -1,5 +1,7 @@
 """Schemas of tools' parameters, without what a provider does not know of JSON Schema."""
 
+from collections.abc import Callable
+
 from ..wire.json_text import Json, dumps
 from .message_forms import listed
 
@@ -29,6 +31,10 @@ _HOLDS_SCHEMAS = ("properties", "$defs", "definitions", "patternProperties")
 _CHOICES = ("anyOf", "oneOf")
 BOOLEAN, ANY_OF, REFERENCE = "boolean", "anyOf", "$ref"
 """Values that are no keywords: `true` as a schema, and what is beside a choice or reference."""
+TYPE, REQUIRED, TOP = "type", "required", "top"
+"""Likewise: no type, what is required and not there, a choice at the top."""
+_KINDS = {str: "string", bool: "boolean", int: "integer", list: "array", dict: "object"}
+_CONDITIONS = ("if", "then", "else", "not")
 _KEYWORDS = {*_SPOKEN, *_SILENT, "const"}
 
 
@@ -37,21 +43,19 @@ def without(schema: Json, refused: str) -> Json:
 
     What the keyword tells a model, the description tells. A constant becomes a list of one
     value; a type beside a choice goes into each of its schemas; beside a reference nothing
-    stays; `true` becomes `{}`.
+    stays; `true` becomes `{}`; a type that is missing is that of what is there, or a string.
 
     Args:
         schema: The schema.
-        refused: The keyword, or `BOOLEAN`, `ANY_OF` or `REFERENCE`.
+        refused: The keyword, or one of the values that are none.
     """
     if schema is True and refused == BOOLEAN:
         return {}
     if not isinstance(schema, dict):
         return schema
     made = {key: _inside(key, each, refused) for key, each in schema.items()}
-    if refused == ANY_OF:
-        return _type_inside(made)
-    if refused == REFERENCE:
-        return {"$ref": made["$ref"]} if "$ref" in made else made
+    if refused in _CHANGES:
+        return _CHANGES[refused](made)
     return _without(made, refused) if refused in _KEYWORDS else made
 
 
@@ -61,6 +65,8 @@ _HOLDS_SCHEMA = {
 
 
 def _inside(key: str, value: Json, refused: str) -> Json:
+    if refused == TYPE and key in _CONDITIONS:
+        return value
     if key in _HOLDS_SCHEMAS and isinstance(value, dict):
         return {name: without(each, refused) for name, each in value.items()}
     if isinstance(value, list) and key in (*_CHOICES, "allOf", "prefixItems", "items"):
@@ -74,7 +80,7 @@ def _without(schema: dict[str, Json], keyword: str) -> dict[str, Json]:
     made = {key: each for key, each in schema.items() if key != keyword}
     value = schema[keyword]
     if keyword == "const":
-        kind = {str: "string", bool: "boolean", int: "integer"}.get(type(value))
+        kind = _KINDS.get(type(value))
         typed = {"type": kind} if kind and "type" not in made else {}
         return {**typed, **made, "enum": [value]}
     if keyword in _SPOKEN and not isinstance(value, list | dict):
@@ -96,3 +102,60 @@ def _type_inside(schema: dict[str, Json]) -> dict[str, Json]:
         for each in listed(schema[key])
     ]
     return {name: each for name, each in schema.items() if name != "type"} | {key: some}
+
+
+def _reference_alone(schema: dict[str, Json]) -> dict[str, Json]:
+    return {"$ref": schema["$ref"]} if "$ref" in schema else schema
+
+
+def _with_type(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return a schema with a type, unless others say what it is."""
+    if any(key in schema for key in ("type", "$ref", "allOf", *_CHOICES)):
+        return schema
+    if "properties" in schema or "required" in schema:
+        kind = "object"
+    elif "items" in schema:
+        kind = "array"
+    else:
+        values = listed(schema.get("enum")) or [schema.get("const", "")]
+        found = {_KINDS.get(type(each), "string") for each in values}
+        kind = found.pop() if len(found) == 1 else "string"
+    return {"type": kind, **schema}
+
+
+def _requiring_what_is_there(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return a schema that requires no property which it does not describe."""
+    there = schema.get("properties")
+    wanted = listed(schema.get("required"))
+    known = [each for each in wanted if isinstance(there, dict) and each in there]
+    if known == wanted:
+        return schema
+    rest = {key: each for key, each in schema.items() if key != "required"}
+    return {**rest, "required": known} if known else rest
+
+
+_CHANGES: dict[str, Callable[[dict[str, Json]], dict[str, Json]]] = {
+    ANY_OF: _type_inside,
+    REFERENCE: _reference_alone,
+    REQUIRED: _requiring_what_is_there,
+    TYPE: _with_type,
+}
+
+
+def without_choice(schema: Json) -> Json:
+    """Return the *schema* of an object with the properties of all its choices, and no choice."""
+    if not isinstance(schema, dict):
+        return schema
+    keys = [key for key in ("allOf", *_CHOICES) if key in schema]
+    if not keys:
+        return schema
+    made: dict[str, Json] = {"type": "object"}
+    made |= {key: each for key, each in schema.items() if key not in keys}
+    found: dict[str, Json] = {}
+    for each in (one for key in keys for one in listed(schema[key])):
+        inner = each.get("properties") if isinstance(each, dict) else None
+        found |= inner if isinstance(inner, dict) else {}
+    own = made.get("properties")
+    if found:
+        made["properties"] = found | (own if isinstance(own, dict) else {})
+    return made

@@ -34,18 +34,26 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
     https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
     """
-    exact, text = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
-    try:
-        seconds = float(exact) / 1000 if exact else float(text)
-    except ValueError:
-        pass
-    else:
-        return max(seconds, 0.0) if seconds < float("inf") else None
+    text = headers.get("retry-after", "")
+    exact, seconds = _number(headers.get("retry-after-ms", "")), _number(text)
+    if exact is not None:
+        return exact / 1000
+    if seconds is not None:
+        return seconds
     try:
         date = parsedate_tz(text)
         return max(mktime_tz(date) - time.time(), 0.0) if date is not None else None
     except (ValueError, OverflowError):  # a year that no calendar has
         return None
+
+
+def _number(text: str) -> float | None:
+    """The number that *text* is, at least 0; None if it is none, or has no end."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return max(number, 0.0) if number < float("inf") else None
 
 
 def _exhausted(headers: Mapping[str, str]) -> float:

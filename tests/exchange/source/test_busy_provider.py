@@ -105,6 +105,8 @@ def test_it_waits_as_long_as_the_provider_says() -> None:
 
     assert after(retry_after="7") == 7
     assert after(retry_after="7", retry_after_ms="1500") == 1.5
+    assert after(retry_after="7", retry_after_ms="soon") == 7
+    assert after(retry_after="7", retry_after_ms="inf") == 7
     assert after(retry_after="-7") == 0
     assert after(retry_after="inf") is None
     assert after(retry_after="soon") is None

@@ -11,7 +11,7 @@ from exchange.source.second_answers import SecondAnswers
 from llm_normalize.exchange.source.retry import MAX_RETRIES
 from llm_normalize.mitm.second_request import Reply
 from llm_normalize.repair.fix import DONE, chunk, wire
-from llm_normalize.request.adaptation import LEARNED, Adaptation, RequestExample
+from llm_normalize.request.adaptation import CHAT, LEARNED, Adaptation, RequestExample
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import GOOD_BODY, Proxy, chat_flow, response_of
@@ -21,7 +21,7 @@ JSON = [("content-type", "application/json")]
 FORMS = [
     each
     for each in ADAPTATIONS
-    if not (each.hosts or each.translated_only or each.name == LEARNED)
+    if CHAT in each.sent_as and not (each.hosts or each.name == LEARNED)
 ]
 CHANGING = [
     pytest.param(each, example, id=f"{each.name}/{example.name}")

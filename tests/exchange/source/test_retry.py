@@ -80,8 +80,18 @@ def test_each_refusal_is_answered_until_none_is_left(
     made.response = response
 
 
+FAILED = Reply(500, "", JSON, b'{"error":{"message":"Internal server error"}}')
+
+
 @pytest.mark.parametrize(
-    "reply", [Reply(429, "", JSON, b"{}"), Reply(400, "", JSON, SEED), Reply(307)]
+    "reply",
+    [
+        Reply(429, "", JSON, b"{}"),
+        Reply(400, "", JSON, SEED),
+        Reply(307),
+        FAILED,
+        Reply(404, "", JSON, b'{"error":{"message":"no route"}}'),
+    ],
 )
 def test_what_did_not_help_is_not_learned(
     proxy: Proxy, upstream: SecondAnswers, reply: Reply
@@ -93,6 +103,18 @@ def test_what_did_not_help_is_not_learned(
     made.response = None
     proxy.addon.request(made)
     assert loads(made.request.content) == ASKED
+
+
+def test_what_a_failure_hid_is_learned_with_the_next_refusal(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    good = Reply(200, "OK", JSON, dumps(GOOD_BODY))
+    upstream.replies = [FAILED, good]
+    assert [play(proxy, refused()).status_code for _ in range(2)] == [500, 200]
+    made = refused()
+    made.response = None
+    proxy.addon.request(made)
+    assert loads(made.request.content) == loads(upstream.asked[-1].content or b"")
 
 
 def test_answer_that_is_not_ready_is_not_followed(
@@ -221,7 +243,7 @@ def test_what_is_no_refusal_gets_no_retry(
 def test_refusal_that_cannot_be_read_is_none(encoding: str, body: bytes) -> None:
     made = refused(body)
     response_of(made).headers["content-encoding"] = encoding
-    found = RefusedRequest.of(made)
+    found = RefusedRequest.of(made, made.response)
     assert found
     assert found.changes == []
 
@@ -230,13 +252,14 @@ def test_refusal_that_cannot_be_read_is_none(encoding: str, body: bytes) -> None
 def test_refusal_that_repeats_a_key_names_no_parameter(key: str) -> None:
     made = refused(SEED.replace(b"seed", b"seedling"), {"model": "m", "seedling": 1})
     made.request.headers["x-api-key"] = key
-    found = RefusedRequest.of(made)
+    found = RefusedRequest.of(made, made.response)
     assert found
     assert bool(found.changes) is not bool(key)
 
 
 def test_request_is_not_shown_by_its_representation() -> None:
-    found = RefusedRequest.of(refused(request={**ASKED, "messages": ["canary"]}))
+    made = refused(request={**ASKED, "messages": ["canary"]})
+    found = RefusedRequest.of(made, made.response)
     assert found
     assert "canary" not in repr(found)
 
@@ -250,7 +273,7 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     upstream.replies = [
         Reply(400, "", JSON, SEED.replace(b"seed", name.encode())) for name in names[1:]
     ]
-    found = RefusedRequest.of(made)
+    found = RefusedRequest.of(made, made.response)
     assert found
     loop = proxy.context.master.event_loop
     assert loop.run_until_complete(found.retry(made, learned, b"me"))

@@ -404,6 +404,14 @@ def test_what_is_read_is_bounded() -> None:
     assert reported(deep) == []
 
 
+@pytest.mark.parametrize("size", [4, 400, 4000])
+def test_of_many_texts_the_first_are_read(size: int) -> None:
+    said = "Unknown parameter: 'a'"
+    rest = ["x" * size] * (60_000 // (size + 4))
+    assert reported({"detail": [said, *rest]}) == ["a"]
+    assert reported([{"m": rest[:24]}, {"m": rest[:24]}, {"m": rest[:24]}, said]) == []
+
+
 # Each made the work grow with the square of the text: seconds for 64 KiB.
 HOSTILE = ["unknown parameter" + " " * 4000, "a[" * 2000, "'loc': (" * 500]
 
@@ -548,3 +556,14 @@ def test_work_grows_with_the_text_alone(part: str) -> None:
         return json.dumps([text] * 10).encode()
 
     assert growth(make, refusal_of, 100) < MOST
+
+
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("size", [4, 40, 4000])
+def test_work_on_many_texts_is_bounded(size: int) -> None:
+    text = ("schema level not " * size)[:size]
+
+    def make(times: int) -> bytes:
+        return json.dumps({str(at): text for at in range(times)}).encode()
+
+    assert growth(make, refusal_of, LARGE // (size + 16) // 8) < 4

@@ -13,11 +13,20 @@ from llm_normalize.request.refusals.refusal_row import Row
 from llm_normalize.request.refusals.refusal_table import ROWS
 from llm_normalize.text.echo import Echo
 from request.refusals.foreign_words import FOREIGN
+from request.refusals.reported_words import REPORTED
 
 STATUSES = {400, 404, 422, 500}
 SAID = [
     pytest.param(row, said.words, id=said.words) for row in ROWS for said in row.said
 ]
+
+
+EVERYTHING = [said.words for row in ROWS for said in row.said] + [
+    words for words, _ in REPORTED
+]
+"""All words that are known to ask for a form."""
+KINDS = {"image_url", "file", "input_audio"}
+"""Values of rows that are made alike, by one function."""
 
 
 def asked_for(words: str, **more: Any) -> set[str]:
@@ -51,6 +60,44 @@ def test_every_form_has_a_row_and_every_row_tells_who_said_it() -> None:
         named = ["value" in each.groupindex for each in row.words]
         assert all(named) is (row.form.needs_value and not row.value)
         assert any(named) is all(named)
+
+
+@pytest.mark.parametrize(("words", "asks"), REPORTED)
+def test_words_of_reports_are_understood(words: str, asks: str) -> None:
+    body = json.dumps({"error": {"message": words}}).encode()
+    if asks.startswith("="):
+        assert asks[1:] in {".".join(path) for path in refusal_of(body).paths}
+    else:
+        assert asked_for(words) == ({asks} if asks else set())
+
+
+def understands(row: Row, words: str) -> list[int]:
+    """Return which patterns of *row* understand *words*."""
+    text = " ".join(words.split())
+    if row.unless and row.unless.search(text):
+        return []
+    return [at for at, each in enumerate(row.words) if each.search(text)]
+
+
+@pytest.mark.parametrize(("row", "words"), SAID)
+def test_one_row_understands_words_and_no_other_of_its_form(
+    row: Row, words: str
+) -> None:
+    assert [each for each in ROWS if understands(each, words)] == [row]
+
+
+def test_no_pattern_repeats_what_others_understand() -> None:
+    """Each is the only one for some words: without it, they would ask for nothing."""
+
+    def named(row: Row, at: int) -> tuple[str, str, int]:
+        return row.form.name, "a kind" if row.value in KINDS else row.value, at
+
+    needed = set()
+    for words in EVERYTHING:
+        found = [(row, at) for row in ROWS for at in understands(row, words)]
+        if len(found) == 1:
+            needed.add(named(*found[0]))
+    assert {named(row, at) for row in ROWS for at in range(len(row.words))} == needed
 
 
 @pytest.mark.parametrize("words", [said.words for row in ROWS for said in row.said])

@@ -6,7 +6,7 @@ from operator import itemgetter
 
 from mitmproxy import http
 
-from ...request.adaptation import Body, HostAdaptations
+from ...request.adaptation import CHAT, Body, HostAdaptations
 from ...request.refusals.learned_rejections import Key, Learned, mark_of
 from ...request.refusals.rejected_parameters import apply, ordered
 from ...text.printable import brief
@@ -46,7 +46,7 @@ def adapt(
     client: bytes,
     *,
     observe: bool,
-    translated: bool = False,
+    sent_as: str = CHAT,
 ) -> Adapted | None:
     """Change the request of *flow* to what its provider accepts. Never raises.
 
@@ -56,15 +56,13 @@ def adapt(
         learned: What providers have refused.
         client: Whose request it is, see `client_of`.
         observe: Change nothing, return what would be changed.
-        translated: Whether its client has asked for something else than chat.
+        sent_as: How it is sent, see `Adaptation.sent_as`.
 
     Returns:
         What was changed; None where nothing was.
     """
     try:
-        return _adapt(
-            flow, here, learned, client, observe=observe, translated=translated
-        )
+        return _adapt(flow, here, learned, client, observe=observe, sent_as=sent_as)
     except Exception:
         host = brief(place_of(flow.request))
         logger.exception("normalize: a request to %s passes as it is", host)
@@ -78,7 +76,7 @@ def _adapt(
     client: bytes,
     *,
     observe: bool,
-    translated: bool,
+    sent_as: str,
 ) -> Adapted | None:
     request = flow.request
     try:
@@ -92,7 +90,8 @@ def _adapt(
         )
         return None
     # To look for a key is quicker than to read a long prompt.
-    fitting = [each for key, each in here.keyed if text.find(key) >= 0]
+    keyed = [each for each in here.keyed if sent_as in each[1].sent_as]
+    fitting = [each for key, each in keyed if text.find(key) >= 0]
     knows = here.learns and learned.knows(request.data.host, request.data.port)
     body = _read(text) if fitting or knows else None
     if body is None:
@@ -102,7 +101,7 @@ def _adapt(
     for each in fitting:
         if each.name in here.wanted or each.is_for_model(body.get("model")):
             edits += [(each.name, *edit) for edit in each(memory=memory).edit(body)]
-    forms = here.forms_for(translated=translated) if knows else ()
+    forms = here.forms_for(sent_as) if knows else ()
     for change in ordered(learned.of(key_of(request, body, client)) if knows else ()):
         if change.by in forms:
             edits += [(change.by, *edit) for edit in apply(change, body, memory)]

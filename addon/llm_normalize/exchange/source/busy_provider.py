@@ -34,8 +34,7 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None
         flow: The flow, whose first answer is complete.
         running: The answer.
     """
-    response, body = flow.response, request_body(flow.request)
-    assert response is not None
+    response, body = running.received, request_body(flow.request)
     if (
         body is None
         or not running.settings.retry
@@ -60,7 +59,11 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None
             if is_gone(flow):
                 return False
             reply = await send_retry(
-                flow, body, live=running.is_live, slot=running.slot
+                flow,
+                body,
+                live=running.is_live,
+                slot=running.slot,
+                wait=max(0.0, deadline - time.monotonic()),
             )
             if reply is None:
                 return False

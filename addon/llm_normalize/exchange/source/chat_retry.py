@@ -23,17 +23,11 @@ from ...text.printable import brief
 from ..delivery.answer_streams import AnswerStreams
 from ..message.message_body import content_of, put_content
 from ..message.request_facts import place_of
-from ..message.response_headers import frame
 from ..request.adapted_request import Adapted
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from .retry import Retry, send_retry
-from .second_answer import (
-    FindRetry,
-    UnusableReplacementError,
-    parts_of,
-    receive_instead,
-)
+from .second_answer import FindRetry, UnusableReplacementError, pass_on
 from .translation import TranslationMemory, means_missing, refusal
 
 logger = logging.getLogger(__name__)
@@ -48,6 +42,9 @@ class ChatRetry:
         client: Where the answer is sent.
         streams: Begins its stream.
         translations: Remembers what has helped.
+
+    Attributes:
+        first: The first answer, once it has arrived.
     """
 
     def __init__(
@@ -64,6 +61,7 @@ class ChatRetry:
         self._endpoint = endpoint
         self._streams = streams
         self._translations = translations
+        self.first: bytes | None = None
 
     @classmethod
     def of(
@@ -86,7 +84,7 @@ class ChatRetry:
         """Make the request chat if its path is missing; tell whether it is to be sent."""
         exchange = self._exchange
         request, response = exchange.flow.request, exchange.flow.response
-        first = await self._streams.first_body(self.client)
+        first = self.first = await self._streams.first_body(self.client)
         if first is None or response is None:
             return False
         encoding = response.headers.get("content-encoding", "")
@@ -113,8 +111,7 @@ class ChatRetry:
     async def _retry(
         self, flow: http.HTTPFlow, running: RunningAnswer, find_retry: FindRetry
     ) -> bool:
-        response, exchange = flow.response, self._exchange
-        assert response is not None
+        response, exchange = running.received, self._exchange
         content = content_of(flow.request)
         reply = await send_retry(
             flow, content, live=running.is_live, slot=exchange.slot
@@ -223,10 +220,7 @@ class AskedRetry:
             return False
         exchange.translated, exchange.adapted = None, adapted
         replace_response(response, reply)
-        frame(request, response)
-        response.stream = True
-        parts = reply.live_body or parts_of(reply.body)
-        receive_instead(flow, self._client, parts, reply.live_body)
+        pass_on(flow, self._client, reply.live_body)
         return True
 
 

@@ -50,8 +50,7 @@ def translate(exchange: Exchange, base: str) -> None:
 
 def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None:
     """The retry for one body, where the model does not stream."""
-    response = flow.response
-    assert response is not None
+    response = running.received
     body = body_of(flow.request)
     if (
         not running.asked.stream

@@ -43,13 +43,16 @@ class Pacing:
     def wait(self, exchange: Exchange, settings: Settings) -> Awaitable[None] | None:
         """What has to be awaited before a request is sent; None if it is sent at once.
 
+        One whose answer is only observed is never held back.
+
         Args:
             exchange: The exchange, whose request is ready.
             settings: What counts for it.
         """
         request = exchange.flow.request
         queue = None
-        if self.queues.paces and request.method == "POST" and exchange.flow.live:
+        is_paced = request.method == "POST" and not settings.observe
+        if self.queues.paces and is_paced and exchange.flow.live:
             credential = credential_of(exchange.flow)
             queue = self.queues.queue_of(request.host, request.port, credential)
         if queue is None:
@@ -62,8 +65,7 @@ class Pacing:
         return self._wait(exchange, slot, settings)
 
     async def _wait(self, exchange: Exchange, slot: Slot, settings: Settings) -> None:
-        flow = exchange.flow
-        seconds = 0 if settings.observe else settings.keepalive
+        flow, seconds = exchange.flow, settings.keepalive
         begins = bool(seconds) and may_begin(exchange)
         while not slot.ready.done():
             await asyncio.wait({slot.ready}, timeout=seconds if begins else None)

@@ -28,8 +28,7 @@ async def fetch(flow: http.HTTPFlow, running: RunningAnswer) -> bool:
         flow: The flow.
         running: Its answer, which may be sent as it arrives, and records the change.
     """
-    response = flow.response
-    assert response is not None
+    response = running.received
     name, before = response.headers[RESULT_ID], response.raw_content or b""
     reply = await result_of(
         _asks(

@@ -42,9 +42,7 @@ class Replacements:
 
     def find(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
         """Find what puts another answer in the place of the first one; None if it stays."""
-        response = exchange.flow.response
-        assert response is not None
-        if is_fetched(response, running):
+        if is_fetched(running.received, running):
             return functools.partial(fetch, running=running)
         if busy := retry_when_busy(exchange.flow, running):
             return functools.partial(self._retry_when_free, exchange, running, busy)
@@ -60,9 +58,7 @@ class Replacements:
         """Wait for a busy provider, which may refuse the request for what is in it then."""
         if not await busy(flow):
             return False
-        response = flow.response
-        assert response is not None
-        if is_fetched(response, running):
+        if is_fetched(running.received, running):
             return await fetch(flow, running)
         changed = self._find_changed(exchange, running)
         return changed is None or await changed(flow)

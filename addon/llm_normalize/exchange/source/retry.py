@@ -1,5 +1,6 @@
 """Retries a refused request without the parameters the provider rejected."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Container, Sequence
@@ -61,10 +62,9 @@ def retry_after_refusal(
     refused = (
         RefusedRequest.of(
             flow,
+            running.received,
             words=settings.parse_error_prose,
-            forms=settings.adaptations.forms_for(
-                translated=exchange.translated is not None
-            ),
+            forms=settings.adaptations.forms_for(exchange.sent_as),
             memory=learned.answers.of(client, flow.request.host, flow.request.port),
         )
         if settings.adaptations.learns
@@ -98,23 +98,27 @@ class RefusedRequest:
     """A request that its provider refused, and the changes that may help.
 
     Attributes:
+        response: What refuses it; a later answer takes its place.
         body: The request.
         changes: The changes to try next.
         echo: Finds what a refusal repeats of it.
         words: Whether the text of a refusal is parsed.
         forms: The names of the forms that it may be given.
         memory: What is remembered of earlier answers.
+        is_chat: Whether it asks for chat completions.
         words_left: What the last refusal says, if it asks for nothing that is known.
         edits: The changes made so far, each of them answered.
         live_body: The rest of the last answer, as it arrives.
     """
 
+    response: http.Response
     body: Body = field(repr=False)
     changes: list[Change]
     echo: Echo = field(repr=False)
     words: bool = True
     forms: Container[str] = FORMS
     memory: Memory = NO_MEMORY
+    is_chat: bool = True
     words_left: str = ""
     edits: list[RequestEdit] = field(default_factory=list)
     live_body: ArrivingBody | None = None
@@ -123,17 +127,18 @@ class RefusedRequest:
     def of(
         cls,
         flow: http.HTTPFlow,
+        response: http.Response,
         *,
         words: bool = True,
         forms: Container[str] = FORMS,
         memory: Memory = NO_MEMORY,
+        is_chat: bool = True,
     ) -> "RefusedRequest | None":
-        """Return the refused request of *flow*; None if it was not refused, or is not known.
+        """Return the request of *flow*; None if *response* does not refuse it.
 
-        Also None if mitmproxy sent no request: a replayed answer stays.
+        Also None if it is not known, or mitmproxy has not sent it: a replayed answer stays.
         """
-        request, response = flow.request, flow.response
-        assert response is not None
+        request = flow.request
         is_read = response.status_code in STATUSES
         if not is_read or not flow.server_conn.timestamp_start:
             return None
@@ -141,19 +146,24 @@ class RefusedRequest:
         if body is None:
             return None
         echo = Echo(request_body(request), secrets_of(request))
-        made = cls(body, [], echo, words, forms, memory)
-        made.changes = made._changes_for(response)
+        made = cls(response, body, [], echo, words, forms, memory, is_chat)
+        made.changes = made._changes()
         return made
 
-    def _changes_for(
-        self, response: http.Response, tried: Sequence[Change] = ()
-    ) -> list[Change]:
-        """Return the changes to try after *response*, given those already *tried*."""
-        status, self.words_left = response.status_code, ""
+    def _changes(self, tried: Sequence[Change] = ()) -> list[Change]:
+        """Return the changes to try, given those already *tried*."""
+        status, self.words_left = self.response.status_code, ""
         if status not in STATUSES:
             return []
-        refusal = refusal_of(_beginning(response), self.echo, words=self.words)
-        found = changes_for(refusal, self.body, tried, self.forms, self.memory)
+        refusal = refusal_of(_beginning(self.response), self.echo, words=self.words)
+        found = changes_for(
+            refusal,
+            self.body,
+            tried,
+            self.forms,
+            self.memory,
+            is_chat=self.is_chat,
+        )
         found = [each for each in found if status in _REFUSED or each.is_form]
         self.words_left = "" if found else refusal.words
         return found
@@ -189,8 +199,7 @@ class RefusedRequest:
         Returns:
             False if the client disconnected.
         """
-        request, response = flow.request, flow.response
-        assert response is not None
+        request = flow.request
         key, tried, times = key_of(request, self.body, client), list[Change](), 0
         while self.changes:
             times += not all(each.is_free for each in self.changes)
@@ -201,11 +210,13 @@ class RefusedRequest:
             if not isinstance(reply, Reply):
                 break
             put_content(request, dumps(self.body))
-            replace_response(response, reply)
+            replace_response(self.response, reply)
             self.live_body = reply.live_body
             self.edits += edits
             tried += self.changes
-            self.changes = self._changes_for(response, tried)
+            self.changes = self._changes(tried)
+            # What fails for another reason, a 500 say, tells nothing about the change: it is
+            # learned with the next refusal, or requests would be changed for nothing.
             if self.changes or 200 <= reply.status < 300:  # noqa: PLR2004
                 learned.add(key, tried)
             if times >= MAX_RETRIES:
@@ -225,16 +236,27 @@ async def send_retry(
     *,
     live: bool = False,
     slot: Slot | None = None,
+    wait: float | None = None,
 ) -> Reply | str | None:
     """Return the reply to the request of *flow* with another *body*, or why there is none.
 
-    None if the client disconnected. If *live*, the body of the reply may still be arriving.
-    Where requests are paced, it waits for its *slot*.
+    Args:
+        flow: The flow.
+        body: What is sent.
+        live: Whether the body of the reply may still be arriving.
+        slot: Its place where requests are paced: it waits for it.
+        wait: For how many seconds at most; None for any time.
+
+    Returns:
+        None if the client disconnected.
     """
-    if slot is not None:
-        await slot.again()
-        if is_gone(flow):
-            return None
+    is_turn = slot is None or await _comes_within(slot, wait)
+    if is_gone(flow):
+        return None
+    if not is_turn:
+        reason = f"its turn does not come within {wait:.0f} seconds"
+        logger.info("normalize: not asked again: %s", reason)
+        return reason
     reply = await unless_gone(
         _answer(flow, body, live=live), lambda: is_gone(flow), time.monotonic() + LIMIT
     )
@@ -248,6 +270,15 @@ async def send_retry(
         reply = reply or f"no answer within {LIMIT} seconds"
         logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
     return reply
+
+
+async def _comes_within(slot: Slot, seconds: float | None) -> bool:
+    """Tell whether the turn of *slot* comes in time, or its client leaves by then."""
+    turn = slot.again()
+    await asyncio.wait({turn}, timeout=seconds)
+    if not turn.done():
+        slot.end()
+    return turn.done()
 
 
 async def _answer(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Reply | str:

@@ -178,8 +178,8 @@ class SecondAnswer:
 
         The final answer then cannot have a status or an encoding of its own.
         """
-        first, running = self._flow.response, self._running
-        assert first is not None
+        running = self._running
+        first = running.received
 
         async def parts() -> AsyncIterator[bytes]:
             if not await arrival:
@@ -198,8 +198,8 @@ class SecondAnswer:
 
     def _begin_stream(self, *dropped: str) -> None:
         """Begin a stream in the place of the first answer, without its *dropped* headers."""
-        first, running = self._flow.response, self._running
-        assert first is not None
+        running = self._running
+        first = running.behind = running.received
         begun = self._flow.response = first.copy()
         begun.data.content = None
         begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
@@ -244,6 +244,25 @@ def receive_instead(
         keep_ref=True,
         client=flow.client_conn.peername,
     )
+
+
+def pass_on(
+    flow: http.HTTPFlow, client: ClientStream, live_body: ArrivingBody | None
+) -> None:
+    """Send the second answer, which is the flow's response now, as it is.
+
+    Args:
+        flow: The flow.
+        client: Where the answer is sent.
+        live_body: What of it is still arriving.
+    """
+    response = flow.response
+    assert response is not None
+    parts = live_body or parts_of(response.raw_content or b"")
+    response.data.content = None
+    frame(flow.request, response)
+    response.stream = True
+    receive_instead(flow, client, parts, live_body)
 
 
 def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> bool:

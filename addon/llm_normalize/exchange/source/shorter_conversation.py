@@ -31,14 +31,14 @@ def retry_shorter(exchange: Exchange, running: RunningAnswer) -> Retry | None:
     """The retry of a request for a summary; None if it is none, or was not too long."""
     translated = exchange.translated
     is_summary = translated is not None and translated.answer.summarizes
-    if not (is_summary and _is_too_long(exchange.flow)):
+    if not (is_summary and _is_too_long(running.received)):
         return None
 
     async def retry(flow: http.HTTPFlow) -> bool:
         for _ in range(_MOST):
             body = body_of(flow.request)
             shorter = _shortened(body.get("messages")) if body else None
-            if body is None or shorter is None or not _is_too_long(flow):
+            if body is None or shorter is None or not _is_too_long(running.received):
                 break
             content = dumps({**body, "messages": shorter})
             reply = await send_retry(
@@ -49,8 +49,7 @@ def retry_shorter(exchange: Exchange, running: RunningAnswer) -> Retry | None:
             if not isinstance(reply, Reply):
                 break
             put_content(flow.request, content)
-            assert flow.response is not None
-            replace_response(flow.response, reply)
+            replace_response(running.received, reply)
             running.live_body = reply.live_body
             running.record.request.append((NAME, DROPPED, "messages[*]"))
         return True
@@ -59,9 +58,7 @@ def retry_shorter(exchange: Exchange, running: RunningAnswer) -> Retry | None:
     return retry
 
 
-def _is_too_long(flow: http.HTTPFlow) -> bool:
-    response = flow.response
-    assert response is not None
+def _is_too_long(response: http.Response) -> bool:
     if response.status_code < 400:  # noqa: PLR2004
         return False
     try:

@@ -48,6 +48,7 @@ _LONG = 1000
 _SEVERAL = 3
 """Clients after whom all others take their word for it."""
 _BAD_REQUEST = 400
+_FAILED = 500
 _JSON = {"content-type": "application/json"}
 
 
@@ -257,13 +258,16 @@ class TranslationMemory:
         exchange.adapted = Adapted(content_of(request), edits)
 
     def is_refused(self, exchange: Exchange) -> bool:
-        """Tell whether the status of an answer may mean that its path is not served."""
+        """Tell whether an answer's status may mean that its path is not served.
+
+        Or that it wants the request in another form.
+        """
         flow, response = exchange.flow, exchange.flow.response
         return (
             exchange.endpoint is not None
             and exchange.translated is None
             and response is not None
-            and response.status_code in (*STATUSES, *REFUSED)
+            and response.status_code in (*STATUSES, *REFUSED, _FAILED)
             and not is_owners(flow.request, exchange.endpoint)
             # Nor if mitmproxy has not asked: a replay answers in its own way.
             and bool(flow.server_conn.timestamp_start)

@@ -13,6 +13,7 @@ from typing import Any, Self
 from mitmproxy import http
 
 from ...protocols import Endpoint
+from ...request.adaptation import CHAT, TRANSLATED
 from ...routing.gate import is_asked
 from ...routing.key_on_request import GuardedKey
 from ...routing.pace import Slot
@@ -46,6 +47,7 @@ class Exchange:
         recalls: Whether it is because its path was not served to another request.
         instead: What its client gets in the place of the provider's answer.
         adapted: What was changed in its request.
+        refusal: What refused it in its own protocol, in words that ask for nothing known.
         is_expected: Whether it has a record even if no answer comes.
         settings: The version of the options when they were looked up, and what counts
             for its answer; stale once they have another one.
@@ -68,6 +70,7 @@ class Exchange:
     recalls: bool = False
     instead: http.Response | None = None
     adapted: Adapted | None = None
+    refusal: str = ""
     is_expected: bool = False
     settings: tuple[int, Settings] | None = None
     running: RunningAnswer | None = None
@@ -105,6 +108,13 @@ class Exchange:
         return native_endpoint(self.flow.request) if self.is_selected else None
 
     @property
+    def sent_as(self) -> str:
+        """How its request is sent: as chat, as chat in a translation, or in a protocol."""
+        if self.translated is not None:
+            return TRANSLATED
+        return CHAT if self.endpoint is None else self.endpoint.protocol.name
+
+    @property
     def path(self) -> str:
         """The path that its client asked for, without its query."""
         asked = self.route or self.translated or self.flow.request
@@ -116,6 +126,12 @@ class Exchange:
         if self._client is None:
             self._client = client_of(self.flow)
         return self._client
+
+    @property
+    def learner(self) -> bytes:
+        """A mark of the client, and of the protocol in which it was refused something."""
+        is_chat = self.sent_as in (CHAT, TRANSLATED)
+        return self.client if is_chat else self.client + self.sent_as.encode()
 
     def expect(self) -> None:
         """Have a record written, also if no answer comes."""

@@ -72,6 +72,7 @@ class RunningAnswer:
         live_body: The rest of that one then, as it arrives.
         is_last: Whether no other one will be requested.
         is_over: Whether mitmproxy has ended before it: it has its record then.
+        behind: What the provider answers behind a stream that has begun before that.
         received_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that was sent to the client, if any.
         on_end: Called when that has ended.
@@ -97,6 +98,7 @@ class RunningAnswer:
     live_body: ArrivingBody | None = None
     is_last: bool = False
     is_over: bool = False
+    behind: http.Response | None = None
     received_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
@@ -166,6 +168,13 @@ class RunningAnswer:
                 native.protocol, body, flow.id, settings.skipped, asked
             )
         return running
+
+    @property
+    def received(self) -> http.Response:
+        """What the provider has answered last, whatever its client has got of it."""
+        response = self.behind or self.flow.response
+        assert response is not None
+        return response
 
     @property
     def label(self) -> str:
@@ -298,6 +307,19 @@ class RunningAnswer:
         host, model = brief_name(record.host), brief_name(record.model)
         logger.info("normalize: %s %s: %s", host, model, summary)
         return line
+
+    def note_request(self, refusal: str) -> None:
+        """Record its request alone: nothing is known of the answer.
+
+        Args:
+            refusal: The words that refused it, if they asked for nothing known.
+        """
+        record, response = self.record, self.flow.response
+        record.refusal = refusal
+        record.write_request(response.status_code if response else None)
+        if record.request:
+            host, model = brief_name(record.host), brief_name(record.model)
+            logger.info("normalize: %s %s: %s", host, model, self._summary(None, "", 0))
 
     def complete(
         self, stats: Stats, status: int, figures: tuple[int, int, int]

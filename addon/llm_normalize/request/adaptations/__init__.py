@@ -6,37 +6,39 @@ parted before messages are joined, and reasoning is put back into what that leav
 """
 
 from ..adaptation import Adaptation
-from .assistant_content_null import AssistantContentNull
-from .attachment_refused import AttachmentRefused
-from .chat_template_missing import ChatTemplateMissing
-from .content_parts_refused import ContentPartsRefused
-from .developer_role_unknown import DeveloperRoleUnknown
-from .max_completion_tokens_unknown import MaxCompletionTokensUnknown
-from .max_tokens_too_large import MaxTokensTooLarge
-from .message_empty import MessageEmpty
-from .message_reasoning_missing import MessageReasoningMissing
-from .message_reasoning_refused import MessageReasoningRefused
-from .message_reasoning_renamed import MessageReasoningRenamed
-from .message_refusal_null import MessageRefusalNull
-from .parameter_learned import ParameterLearned
-from .penalty_default_refused import PenaltyDefaultRefused
-from .prompt_cache_key_refused import PromptCacheKeyRefused
-from .reasoning_effort_unknown import ReasoningEffortUnknown
-from .reasoning_refused import ReasoningRefused
-from .roles_not_alternating import RolesNotAlternating
-from .store_refused import StoreRefused
-from .stream_options_refused import StreamOptionsRefused
-from .system_message_late import SystemMessageLate
-from .temperature_out_of_range import TemperatureOutOfRange
-from .thinking_refused import ThinkingRefused
-from .thought_signature_missing import ThoughtSignatureMissing
-from .tool_call_id_refused import ToolCallIdRefused
-from .tool_calls_parallel import ToolCallsParallel
-from .tool_schema_refused import ToolSchemaRefused
-from .tool_stream_refused import ToolStreamRefused
-from .tools_empty import ToolsEmpty
-from .top_p_with_temperature import TopPWithTemperature
-from .user_after_tool import UserAfterTool
+from .hosts.assistant_content_null import AssistantContentNull
+from .hosts.chat_template_missing import ChatTemplateMissing
+from .hosts.content_parts_refused import ContentPartsRefused
+from .hosts.developer_role_unknown import DeveloperRoleUnknown
+from .hosts.max_completion_tokens_unknown import MaxCompletionTokensUnknown
+from .hosts.message_reasoning_refused import MessageReasoningRefused
+from .hosts.message_reasoning_renamed import MessageReasoningRenamed
+from .hosts.message_refusal_null import MessageRefusalNull
+from .hosts.penalty_default_refused import PenaltyDefaultRefused
+from .hosts.prompt_cache_key_refused import PromptCacheKeyRefused
+from .hosts.reasoning_refused import ReasoningRefused
+from .hosts.store_refused import StoreRefused
+from .hosts.stream_options_refused import StreamOptionsRefused
+from .hosts.tool_stream_refused import ToolStreamRefused
+from .hosts.tools_empty import ToolsEmpty
+from .messages.attachment_refused import AttachmentRefused
+from .messages.message_empty import MessageEmpty
+from .messages.message_reasoning_missing import MessageReasoningMissing
+from .messages.roles_not_alternating import RolesNotAlternating
+from .messages.system_message_late import SystemMessageLate
+from .messages.system_message_refused import SystemMessageRefused
+from .messages.thought_signature_missing import ThoughtSignatureMissing
+from .messages.tool_call_id_refused import ToolCallIdRefused
+from .messages.tool_calls_parallel import ToolCallsParallel
+from .messages.user_after_tool import UserAfterTool
+from .parameters.max_tokens_too_large import MaxTokensTooLarge
+from .parameters.parameter_learned import ParameterLearned
+from .parameters.reasoning_effort_unknown import ReasoningEffortUnknown
+from .parameters.temperature_out_of_range import TemperatureOutOfRange
+from .parameters.thinking_form_refused import ThinkingFormRefused
+from .parameters.thinking_refused import ThinkingRefused
+from .parameters.tool_schema_refused import ToolSchemaRefused
+from .parameters.top_p_with_temperature import TopPWithTemperature
 
 ADAPTATIONS: tuple[type[Adaptation], ...] = (
     # messages
@@ -59,6 +61,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     # forms that a refusal asks for: of messages, the calls in them, parameters
     AttachmentRefused,
     SystemMessageLate,
+    SystemMessageRefused,
     MessageEmpty,
     ToolCallsParallel,
     RolesNotAlternating,
@@ -72,6 +75,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     TemperatureOutOfRange,
     TopPWithTemperature,
     ThinkingRefused,
+    ThinkingFormRefused,
     # what a provider has refused
     ParameterLearned,
 )

@@ -1,6 +1,6 @@
 """What providers say of images, files and recordings for a model that reads text alone."""
 
-from ..adaptations.attachment_refused import AttachmentRefused
+from ..adaptations.messages.attachment_refused import AttachmentRefused
 from .refusal_row import QUOTES, Row, Said, words
 
 _SUPPORT = r"(?:support|accept|handle|see|allow|take|understand)(?:s|ed|ing)?"

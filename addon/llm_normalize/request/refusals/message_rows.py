@@ -1,13 +1,14 @@
 """What providers say against messages: their order, their content, what they lack."""
 
-from ..adaptations.message_empty import MessageEmpty
-from ..adaptations.message_reasoning_missing import MessageReasoningMissing
-from ..adaptations.roles_not_alternating import RolesNotAlternating
-from ..adaptations.system_message_late import SystemMessageLate
-from ..adaptations.thought_signature_missing import ThoughtSignatureMissing
-from ..adaptations.tool_call_id_refused import ToolCallIdRefused
-from ..adaptations.tool_calls_parallel import ToolCallsParallel
-from ..adaptations.user_after_tool import UserAfterTool
+from ..adaptations.messages.message_empty import MessageEmpty
+from ..adaptations.messages.message_reasoning_missing import MessageReasoningMissing
+from ..adaptations.messages.roles_not_alternating import RolesNotAlternating
+from ..adaptations.messages.system_message_late import SystemMessageLate
+from ..adaptations.messages.system_message_refused import SystemMessageRefused
+from ..adaptations.messages.thought_signature_missing import ThoughtSignatureMissing
+from ..adaptations.messages.tool_call_id_refused import ToolCallIdRefused
+from ..adaptations.messages.tool_calls_parallel import ToolCallsParallel
+from ..adaptations.messages.user_after_tool import UserAfterTool
 from .refusal_row import QUOTES, VARIATION, Row, Said, words
 
 _INSTRUCTIONS = r"(?:system|developer)"
@@ -17,9 +18,9 @@ MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
         SystemMessageLate,
         words(
-            rf"\b{_INSTRUCTIONS}{QUOTES}(?: (?:role|prompt|instruction|message)s?{QUOTES})"
-            rf"{{0,2}}[^.;]{{0,20}}?\b{_MUST}\b[^.;]{{0,30}}?"
-            r"\b(?:beginning|start|first|front|top|position 0|index 0|precede)\b",
+            rf"\b{_INSTRUCTIONS}{QUOTES}(?:(?: (?:role|prompt|instruction|message)s?{QUOTES})"
+            rf"{{1,2}}[^.;]{{0,20}}?\b{_MUST}\b|[^.;]{{0,4}} (?:must|should|has to|(?:may|can) only)\b)"
+            r"[^.;]{0,30}?\b(?:beginning|start|first|front|top|position 0|index 0|precede|before any)\b",
             r"\b(?:only the )?first message (?:can|may|must|should|has to) (?:be|have)"
             r"\b[^.;]{0,16}\bsystem\b",
             r"\b(?:only|at most|exactly|not support)(?: have| be| accept)? (?:one|a single|1)"
@@ -27,9 +28,10 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             rf"\b(?:multiple|several|duplicate|additional|consecutive|more than one) {QUOTES}"
             rf"system{QUOTES} (?:message|prompt|role)s?\b",
             rf"\bunexpected role {QUOTES}system{QUOTES} after role\b",
-            rf"\bsystem{QUOTES} messages? (?:is |are )?(?:not at the|only at the|after)",
+            rf"\bsystem{QUOTES} (?:message|role)s? (?:is |are )?"
+            r"(?:not at the|only at the|after|not (?:allowed|supported) in the middle)",
             r"\binvalid chat setting\b",
-            r"(?:\bsystem|系统) ?(?:消息|角色|提示)?[^。;]{0,8}(?:最前|开头|首|第一)",
+            r"(?:(?<![a-z])system|系统) ?(?:消息|角色|提示)?[^。;]{0,12}(?:最前|最开始|开头|首|第一)",
         ),
         (
             Said("vLLM", 400, "System message must be at the beginning."),
@@ -50,12 +52,39 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         ),
     ),
     Row(
+        SystemMessageRefused,
+        words(
+            r"\bmessages\W{1,3}\d{1,6}\W{1,4}role\b[^;]{0,60}'user'(?: or|,) 'assistant'(?!,)",
+            rf"\bunexpected role {QUOTES}(?:system|developer){QUOTES}\. the messages api\b",
+        ),
+        (
+            Said(
+                "vLLM",
+                400,
+                "[{'type': 'literal_error', 'loc': ('body', 'messages', 3, 'role'), 'msg': "
+                "\"Input should be 'user' or 'assistant'\"}]",
+            ),
+            Said(
+                "Anthropic",
+                400,
+                'messages: Unexpected role "system". The Messages API accepts a top-level '
+                '`system` parameter, not "system" as an input message role.',
+            ),
+            Said(
+                VARIATION, 422, "messages.2.role: Input should be 'user' or 'assistant'"
+            ),
+        ),
+    ),
+    Row(
         RolesNotAlternating,
         words(
-            r"\b(?:roles?|messages|requests|user|conversation)\b[^.;]{0,40}\balternat(?:e|ing)\b",
-            r"\balternating\b[^.;]{0,16}\b(?:user|roles)\b",
+            r"\b(?:roles?|messages|requests|user|conversation)\b[^.;]{0,40}\balternat(?:e|ely|ing)\b",
+            rf"\balternating (?:between )?{QUOTES}(?:user|roles)\b",
             rf"\bmultiple {QUOTES}(?:user|assistant){QUOTES} (?:roles|messages|turns) in a row\b",
             r"\b(?:consecutive|successive|adjacent)\b[^.;]{0,24}\b(?:user|assistant|same role)\b",
+            rf"\b(?:2|two) or more {QUOTES}(?:user|assistant){QUOTES} messages\b",
+            rf"\b(?:user|assistant|same role){QUOTES}[^.;]{{0,24}}\b(?:cannot|can't|must not"
+            r"|may not) (?:directly )?follow (?:each|one) (?:an)?other\b",
             rf"\bunexpected role {QUOTES}(\w+){QUOTES} after role {QUOTES}\1\b",
             rf"\b(user|assistant){QUOTES} (?:\w+ be )?followed by (?:role )?{QUOTES}\1\b",
             r"(?:角色|消息|user)[^。;]{0,20}交替",
@@ -101,8 +130,10 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         UserAfterTool,
         words(
             rf"\bunexpected role {QUOTES}user{QUOTES} after role {QUOTES}tool\b",
+            rf"\bexpected role {QUOTES}assistant{QUOTES} after (?:role )?{QUOTES}tool\b",
             rf"\b{QUOTES}user{QUOTES} messages? (?:cannot|can't|must not|may not|is not allowed to) "
             rf"(?:directly )?(?:follow|come after|be sent after) (?:a )?{QUOTES}tool\b",
+            rf"\b{QUOTES}user{QUOTES} messages? after (?:a )?{QUOTES}tool{QUOTES}[^.;]{{0,16}}\bnot\b",
             rf"\bafter (?:a )?{QUOTES}tool{QUOTES} (?:message|result|role)s?,? (?:an )?"
             rf"{QUOTES}assistant{QUOTES} (?:message )?(?:is expected|must follow)",
         ),
@@ -115,17 +146,21 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         MessageEmpty,
         words(
             r"\b(?:message|messages(?! \w*(?: not|not|n't) be)|content(?: blocks?)?"
-            r"|contents?\.parts)\b[^;\n]{0,80}"
-            r"\b(?:must not|cannot|can not|can't|should not|may not) be (?:empty|blank)\b",
+            r"|contents?\.parts)\b[^;,\n]{0,80}"
+            r"\b(?:must not|cannot|can not|can't|should not|may not) be (?:an )?(?:empty|blank)\b",
             r"\b(?:messages?|content(?: blocks?)?)\b[^;\n]{0,40}\b(?:must|should) "
-            r"(?:be non-?empty|have non-?empty|contain non-whitespace)\b",
-            r"\b(?:message|content|text field)\b[^;\n]{0,60}\b(?:is|has|have) (?:an )?"
-            r"(?:empty|blank)\b",
+            r"(?:be (?:a )?non-?empty|have non-?empty|contain non-whitespace)\b",
+            r"(?<!response )\b(?:message|content|text field)\b[^;\n]{0,60}"
+            r"\b(?:is|has|have) (?:an )?(?:empty|blank)\b",
             r"\b(?:empty|blank) (?:message )?content\b",
             r"\bcontent\b[^;\n]{0,40}\b(?:at least 1 character|minimum length of 1)\b",
             r"\bassistant messages? (?:must|should) (?:have|contain)(?: either)? content or "
-            r"tool[_ ]calls\b|\bneither content nor tool_calls\b",
-            r"\bmust have a text parameter\b",
+            r"tool[_ ]calls\b(?!,? but not both)|\bneither content nor tool_calls\b",
+            rf"\bcontent{QUOTES} or {QUOTES}tool[_ ]calls{QUOTES} (?:must|should|has to) be "
+            r"(?:set|provided|present|specified)\b",
+            r"\bmessages? must (?:have at least one content|be at least 1 token)\b",
+            r"\bmust (?:have a text parameter|include at least one parts field)\b",
+            r"\bcontent\.\d{1,4}\.text(?:\.text)?: field required\b",
             r"\b(?:empty|blank) (?:assistant|tool) messages?\b[^.;]{0,24}\b(?:not|un\w+)",
             r"(?:消息|内容|\bcontent)[^。;]{0,8}不能为空",
         ),
@@ -161,12 +196,12 @@ MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
         ToolCallIdRefused,
         words(
-            r"\btool[ _]?call[ _]?ids?\b[^;]{0,160}?"
+            r"\b(?:tool[ _]?)?call[ _]?ids?\b[^;]{0,160}?"
             r"\b(?:length (?:of )?\d|alphanumeric|too long|max(?:imum)? length|match(?:es)?\b)",
             rf"\btool_calls{QUOTES}[.\[]\W{{0,3}}\d{{1,4}}\W{{1,4}}id{QUOTES}\b"
             r"[^;]{0,80}?\b(?:too long|maximum length|pattern)",
             rf"\btool_(?:use|result)\.(?:tool_use_)?id{QUOTES}: string should match pattern",
-            r"\btooluseid\b[^;]{0,80}\bregular expression\b",
+            r"\btooluseid\b[^;]{0,80}\b(?:regular expression|length less)\b",
             r"\btool[ _]call[ _]ids?\b[^.;]{0,40}\b(?:nine|9) (?:alphanumeric )?"
             r"(?:characters|letters)",
         ),
@@ -206,7 +241,7 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         ToolCallsParallel,
         words(
             r"\bsupports? (?:only )?(?:a )?(?:single|one) (?:tool|function)[ -]calls?\b",
-            r"\b(?:only|exactly) (?:one|a single|1) (?:tool|function)[ -]calls?\b",
+            r"\b(?:only|exactly|at most) (?:one|a single|1) (?:tool|function)[ -]calls?\b(?! was\b)",
             r"\b(?:parallel|multiple|several|more than one) (?:tool|function)[ -]"
             r"(?:calls?|calling)\b[^.;]{0,32}\b(?:not|un\w+)\b",
             r"\b(?:not|cannot|can't|n't) (?:support|handle|make|allow) "
@@ -231,12 +266,12 @@ MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
         MessageReasoningMissing,
         words(
-            rf"\breasoning[_ ]content{QUOTES}\b[^;]{{0,60}}\bmust (?:be (?:passed|sent"
-            r"|provided|included|returned|present|set)|not be empty)\b",
-            rf"\breasoning_content{QUOTES}:? (?:field )?(?:is |was )?(?:missing|required)\b",
-            r"\b(?:missing|requires?|needs?|must (?:include|contain|have))\b[^.;]{0,24}"
+            rf"\breasoning[_ ]content{QUOTES}\b[^;]{{0,60}}\b(?:must|should|has to|needs to) "
+            r"(?:be (?:passed|sent|provided|included|returned|present|set)|not be empty)\b",
+            rf"\breasoning_content{QUOTES}(?:: field required|(?: [\w'`-]+){{0,5}}? (?:missing|required))\b",
+            r"\b(?:missing|expected|requires?|needs?|must (?:include|contain|have))\b[^.;]{0,24}"
             r"\breasoning_content\b",
-            r"reasoning_content[^。;]{0,12}(?:缺失|缺少|必须|不能为空)|回传 ?reasoning_content",
+            r"reasoning_content[^。;]{0,12}(?:缺失|必须|不能为空)|(?:回传|缺少) ?reasoning_content",
         ),
         (
             Said(
@@ -271,7 +306,8 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         words(
             rf"\b(?:missing|requires?|without|no|must (?:include|contain|have))\b[^.;]{{0,24}}"
             rf"{QUOTES}\bthought[_ ]?signature\b",
-            rf"\bthought[_ ]?signature{QUOTES} (?:is |was )?(?:missing|required|not found)\b",
+            rf"\bthought[_ ]?signature{QUOTES} (?:(?:is |was )?(?:missing|required|not found)"
+            r"|must be (?:provided|set|included|passed))\b",
         ),
         (
             Said(

@@ -51,7 +51,7 @@ _TYPE = re.compile(
     r"|\bonly\b\W{1,4}function\b\W{1,4}(?:type )?tools?\b"
     r"|\bunknown variant\W{1,4}(?:namespace|custom|additional_tools|local_shell|shell"
     r"|apply_patch|tool_search|web_search|compaction|item_reference|\w+_(?:call|output|trigger))\b"
-    r"|\binput tag\W{1,4}(?!image|document|file|input_)\w+\W{1,4}found using\W{1,4}type\b",
+    r"|\binput tag\W{1,4}(?!image|document|file|input_|adaptive)\w+\W{1,4}found using\W{1,4}type\b",
     re.IGNORECASE,
 )
 """What refuses a type of tool, or of item."""

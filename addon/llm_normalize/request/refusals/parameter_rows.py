@@ -2,25 +2,34 @@
 
 import re
 
-from ..adaptations.max_tokens_too_large import MaxTokensTooLarge
-from ..adaptations.reasoning_effort_unknown import LEVELS, ReasoningEffortUnknown
-from ..adaptations.temperature_out_of_range import TemperatureOutOfRange
-from ..adaptations.thinking_refused import (
+from ..adaptations.parameters.max_tokens_too_large import MaxTokensTooLarge
+from ..adaptations.parameters.reasoning_effort_unknown import (
+    LEVELS,
+    ReasoningEffortUnknown,
+)
+from ..adaptations.parameters.temperature_out_of_range import TemperatureOutOfRange
+from ..adaptations.parameters.thinking_form_refused import (
+    ADAPTIVE,
+    ENABLED,
+    ThinkingFormRefused,
+)
+from ..adaptations.parameters.thinking_refused import (
+    BODY,
     DISABLED,
     ENABLE,
     TEMPLATE,
     ThinkingRefused,
 )
-from ..adaptations.tool_schema_refused import ToolSchemaRefused
-from ..adaptations.top_p_with_temperature import TopPWithTemperature
-from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE
+from ..adaptations.parameters.tool_schema_refused import ToolSchemaRefused
+from ..adaptations.parameters.top_p_with_temperature import TopPWithTemperature
+from ..tool_schemas import ANY_OF, BOOLEAN, REFERENCE, REQUIRED, TOP, TYPE
 from .refusal_row import QUOTES, VARIATION, Row, Said, words
 
 _BOTH = (
     rf"(?:temperature{QUOTES}\W{{1,4}}(?:and|or|with)?\W{{0,4}}top_?p"
     rf"|top_?p{QUOTES}\W{{1,4}}(?:and|or|with)?\W{{0,4}}temperature)\b"
 )
-_LIMIT = r"\bmax_(?:completion_|output_|new_)?tokens\b"
+_LIMIT = r"\bmax_?(?:completion_?|output_?|new_?)?tokens(?![a-z_])"
 _NUMBER = r"(?P<value>\d{1,7})\b"
 _FIGURE = r"(?P<value>\d(?:\.\d{1,3})?)"
 _LEVEL = rf"{QUOTES}(?:{'|'.join(LEVELS)}|auto|default){QUOTES}"
@@ -60,9 +69,9 @@ PARAMETER_ROWS: tuple[Row, ...] = (
     Row(
         MaxTokensTooLarge,
         words(
-            rf"{_LIMIT}[^;]{{0,80}}?(?:less than or equal to|at most|no (?:more|greater) than"
-            r"|<=|not exceed|cannot (?:exceed|be (?:greater|larger|more) than)|up to|between 1 and"
-            r"|exceeds? (?:the )?(?:model's )?(?:maximum|max|limit)(?: of| is)?"
+            rf"{_LIMIT}[^;]{{0,120}}?(?:less (?:than )?or equal to|capped at|at most|no (?:more|greater) than"
+            r"|<=|(?:not|cannot) (?:exceed|be (?:greater|larger|more|higher) than)|up to|between 1 and"
+            r"|exceeds? (?:the )?(?:model's )?(?:maximum|max|limit)(?: (?:\w+ ){0,2}(?:of|is))?"
             r"|above the (?:limit|maximum) of)\W{0,3}(?:\w+ )?"
             rf"{QUOTES}{_NUMBER}",
             rf"{_LIMIT}[^;\[]{{0,40}}[\[(]\d{{1,4}}, ?{_NUMBER}[\])]",
@@ -70,6 +79,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\bmaximum (?:allowed )?(?:value )?(?:for|of) {QUOTES}{_LIMIT}{QUOTES} is {_NUMBER}",
             rf"\bmaximum of {_NUMBER} {QUOTES}{_LIMIT}",
             rf"\bmaximum tokens you requested exceeds the model limit of {_NUMBER}",
+            rf"{_LIMIT}[^;]{{0,80}}\brange is from 1 \(inclusive\) to (?P<value>\d{{1,7}} \(exclusive\))",
+            rf"\bmaximum (?:output|completion) (?:is|of) {_NUMBER} tokens\b[^.;]{{0,16}}{_LIMIT}",
             rf"{_LIMIT}[^;]{{0,16}}(?:最大|不能超过)[^\d;]{{0,8}}{_NUMBER}",
         ),
         (
@@ -116,9 +127,9 @@ PARAMETER_ROWS: tuple[Row, ...] = (
     Row(
         ReasoningEffortUnknown,
         words(
-            rf"(?<![a-z])(?:effort|level)s?\b[^;]{{0,160}}?\b(?:(?:supported|valid|allowed|possible|"
-            rf"accepted) {_LISTED}|should be|must be(?: one of)?|one of|expected|allowed:?"
-            rf"|(?<!not )supports?(?: only)?)\W{{0,6}}(?P<value>{_LEVEL}(?:(?:\W{{1,6}}|,? (?:and|or) ){_LEVEL})*)",
+            rf"(?<![a-z])(?:effort|level|reasoning value)s?\b[^;]{{0,160}}?(?:; )?\b(?:(?:supported|valid|allowed|possible|"
+            rf"accepted) {_LISTED}|should be|must be(?: one of| in)?|one of|expected|allowed:?|supported:"
+            rf"|only|(?<!not )supports?(?: only)?)\W{{0,6}}(?P<value>{_LEVEL}(?:(?:\W{{1,6}}|,? (?:and|or) ){_LEVEL})*)",
         ),
         (
             Said(
@@ -160,7 +171,9 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             r"\d(?:\.\d{1,3})?)\b",
             rf"\btemperature{QUOTES}\b[^;]{{0,60}}?(?:\bless than or equal to|\bat most|<=)"
             rf" {QUOTES}{_FIGURE}\b",
-            rf"\btemperature{QUOTES} must be (?:set to )?{_FIGURE}(?! (?:or|to|and)\b)\b",
+            rf"\btemperature{QUOTES} must be (?:(?:set|equal) to )?{_FIGURE}(?! (?:or|to|and)\b)\b",
+            rf"\btemperature{QUOTES}[^;]{{0,8}}范围为?\W{{0,4}}(?P<value>\d(?:\.\d{{1,3}})?\W{{1,3}}"
+            r"\d(?:\.\d{1,3})?)",
         ),
         (
             Said("Kimi", 400, "invalid temperature: only 1 is allowed for this model"),
@@ -177,6 +190,12 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             Said(VARIATION, 400, "temperature must be in the range [0, 1]"),
             Said(VARIATION, 422, "temperature: should be between 0 and 1"),
         ),
+    ),
+    Row(
+        TemperatureOutOfRange,
+        words(rf"\btemperature{QUOTES} is deprecated for this model\b"),
+        (Said("Bedrock", 400, "`temperature` is deprecated for this model."),),
+        value="1",
     ),
     Row(
         ToolSchemaRefused,
@@ -199,7 +218,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         words(
             rf"\b(?:schema|parameters)\b[^;]{{0,160}}?{QUOTES}(?P<value>[a-zA-Z$]{{1,40}}){QUOTES} "
             r"(?:keyword )?is not (?:permitted|supported|allowed)\b",
-            rf"\bschema\b[^;]{{0,40}}\b(?:unsupported )?keyword:? {QUOTES}"
+            rf"\bschema\b[^;]{{0,120}}?\b(?:unsupported )?keyword:? {QUOTES}"
             rf"(?P<value>[a-zA-Z$]{{1,40}})\b",
         ),
         (
@@ -232,6 +251,61 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             ),
         ),
         value=BOOLEAN,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(r"\bjson schema\b[^;]{0,120}\btype is not defined\b"),
+        (
+            Said(
+                "Kimi",
+                400,
+                "tools.function.parameters is not a valid moonshot flavored json schema, "
+                "details: <At path 'properties.a': type is not defined>",
+            ),
+        ),
+        value=TYPE,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(
+            r"\brequired property \S{1,80} is not defined in properties\b",
+            r"\bparameters(?:\.[\w.\[\]]{1,80})?\.required\[\d{1,3}\]: property is not defined\b",
+        ),
+        (
+            Said(
+                "Kimi",
+                400,
+                "tools.function.parameters is not a valid moonshot flavored json schema, "
+                "details: <At path 'properties.a.items.required': required property 'b' is "
+                "not defined in properties>",
+            ),
+            Said(
+                "Gemini",
+                400,
+                "GenerateContentRequest.tools[0].function_declarations[0].parameters."
+                "required[0]: property is not defined",
+            ),
+        ),
+        value=REQUIRED,
+    ),
+    Row(
+        ToolSchemaRefused,
+        words(r"\boneof\b[^;]{0,60}\banyof\b[^;]{0,40} at the top level\b"),
+        (
+            Said(
+                "Anthropic",
+                400,
+                "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, "
+                "or anyOf at the top level",
+            ),
+            Said(
+                "OpenAI",
+                400,
+                "Invalid schema for function 'f': schema must have type 'object' and not "
+                "have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.",
+            ),
+        ),
+        value=TOP,
     ),
     Row(
         ToolSchemaRefused,
@@ -280,10 +354,46 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         value="pattern",
     ),
     Row(
+        ThinkingFormRefused,
+        words(
+            rf"\bthinking\.type\.enabled{QUOTES} is not supported\b",
+            rf"\buse {QUOTES}(?:thinking\.type\.)?adaptive{QUOTES} (?:thinking )?instead\b",
+        ),
+        (
+            Said(
+                "Anthropic",
+                400,
+                '"thinking.type.enabled" is not supported for this model. Use '
+                '"thinking.type.adaptive" and "output_config.effort" to control thinking '
+                "behavior.",
+            ),
+            Said(VARIATION, 400, "thinking budgets are gone: use 'adaptive' instead"),
+        ),
+        value=ADAPTIVE,
+    ),
+    Row(
+        ThinkingFormRefused,
+        words(
+            rf"\bthinking\b[^;]{{0,24}}{QUOTES}adaptive{QUOTES} found using\b",
+            rf"\badaptive{QUOTES} thinking (?:is|are) not supported\b",
+        ),
+        (
+            Said(
+                "Bedrock",
+                400,
+                "thinking: Input tag 'adaptive' found using 'type' does not match any of "
+                "the expected tags: 'disabled', 'enabled'",
+            ),
+            Said("Anthropic", 400, "adaptive thinking is not supported on this model"),
+        ),
+        value=ENABLED,
+    ),
+    Row(
         ThinkingRefused,
         words(
             rf"\bthinking{QUOTES}(?: mode)? does not support (?:this |a )?{QUOTES}tool_choice\b",
             rf"\btool_choice{QUOTES} [^;]{{0,60}}\bincompatible with thinking\b",
+            rf"\bthinking{QUOTES} (?:may|can) ?not be enabled when {QUOTES}tool_choice\b",
         ),
         (
             Said("DeepSeek", 400, "Thinking mode does not support this tool_choice"),
@@ -322,5 +432,17 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             ),
         ),
         value=TEMPLATE,
+    ),
+    Row(
+        ThinkingRefused,
+        words(r"\benable_thinking must be (?:set to )?false for non-?streaming\b"),
+        (
+            Said(
+                "DashScope",
+                400,
+                "parameter.enable_thinking must be set to false for non-streaming calls",
+            ),
+        ),
+        value=BODY,
     ),
 )

@@ -16,6 +16,8 @@ from .refusal_table import WantedForm, forms_in
 
 _DEEP = 8  # levels of nesting
 _LONG = 4096  # characters of a text that is looked at
+_ALL = 2 * _LONG  # characters of all texts of a refusal
+_SHORT = 128  # characters that a shorter text counts as
 _MOST = 24  # names of one refusal
 _SHOWN = 400  # characters of words that are recorded
 _AROUND = 10  # letters beside a name that tell where it is quoted from
@@ -60,14 +62,20 @@ _PATTERNS = tuple(
         # `a` is not supported with this model
         rf"(?P<names>{_QUOTED}) (?:is|are) {_REFUSED} (?:with|for|by|on|in)\b",
         # The following parameters are not supported: a, b
-        rf"\bparameters? (?:\w+ )?(?:is|are) {_REFUSED}[^:\"'`]{{0,40}}: ?{_LIST}",
+        rf"\b(?:parameter|field|argument)s? (?:\w+ )?(?:is|are|were) {_REFUSED}[^:\"'`]{{0,40}}: ?{_LIST}",
         # Argument not supported on this model: a. M does not support parameter a
         rf"\bargument not supported[^:\"'`]{{0,40}}: ?{_LIST}",
         rf"\bdoes not support (?:the )?parameters?:? {_LIST}",
-        # Extra inputs are not permitted, field: 'a'
-        rf"\b{_EXTRA.pattern},? field: ?{_LIST}",
+        # Extra inputs are not permitted, field: 'a'; extra fields not permitted: a
+        rf"\b{_EXTRA.pattern}(?:,? field)?: ?{_LIST}",
         # body -> a\n  Extra inputs are not permitted; body.a: extra fields not permitted
         rf"(?P<names>{_ANY}):? {_EXTRA.pattern}",
+        # parameter a is not supported
+        rf"\b(?:parameter|param|argument) (?P<names>{_NAME}) (?:is|are) {_REFUSED}",
+        # a is not a supported parameter
+        rf"(?P<names>{_ANY}) is not a (?:supported|valid|known) (?:parameter|field)\b",
+        # extraneous key [a] is not permitted
+        rf"\bextraneous key \[(?P<names>{_NAME})\] is not permitted",
         # Unknown name "a": Cannot find field.
         rf"\bunknown name (?P<names>{_QUOTED})",
         # Additional properties are not allowed ('a', 'b' were unexpected)
@@ -141,6 +149,7 @@ class _Reader:
         self._echo = echo
         self._words = words
         self._paths: list[Path] = []
+        self._left = _ALL
         self._texts: list[str] = []
         self._roles: list[str] = []
         self._content: list[form.RefusedContent] = []
@@ -198,13 +207,21 @@ class _Reader:
                     self._read(each, deep - 1)
 
     def _read_text(self, text: str, deep: int) -> None:
+        if not self._left:
+            return
         inner = (
             _parsed(text.encode(errors="replace")) if text[:1] in ("{", "[") else text
         )
         if isinstance(inner, str):
-            self._texts.append(_WHITE.sub(" ", text[:_LONG]))
+            self._texts.append(self._beginning(text))
         elif not self._quotes_json(text):
             self._read(inner, deep - 1)
+
+    def _beginning(self, text: str) -> str:
+        """The beginning of *text*, with single blanks; of all, only so much is read."""
+        text = text[: min(_LONG, self._left)]
+        self._left = max(self._left - max(len(text), _SHORT), 0)
+        return _WHITE.sub(" ", text)
 
     def _quotes_json(self, text: str) -> bool:
         """Tell whether the JSON *text* has its fields for names from the request."""
@@ -227,8 +244,8 @@ class _Reader:
         else:
             return
         said = said[:_LONG]
-        if self._words:  # a value is refused beside its name
-            placed = f"{'.'.join(path)[:_LONG]}: {_WHITE.sub(' ', said)}"
+        if self._words and self._left:  # a value is refused beside its name
+            placed = self._beginning(f"{'.'.join(path)[:_LONG]}: {said}")
             self._forms += forms_in(placed, self._repeats)
         if path[:1] != ("messages",) or len(path) == 1 or self._echo.is_own(said):
             return

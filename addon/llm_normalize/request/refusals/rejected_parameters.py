@@ -20,27 +20,40 @@ from ..adaptation import (
     renamed,
 )
 from ..adaptations import ADAPTATIONS
-from ..adaptations.assistant_content_null import AssistantContentNull
-from ..adaptations.attachment_refused import AttachmentRefused
-from ..adaptations.content_parts_refused import ContentPartsRefused
-from ..adaptations.developer_role_unknown import DeveloperRoleUnknown
+from ..adaptations.hosts.assistant_content_null import AssistantContentNull
+from ..adaptations.hosts.content_parts_refused import ContentPartsRefused
+from ..adaptations.hosts.developer_role_unknown import DeveloperRoleUnknown
+from ..adaptations.messages.attachment_refused import AttachmentRefused
+from ..adaptations.messages.system_message_late import SystemMessageLate
+from ..adaptations.messages.system_message_refused import SystemMessageRefused
 from .message_refusals import ANY, RefusedContent, is_place
 from .refusal_parser import Path, Refusal
 from .refusal_table import WantedForm
 
 _LIMITS = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
-_ALWAYS = {"messages", "model", "stream"}
+_SAID = ("messages", "input")
+_ALWAYS = {*_SAID, "model", "stream"}
 _CONTENT = {
     "response_format", "stop", "tools", "functions", "audio", "logprobs",
     "top_logprobs", "max_output_tokens",
+    # of Responses and Messages
+    "background", "container", "conversation", "instructions", "mcp_servers",
+    "previous_response_id", "prompt", "stop_sequences", "system",
 }  # fmt: skip
+_FORMATTED = {"output_config", "text"}
+"""What has the format of the answer, beside other wishes."""
 _CHOICES = {"tool_choice": "tools", "function_call": "functions"}
 # Keys of a message, and of what is in it, without which it says something else.
 _SAYING = {
     "role", "content", "tool_calls", "tool_call_id", "function_call", "type", "text",
     "image_url", "input_audio", "file", "function", "custom", "arguments", "input",
     "audio", "refusal",
+    # of Responses and Messages
+    "call_id", "data", "encrypted_content", "is_error", "output", "signature", "source",
+    "summary", "thinking", "tool_use_id",
 }  # fmt: skip
+_FOREIGN = {"input", "output", "source"}
+"""What in a message is a tool's own, or a file."""
 # The same of a tool, and of its function.
 _DECLARING = {
     "type",
@@ -50,8 +63,16 @@ _DECLARING = {
     "description",
     "parameters",
     "format",
+    "input_schema",
 }
-_HOLDERS = (("messages",), ("messages", "content"), ("tools",), ("tools", "function"))
+_DEFINED = (None, "function", "custom")
+"""Types of tools that a client runs: what others have beside their type sets them up."""
+_MARKS = {"cache_control", "defer_loading", "eager_input_streaming"}
+_HOLDERS = (
+    *((said, *inner) for said in _SAID for inner in ((), ("content",))),
+    ("tools",),
+    ("tools", "function"),
+)
 _ONE = (None, 1, Number("1.0"), Number("1"))
 _DEFAULTS: dict[str, tuple[Json, ...]] = {
     "n": _ONE,
@@ -100,6 +121,8 @@ _FORMS: dict[Change, type[Adaptation]] = {
     _NULL: AssistantContentNull,
 }
 """What does the same for hosts that are known to want it."""
+_INSTEAD = {SystemMessageLate.name: SystemMessageRefused.name}
+"""What a request of another protocol is given in the place of a form of chat."""
 _ORDER = {each.name: at for at, each in enumerate(ADAPTATIONS)}
 FORMS = frozenset(_ORDER)
 """The names of all adaptations."""
@@ -111,6 +134,8 @@ def changes_for(
     tried: Iterable[Change] = (),
     forms: Container[str] = FORMS,
     memory: Memory = NO_MEMORY,
+    *,
+    is_chat: bool = True,
 ) -> list[Change]:
     """The permitted changes of *body*; none for a refused part that must stay.
 
@@ -120,25 +145,29 @@ def changes_for(
         tried: What has been done to it already; it is not undone.
         forms: The names of the forms that it may be given.
         memory: What is remembered of earlier answers.
+        is_chat: Whether it asks for chat completions.
     """
     made = set(tried)
     before = {each.path for each in made}
     found = []
     for named in refusal.paths:
         path = _found(named, body)
-        if path is None or not _may_go(path, body):
+        if path is None:
             continue
         (key, *_) = path
-        other = _LIMITS.get(key) if len(path) == 1 else None
+        other = _LIMITS.get(key) if len(path) == 1 and is_chat else None
+        if other is None and not _may_go(path, body):
+            continue
         if other is None or body[key] is None or body.get(other) is not None:
             found.append(Change(path))
         elif (other,) not in before:
             found.append(Change(path, other))
-    found += _forms(refusal, body)
+    found += _forms(refusal, body) if is_chat else ()
     wanted = [*refusal.forms]
     if any(_refuses_parts(each, body) for each in refusal.content):
         wanted.append(WantedForm(AttachmentRefused.name))
-    for name, value in wanted:
+    for asked, value in wanted:
+        name = asked if asked in forms else _INSTEAD.get(asked, asked)
         change = Change((), value, name)
         if name in forms and apply(change, {**body}, memory):
             found.append(change)
@@ -265,9 +294,7 @@ def _holders(value: Json, way: Path) -> Iterator[dict[str, Json]]:
 
 
 def _may_go(path: Path, body: Body) -> bool:
-    """Tell whether what is at *path* may be dropped somewhere, or renamed."""
-    if len(path) == 1 and path[0] in _LIMITS:
-        return True
+    """Tell whether what is at *path* may be dropped somewhere."""
     return any(
         path[-1] in holder and _may_drop(path, holder, body)
         for holder in _holders(body, path[:-1])
@@ -276,19 +303,32 @@ def _may_go(path: Path, body: Body) -> bool:
 
 def _may_drop(path: Path, holder: dict[str, Json], body: Body) -> bool:
     """Tell whether the answer is the same without the last key of *path*."""
-    top, key, value = path[0], path[-1], holder[path[-1]]
-    if top in _ALWAYS:
-        return top == "messages" and len(path) > 1 and _says_nothing(path, holder)
+    key, value = path[-1], holder[path[-1]]
     if len(path) > 1:
-        is_other = top not in _CONTENT | _CHOICES.keys()
-        return is_other or (top == "tools" and _declares_nothing(path, value))
+        return _may_drop_inside(path, holder)
+    if key in _ALWAYS:
+        return False
     if key in _CHOICES:
         return not body.get(_CHOICES[key]) or value in (None, "auto")
     if key in _LIMITS:
         return value is None or body.get(_LIMITS[key]) is not None
     if key in _DEFAULTS:
         return value in _DEFAULTS[key]
-    return key not in _CONTENT or not value
+    if key in _FORMATTED and isinstance(value, dict):
+        value = value.get("format")
+    return not value or key not in _CONTENT | _FORMATTED
+
+
+def _may_drop_inside(path: Path, holder: dict[str, Json]) -> bool:
+    """The same of what is not at the top."""
+    top = path[0]
+    if top in _SAID:
+        return _says_nothing(path, holder)
+    if top == "tools":
+        return _declares_nothing(path, holder)
+    if top in _FORMATTED:
+        return path[1] != "format"
+    return top not in _ALWAYS | _CONTENT | _CHOICES.keys()
 
 
 def _says_nothing(path: Path, holder: dict[str, Json]) -> bool:
@@ -296,15 +336,21 @@ def _says_nothing(path: Path, holder: dict[str, Json]) -> bool:
     key = path[-1]
     if "tool_calls" in path[:-1]:
         return key not in _SAYING | {"id", "name"}
+    if key == "id":
+        return "role" in holder  # else it is that of a call
     if key == "name":
-        return holder.get("role") not in ("function", "tool")
+        return holder.get("role") not in (None, "function", "tool")
+    if not _FOREIGN.isdisjoint(path[1:-1]):
+        return False
     return key not in _SAYING or (key == "refusal" and not holder[key])
 
 
-def _declares_nothing(path: Path, value: Json) -> bool:
-    """Tell whether a tool is the same without the last key of *path*, and its *value*."""
-    is_own = path[1:-1] in ((_LISTED,), (_LISTED, "function"))
-    return is_own and path[-1] not in _DECLARING and (path[-1] != "strict" or not value)
+def _declares_nothing(path: Path, holder: dict[str, Json]) -> bool:
+    """Tell whether a tool is the same without the last key of *path*, which *holder* has."""
+    is_own, key = path[1:-1] in ((_LISTED,), (_LISTED, "function")), path[-1]
+    if holder.get("type") not in _DEFINED:
+        return is_own and key in _MARKS
+    return is_own and key not in _DECLARING and (key != "strict" or not holder[key])
 
 
 def _spelled(path: Path) -> str:

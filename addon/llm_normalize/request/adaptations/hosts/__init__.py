@@ -1,0 +1,1 @@
+"""What hosts are known to refuse: it is changed before a request leaves."""

@@ -1,0 +1,1 @@
+"""Forms of messages and calls that a refusal may ask for."""

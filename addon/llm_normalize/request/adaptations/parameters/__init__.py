@@ -1,0 +1,1 @@
+"""Forms of parameters and schemas that a refusal may ask for, or drops."""

@@ -1,0 +1,60 @@
+"""A limit of tokens above what the model may answer."""
+
+from ....wire.json_text import whole_number
+from ...adaptation import (
+    EVERY_FORM,
+    HI,
+    Adaptation,
+    Body,
+    Edit,
+    RequestExample,
+    replaced,
+)
+
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_WORDS = (
+    b'{"error":{"message":"Invalid max_tokens value, the valid range of max_tokens is '
+    b'[1, 8192]"}}'
+)
+
+
+class MaxTokensTooLarge(Adaptation):
+    """Send the highest limit that the refusal names."""
+
+    name = "max-tokens-too-large"
+    changes = "`max_tokens`, `max_completion_tokens`, `max_output_tokens` -> the highest that is taken"
+    why = "Each model has a limit of its own, and answers 400 above it."
+    needs_value = True
+    key = "max_"
+    sent_as = EVERY_FORM
+    sources = (
+        "https://github.com/Alishahryar1/free-claude-code/issues/955",
+        "https://github.com/nickscamara/open-deep-research/issues/19",
+        "https://github.com/open-webui/open-webui/issues/10507",
+        "https://github.com/AQBot-Desktop/AQBot/issues/93",
+    )
+    examples = (
+        RequestExample(
+            "32000",
+            {"messages": HI, "max_tokens": 32000},
+            {"messages": HI, "max_tokens": 8192},
+            _WORDS,
+        ),
+        RequestExample.untouched("100", {"messages": HI, "max_tokens": 100}, _WORDS),
+        RequestExample.untouched("none", {"messages": HI}, _WORDS),
+    )
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Lower it."""
+        number, *rest = self.value.split() or [""]
+        most = whole_number(number) if number else None
+        if not most:
+            return []
+        most -= rest == ["exclusive"]
+        given = {key: whole_number(body.get(key)) for key in _LIMITS if key in body}
+        return [
+            edit
+            for key, asked in given.items()
+            if asked is not None and asked > most
+            for edit in replaced(body, key, most)
+        ]
