@@ -10,7 +10,7 @@ from workshop import ROOT
 
 BUDGETS = {"addon": 42_170, "scripts": 8_390, "tests": 61_100}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 537
+MODULES = 538
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
