@@ -76,7 +76,7 @@ class Normalize:
         self._exchanges = OpenExchanges(self._abandon)
         self._routing = Routing()
         self._pacing = Pacing(self._answers.streams, self._routing.grant)
-        self._home = Home(self.stats, self._pacing.queues)
+        self._home = Home(self.stats, self._pacing.queues, EVERY)
         self._is_reloaded = False
         # By a host's names, its port and its scheme, until an option changes.
         self._settings_of: dict[tuple[str, str, int, str], Settings] = {}
@@ -123,7 +123,9 @@ class Normalize:
         routing.origins, routing.translations.chat_only = values.cors, values.translate
         for each in (self._home, routing, self._exchanges):
             each.hosts = values.hosts
-        self._home.routes = values.routes
+        self._home.routes, self._home.gate = values.routes, values.gate
+        log = functools.partial(pairs_path, values.pairs)
+        self._home.log = log if values.pairs else None
         self._pacing.queues.paces = values.pace
         routing.guard_log()
         if self.logs.current is not None:
@@ -336,7 +338,8 @@ class Normalize:
                 exchange, translations, lambda: self._settings(exchange)
             )
             return self._second(exchange, retry) if retry is not None else None
-        if exchange.is_selected and answers_events(response):
+        is_page = self._home.stands_in(exchange.flow)
+        if exchange.is_selected and answers_events(response) and not is_page:
             # mitmproxy would hold the whole stream back until its end.
             response.stream = response.stream or True
         return None
@@ -360,6 +363,7 @@ class Normalize:
 
         mitmproxy awaits what a hook returns (mitmproxy/addonmanager.py).
         """
+        self._home.response(flow)
         exchange = self._exchanges.of(flow)
         awaitable = self._answers.end(exchange)
         if awaitable is not None:
@@ -375,6 +379,7 @@ class Normalize:
 
     def error(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Answer for a provider that does not; close the record of what broke off."""
+        self._home.error(flow)
         exchange, response = self._exchanges.of(flow), None
         if self._repairs:
             response = outage.error_of(exchange)

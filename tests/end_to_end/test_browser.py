@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support import (
+    LOOPBACK,
     Http1Client,
     Mitmdump,
     Provider,
@@ -152,6 +153,21 @@ def test_what_a_provider_sends_is_shown_as_text(
         assert page.locator("script").count() == scripts
         assert page.locator(".contentview img").count() == 0
         keep(page, "hostile")
+
+
+def test_own_pages_do_not_fill_the_list_of_flows(
+    browser: Browser, provider: Provider, mitm_ca: Path, tmp_path: Path
+) -> None:
+    script = provider.script(*STREAM)
+    with Mitmweb(tmp_path, mitm_ca, *to(provider)) as web:
+        own = f"http://{LOOPBACK}:{web.port}/llm-normalize/"
+        with page_of(browser, own) as page:
+            page.get_by_role("link", name="The fixes").click()
+            expect(page.locator("h1")).to_have_text("The fixes")
+        ask(web, script)
+        with page_of(browser, web.page) as page:
+            expect(page.locator("td.col-path")).to_have_count(1)
+            expect(page.locator("td.col-path")).to_contain_text(script.path)
 
 
 def test_saved_flow_is_shown_without_the_log(

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 FENCE = re.compile(r" {0,3}```")
-_ITEM = re.compile(r"- +")
+_HEADING = re.compile(r"(#{2,4}) +(\S.*?) *")
+_ITEM = re.compile(r"\s*(?:-|\d+\.) +")
 _RULE = re.compile(r"\|(?: *:?-+:? *\|)+ *")
 _INLINE = re.compile(
     r"`(?P<code>[^`]+)`"
@@ -37,18 +38,20 @@ type Line = Sequence[Span]
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, a list, a table or a block of code.
+    """A heading, a paragraph, a list, a table or a block of code.
 
     Attributes:
-        kind: Which of them.
+        kind: Which of them; a nested list is part of the one around it.
         rows: Its items, each of one line; a table's rows have a line for each column,
             the first row being its heading.
         code: The code, as it stands.
+        anchor: What links to a heading name.
     """
 
-    kind: Literal["paragraph", "list", "table", "code"]
+    kind: Literal["heading", "paragraph", "list", "table", "code"]
     rows: Sequence[Sequence[Line]] = ()
     code: str = ""
+    anchor: str = ""
 
 
 def slug(heading: str) -> str:
@@ -66,13 +69,15 @@ def blocks(lines: Sequence[str]) -> Iterator[Block]:
         if FENCE.match(part[0]):
             is_closed = len(part) > 1 and FENCE.match(part[-1])
             yield Block("code", code="\n".join(part[1 : -1 if is_closed else None]))
+        elif heading := _HEADING.fullmatch(part[0]):
+            yield Block("heading", [[spans(heading[2])]], anchor=slug(heading[2]))
         elif part[0].startswith("|"):
             yield Block("table", [_cells(row) for row in part if not _RULE.match(row)])
         elif _ITEM.match(part[0]):
-            items = re.split(r"\n- +", "\n" + "\n".join(part))[1:]
-            yield Block("list", [[_spans(item)] for item in items])
+            items = re.split(f"\n{_ITEM.pattern}", "\n" + "\n".join(part))[1:]
+            yield Block("list", [[spans(item)] for item in items])
         elif part[0]:
-            yield Block("paragraph", [[_spans("\n".join(part))]])
+            yield Block("paragraph", [[spans("\n".join(part))]])
 
 
 def _end(lines: Sequence[str], at: int) -> int:
@@ -81,9 +86,12 @@ def _end(lines: Sequence[str], at: int) -> int:
     if FENCE.match(first):
         ends = (n for n in range(at + 1, len(lines)) if FENCE.match(lines[n]))
         return next(ends, len(lines)) + 1
+    if _HEADING.fullmatch(first):
+        return at + 1
     for end in range(at + 1, len(lines)):
         line = lines[end]
-        begins = FENCE.match(line) or line.startswith("|") != first.startswith("|")
+        begins = bool(FENCE.match(line) or _HEADING.fullmatch(line))
+        begins = begins or line.startswith("|") != first.startswith("|")
         item = _ITEM.match(line) and not _ITEM.match(first)
         if not line.strip() or not first.strip() or begins or item:
             return end
@@ -92,23 +100,24 @@ def _end(lines: Sequence[str], at: int) -> int:
 
 def _cells(row: str) -> list[Line]:
     cells = re.split(r"(?<!\\)\|", row.strip().removeprefix("|").removesuffix("|"))
-    return [_spans(cell.replace("\\|", "|").strip()) for cell in cells]
+    return [spans(cell.replace("\\|", "|").strip()) for cell in cells]
 
 
-def _spans(text: str, *, is_bold: bool = False, href: str | None = None) -> list[Span]:
+def spans(text: str, *, is_bold: bool = False, href: str | None = None) -> list[Span]:
     """Return *text*, its lines joined, as spans."""
     text = re.sub(r"\s*\n\s*", " ", text)
-    spans, at = [], 0
+    made: list[Span] = []
+    at = 0
     for found in _INLINE.finditer(text):
         if found.start() > at:
-            spans.append(Span(text[at : found.start()], is_bold=is_bold, href=href))
+            made.append(Span(text[at : found.start()], is_bold=is_bold, href=href))
         if found["code"]:
-            spans.append(Span(found["code"], is_code=True, is_bold=is_bold, href=href))
+            made.append(Span(found["code"], is_code=True, is_bold=is_bold, href=href))
         elif found["bold"]:
-            spans += _spans(found["bold"], is_bold=True, href=href)
+            made += spans(found["bold"], is_bold=True, href=href)
         else:
-            spans += _spans(found["label"], is_bold=is_bold, href=found["href"])
+            made += spans(found["label"], is_bold=is_bold, href=found["href"])
         at = found.end()
     if at < len(text):
-        spans.append(Span(text[at:], is_bold=is_bold, href=href))
-    return spans
+        made.append(Span(text[at:], is_bold=is_bold, href=href))
+    return made

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 42_170, "scripts": 8_390, "tests": 61_100}
+BUDGETS = {"addon": 42_457, "scripts": 8_390, "tests": 61_480}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 538
+MODULES = 540
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
