@@ -13,7 +13,7 @@ _MOST = 3  # names in a sentence
 def summary(found: Collected, notes: reader.Notes) -> list[str]:
     """Return paragraphs, plain text with code between backticks."""
     paragraphs = [
-        " ".join(_answers(found)),
+        " ".join([*_answers(found), *_translated(found)]),
         " ".join(_ends(found)),
         " ".join(_losses(found, notes)),
     ]
@@ -30,8 +30,6 @@ def _answers(found: Collected) -> Iterator[str]:
         f"{text.counted(overall.flows, 'answer')} of {text.counted(models, 'model')} "
         f"at {text.counted(len(hosts), 'host')}."
     )
-    if overall.translated:
-        yield f"Translated from chat completions: {overall.translated}."
     needed = ranked(overall.fixed)
     if not needed:
         yield "Nothing in them had to be repaired."
@@ -63,13 +61,15 @@ def _answers(found: Collected) -> Iterator[str]:
         yield f"Nothing to repair was sent by {_listed(shown)}."
 
 
+def _translated(found: Collected) -> Iterator[str]:
+    if translated := found.overall().translated:
+        yield f"Translated from chat completions: {translated}."
+
+
 def _ends(found: Collected) -> Iterator[str]:
     overall = found.overall()
     if not overall.responses:
         return
-    if overall.errors:
-        errors = text.counted(overall.errors.total(), "error")
-        yield f"Apart from the answers there were {errors} by status: {overall.failed}."
     broke = overall.broken
     if broke:
         endings = {
@@ -89,6 +89,10 @@ def _ends(found: Collected) -> Iterator[str]:
         yield f"{text.counted(broke, 'answer')} did not complete: {_listed(ends)}."
     elif overall.flows:
         yield "Every answer was complete."
+    if overall.errors:
+        count = overall.errors.total()
+        errors = f"{'was' if count == 1 else 'were'} {text.counted(count, 'error')}"
+        yield f"Apart from the answers there {errors} by status: {overall.failed}."
     if overall.begin.count:
         yield (
             f"Half of the answers began within {text.duration(overall.begin.at(0.5))}, "
