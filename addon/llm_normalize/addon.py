@@ -34,13 +34,14 @@ from .exchange.state.open_exchanges import OpenExchanges
 from .exchange.state.settings import Settings
 from .fix_selection import FixSelection
 from .home.home import Home
+from .inspect.answer_view import COLUMNS
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
 from .mitm import certificate_proof
 from .mitm.asked_host import remember_hosts
 from .mitm.client_stream import close
 from .mitm.deferred_options import take_deferred, take_each
-from .mitm.flow_list import is_shown, is_stored
+from .mitm.flow_list import is_shown, is_stored, is_web
 from .mitm.proxy_server import is_running
 from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
 from .mitm.second_request import is_gone
@@ -92,8 +93,9 @@ class Normalize:
         remember_hosts()
         let_clients_ask(lambda: self._repairs)
         take_deferred()
+        narrow = {"columns": COLUMNS} if is_web() else {}
         for view in (BeforeAfter, Transcript):
-            contentviews.add(view(self._refresh))
+            contentviews.add(view(self._refresh, **narrow))
 
     def configure(self, updated: set[str]) -> None:
         """Apply changed options.

@@ -48,10 +48,15 @@ def _is_others(addon: object) -> bool:
     return any(callable(getattr(addon, name, None)) for name in _HOOKS)
 
 
+def is_web() -> bool:
+    """Tell whether this is mitmweb, and no program in a terminal."""
+    return "web_port" in ctx.options.keys()  # noqa: SIM118 - no mapping
+
+
 def web_page() -> str:
     """The address of mitmweb, without the token that lets one in; empty elsewhere."""
     options = ctx.options
-    if "web_port" not in options.keys() or not options.web_port:  # noqa: SIM118 - no mapping
+    if not (is_web() and options.web_port):
         return ""
     host = options.web_host if options.web_host not in _ANYWHERE else "127.0.0.1"
     return f"http://{address(host, options.web_port)}/"
