@@ -34,13 +34,14 @@ from .exchange.state.open_exchanges import OpenExchanges
 from .exchange.state.settings import Settings
 from .fix_selection import FixSelection
 from .home.home import Home
+from .inspect.answer_view import COLUMNS
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
 from .mitm import certificate_proof
 from .mitm.asked_host import remember_hosts
 from .mitm.client_stream import close
 from .mitm.deferred_options import take_deferred, take_each
-from .mitm.flow_list import is_shown, is_stored
+from .mitm.flow_list import is_shown, is_stored, is_web
 from .mitm.proxy_server import is_running
 from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
 from .mitm.second_request import is_gone
@@ -76,7 +77,7 @@ class Normalize:
         self._exchanges = OpenExchanges(self._abandon)
         self._routing = Routing()
         self._pacing = Pacing(self._answers.streams, self._routing.grant)
-        self._home = Home(self.stats, self._pacing.queues)
+        self._home = Home(self.stats, self._pacing.queues, EVERY)
         self._is_reloaded = False
         # By a host's names, its port and its scheme, until an option changes.
         self._settings_of: dict[tuple[str, str, int, str], Settings] = {}
@@ -92,8 +93,9 @@ class Normalize:
         remember_hosts()
         let_clients_ask(lambda: self._repairs)
         take_deferred()
+        narrow = {"columns": COLUMNS} if is_web() else {}
         for view in (BeforeAfter, Transcript):
-            contentviews.add(view(self._refresh))
+            contentviews.add(view(self._refresh, **narrow))
 
     def configure(self, updated: set[str]) -> None:
         """Apply changed options.
@@ -123,7 +125,9 @@ class Normalize:
         routing.origins, routing.translations.chat_only = values.cors, values.translate
         for each in (self._home, routing, self._exchanges):
             each.hosts = values.hosts
-        self._home.routes = values.routes
+        self._home.routes, self._home.gate = values.routes, values.gate
+        log = functools.partial(pairs_path, values.pairs)
+        self._home.log = log if values.pairs else None
         self._pacing.queues.paces = values.pace
         routing.guard_log()
         if self.logs.current is not None:
@@ -352,7 +356,8 @@ class Normalize:
                 exchange, translations, lambda: self._settings(exchange)
             )
             return self._second(exchange, retry) if retry is not None else None
-        if exchange.is_selected and answers_events(response):
+        is_page = self._home.stands_in(exchange.flow)
+        if exchange.is_selected and answers_events(response) and not is_page:
             # mitmproxy would hold the whole stream back until its end.
             response.stream = response.stream or True
         return None
@@ -376,6 +381,7 @@ class Normalize:
 
         mitmproxy awaits what a hook returns (mitmproxy/addonmanager.py).
         """
+        self._home.response(flow)
         exchange = self._exchanges.of(flow)
         awaitable = self._answers.end(exchange)
         if awaitable is not None:
@@ -391,6 +397,7 @@ class Normalize:
 
     def error(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Answer for a provider that does not; close the record of what broke off."""
+        self._home.error(flow)
         exchange, response = self._exchanges.of(flow), None
         if self._repairs:
             response = outage.error_of(exchange)

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support import (
+    LOOPBACK,
     Http1Client,
     Mitmdump,
     Provider,
@@ -111,6 +112,7 @@ def test_view_opens_by_itself_and_tells_what_changed(
             'choices[0].delta.content: null → ""',
             "next 41 events: choices[0].delta.role: null → removed",
         )
+        page.set_viewport_size({"width": 1000, "height": 1200})
         keep(page, "before-after", ".flow-detail")
         choose(page, "transcript")
         sees(page, "Mill brook brook", "finish: stop")
@@ -152,6 +154,46 @@ def test_what_a_provider_sends_is_shown_as_text(
         assert page.locator("script").count() == scripts
         assert page.locator(".contentview img").count() == 0
         keep(page, "hostile")
+
+
+SPLIT = chunk({"role": None, "content": "On and on runs the brook. " * 30}, "stop")
+WIDEST = """() => Math.max(...[document.querySelector(".contentview pre"),
+  ...document.querySelectorAll(".contentview pre > div")]
+  .map((each) => each.scrollWidth - each.clientWidth))"""
+
+
+def test_lines_fit_in_a_narrow_window(
+    browser: Browser, web: Mitmweb, provider: Provider
+) -> None:
+    script = provider.script(OPENING, word("Mill" * 50), SPLIT, DONE)
+    ask(web, script)
+    with page_of(browser, web.page) as page:
+        show(page, script.path)
+        for view, seen in (
+            ("before/after", "1 chunk became 2"),
+            ("transcript", "text:"),
+        ):
+            choose(page, view)
+            sees(page, seen)
+            for width in (1280, 700):
+                page.set_viewport_size({"width": width, "height": 800})
+                assert page.evaluate(WIDEST) <= 0, (view, width)
+                keep(page, f"{view.partition('/')[0]}-{width}")
+
+
+def test_own_pages_do_not_fill_the_list_of_flows(
+    browser: Browser, provider: Provider, mitm_ca: Path, tmp_path: Path
+) -> None:
+    script = provider.script(*STREAM)
+    with Mitmweb(tmp_path, mitm_ca, *to(provider)) as web:
+        own = f"http://{LOOPBACK}:{web.port}/llm-normalize/"
+        with page_of(browser, own) as page:
+            page.get_by_role("link", name="The fixes").click()
+            expect(page.locator("h1")).to_have_text("The fixes")
+        ask(web, script)
+        with page_of(browser, web.page) as page:
+            expect(page.locator("td.col-path")).to_have_count(1)
+            expect(page.locator("td.col-path")).to_contain_text(script.path)
 
 
 def test_saved_flow_is_shown_without_the_log(

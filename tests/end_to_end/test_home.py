@@ -6,6 +6,7 @@ import http.client
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ def server_connect(data):
     if host.endswith(".test"):
         data.server.address = ("{LOOPBACK}", port)
 """
+
+PAGE = {"content-type": "text/html"}
 
 type Start = Callable[..., Mitmdump]
 
@@ -240,11 +243,53 @@ def test_page_says_whether_this_browser_goes_through_and_trusts(
             )
             expect(page.locator("#through")).to_have_text(through)
             expect(page.locator("#trusts")).to_contain_text(trusts)
+            # A cross for who goes through it, and may fail there, alone.
+            assert page.locator(".no").count() == (name == "untrusted")
             keep(page, f"home-{name}")
             width = page.evaluate("document.documentElement.scrollWidth")
             assert width == 360  # nothing sticks out
             page.close()
     assert "refused" not in ask(regular)[2]  # the page's own check is nobody's distrust
+
+
+@pytest.mark.browser
+def test_reverse_proxy_has_the_page_where_its_provider_has_none(
+    start: Start, straight: Browser
+) -> None:
+    with Provider() as provider:
+        reverse = start("--mode", f"reverse:http://{LOOPBACK}:{provider.port}")
+        for scheme, width in product(("light", "dark"), (375, 1280)):
+            size: Any = {"width": width, "height": 800}
+            page = new_page(straight, home(reverse), viewport=size, color_scheme=scheme)
+            expect(page.locator("h1")).to_have_text("llm_normalize")
+            expect(page.locator("#base")).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            keep(page, f"home-reverse-{scheme}-{width}")
+            page.get_by_role("link", name="The fixes").click()
+            expect(page.locator("h1")).to_have_text("The fixes")
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            keep(page, f"fixes-{scheme}-{width}")
+            page.get_by_role("link", name="llm_normalize").click()
+            expect(page.locator("#base")).to_be_visible()
+            assert page.url == f"{home(reverse)}llm-normalize/"
+            page.close()
+        # What the provider has is its own.
+        provider.alias(provider.script(b"<h1>its own</h1>", headers=PAGE), "/")
+        page = new_page(straight, home(reverse))
+        expect(page.locator("h1")).to_have_text("its own")
+        page.close()
+
+
+@pytest.mark.browser
+def test_a_click_selects_a_whole_command(regular: Mitmdump, straight: Browser) -> None:
+    page = new_page(straight, home(regular), viewport={"width": 375, "height": 800})
+    command = page.locator("pre.copy", has_text="export ")
+    words = command.inner_text()
+    command.click()
+    assert page.evaluate("getSelection().toString()").strip() == words
+    assert " NODE_EXTRA_CA_CERTS=" in words
+    assert command.evaluate("each => each.scrollWidth - each.clientWidth") == 0
+    page.close()
 
 
 @pytest.mark.browser

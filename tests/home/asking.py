@@ -21,6 +21,7 @@ def asked(
 ) -> http.HTTPFlow:
     made = tflow.tflow()
     made.request = http.Request.make(method, f"http://{place}{path}")
+    made.request.headers["host"] = place
     for name, value in (headers or {}).items():
         made.request.headers[name] = value
     made.client_conn.proxy_mode = ProxyMode.parse(mode)

@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,10 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.test import tflow
 
 from home.asking import PLACE, asked
+from llm_normalize.commands import EVERY
 from llm_normalize.home import rendering, trust_advice
 from llm_normalize.home.probe import HOST
+from llm_normalize.text.command_line import command_line
 from proxies import Proxy, fail, headers_of, messages, response_of
 
 HTML = {"accept": "text/html,*/*;q=0.8"}
@@ -188,9 +191,101 @@ def test_head_is_the_same_without_the_body(proxy: Proxy) -> None:
     )
 
 
-@pytest.mark.parametrize("path", ["/x", "/clients/none", "/mitmproxy-ca.pem"])
+@pytest.mark.parametrize(
+    "path", ["/x", "/clients/none", "/docs/none", "/docs/../x", "/mitmproxy-ca.pem"]
+)
 def test_there_is_no_other_page(proxy: Proxy, path: str) -> None:
-    assert get(proxy, path)[0] == 404
+    assert get(proxy, path) == (404, "Page not found.\n")
+    status, page = get(proxy, path, headers=HTML)
+    assert status == 404
+    assert "<h1>Page not found</h1>" in page
+    assert '<a href="/">' in page
+    assert "<style nonce=" in page
+
+
+LINK = re.compile(r' href="(?!data:)([^"]*)"')
+
+
+@pytest.mark.parametrize(
+    ("mode", "start"), [("regular", "/"), ("reverse:http://up.test", "/llm-normalize/")]
+)
+def test_every_link_leads_to_a_page_and_to_a_place_on_it(
+    proxy: Proxy, mitm_ca: Path, mode: str, start: str
+) -> None:
+    give_ca(proxy, mitm_ca)
+    proxy.addon._home.running()
+    fixes = {"role-null": 2, "content-null": 1}
+    proxy.addon.stats.add("api.test", "m", fixes, ["store-refused"], status=200)
+    pages, waiting = dict[str, str](), [start]
+    while waiting:
+        link, _, anchor = html.unescape(waiting.pop()).partition("#")
+        if link.startswith(("https://", "http://")):
+            continue
+        if link not in pages:
+            status, pages[link] = get(proxy, link, headers=HTML, mode=mode)
+            assert status == 200, link
+            found = LINK.findall(pages[link])
+            waiting += [each if each[:1] != "#" else link + each for each in found]
+        assert not anchor or f'id="{anchor}"' in pages[link], (link, anchor)
+    root = start.removesuffix("/")
+    assert {f"{root}/fixes", f"{root}/metrics", f"{root}/docs/security"} <= set(pages)
+    assert ("/proxy.pac" in html.unescape(pages[start])) is (not root)
+
+
+def test_a_document_is_a_page_and_its_markdown_for_programs(proxy: Proxy) -> None:
+    _, page = get(proxy, "/docs/views-and-commands", headers=HTML)
+    assert "<h1>Views and commands</h1>" in page
+    assert '<h2 id="commands">Commands</h2>' in page
+    assert "<code>normalize.stats</code>" in page
+    assert "| `normalize.stats` |" in get(proxy, "/docs/views-and-commands")[1]
+
+
+def test_each_fix_and_change_of_requests_is_described(proxy: Proxy) -> None:
+    status, page = get(proxy, "/fixes", headers=HTML)
+    assert status == 200
+    listed = re.findall(r'<tr id="([^"]+)"', page)
+    assert listed == [each.name for each in EVERY]
+    assert "<td>byte order mark at the stream&#39;s start → removed</td>" in page
+    assert "<code>text/event-stream</code>" in page
+    assert "\nbom-sent: byte order mark" in get(proxy, "/fixes")[1]
+
+
+def test_the_report_and_mitmweb_are_a_step_away(proxy: Proxy) -> None:
+    log = str(proxy.folder / "normalize" / "pairs-8080.jsonl")
+    page = html.unescape(get(proxy, headers=HTML)[1])
+    assert command_line("report", log, "-o", "report.html") in page
+    assert "<code>llm-normalize --web</code>" in page
+    proxy.set(normalize_pairs="")
+    page = get(proxy, headers=HTML)[1]
+    assert "The before/after log is off" in page
+    assert "report.html" not in page
+    proxy.context.options.add_option("web_port", int, 8081, "")
+    proxy.context.options.add_option("web_host", str, "", "")
+    page = get(proxy, headers=HTML)[1]
+    assert '<a href="http://127.0.0.1:8081/">mitmweb</a>' in page
+    assert "--web" not in page
+
+
+def test_what_was_repaired_comes_first_and_the_most_repaired_before_others(
+    proxy: Proxy,
+) -> None:
+    for model, fixes in (("a", {}), ("b", {"role-null": 1}), ("c", {})):
+        proxy.addon.stats.add("api.test", model, fixes, status=200)
+    proxy.addon.stats.add("api.test", "a", {"error-fields": 1}, status=429)
+    page = get(proxy, headers=HTML)[1]
+    assert re.findall("<strong>(.)</strong>", page) == ["b", "a", "c"]
+    assert page.index("<h2") == page.index('<h2 id="repaired"')
+    assert "<b>1 of 3</b> answers repaired; beside them <b>1</b> error." in page
+    assert '<span class="errors">Errors by status: 429 (1)</span>' in page
+    assert '<a href="/fixes#role-null">role-null <b>1</b></a>' in page
+
+
+def test_commands_are_blocks_of_their_own_to_be_copied_whole(proxy: Proxy) -> None:
+    page = get(proxy, headers=HTML)[1]
+    found = trust_advice.of(proxy.folder, f"http://{PLACE}")
+    copied = re.findall(r'<pre class="copy" tabindex="0"><code>([^<]*)</code>', page)
+    shown = [html.unescape(each) for each in copied]
+    assert shown[:3] == [found.install, found.exports, found.curl]
 
 
 def test_who_takes_it_for_a_base_url_gets_a_hint(proxy: Proxy) -> None:

@@ -195,6 +195,57 @@ def test_a_dropped_a_split_and_an_added_event_are_shown() -> None:
     ]
 
 
+def test_a_chunk_that_became_several_is_shown_beside_them() -> None:
+    words = "The mill brook runs past the old weir and on to the sea. " * 9
+
+    def choice(delta: str, finish: str) -> bytes:
+        inner = f'{{"index":0,"delta":{{{delta}}},"finish_reason":{finish}}}'
+        return b'data: {"id":"x","choices":[%s]}\n\n' % inner.encode()
+
+    text = f'"content":"{words}"'
+    before = choice(text, '"stop"')
+    split = row(before, choice(text, "null"), choice("", '"stop"'))
+    short = f'"content":"{words[:48]}…{words[-48:]}"'
+    assert events(split) == [
+        HEAD,
+        "    1 chunk became 2",
+        f'  - data: …"delta":{{{short}}},"finish_reason":"stop"}}]}}',
+        f'  + data: …"delta":{{{short}}},"finish_reason":null}}]}}',
+        '  + data: …"delta":{},"finish_reason":"stop"}]}',
+    ]
+    alike = row(before, choice(text, "null"), choice("", '"stop"'), n=8)
+    assert events(split, alike)[-1] == "    next 1 event: 1 chunk became 2 (to event 8)"
+
+
+def test_what_changed_in_a_long_line_is_in_sight() -> None:
+    words = "The mill brook runs past the old weir and on to the sea. " * 99
+    probability = '{"token":"a","logprob":-0.5,"top_logprobs":[]}'
+    chances = f'"logprobs":{{"content":[{",".join([probability] * 99)}]}}'
+    before = delta(f'"content":"{words}","role":null}},{chances},"usage":{{"a":1')
+    after = delta(f'"content":"{words}"}},{chances},"usage":{{"a":2')
+    _, role, usage, *lines = events(row(before, after))
+    assert (role, usage) == (
+        "    choices[0].delta.role: null → removed",
+        "    choices[0].usage.a: 1 → 2",
+    )
+    assert [len(each) < 300 for each in lines] == [True, True]
+    assert '"role":null},"logprobs":{"content":…},"usage":{"a":1}' in lines[0]
+    assert '"},"logprobs":{"content":…},"usage":{"a":2}' in lines[1]
+
+
+def test_texts_that_differ_are_shown_where_they_do() -> None:
+    words = "The mill brook runs past the old weir and on to the sea. " * 99
+    sides = [delta(f'"content":"{words}{each}{words}"') for each in ("AND", "or")]
+    _, change, *lines = events(row(sides[0], sides[1]))
+    around = ("…weir and on to the sea. ", "The mill brook runs past…")
+    assert change == (
+        f'    choices[0].delta.content: "{"AND".join(around)}" → "{"or".join(around)}"'
+    )
+    assert [line[4:] for line in lines] == [
+        f'data: …"delta":{{"content":"{each.join(around)}"}}…' for each in ("AND", "or")
+    ]
+
+
 def test_event_that_only_left_later_is_said_to_be_the_same() -> None:
     block = b"data: a\n\n"
     assert events(row(block, block)) == [HEAD, "    the event itself is as it was"]

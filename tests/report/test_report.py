@@ -573,8 +573,57 @@ def test_summary_for_a_terminal_stays_on_a_screen() -> None:
 def test_empty_log_gives_a_page_that_says_so() -> None:
     seen = Parsed(page(gathered()))
     assert "The logs hold no answer" in seen.text
-    assert seen.tags["svg"] == 0
+    assert "make the report again" in seen.text
+    assert (seen.tags["svg"], seen.tags["dl"], seen.tags["nav"]) == (0, 0, 0)
+    assert seen.tags["section"] == 1
     assert list(as_text(gathered(), reader.Notes())) == ["0 answers in 0 files"]
+
+
+def test_no_figure_of_a_sentence_runs_into_the_next_one() -> None:
+    found = gathered(
+        *[flow(end=end) for end in ("complete", "client-left")],
+        flow(protocol="responses"),
+        flow(status=429, fixes={}),
+    )
+    for words in sentences.summary(found, reader.Notes()):
+        assert not re.search(r"\d\)?\. \d", words), words
+
+
+def test_names_in_charts_are_whole_where_there_is_room() -> None:
+    long = "meta-llama/Meta-Llama-3.1-405B-Instruct-Turbo"
+    shared = "openai/gpt-oss-120b"
+    found = gathered(
+        flow(model=long),
+        flow(model=shared, host="api.one.example"),
+        flow(model=shared, host="api.two.example"),
+        flow(model="", host="a-host.example"),
+        flow(model="m" * 99, host="h" * 99),
+    )
+    texts = re.findall(r'<text class="left"[^>]*>([^<]+)</text>', page(found))
+    for name in (
+        long,
+        f"{shared} · api.one.example",
+        f"{shared} · api.two.example",
+        "no model · a-host.example",
+        "m" * 59 + "…",
+    ):
+        assert name in texts
+
+
+def test_chunk_that_became_several_is_an_example_of_chunks() -> None:
+    def event(delta: str, finish: str) -> str:
+        choice = f'{{"index":0,"delta":{delta},"finish_reason":{finish}}}'
+        return f'data: {{"choices":[{choice}]}}\n\n'
+
+    text = '{"content":"Hi"}'
+    after = [event(text, "null"), event("{}", '"stop"')]
+    split = pair(fixes=["finish-with-delta"], before=event(text, '"stop"'), after=after)
+    shown = page(gathered(split, flow(fixes={"finish-with-delta": 1})))
+    assert "event 1:" not in shown
+    (changes,) = re.findall(r"(?s)</header>\s*<ul>(.*?)</ul>", shown)
+    assert " ".join(Parsed(changes).text.split()) == "chunks: 1 → 2"
+    lines = re.findall(r'<span class="(old|new)">([^<]+)</span>', shown)
+    assert [kind for kind, _ in lines] == ["old", "new", "new"]
 
 
 def test_page_tells_each_model_fix_example_and_broken_answer() -> None:

@@ -1,9 +1,12 @@
-"""Requests to the proxy itself, and what answers them: pages, PAC, CA, status.
+"""Requests to the proxy itself, and what answers them: pages, PAC, CA, status, figures.
 
 A client that takes the proxy for a server asks it in origin form, `GET /` with the
 proxy's own address as the Host. mitmproxy would take that for a request to connect to
 itself and answer 502 (mitmproxy/addons/proxyserver.py, `server_connect`). Which Hosts are
 its own: `own_host`.
+
+A reverse proxy's paths are its provider's, but for those below `PREFIX`; and a browser
+that asks for a `/` that the provider does not have gets the page, too.
 """
 
 import logging
@@ -12,7 +15,7 @@ import re
 import secrets
 import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -21,21 +24,21 @@ from mitmproxy import ctx, exceptions, http, tls
 from mitmproxy.proxy import mode_specs
 
 from .. import __version__
+from ..mitm.asked_host import asked_place
+from ..mitm.flow_list import leave_out, web_page
 from ..mitm.proxy_server import ca_certificate, is_from_proxy
-from ..records.statistics import Stats
+from ..records.statistics import Stats, is_error
 from ..routing.gate import is_asked, is_list, refusal
 from ..routing.hosts import Hosts
-from ..routing.own_address import (
-    LOOP,
-    leads_to,
-)
+from ..routing.keys import Secret, is_let_in
+from ..routing.own_address import LOOP, leads_to
 from ..routing.pace import Queues
-from ..routing.routes import Routes
-from ..text.authority import address
-from . import ca_bundle, client_pages, pac, rendering
+from ..routing.routes import Routes, is_reverse, shown
+from ..text.authority import PORTS, address
+from . import ca_bundle, client_pages, metrics, pac, rendering
 from .own_host import is_foreign, is_local, is_own_port, names_proxy
 from .probe import HOST, PATTERN, Probe, serves
-from .rendering import Visit
+from .rendering import PREFIX, Fix, Visit
 from .status import REFUSED, Facts, fingerprint, grouped
 from .untrusting_clients import Distrust
 
@@ -44,6 +47,9 @@ logger = logging.getLogger(__name__)
 _TEXT = "text/plain; charset=utf-8"
 _HTML = "text/html; charset=utf-8"
 _CERTIFICATE = "application/x-x509-ca-cert"
+_BELOW = re.compile(rf"{PREFIX}(?:[/?]|\Z)".encode())
+_PAGE = "llm_normalize_page"
+"""Marks a flow that is about the proxy's own pages."""
 _CA_PATH = "/mitmproxy-ca-cert"
 _BUNDLE_PATH = f"/{ca_bundle.BUNDLE}"
 
@@ -52,25 +58,32 @@ type Answer = tuple[str, str | bytes]
 
 
 class Home:
-    """The proxy as a server: in regular and in upstream mode, for requests to itself.
+    """The proxy as a server, for requests to itself.
 
     Args:
         stats: What was repaired.
         queues: Requests that wait until their host takes more.
+        fixes: All that can be repaired.
 
     Attributes:
         hosts: The hosts that are opened.
         routes: Where requests to hosts go instead.
+        gate: The token that clients of a reverse proxy have to present, if one is wanted.
+        log: Returns where the before/after log is; None for none.
     """
 
-    def __init__(self, stats: Stats, queues: Queues) -> None:
+    def __init__(self, stats: Stats, queues: Queues, fixes: Sequence[Fix]) -> None:
         self.hosts = Hosts([])
         self.routes = Routes()
+        self.gate: Secret | None = None
+        self.log: Callable[[], Path] | None = None
         self._stats = stats
         self._queues = queues
+        self._fixes = fixes
         self._distrust = Distrust()
         self._probe = Probe()
         self._begun = time.monotonic()
+        self._started = time.time()
 
     # -- hooks -----------------------------------------------------------------------
 
@@ -99,9 +112,14 @@ class Home:
     def answers(self, flow: http.HTTPFlow) -> bool:
         """Answer a request to the proxy itself; tell whether it was one."""
         is_new = flow.response is None and flow.live and not flow.is_replay
-        if not (is_new and serves(flow.client_conn.proxy_mode)):
+        mode = flow.client_conn.proxy_mode
+        if is_new and is_reverse(mode):
+            is_below = _BELOW.match(flow.request.data.path) is not None
+            return is_below and self._is_let_in(flow) and self._show(flow)
+        if not (is_new and serves(mode)):
             return False
         if self._probe.answers(flow):
+            flow.metadata[_PAGE] = True
             return True
         if not is_own_port(flow):
             return False
@@ -112,9 +130,50 @@ class Home:
             # Some other name of this machine, or one that a page has let change: asked
             # repeatedly, it would lead here for ever.
             flow.response = _refused(403, f"{LOOP} Ask it by its address.")
+            flow.metadata[_PAGE] = True
             return True
-        if not is_named:
+        return is_named and self._show(flow)
+
+    def stands_in(self, flow: http.HTTPFlow) -> bool:
+        """Tell whether a browser gets the page for the `/` that a provider does not have."""
+        request, response = flow.request, flow.response
+        return (
+            request.data.path == b"/"
+            and request.method in ("GET", "HEAD")
+            and _wants_html(flow)
+            and is_reverse(flow.client_conn.proxy_mode)
+            and response is not None
+            and is_error(response.status_code)
+            and flow.live
+            and not flow.is_replay
+            and self.gate is None
+            and self._is_let_in(flow)
+        )
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        """Show the page in the place of an answer, and leave pages out of mitmweb's list."""
+        if self.stands_in(flow):
+            self._show(flow)
+        self.error(flow)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """Leave a page that broke off out of mitmweb's list."""
+        if flow.metadata.get(_PAGE):
+            leave_out(flow)
+
+    # -- answers ---------------------------------------------------------------------
+
+    def _is_let_in(self, flow: http.HTTPFlow) -> bool:
+        """Tell whether the client of a reverse proxy may see the pages."""
+        if not (is_local(flow) and names_proxy(flow)):
             return False
+        try:
+            return self.gate is None or is_let_in(flow.request, self.gate.read())
+        except ValueError:  # it is refused, and that is logged
+            return False
+
+    def _show(self, flow: http.HTTPFlow) -> bool:
+        flow.metadata[_PAGE] = True
         try:
             flow.response = self._answer(flow)
         except Exception:
@@ -122,33 +181,27 @@ class Home:
             flow.response = _refused(500, "The proxy failed at this page.")
         return True
 
-    # -- answers ---------------------------------------------------------------------
-
     def _answer(self, flow: http.HTTPFlow) -> http.Response:
         request = flow.request
-        if is_asked(request) or is_list(request):
+        visit = _visit(flow)
+        if not visit.upstream and (is_asked(request) or is_list(request)):
             return refusal(
                 404,
                 "This is a proxy, and no base URL. Set it as the client's proxy, or "
                 "start mitmdump with --mode reverse:https://PROVIDER.",
                 None,
             )
-        visit = Visit(
-            scheme=request.scheme,
-            address=address(request.host.rstrip(".").lower(), request.port),
-            is_through="proxy-connection" in request.headers or bool(request.authority),
-            agent=request.headers.get("user-agent", ""),
-            nonce=secrets.token_urlsafe(16),
-            is_local=is_local(flow),
-        )
         if is_foreign(request.headers, visit.base):
             return _refused(403, "Pages of other sites get nothing from this proxy.")
         if request.method not in ("GET", "HEAD"):
             response = _refused(405, "There is nothing to be changed here.")
             response.headers["allow"] = "GET, HEAD"
             return response
-        path = request.path.partition("?")[0]
+        path = request.path.partition("?")[0].removeprefix(PREFIX) or "/"
         answer = self._body(flow, path, visit)
+        if answer is None and _wants_html(flow):
+            page = rendering.message(visit, "Page not found")
+            return _response(404, _HTML, page, nonce=visit.nonce)
         if answer is None:
             return _refused(404, "Page not found.")
         made = _response(200, *answer, nonce=visit.nonce)
@@ -161,25 +214,41 @@ class Home:
         return made
 
     def _body(self, flow: http.HTTPFlow, path: str, visit: Visit) -> Answer | None:
-        is_html = "text/html" in flow.request.headers.get("accept", "")
-        folder = str(_confdir()) if visit.is_local else client_pages.CONFDIR
-        pages = client_pages.read(visit.address, folder)
-        if path == "/":
-            show = rendering.html if is_html else rendering.text
-            return _HTML if is_html else _TEXT, show(visit, self._facts(), pages)
-        if path == "/proxy.pac":
-            return pac.TYPE, self._pac(flow.client_conn.proxy_mode, visit)
+        is_html = _wants_html(flow)
+        page = self._page(path, visit, is_html=is_html)
+        if page is not None:
+            return _HTML if is_html else _TEXT, page
         if path == "/status.json" and visit.is_local:
             return "application/json", self._facts().json()
-        if path.startswith((_CA_PATH, _BUNDLE_PATH)):
-            return _certificates(path)
+        if path == "/metrics" and visit.is_local:
+            return metrics.TYPE, self._metrics()
+        if path == "/proxy.pac" and not visit.upstream:
+            return pac.TYPE, self._pac(flow.client_conn.proxy_mode, visit)
+        is_file = path.startswith((_CA_PATH, _BUNDLE_PATH)) and not visit.upstream
+        return _certificates(path) if is_file else None
+
+    def _page(self, path: str, visit: Visit, *, is_html: bool) -> str | None:
+        """Return what is HTML for browsers, and text for others."""
+        if path == "/fixes":
+            return rendering.fixes(visit, self._fixes, is_html=is_html)
+        if path.startswith("/docs/"):
+            slug = path.removeprefix("/docs/")
+            return rendering.document(visit, slug, is_html=is_html)
+        folder = str(_confdir()) if visit.is_local else client_pages.CONFDIR
+        pages = [] if visit.upstream else client_pages.read(visit.address, folder)
+        if path == "/":
+            show = rendering.html if is_html else rendering.text
+            return show(visit, self._facts(), pages)
         chosen = [each for each in pages if path == f"/clients/{each.slug}"]
         if not chosen:
             return None
         trust = visit.advice(str(_confdir())).markdown
-        shown = replace(chosen[0], text=f"{chosen[0].text}\n\n{trust}")
-        page = rendering.client(visit, shown, pages) if is_html else shown.text
-        return _HTML if is_html else _TEXT, page
+        client = replace(chosen[0], text=f"{chosen[0].text}\n\n{trust}")
+        return rendering.client(visit, client, pages) if is_html else client.text
+
+    def _metrics(self) -> str:
+        refused, counted = self._distrust.hosts, self._stats.by_pair()
+        return metrics.text(self._facts(), counted, refused, self._started)
 
     def _pac(self, mode: mode_specs.ProxyMode, visit: Visit) -> str:
         routed = [each.host for each in self.routes.routes]
@@ -211,7 +280,35 @@ class Home:
             more=more,
             waiting=self._queues.waiting(),
             refused=dict(self._distrust.hosts.most_common(REFUSED)),
+            log="" if self.log is None else str(self.log()),
+            web=web_page(),
         )
+
+
+def _visit(flow: http.HTTPFlow) -> Visit:
+    """Return who looks at a page, and from where."""
+    request, mode = flow.request, flow.client_conn.proxy_mode
+    host, port, scheme = request.host, request.port, request.scheme
+    upstream = ""
+    if isinstance(mode, mode_specs.ReverseMode):
+        url = mode.data if "://" in mode.data else f"https://{mode.data}"
+        upstream = shown(url.rstrip("/"))
+        scheme = "https" if flow.client_conn.tls_established else "http"
+        host, named = asked_place(request)
+        port = named or PORTS[scheme]
+    return Visit(
+        scheme=scheme,
+        address=address(host.strip("[]").rstrip(".").lower(), port),
+        is_through="proxy-connection" in request.headers or bool(request.authority),
+        agent=request.headers.get("user-agent", ""),
+        nonce=secrets.token_urlsafe(16),
+        is_local=is_local(flow),
+        upstream=upstream,
+    )
+
+
+def _wants_html(flow: http.HTTPFlow) -> bool:
+    return "text/html" in flow.request.headers.get("accept", "")
 
 
 def _confdir() -> Path:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from mitmproxy import http
 
+from ..mitm.asked_host import asked_host
 from ..routing.own_address import is_cross_site
+from ..routing.routes import is_reverse
 from ..text.loopback import is_loopback
 
 _FORWARDED = re.compile(
@@ -20,12 +22,15 @@ def is_own_port(flow: http.HTTPFlow) -> bool:
 
 
 def names_proxy(flow: http.HTTPFlow) -> bool:
-    """Tell whether the host of a request is the proxy's own address.
+    """Tell whether the host that a client asks for is the proxy's own address.
 
     By address or as localhost only: any other name may be made to lead here by a page
     whose server then is, to the browser, the same one as this (DNS rebinding).
     """
-    host = flow.request.host.rstrip(".").lower()
+    request = flow.request
+    is_sent_on = is_reverse(flow.client_conn.proxy_mode)  # it has the upstream's host
+    asked = asked_host(request) if is_sent_on else request.host
+    host = asked.rstrip(".").lower()
     here = flow.client_conn.sockname[0]
     return host in ("localhost", here) or _is_plain_loopback(host)
 

@@ -1,19 +1,39 @@
-"""The home page and the pages for clients, in HTML and in plain text."""
+"""The proxy's pages in HTML, and those of them in plain text that are no files."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jinja2
 
-from . import trust_advice
+from ..text.command_line import command_line, is_at_hand
+from . import documents, trust_advice
 from .client_pages import Client
+from .markdown import spans
 from .status import Facts
 from .trust_advice import Advice
 
+PREFIX = "/llm-normalize"
+"""Below which path a reverse proxy has its pages."""
 _HERE = Path(__file__).parent
+_FIXES = ("fixes/README.md", "adaptations/README.md")
+"""Catalogues: the page of all fixes has what is in them."""
+
+
+class Fix(Protocol):
+    """What is said of a fix, or of a change of requests.
+
+    Attributes:
+        name: Its name.
+        changes: What it changes.
+        why: What goes wrong without it.
+    """
+
+    name: str
+    changes: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -27,6 +47,7 @@ class Visit:
         agent: Its `User-Agent`.
         nonce: What lets the page's own script and style pass; new for each.
         is_local: Whether it is on this machine, and may know the counters.
+        upstream: The provider's URL, if it reached a reverse proxy; empty for others.
     """
 
     scheme: str
@@ -35,6 +56,12 @@ class Visit:
     agent: str
     nonce: str
     is_local: bool
+    upstream: str = ""
+
+    @property
+    def root(self) -> str:
+        """What precedes the paths of the pages."""
+        return PREFIX if self.upstream else ""
 
     @property
     def base(self) -> str:
@@ -61,37 +88,100 @@ def _environment() -> jinja2.Environment:
 
 def html(visit: Visit, facts: Facts, clients: Sequence[Client]) -> str:
     """The home page for a browser."""
-    return _show("home.html.jinja", visit, facts=facts, clients=clients)
+    log = facts.log and is_at_hand()
+    return _show(
+        "home.html.jinja",
+        visit,
+        facts=facts,
+        clients=_ordered(visit, clients),
+        documents=documents.read(),
+        report=command_line("report", facts.log, "-o", "report.html") if log else "",
+        base_url=trust_advice.setting({"OPENAI_BASE_URL": f"{visit.base}/v1"}),
+    )
 
 
 def text(visit: Visit, facts: Facts, clients: Sequence[Client]) -> str:
     """The home page in plain text."""
-    return _show("home.txt.jinja", visit, facts=facts, clients=clients)
+    return _show("home.txt.jinja", visit, facts=facts, clients=_ordered(visit, clients))
 
 
 def client(visit: Visit, chosen: Client, clients: Sequence[Client]) -> str:
     """The page for the *chosen* one of *clients*, in HTML."""
+    others = [
+        (f"{visit.root}/clients/{each.slug}", each.name)
+        for each in _ordered(visit, clients)
+        if each.slug != chosen.slug
+    ]
     known = {each.slug for each in clients}
     return _show(
-        "client.html.jinja",
+        "document.html.jinja",
         visit,
-        client=chosen,
-        clients=clients,
+        title=chosen.name,
+        blocks=chosen.blocks(),
+        others_title="Other clients",
+        others=others,
         href=lambda url: _href(url, known),
     )
 
 
-def _show(
-    template: str, visit: Visit, *, clients: Sequence[Client], **more: Any
-) -> str:
-    # Those that fit whoever asks come first.
-    ordered = sorted(clients, key=lambda each: not each.fits(visit.agent))
-    made = _environment().get_template(template)
-    return made.render(visit=visit, clients=ordered, **more)
+def document(visit: Visit, slug: str, *, is_html: bool) -> str | None:
+    """The page of a document; None if there is none of that name."""
+    every = {each.slug: each for each in documents.read()}
+    chosen = every.get(slug)
+    if chosen is None or not is_html:
+        return None if chosen is None else chosen.text
+    others = [
+        (f"{visit.root}/docs/{each.slug}", each.title)
+        for each in every.values()
+        if each is not chosen
+    ]
+    return _show(
+        "document.html.jinja",
+        visit,
+        title=chosen.title,
+        blocks=chosen.blocks(),
+        others_title="Other documents",
+        others=others,
+        href=lambda url: _document_href(visit, url, every),
+    )
+
+
+def fixes(visit: Visit, every: Sequence[Fix], *, is_html: bool) -> str:
+    """The page of all fixes."""
+    if is_html:
+        return _show("fixes.html.jinja", visit, fixes=every, spans=spans)
+    return "".join(f"{each.name}: {each.changes}\n" for each in every)
+
+
+def message(visit: Visit, title: str) -> str:
+    """A page that says one thing, in HTML."""
+    return _show("message.html.jinja", visit, title=title)
+
+
+def _ordered(visit: Visit, clients: Sequence[Client]) -> list[Client]:
+    """Return *clients*, those first that fit whoever asks."""
+    return sorted(clients, key=lambda each: not each.fits(visit.agent))
+
+
+def _show(template: str, visit: Visit, **more: Any) -> str:
+    return _environment().get_template(template).render(visit=visit, **more)
 
 
 def _href(url: str, known: set[str]) -> str:
-    """Where a link of the file leads on these pages; nothing for nowhere."""
+    """Where a link of a client's page leads on these pages; nothing for nowhere."""
     if url.startswith("#"):
         return f"/clients/{url[1:]}" if url[1:] in known else ""
     return url if url.startswith(("https://", "http://")) else ""
+
+
+def _document_href(visit: Visit, url: str, known: Container[str]) -> str:
+    """Where a link of a document leads on these pages; nothing for nowhere."""
+    file, mark, anchor = url.partition("#")
+    name = file.removesuffix(".md")
+    if name in known:
+        return f"{visit.root}/docs/{name}{mark}{anchor}"
+    if file.endswith(_FIXES):
+        return f"{visit.root}/fixes"  # it has no sections
+    if file.endswith("home/clients.md") and not visit.upstream:
+        return f"/clients/{anchor}" if anchor else "/"
+    return url if not file or url.startswith(("https://", "http://")) else ""

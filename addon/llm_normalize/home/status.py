@@ -1,6 +1,7 @@
 """What the proxy reports of itself: counts and settings, and nothing of any answer."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -61,6 +62,8 @@ class Facts:
         waiting: Hosts whose requests wait until they take more: how many, and for how many
             seconds the longest has.
         refused: Hosts that clients refused to connect to, and how often.
+        log: The before/after log; empty where there is none.
+        web: mitmweb's address, without what lets one in; empty for other programs.
     """
 
     version: str
@@ -78,6 +81,8 @@ class Facts:
     more: int = 0
     waiting: Sequence[tuple[str, int, float]] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
+    log: str = ""
+    web: str = ""
 
     def json(self) -> bytes:
         """Return them for programs."""
@@ -113,6 +118,20 @@ class Facts:
             "refused": dict(self.refused),
         }
         return dumps(shown)
+
+    @property
+    def total(self) -> Row:
+        """The sum of the rows that are shown."""
+        errors = Counter[str]()
+        for row in self.rows:
+            errors.update(row.errors)
+        answers = sum(row.responses for row in self.rows)
+        return Row("", "", answers, sum(r.repaired for r in self.rows), {}, errors)
+
+    @property
+    def most_repaired(self) -> Sequence[Row]:
+        """The rows, those with the most repaired answers first."""
+        return sorted(self.rows, key=lambda row: (-row.repaired, -row.responses))
 
     @property
     def running(self) -> str:

@@ -5,25 +5,28 @@ loaded from a file, with or without the addon's log. A file may come from anywhe
 has not the form that the addon gives it is no record.
 """
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from mitmproxy import contentviews
 
 from ..fixes import DECLARED
-from ..records.difference import Change, aligned, changes
+from ..records.difference import Change, changes, excerpts
 from ..records.flow_metadata import AnswerMetadata, status_change
 from ..records.masking import text_of
 from ..records.pair_rows import Row
 from ..records.statistics import is_error
 from ..text.printable import brief, escaped
-from .answer_view import BLANK, AnswerView, broken_off
+from .answer_view import BLANK, AnswerView, Line, broken_off
 
 _WIDE = 400
 """Characters that are shown of a line of an event."""
 _LINES = 12
 """Lines that are shown of an event."""
+
+_PROSE = 78
+"""Columns of what is said of a fix."""
+_INDENT, _DEEPER = " " * 4, " " * 6
 
 
 class BeforeAfter(AnswerView):
@@ -40,7 +43,7 @@ class BeforeAfter(AnswerView):
         record = self.record(metadata)
         if record is None:
             raise ValueError("not an answer recorded by llm_normalize")
-        return "\n".join([*_summary(record), *_events(record)]) + "\n"
+        return self.shown([*_summary(record), *_events(record)])
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
         """Come first where something was repaired, be there where nothing was."""
@@ -50,48 +53,49 @@ class BeforeAfter(AnswerView):
         return 10 if record["fixes"] or record["request"] else 0.1
 
 
-def _summary(record: AnswerMetadata) -> Iterator[str]:
+def _summary(record: AnswerMetadata) -> Iterator[Line]:
     observe = record["observe"]
     changed, events = record["changed"], record["events"]
     verb = "would be repaired (observe)" if observe else "repaired"
     if is_error(record["status"]):
-        yield f"error, {verb}" if record["fixes"] else "error, as it was received"
+        yield Line(f"error, {verb}" if record["fixes"] else "error, as it was received")
     else:
-        yield f"{changed:,} of {_counted(events, 'event')} {verb}"
-    yield BLANK
-    yield f"provider  {brief(record['host'])}"
-    yield f"model     {brief(record['model'] or '-')}"
-    yield f"answer    {_end(record)}"
+        yield Line(f"{changed:,} of {_counted(events, 'event')} {verb}")
+    yield Line(BLANK)
+    yield _named("provider", brief(record["host"]))
+    yield _named("model", brief(record["model"] or "-"))
+    yield _named("answer", _end(record))
     until = "so far" if record["end"] == "running" else "all after"
     times = [
         f"{what} {record[key]:,.0f} ms"
         for what, key in (("first event after", "first_ms"), (until, "total_ms"))
         if record[key] is not None
     ]
-    yield f"time      {', '.join(times)}"
+    yield _named("time", ", ".join(times))
     would = "would be " if observe else ""
     for name, verb, path in record["request"]:
-        yield f"request   {brief(path)} {would}{brief(verb)} ({brief(name)})"
+        change = f"{brief(path)} {would}{brief(verb)} ({brief(name)})"
+        yield _named("request", change)
     if record["is_cut"]:
-        yield "stored    its beginning only: it was too long"
+        yield _named("stored", "its beginning only: it was too long")
     if record["fixes"]:
-        yield BLANK
+        yield Line(BLANK)
     width = max((len(f"{count:,}") for _, count in record["fixes"]), default=0)
     for name, count in record["fixes"]:
         yield from _about(f"{count:>{width},} x ", name)
 
 
-def _about(count: str, name: str) -> Iterator[str]:
+def _named(name: str, value: str) -> Line:
+    return Line(value, f"{name:<10}", " " * 10)
+
+
+def _about(count: str, name: str) -> Iterator[Line]:
     """Yield what a fix changes, and whom that breaks."""
     fix = DECLARED.get(name)
     about = [f"{name}: {fix.changes}", fix.why] if fix else [name]
-    for lead, text in zip((count, ""), about, strict=False):
-        yield from textwrap.wrap(
-            escaped(text.replace("`", "")),
-            78,
-            initial_indent=lead or " " * len(count),
-            subsequent_indent=" " * len(count),
-        )
+    indent = " " * len(count)
+    for lead, text in zip((count, indent), about, strict=False):
+        yield Line(escaped(text.replace("`", "")), lead, indent, most=_PROSE)
 
 
 def _end(record: AnswerMetadata) -> str:
@@ -111,31 +115,34 @@ def _end(record: AnswerMetadata) -> str:
     return f"{status}{kind}, {f'ended early: {broken}' if broken else shown}"
 
 
-def _events(record: AnswerMetadata) -> Iterator[str]:
+def _events(record: AnswerMetadata) -> Iterator[Line]:
     rows = [Row.from_stored(each) for each in record["pairs"]]
     at = record["left_out_at"] if record["left_out"] else len(rows)
     yield from _runs(rows[:at], record["events"])
     if record["left_out"]:
-        yield BLANK
-        yield f"… {_counted(record['left_out'], 'event')} more, see the before/after log …"
+        yield Line(BLANK)
+        left_out = _counted(record["left_out"], "event")
+        yield Line(f"… {left_out} more, see the before/after log …")
     yield from _runs(rows[at:], record["events"])
 
 
-def _runs(rows: Sequence[Row], events: int) -> Iterator[str]:
+def _runs(rows: Sequence[Row], events: int) -> Iterator[Line]:
     """Yield the lines of *rows*; of those that changed alike the first, and a count."""
     shown = ((row, _changes(row.before, row.after)) for row in rows)
     for _, run in groupby(shown, key=lambda each: _kind(*each)):
         (row, found), *others = run
-        yield BLANK
+        yield Line(BLANK)
         yield from _event(row, found, events)
         alike = [row, *(other for other, _ in others)]
         more = sum(each.more for each in alike) + len(others)
         if more:
             ends = [each.last for each in alike if each.last]
             last = [_changes(each.before, each.after) for each in ends]
-            merged = "; ".join(_merged([found, *(each for _, each in others), *last]))
+            every = [found, *(each for _, each in others), *last]
+            merged = _split(row, found) or _merged(every)
             end = max((each.last or each).n for each in alike)
-            yield f"    next {_counted(more, 'event')}: {merged} (to event {end:,})"
+            words = f"next {_counted(more, 'event')}: {'; '.join(merged)}"
+            yield Line(f"{words} (to event {end:,})", _INDENT, _DEEPER)
 
 
 def _changes(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
@@ -167,30 +174,36 @@ def _merged(found: Sequence[Sequence[Change]]) -> Iterator[str]:
         yield escaped(str(common))
 
 
-def _event(row: Row, found: Sequence[Change], events: int) -> Iterator[str]:
+def _event(row: Row, found: Sequence[Change], events: int) -> Iterator[Line]:
     place = f"event {row.n:,}"
     if row.before is None:
         place = "added at the end" if row.n >= events else f"added after {place}"
-    yield f"{place}, {row.ms:,g} ms: {escaped(', '.join(row.fixes))}"
-    for change in found:
-        yield f"    {escaped(str(change))}"
-    if not found:
-        yield "    the event itself is as it was"  # it was sent later, or has a status
+    head = f"{place}, {row.ms:,g} ms: {escaped(', '.join(row.fixes))}"
+    yield Line(head, rest="  ")
+    for change in _split(row, found) or map(str, found):
+        yield Line(escaped(change), _INDENT, _DEEPER)
+    if not found:  # it was sent later, or has a status
+        yield Line("the event itself is as it was", _INDENT, _DEEPER)
         return
-    old = _lines(row.before or b"")
     new = [line for block in row.after for line in _lines(block)]
-    if len(old) == len(new) == 1:
-        old[0], new[0] = aligned(old[0], new[0])
-    yield from _shown("  - ", old)
-    yield from _shown("  + ", new)
+    gone, come = excerpts(_lines(row.before or b""), new)
+    yield from _shown("  - ", gone)
+    yield from _shown("  + ", come)
 
 
-def _shown(mark: str, lines: Sequence[str]) -> Iterator[str]:
+def _split(row: Row, found: Sequence[Change]) -> list[str]:
+    """What is said of a chunk that became several: they themselves are shown."""
+    is_split = any(each.is_of_part for each in found)
+    return [f"1 chunk became {len(row.after)}"] if is_split else []
+
+
+def _shown(mark: str, lines: Sequence[str]) -> Iterator[Line]:
     for line in lines[:_LINES]:
         more = f" … and {len(line) - _WIDE:,} characters more"
-        yield mark + escaped(line[:_WIDE]) + (more if len(line) > _WIDE else "")
+        shown = escaped(line[:_WIDE]) + (more if len(line) > _WIDE else "")
+        yield Line(shown, mark, _INDENT)
     if len(lines) > _LINES:
-        yield f"{mark}… and {_counted(len(lines) - _LINES, 'line')} more"
+        yield Line(f"… and {_counted(len(lines) - _LINES, 'line')} more", mark)
 
 
 def _lines(block: bytes) -> list[str]:

@@ -6,9 +6,7 @@ sent, which is chat whatever the client's protocol is; of one whose provider spe
 client's protocol, what was sent.
 """
 
-import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 from mitmproxy import contentviews, http
 
@@ -23,16 +21,15 @@ from ..repair.engine.stream_to_body import Contents, contents_of
 from ..text.printable import escaped
 from ..wire.content_encoding import beginning
 from ..wire.json_text import Json, dumps
-from .answer_view import BLANK, AnswerView, broken_off
+from .answer_view import BLANK, AnswerView, Line, broken_off
 from .native_answer import NativeContents, native_contents
 
 _MOST = 2000
 """Lines that are shown of a text: a page has to stay readable."""
 _LONG = 10_000
 """Characters that are shown of a line."""
-_WIDE = 96
-"""Columns: mitmweb breaks no lines."""
-_AS_IT_IS: Any = {"replace_whitespace": False, "drop_whitespace": False}
+_WIDE = 98
+"""Columns that can be read."""
 
 
 class Transcript(AnswerView):
@@ -66,7 +63,7 @@ class Transcript(AnswerView):
             lines += [BLANK, f"broken off here: {broken_off(record)}"]
         if is_running:
             lines += [BLANK, "still running: there is more to come"]
-        return "\n".join(lines) + "\n"
+        return self.shown(Line(each, rest="  ", most=_WIDE) for each in lines)
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
         """Come before raw events, and behind what was repaired."""
@@ -171,12 +168,11 @@ def _plain(value: Json) -> str:
 
 
 def _block(title: str, text: str) -> Iterator[str]:
-    """Yield a text under its title, escaped, bounded, and as wide as can be read."""
+    """Yield a text under its title, escaped and bounded."""
     yield f"{escaped(title)}:"
     lines = text.splitlines() or [""]
     for line in lines[:_MOST]:
-        for part in textwrap.wrap(escaped(line[:_LONG]), _WIDE, **_AS_IT_IS) or [""]:
-            yield f"  {part}"
+        yield f"  {escaped(line[:_LONG])}"
         if len(line) > _LONG:
             yield f"  … and {len(line) - _LONG:,} characters more"
     if len(lines) > _MOST:

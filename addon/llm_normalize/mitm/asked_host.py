@@ -58,9 +58,14 @@ def knows_hosts() -> bool:
 
 def asked_host(request: http.Request) -> str:
     """Return the host that the client of *request* named in its `Host`; maybe none."""
+    return asked_place(request)[0]
+
+
+def asked_place(request: http.Request) -> tuple[str, int | None]:
+    """Return that host, and the port if it was named."""
     given = getattr(request, _HOST, None)
     named = _host(request) if given is None else given
-    return parse_authority(named, check=False)[0]
+    return parse_authority(named, check=False)
 
 
 def _host(request: http.Request) -> str:

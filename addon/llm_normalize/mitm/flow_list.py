@@ -1,14 +1,18 @@
 """What mitmweb and the console show of a flow in their list."""
 
+import asyncio
 from collections.abc import Sequence
 
 from mitmproxy import addonmanager, ctx, hooks, http
 
+from ..text.authority import address
 from ..text.printable import brief
 
 _BODIES = 3
 """`flow_detail` with which mitmdump prints bodies (mitmproxy/addons/dumper.py)."""
 
+_SOON = 0.1  # seconds
+_ANYWHERE = ("", "0.0.0.0", "::")  # noqa: S104 - names of it, nothing listens
 _NOTE = "normalize: "
 _OURS = __name__.partition(".")[0]
 _HOOKS = ("requestheaders", "request", "responseheaders", "response", "error")
@@ -44,6 +48,20 @@ def _is_others(addon: object) -> bool:
     return any(callable(getattr(addon, name, None)) for name in _HOOKS)
 
 
+def is_web() -> bool:
+    """Tell whether this is mitmweb, and no program in a terminal."""
+    return "web_port" in ctx.options.keys()  # noqa: SIM118 - no mapping
+
+
+def web_page() -> str:
+    """The address of mitmweb, without the token that lets one in; empty elsewhere."""
+    options = ctx.options
+    if not (is_web() and options.web_port):
+        return ""
+    host = options.web_host if options.web_host not in _ANYWHERE else "127.0.0.1"
+    return f"http://{address(host, options.web_port)}/"
+
+
 def annotate(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) -> None:
     """Annotate *flow* in the list of flows, unless the user has done so.
 
@@ -57,6 +75,24 @@ def annotate(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) ->
         flow.comment = text and brief(_NOTE + text)
     if not flow.marked or flow.marked in marks:
         flow.marked = mark
+
+
+def leave_out(flow: http.HTTPFlow) -> None:
+    """Take *flow* out of the list in mitmweb and the console, once it is over.
+
+    A flow that is removed before is killed.
+    """
+    if ctx.master.addons.get("view") is None:
+        return
+    loop = asyncio.get_running_loop()
+
+    def remove() -> None:
+        if flow.live:
+            loop.call_later(_SOON, remove)
+        else:
+            ctx.master.commands.call("view.flows.remove", [flow])
+
+    loop.call_soon(remove)
 
 
 def show_anew(flow: http.HTTPFlow) -> None:

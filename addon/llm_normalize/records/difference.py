@@ -14,11 +14,14 @@ from ..wire.json_text import Json, dumps, loads
 REMOVED = "removed"
 
 _LONG = 160  # characters of a value that are shown
+_TEXT = 80  # characters of a text that is shown as a whole
+_KEPT = 24  # characters of a longer one, at its ends and around what differs
 _MOST = 40  # changes of one event that are shown
 _COUNTED = 1000  # that are counted
 
 _LINE_END = re.compile("\r\n|\r|\n")
 _FIELD = re.compile("data: ?")
+_PART = re.compile(r"event \d+: ")
 _NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -32,11 +35,18 @@ class Change:
             event became several, `event 2: ` and the like is before it.
         old: What was there, in JSON's spelling, cut if long; None if nothing was.
         new: What is there now; None if nothing is.
+
+    Of two long texts, both have what differs and a little around it.
     """
 
     place: str
     old: str | None
     new: str | None
+
+    @property
+    def is_of_part(self) -> bool:
+        """Whether it is in one of several chunks that an event became."""
+        return _PART.match(self.place) is not None
 
     def __str__(self) -> str:
         """Return it as one line: `choices[0].delta.role: null → removed`."""
@@ -101,7 +111,8 @@ def _differences(old: Json, new: Json, path: str, prefix: str) -> Iterator[Chang
         for at in range(max(len(old), len(new))):
             yield from _member_changes(*pair, at, f"{path}[{at}]", prefix)
     elif type(old) is not type(new) or old != new:
-        yield Change(prefix + (path or "data"), _spelled(old), _spelled(new))
+        sides = _parted(old, new)
+        yield Change(prefix + (path or "data"), *map(_spelled, sides))
 
 
 def _member_changes(
@@ -173,13 +184,26 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"
 
 
+def excerpts(gone: list[str], come: list[str]) -> tuple[list[str], list[str]]:
+    """Return the lines that went and those that came without what they have in common."""
+    if len(gone) == len(come) == 1:
+        old, new = aligned(gone[0], come[0])
+        return [old], [new]
+    lines = [_shortened(each) for each in (*gone, *come)]
+    common = min((_common(lines[0], each) for each in lines[1:]), default=0)
+    start = _object_start(lines[0][:common]) if common else 0
+    shown = [_between_marks(each, start, 0) for each in lines]
+    return shown[: len(gone)], shown[len(gone) :]
+
+
 def aligned(old: str, new: str) -> tuple[str, str]:
     """Return two lines without what both begin and end with, so that they can be compared.
 
     `…` stands for what is omitted. They are cut at commas and brackets, and the object
-    that holds the change stays whole. JSON is spelled without blanks in both.
+    that holds the change stays, with the middle of long texts and what else is long and the
+    same left out. JSON is spelled without blanks in both.
     """
-    old, new = _compact(old), _compact(new)
+    old, new = _compact(old, new)
     start = _common(old, new)
     start = _object_start(old[:start])
     rest = min(len(old), len(new)) - start
@@ -188,11 +212,84 @@ def aligned(old: str, new: str) -> tuple[str, str]:
     return _between_marks(old, start, tail), _between_marks(new, start, tail)
 
 
-def _compact(line: str) -> str:
-    """Return *line* with the JSON in it as it is spelled where it is written anew."""
+def _compact(old: str, new: str) -> tuple[str, str]:
+    """Return two lines with the JSON in them as it is spelled where it is written anew."""
+    values = _in_line(old), _in_line(new)
+    if values[0] is None or values[1] is None:
+        return _shortened(old), _shortened(new)
+    sides = _parted(values[0][1], values[1][1])
+    return values[0][0] + _written(sides[0]), values[1][0] + _written(sides[1])
+
+
+def _shortened(line: str) -> str:
+    """Return *line*, spelled so, without the middle of long texts in its JSON."""
+    found = _in_line(line)
+    return line if found is None else found[0] + _written(_cut_within(found[1]))
+
+
+def _in_line(line: str) -> tuple[str, Json] | None:
+    """Return the JSON in *line*, behind what is before it."""
     name, brace, rest = line.partition("{")
     value = _value(brace + rest)
-    return line if value is None else name + dumps(value[0]).decode()
+    return None if value is None else (name, value[0])
+
+
+def _written(value: Json) -> str:
+    return dumps(value).decode().replace('"…"', "…")
+
+
+def _parted(old: Json, new: Json) -> tuple[Json, Json]:
+    """Return two values without most of what is long and the same in both."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        both = {key: _member_parted(old[key], new[key]) for key in old if key in new}
+        return (
+            {k: both[k][0] if k in both else _cut_within(v) for k, v in old.items()},
+            {k: both[k][1] if k in both else _cut_within(v) for k, v in new.items()},
+        )
+    if isinstance(old, list) and isinstance(new, list):
+        pairs = [*map(_member_parted, old, new)]
+        return (
+            [*(one for one, _ in pairs), *map(_cut_within, old[len(pairs) :])],
+            [*(other for _, other in pairs), *map(_cut_within, new[len(pairs) :])],
+        )
+    if isinstance(old, str) and isinstance(new, str) and old != new:
+        return _texts_parted(old, new)
+    return _cut_within(old), _cut_within(new)
+
+
+def _member_parted(old: Json, new: Json) -> tuple[Json, Json]:
+    one, other = _parted(old, new)
+    spelled = dumps(one)
+    is_same = isinstance(one, dict | list) and spelled == dumps(other)
+    return ("…", "…") if is_same and len(spelled) > _TEXT else (one, other)
+
+
+def _texts_parted(old: str, new: str) -> tuple[str, str]:
+    """Return what differs in two texts, with a little of what is around it."""
+    start = _common(old, new)
+    most = min(len(old), len(new)) - start
+    end = _common(old[: len(old) - most - 1 : -1], new[: len(new) - most - 1 : -1])
+    cut = max(0, start - _KEPT), max(0, end - _KEPT)
+    middles = (each[cut[0] : len(each) - cut[1]] for each in (old, new))
+    one, other = (
+        "…" * bool(cut[0]) + _without_middle(each) + "…" * bool(cut[1])
+        for each in middles
+    )
+    return one, other
+
+
+def _cut_within(value: Json) -> Json:
+    """Return *value* with the middle of long texts in it left out."""
+    if isinstance(value, dict):
+        return {key: _cut_within(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [*map(_cut_within, value)]
+    return _without_middle(value) if isinstance(value, str) else value
+
+
+def _without_middle(text: str) -> str:
+    is_long = len(text) > _TEXT + 2 * _KEPT
+    return f"{text[: 2 * _KEPT]}…{text[-2 * _KEPT :]}" if is_long else text
 
 
 def _common(one: str, other: str) -> int:
@@ -209,6 +306,8 @@ def _common(one: str, other: str) -> int:
 
 def _object_start(prefix: str) -> int:
     inner = prefix.rfind("{")
+    if "{" not in prefix[:inner]:  # the whole value: the rest of it says nothing
+        return prefix.rfind(",") + 1
     return max(prefix.rfind(",", 0, inner), prefix.rfind("{", 0, max(inner, 0))) + 1
 
 

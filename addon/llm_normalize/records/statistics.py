@@ -1,6 +1,6 @@
 """Counters: what was repaired, by host, model and fix."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from operator import itemgetter
@@ -21,8 +21,18 @@ OTHER_HOSTS = "other hosts"
 
 
 @dataclass(slots=True)
-class _Counts:
-    """What was counted of one host and model."""
+class Counts:
+    """What was counted of one host and model.
+
+    Attributes:
+        responses: Answers.
+        repaired: How many of them were repaired.
+        errors: Errors, by HTTP status.
+        fixes: Events that each fix changed.
+        requests: Requests that each adaptation changed.
+        protocols: Translated answers, by the protocol of their client.
+        tokens: Tokens, by their names in OpenAI's usage.
+    """
 
     responses: int = 0
     repaired: int = 0
@@ -47,7 +57,7 @@ class Stats:
     """
 
     def __init__(self) -> None:
-        self._of: dict[tuple[str, str], _Counts] = {}
+        self._of: dict[tuple[str, str], Counts] = {}
 
     def add(
         self,
@@ -74,7 +84,7 @@ class Stats:
         counts = self._of.get((host, model))  # a known pair is brief already
         if counts is None:
             pair = self._pair(brief(host), brief(model))
-            counts = self._of.setdefault(pair, _Counts())
+            counts = self._of.setdefault(pair, Counts())
         if is_error(status):
             counts.errors[str(status)] = counts.errors.get(str(status), 0) + 1
         else:
@@ -95,6 +105,11 @@ class Stats:
             if pair in self._of or len(self._of) < room:
                 return pair
         return OTHER_HOSTS, OTHER_MODELS
+
+    def by_pair(self) -> Iterator[tuple[str, str, Counts]]:
+        """Yield each host and model that are counted apart, the first seen first."""
+        for (host, model), counts in self._of.items():
+            yield host, model, counts
 
     def rows(self) -> Iterable[list[str]]:
         """Yield the table: host, model, responses, repaired, fix, count.

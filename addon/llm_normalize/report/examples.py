@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..records.difference import Change, aligned, changes
+from ..records.difference import Change, changes, excerpts
 from . import log_reader as reader
 
 MAX_EXAMPLES = 3  # of each fix
@@ -172,7 +172,10 @@ def _example(pair: _Pair, host: str, model: str) -> Example:
     if pair.score > _TOO_LONG:
         example.lines.append(Line("note", "too long to be shown here"))
         return example
-    example.changes += changes(pair.before, pair.after)
+    found = changes(pair.before, pair.after)
+    if any(each.is_of_part for each in found):  # its lines say it better
+        found = [Change("chunks", "1", str(len(pair.after)))]
+    example.changes += found
     example.lines += _diff(pair.before, pair.after)
     if not example.changes and not example.lines:
         example.lines.append(
@@ -188,14 +191,9 @@ def _diff(before: str | None, after: list[str]) -> Iterator[Line]:
     known_old, known_new = set(old), set(new)
     gone = [line for line in old if line not in known_new]
     come = [line for line in new if line not in known_old]
-    if len(gone) == 1 and come:
-        sides = [aligned(gone[0], line) for line in come]
-        gone = [max((side for side, _ in sides), key=len)]
-        come = [side for _, side in sides]
-    elif not gone and not come:
+    if not gone and not come:
         return
-    else:
-        gone, come = _without_head(gone, come)
+    gone, come = excerpts(gone, come)
     lines = [Line("old", line) for line in gone]
     if before is None:
         lines.append(Line("note", "nothing was there"))
@@ -207,25 +205,6 @@ def _diff(before: str | None, after: list[str]) -> Iterator[Line]:
         yield line._replace(text=_short(line.text))
     if len(lines) > _LINES:
         yield Line("note", f"{len(lines) - _LINES} lines more")
-
-
-def _without_head(gone: list[str], come: list[str]) -> tuple[list[str], list[str]]:
-    """Leave out what all begin with, up to the object that holds what differs."""
-    lines = sorted([*gone, *come])
-    head = _common(lines[0], lines[-1]) if len(lines) > 1 else ""
-    start = head.rfind("{", 0, head.rfind("{")) + 1
-    if start <= len("data: {"):
-        return gone, come
-    return [f"data: …{each[start:]}" for each in gone], [
-        f"data: …{each[start:]}" for each in come
-    ]
-
-
-def _common(one: str, other: str) -> str:
-    ends = (
-        at for at, pair in enumerate(zip(one, other, strict=False)) if len({*pair}) > 1
-    )
-    return one[: next(ends, min(len(one), len(other)))]
 
 
 def _short(text: str) -> str:

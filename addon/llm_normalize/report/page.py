@@ -29,7 +29,8 @@ FEW = 8  # changes of an example that are not folded away
 
 _DRAWN = 12  # models in a chart
 _COLUMNS = 16  # fixes in one
-_NAME = 34  # characters of a name in a chart
+_NAME = 34  # characters of a fix's name in a chart
+_LABEL = 60  # of a model's, with its host where models have the same: half of the chart
 _OPEN = 3  # fixes whose examples are open
 _DAY = 86_400
 _MINUTE = 60
@@ -164,19 +165,18 @@ def _fixes(found: Collected, overall: Group) -> list[dict[str, Any]]:
 # The charts
 
 
-def _name(host: str, model: str) -> str:
-    shown = text.cut(model, _NAME) if model else "no model"
-    return f"{shown} · {text.cut(host, _NAME)}" if not model else shown
-
-
 def _labels(rows: list[tuple[tuple[str, str, str], Group]]) -> list[str]:
-    """A name for each of *rows*; with its host where models have the same."""
-    names = [_name(host, model) for (host, model, _), _ in rows]
-    hosts = [text.cut(host, _NAME // 2) for (host, _, _), _ in rows]
-    return [
-        f"{text.cut(name, _NAME // 2)} · {host}" if names.count(name) > 1 else name
-        for name, host in zip(names, hosts, strict=True)
-    ]
+    """A name for each of *rows*; with its host where models have the same, or none."""
+    models = [model for (_, model, _), _ in rows]
+    labels = []
+    for (host, model, _), _ in rows:
+        has_host = models.count(model) > 1 or not model
+        room = _LABEL // 2 if has_host else _LABEL
+        # What the one does not need, the other has.
+        shown = text.cut(model or "no model", max(room, _LABEL - len(host)))
+        more = text.cut(host, _LABEL - len(shown)) if has_host else ""
+        labels.append(f"{shown} · {more}" if has_host else shown)
+    return labels
 
 
 def _fix_chart(

@@ -13,7 +13,7 @@ _MOST = 3  # names in a sentence
 def summary(found: Collected, notes: reader.Notes) -> list[str]:
     """Return paragraphs, plain text with code between backticks."""
     paragraphs = [
-        " ".join(_answers(found)),
+        " ".join([*_answers(found), *_translated(found)]),
         " ".join(_ends(found)),
         " ".join(_losses(found, notes)),
     ]
@@ -30,10 +30,6 @@ def _answers(found: Collected) -> Iterator[str]:
         f"{text.counted(overall.flows, 'answer')} of {text.counted(models, 'model')} "
         f"at {text.counted(len(hosts), 'host')}."
     )
-    if overall.translated:
-        yield f"Translated from chat completions: {overall.translated}."
-    if overall.untranslated:
-        yield f"In their client's own protocol: {overall.untranslated}."
     needed = ranked(overall.fixed)
     if not needed:
         yield "Nothing in them had to be repaired."
@@ -65,13 +61,18 @@ def _answers(found: Collected) -> Iterator[str]:
         yield f"Nothing to repair was sent by {_listed(shown)}."
 
 
+def _translated(found: Collected) -> Iterator[str]:
+    overall = found.overall()
+    if overall.translated:
+        yield f"Translated from chat completions: {overall.translated}."
+    if overall.untranslated:
+        yield f"In their client's own protocol: {overall.untranslated}."
+
+
 def _ends(found: Collected) -> Iterator[str]:
     overall = found.overall()
     if not overall.responses:
         return
-    if overall.errors:
-        errors = text.counted(overall.errors.total(), "error")
-        yield f"Apart from the answers there were {errors} by status: {overall.failed}."
     broke = overall.broken
     if broke:
         endings = {
@@ -91,6 +92,10 @@ def _ends(found: Collected) -> Iterator[str]:
         yield f"{text.counted(broke, 'answer')} did not complete: {_listed(ends)}."
     elif overall.flows:
         yield "Every answer was complete."
+    if overall.errors:
+        count = overall.errors.total()
+        errors = f"{'was' if count == 1 else 'were'} {text.counted(count, 'error')}"
+        yield f"Apart from the answers there {errors} by status: {overall.failed}."
     if overall.begin.count:
         yield (
             f"Half of the answers began within {text.duration(overall.begin.at(0.5))}, "

@@ -49,6 +49,7 @@ _TOO_LARGE = "Response body exceeds"
 CORRUPT = "what the provider sent is corrupt"
 
 _NAME = 1000  # characters of a name, in a record
+_NAMED = 3  # fixes in a summary
 _BEYOND = 40_000 * EVENT
 """What is looked at of one read of a stream that is translated: all of it, mostly."""
 
@@ -450,7 +451,9 @@ class RunningAnswer:
         parts, record = [], self.record
         if record.fixes:
             verb = "would be repaired" if record.observe else "repaired"
-            fixes = ", ".join(f"{name} {count}" for name, count in record.by_count())
+            named = [f"{name} {count}" for name, count in record.by_count()]
+            more = ["…"] if len(named) > _NAMED else []  # a window is so wide
+            fixes = ", ".join([*named[:_NAMED], *more])
             # A result that was fetched counts beside what is repaired of it.
             what = f"{min(record.changed, events)} of {events} events"
             if is_error(status):
