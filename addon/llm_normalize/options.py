@@ -172,7 +172,7 @@ OPTIONS = (
         "hosts",
         Sequence[str],
         list(PROVIDERS),
-        "Hosts whose traffic is opened and repaired: host, *.host or host:port.",
+        "Hosts whose traffic is opened and repaired: host, *.host or host:port; known-providers beside them: those of the default.",
         Hosts.parse,
     ),
     Option("only", bool, True, "Leave every other host's TLS closed."),
