@@ -1,4 +1,4 @@
-"""Write the catalogues of fixes and adaptations."""
+"""Write the catalogues of fixes and adaptations, the command's completions and manual."""
 
 from __future__ import annotations
 
@@ -179,8 +179,10 @@ def documents() -> dict[Path, str]:
     """Return the generated files as they should be."""
     from llm_normalize.fixes import EVERY_FIX  # noqa: PLC0415 - in .venv
     from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
+    from workshop.release import command_line  # noqa: PLC0415 - likewise
 
     return {
+        **command_line.documents(),
         CATALOGUE: catalogue(EVERY_FIX),
         REQUESTS: requests_catalogue(ADAPTATIONS, NOT_DROPPED),
     }

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 42_170, "scripts": 8_390, "tests": 61_100}
+BUDGETS = {"addon": 42_228, "scripts": 8_542, "tests": 61_215}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 537
+MODULES = 540
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
