@@ -99,9 +99,9 @@ def test_each_export_has_its_lines_for_powershell_and_cmd(name: str) -> None:
         lines = re.findall(r"(?m)^export (.*)", code) if kind == "sh" else []
         if names := re.findall(r"(\w+)=", " ".join(lines)):
             others = dict(blocks[at + 1 : at + 3])
-            assert {kind: SETS[kind].findall(others[kind]) for kind in SETS} == {
-                kind: names for kind in SETS
-            }
+            assert {
+                kind: SETS[kind].findall(others[kind]) for kind in SETS
+            } == dict.fromkeys(SETS, names)
 
 
 def test_options_that_are_set_exist() -> None:
