@@ -19,32 +19,27 @@ LISTED = Path(__file__).with_name("litellm_hosts.txt")
 HEAD = (
     "# OpenAI-compatible hosts of LiteLLM {}: scripts/check.py --upgrade writes them.\n"
 )
-NOT_OPENED = {
-    **dict.fromkeys(
-        ("aihubmix.com", "app.empower.dev", "kymaapi.com", "nano-gpt.com", "pinstripes.io"),
-        "a web site, too",
-    ),
-    **dict.fromkeys(
-        ("api.charityengine.services", "api.clarifai.com", "api.cognition.ai", "api.edenai.run",
-         "api.meta.ai", "api.sarvam.ai"),
-        "other services, too",
-    ),
-}  # fmt: skip
-"""Those that carry much else, and what."""
+NOT_OPENED = (
+    # web sites, too
+    "aihubmix.com", "app.empower.dev", "kymaapi.com", "nano-gpt.com", "pinstripes.io",
+    # other services, too
+    "api.charityengine.services", "api.clarifai.com", "api.cognition.ai",
+    "api.edenai.run", "api.meta.ai", "api.sarvam.ai",
+)  # fmt: skip
+"""Those that carry much else."""
 
 
 def hosts_of(package: Path) -> Iterator[str]:
     """Yield the hosts that LiteLLM's *package* names."""
     text = (package / "constants.py").read_text(encoding="utf-8")
-    for node in ast.parse(text).body:
-        target = getattr(node, "target", None)
-        if isinstance(node, ast.AnnAssign) and (
-            getattr(target, "id", "") == "openai_compatible_endpoints"
-        ):
-            assert isinstance(node.value, ast.List)
-            urls = [
-                each.value for each in node.value.elts if isinstance(each, ast.Constant)
-            ]
+    (listed,) = (
+        node.value
+        for node in ast.parse(text).body
+        if isinstance(node, ast.AnnAssign)
+        and ast.unparse(node.target) == "openai_compatible_endpoints"
+        and isinstance(node.value, ast.List)
+    )
+    urls = [each.value for each in listed.elts if isinstance(each, ast.Constant)]
     known = package / "llms" / "openai_like" / "providers.json"
     urls += [each["base_url"] for each in json.loads(known.read_text("utf-8")).values()]
     for url in map(str, urls):
