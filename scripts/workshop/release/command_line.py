@@ -102,4 +102,4 @@ def documents() -> dict[Path, str]:
     made = {
         FOLDER / file: shtab.complete(whole(), shell) for shell, file in SHELLS.items()
     }
-    return {**made, FOLDER / "llm-normalize.1": manual()}
+    return {**made, ADDON / "man" / "llm-normalize.1": manual()}
