@@ -1,4 +1,4 @@
-"""What is said of the hosts that LiteLLM knows."""
+"""The hosts of LiteLLM against those that are opened."""
 
 import pytest
 
@@ -6,11 +6,11 @@ from llm_normalize.routing.hosts import PROVIDERS
 from workshop.release import hosts
 
 
-def test_every_host_of_litellm_is_opened_or_said_not_to_be() -> None:
+def test_every_host_of_litellm_is_opened_or_listed_as_not() -> None:
     assert hosts.main() == 0
 
 
-def test_drift_is_told_either_way(
+def test_drift_is_reported_either_way(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(hosts, "NOT_OPENED", (*hosts.NOT_OPENED, "gone.test"))

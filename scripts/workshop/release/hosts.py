@@ -1,4 +1,4 @@
-"""Are the OpenAI-compatible hosts that LiteLLM knows opened by default, or said not to be?
+"""Are the OpenAI-compatible hosts that LiteLLM knows opened by default, or listed as not?
 
 The list beside this is LiteLLM's, of one version: `--upgrade` writes it from the newest.
 """
@@ -64,7 +64,7 @@ def write() -> None:
 
 
 def main() -> int:
-    """Print what is neither opened nor said not to be; return 1 if there is any."""
+    """Print the hosts that are neither opened nor listed as not; return 1 if there is any."""
     try:
         if "--upgrade" in sys.argv:
             write()
