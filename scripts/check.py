@@ -27,6 +27,8 @@ def tools(fix: bool, upgrade: bool = False) -> dict[str, list[str]]:
         found["docs"] = [str(docs), *([] if fix else ["--check"])]
     how = ["--upgrade"] if upgrade else ["--fix"] if fix else []
     found["locks"] = ["-m", "workshop.release.locks", *how]
+    upgraded = ["--upgrade"] if upgrade else []
+    found["hosts"] = ["-m", "workshop.release.hosts", *upgraded]
     found["sizes"] = ["-m", "workshop.release.sizes"]
     found["audit"] = ["-m", "workshop.release.audit"]
     return found
@@ -45,8 +47,8 @@ def main() -> int:
     """Run the tools and return the exit code."""
     parser = argparse.ArgumentParser(
         description="Check format, lint, types, generated docs, whether the pinned "
-        "packages are those that pyproject.toml asks for, code lines against their "
-        "budgets, and whether a hole is known in a package (where an advisory service "
+        "packages are those that pyproject.toml asks for, the hosts that are opened "
+        "against those that LiteLLM knows, code lines against their budgets, and whether a hole is known in a package (where an advisory service "
         "can be reached).",
         epilog="The first start makes the environment in .venv.",
     )

@@ -1,4 +1,4 @@
-"""Write the catalogues of fixes and adaptations."""
+"""Write the catalogues of fixes and adaptations, the command's completions and manual."""
 
 from __future__ import annotations
 
@@ -195,8 +195,10 @@ def documents() -> dict[Path, str]:
     from llm_normalize.fixes import EVERY_FIX  # noqa: PLC0415 - in .venv
     from llm_normalize.native_fixes import NATIVE_FIXES  # noqa: PLC0415
     from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
+    from workshop.release import command_line  # noqa: PLC0415 - likewise
 
     return {
+        **command_line.documents(),
         CATALOGUE: catalogue(EVERY_FIX),
         NATIVE: native_catalogue(NATIVE_FIXES),
         REQUESTS: requests_catalogue(ADAPTATIONS, NOT_DROPPED),

@@ -32,6 +32,7 @@ from .exchange.source.translation import put_in_protocol
 from .exchange.state.exchange import Exchange
 from .exchange.state.open_exchanges import OpenExchanges
 from .exchange.state.settings import Settings
+from .exchange.unlisted_hosts import UnlistedHosts
 from .fix_selection import FixSelection
 from .home.home import Home
 from .inspect.answer_view import COLUMNS
@@ -76,6 +77,7 @@ class Normalize:
         self._answers = Answers(self.stats)
         self._exchanges = OpenExchanges(self._abandon)
         self._routing = Routing()
+        self._unlisted = UnlistedHosts()
         self._pacing = Pacing(self._answers.streams, self._routing.grant)
         self._home = Home(self.stats, self._pacing.queues, EVERY)
         self._is_reloaded = False
@@ -290,7 +292,9 @@ class Normalize:
         exchange = self._exchanges.begin(flow)
         if self._routing.handle_request(exchange):
             return
-        if exchange.is_asked and not exchange.waits_for_model:
+        if not exchange.is_selected:
+            self._unlisted.note(flow)
+        elif exchange.is_asked and not exchange.waits_for_model:
             self._expect(exchange)
 
     def request(self, flow: http.HTTPFlow) -> Awaitable[None] | None:

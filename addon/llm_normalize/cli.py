@@ -54,6 +54,9 @@ TOOLS = {
     "doctor": Tool("doctor.command", "ask a provider: what do its answers break?"),
     "report": Tool("report.command", "sum up pairs logs: a terminal, a page, JSON"),
     "service": Tool("desktop.service.command", "start it at every login"),
+    "completion": Tool(
+        "setup.completion.command", "print what completes it in a shell"
+    ),
     "uninstall": Tool("setup.uninstall.command", "take away all that was set up"),
 }
 _FLAGS = (

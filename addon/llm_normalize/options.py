@@ -128,7 +128,7 @@ def _routes(texts: Sequence[str]) -> Routes:
 
 
 def _gate(text: str) -> Secret | None:
-    return Secret.parse(text) if text else None
+    return Secret.parse(text, has_lines=True) if text else None
 
 
 def pairs_path(text: str) -> Path:
@@ -172,7 +172,7 @@ OPTIONS = (
         "hosts",
         Sequence[str],
         list(PROVIDERS),
-        "Hosts whose traffic is opened and repaired: host, *.host or host:port.",
+        "Hosts whose traffic is opened and repaired: host, *.host or host:port; known-providers beside them: those of the default.",
         Hosts.parse,
     ),
     Option("only", bool, True, "Leave every other host's TLS closed."),
@@ -282,7 +282,7 @@ OPTIONS = (
         "gate",
         str,
         "",
-        "The bearer token that clients have to present: env:NAME or file:PATH.",
+        "The bearer tokens of which clients have to present one: env:NAME, or file:PATH with one a line.",
         _gate,
     ),
     Option(

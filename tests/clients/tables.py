@@ -5,6 +5,7 @@ Cells are words for what was measured, nothing else, so that a run writes the sa
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -101,7 +102,8 @@ def compact(cells: Mapping[Key, Cell]) -> list[list[str]]:
         [f"`{name}` ({package_of(name)})", *(counted[name, group] for group in GROUPS)]
         for name in CLIENTS
     ]
-    return [["client", *GROUPS], *rows]
+    sizes = Counter(family.group for family in FAMILIES.values())
+    return [["client", *(f"{group} ({sizes[group]})" for group in GROUPS)], *rows]
 
 
 def by_group(cells: Mapping[Key, Cell], clients: Iterable[str]) -> dict[Key, str]:
@@ -122,7 +124,7 @@ def by_group(cells: Mapping[Key, Cell], clients: Iterable[str]) -> dict[Key, str
 def _counted(cells: Sequence[Cell]) -> str:
     before = sum(cell.fails_before for cell in cells)
     after = sum(cell.fails_after for cell in cells)
-    return f"{before} of {len(cells)} → {after}"
+    return f"{before} → {after}" if after else str(before)
 
 
 def read_compact(text: str) -> dict[Key, str]:
@@ -133,7 +135,7 @@ def read_compact(text: str) -> dict[Key, str]:
         client = _NAMED.match(row[0])
         if client is not None:
             found |= {
-                (client[1], group): said
+                (client[1], group.rpartition(" (")[0]): said
                 for group, said in zip(head[1:], row[1:], strict=True)
             }
     return found

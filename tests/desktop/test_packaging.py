@@ -69,8 +69,16 @@ def test_wheel_has_the_package_and_its_script_alone(built: Path) -> None:
     with zipfile.ZipFile(built / NAMES[0]) as file:
         names = set(file.namelist())
         script = file.read("llm_normalize/script/normalize.py")
-    info = f"llm_normalize-{__version__}.dist-info/"
-    assert {name.partition("/")[0] + "/" for name in names} == {"llm_normalize/", info}
+    top = f"llm_normalize-{__version__}"
+    manual = f"{top}.data/data/share/man/man1/llm-normalize.1"
+    assert {name for name in names if not name.startswith("llm_normalize/")} == {
+        manual,
+        f"{top}.dist-info/METADATA",
+        f"{top}.dist-info/RECORD",
+        f"{top}.dist-info/WHEEL",
+        f"{top}.dist-info/entry_points.txt",
+        f"{top}.dist-info/licenses/LICENSE",
+    }
     assert script == (ROOT / "addon" / "normalize.py").read_bytes()
     docs = {path.name for path in (ROOT / "addon" / "docs").iterdir()}
     assert {f"llm_normalize/docs/{name}" for name in docs} <= names

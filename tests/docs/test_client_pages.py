@@ -36,6 +36,11 @@ PAGES = dict(
     page.split("\n", 1) for page in re.split(r"^## ", TEXT, flags=re.MULTILINE)[1:]
 )
 CODE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SETS = {
+    "powershell": re.compile(r'(?m)^\$env:(\w+) = "'),
+    "bat": re.compile(r"(?m)^set (\w+)="),
+}
+"""How other shells set variables."""
 
 
 def prose(page: str) -> list[str]:
@@ -78,11 +83,25 @@ def test_code_is_of_its_language(kind: str, code: str) -> None:
         json.loads(f"{{{code}}}")  # lines of a file that has more
     elif kind == "yaml":
         YAML(typ="safe").load(code)
+    elif kind in SETS:
+        assert SETS[kind].findall(code)
     else:
         assert kind == "sh"
         command = ["bash", "-n", "-c", code]
         done = ended(command)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "WSL"])
+def test_each_export_has_its_lines_for_powershell_and_cmd(name: str) -> None:
+    blocks = CODE.findall(PAGES[name])
+    for at, (kind, code) in enumerate(blocks):
+        lines = re.findall(r"(?m)^export (.*)", code) if kind == "sh" else []
+        if names := re.findall(r"(\w+)=", " ".join(lines)):
+            others = dict(blocks[at + 1 : at + 3])
+            assert {
+                kind: SETS[kind].findall(others[kind]) for kind in SETS
+            } == dict.fromkeys(SETS, names)
 
 
 def test_options_that_are_set_exist() -> None:

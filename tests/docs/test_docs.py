@@ -74,6 +74,37 @@ def test_readme_is_short_and_lists_every_document() -> None:
     }
 
 
+ANSWERS = {
+    "Cline on Windows": ("addon/llm_normalize/home/clients.md", "set https_proxy="),
+    "my own NIM with a company CA": ("addon/docs/own-nim.md", "SSL_CERT_FILE"),
+    "take it all off again": ("addon/docs/uninstall.md", "llm-normalize uninstall"),
+    "my team of twenty": ("addon/docs/team.md", "revoke a token"),
+    "what was changed?": ("addon/docs/log-and-report.md", "llm-normalize report"),
+    "which hosts are opened?": ("addon/docs/which-way.md", "normalize_hosts"),
+    "Codex on NIM": ("addon/docs/codex-and-claude-code.md", "config.toml"),
+    "how do I report a refusal?": ("addon/docs/providers.md", "A refusal of a"),
+    "Docker": ("addon/llm_normalize/home/clients.md", "docker run"),
+    "does it see my key?": ("addon/docs/security.md", "It sees keys and prompts"),
+    "it does not work": ("addon/docs/troubleshooting.md", "llm-normalize check"),
+}
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_answer_is_two_clicks_from_the_readme(question: str) -> None:
+    file, words = ANSWERS[question]
+    assert words in (ROOT / file).read_text(encoding="utf-8")
+    reached = {ROOT / "README.md"}
+    for _ in range(2):
+        reached |= {
+            (page.parent / link).resolve()
+            for page in reached
+            for link in re.findall(
+                r"\]\(([^)\s#:]+\.md)[)#]", page.read_text(encoding="utf-8")
+            )
+        }
+    assert ROOT / file in reached
+
+
 # -- what scripts write ----------------------------------------------------------------
 
 

@@ -1,4 +1,5 @@
 import shlex
+from pathlib import Path
 
 import pytest
 from mitmproxy import http
@@ -225,3 +226,35 @@ def test_proxy_that_stands_open_is_warned_of(
     assert all(f"127.0.0.1, or {repair}." in each for each in messages(caplog))
     warn(modes, host, guarded=True, has_keys=has_keys)
     assert len(messages(caplog)) == int(warned)
+
+
+def test_each_has_a_token_that_is_revoked_alone_and_goes_no_further(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "tokens"
+    file.write_text("\n# the team\ntoken-anna # Anna\ntoken-ben\t# Ben\n")
+    gate = Secret.parse(f"file:{file}", has_lines=True)
+    for header, value in (
+        ("authorization", "Bearer token-ben"),
+        ("x-api-key", "token-ben"),
+    ):
+        request = asking("none", path="/v1/chat/completions?k=token-anna")
+        request.headers[header] = value
+        assert refused(request, gate) is None
+        assert request.path == "/v1/chat/completions"
+        assert not [each for each in request.headers.values() if "token" in each]
+    file.write_text("token-anna # Anna\n")  # Ben has left
+    assert refused(asking("token-anna"), gate) is None
+    for token in ("token-ben", "#", "", "Anna"):
+        assert refused(asking(token), gate) is not None
+    file.write_text("# nobody\n")
+    assert refused(asking("token-anna"), gate) is not None
+    with pytest.raises(ValueError, match="empty"):
+        Secret.parse(f"file:{file}", has_lines=True)
+
+
+def test_key_of_a_provider_has_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("key-one\nkey-two\n")
+    with pytest.raises(ValueError, match="characters"):
+        Secret.parse(f"file:{file}")

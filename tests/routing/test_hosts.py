@@ -141,3 +141,8 @@ def test_what_is_remembered_of_a_host_is_so_for_its_port() -> None:
         assert hosts.include("a.test", 8443)
         assert not hosts.include("a.test", 443)
         assert not hosts.include("a.test", None)
+
+
+def test_known_providers_stand_for_those_of_the_default() -> None:
+    hosts = Hosts.parse([" known-providers ", "a.test"])
+    assert list(map(str, hosts.patterns)) == [*PROVIDERS, "a.test"]

@@ -98,7 +98,7 @@ def test_client_has_to_present_the_token_which_goes_no_further(
     request = tflow.tflow().request
     if given:
         request.headers["authorization"] = given
-    assert is_let_in(request, "token") is known
+    assert is_let_in(request, ["token"]) is known
     assert "authorization" not in request.headers
 
 
@@ -124,7 +124,7 @@ def test_token_in_a_url_goes_no_further(path: str, left: str) -> None:
     request = tflow.tflow().request
     request.path = path
     request.headers["authorization"] = "Bearer token-0815"
-    assert is_let_in(request, "token-0815")
+    assert is_let_in(request, ["token-0815"])
     assert request.path == left
 
 
@@ -144,7 +144,7 @@ def test_token_goes_no_further_however_it_is_spelled(spelled: str) -> None:
     request.path = f"/x?a=b&key={spelled}"
     request.headers["authorization"] = "Bearer to+k/0815=="
     request.headers["x-other"] = f'{{"key": "{spelled}"}}'
-    assert is_let_in(request, "to+k/0815==")
+    assert is_let_in(request, ["to+k/0815=="])
     assert request.path == "/x?a=b"
     assert "x-other" not in request.headers
 
@@ -152,11 +152,11 @@ def test_token_goes_no_further_however_it_is_spelled(spelled: str) -> None:
 def test_token_across_fields_goes_no_further() -> None:
     request = tflow.tflow().request
     request.path = "/x?a=first&b=two"
-    assert not is_let_in(request, "first&b=")
+    assert not is_let_in(request, ["first&b="])
     assert request.path == "/x"
     request.path = "/x?a=first&b=two"
     request.headers["authorization"] = "Bearer first&b="
-    assert is_let_in(request, "first&b=")
+    assert is_let_in(request, ["first&b="])
     assert request.path == "/x"
 
 
@@ -175,7 +175,7 @@ def test_token_in_any_header_goes_no_further() -> None:
         ]
     )
     request.authority = "user:token-0815@a.test"
-    assert not is_let_in(request, "token-0815")  # which of the two is meant
+    assert not is_let_in(request, ["token-0815"])  # which of the two is meant
     assert request.headers.fields == ((b"X-Other", b"1"),)
     assert request.authority == ""
 
@@ -192,7 +192,7 @@ def test_short_token_is_no_part_of_other_words() -> None:
         ]
     )
     request.authority = "chat.test"
-    assert is_let_in(request, "chat")
+    assert is_let_in(request, ["chat"])
     assert request.path == "/v1/chat/completions?a=chats"
     assert request.headers.fields == ((b"User-Agent", b"Chatbox/1 chat"),)
     assert request.authority == "chat.test"
@@ -207,7 +207,7 @@ def test_refused_request_is_not_searched_for_rare_spellings(
     request.headers["authorization"] = "Bearer other"
     request.headers["api-key"] = "token-0815"
     request.headers["x-other"] = "%" * 65536
-    assert not is_let_in(request, "token-0815")
+    assert not is_let_in(request, ["token-0815"])
     assert request.path == "/x"
     assert "api-key" not in request.headers
     assert "x-other" in request.headers
@@ -227,6 +227,6 @@ def test_only_the_beginning_of_a_long_value_is_searched_for_rare_spellings(
     request.headers["authorization"] = "Bearer token-0815"
     request.headers["x-long"] = "x" * 65536
     request.headers["x-end"] = "x" * 65536 + "token-0815"
-    assert is_let_in(request, "token-0815")
+    assert is_let_in(request, ["token-0815"])
     assert "x-end" not in request.headers
     assert max(map(len, searched)) == 4096

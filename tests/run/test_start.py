@@ -703,6 +703,9 @@ def test_steps_fit_the_mode() -> None:
     assert "normalize_pace" not in reverse
     nvidia = steps("--mode", "reverse:https://integrate.api.nvidia.com")
     assert "--set normalize_pace=integrate.api.nvidia.com=40/60s\n" in nvidia + "\n"
+    plan = listening("--mode", "reverse:https://integrate.api.nvidia.com")
+    paced = next_steps("mitmdump", plan, Ways("linux"), is_paced=True)
+    assert "normalize_pace" not in "".join(paced)
     local = steps("--mode", "local:curl")
     assert local.startswith("mitmdump starts in the mode local\n  trust: ")
     assert next_steps("mitmdump", listening("-n"), Ways("linux")) == []

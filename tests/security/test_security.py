@@ -1,4 +1,4 @@
-"""The threats that addon/docs/security.md names, and that each has its test."""
+"""The threats that addon/docs/security.md names, and that each has its tests."""
 
 import ast
 import asyncio
@@ -42,13 +42,15 @@ ANSWER = wire(
 # -- the document itself ---------------------------------------------------------------
 
 
-def document() -> str:
-    return (ROOT / "addon" / "docs" / "security.md").read_text(encoding="utf-8")
+def rows(path: Path) -> list[list[str]]:
+    """Return the cells of the rows of a document's table."""
+    text = path.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [line.strip("| ").split(" | ") for line in lines[2:]]
 
 
-def rows() -> list[str]:
-    lines = [line for line in document().splitlines() if line.startswith("| ")]
-    return lines[2:]
+THREATS = rows(ROOT / "addon" / "docs" / "security.md")
+TESTED = rows(TESTS / "security" / "threats.md")
 
 
 def defined() -> set[str]:
@@ -64,15 +66,13 @@ def defined() -> set[str]:
     }
 
 
-def test_each_threat_has_a_test() -> None:
-    assert len(rows()) > 15
-    without = [row for row in rows() if not re.findall(r"`test_\w+`", row)]
-    assert without == []
-
-
-def test_each_test_that_is_named_exists() -> None:
-    named = set(re.findall(r"`(test_\w+)`", document()))
-    assert named - defined() == set()
+def test_each_threat_has_its_tests_which_exist() -> None:
+    assert len(THREATS) > 15
+    assert [threat for threat, _ in TESTED] == [threat for threat, _ in THREATS]
+    for threat, tests in TESTED:
+        named = set(re.findall(r"`(test_\w+)`", tests))
+        assert named, threat
+        assert named - defined() == set()
 
 
 # -- the key of the authority, and who can reach the port -------------------------------

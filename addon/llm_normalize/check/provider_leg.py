@@ -10,6 +10,7 @@ import ssl
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+from ..routing.hosts import adding
 from ..text.authority import PORTS, address
 from ..text.printable import brief
 from .finding import Finding, Mark, Way
@@ -39,7 +40,7 @@ def judge(way: Way | None, base: str, ca: Path) -> Finding:
     if not is_listed(way.hosts, host, port):
         saw = f"the proxy does not open {place}: its answers pass unrepaired"
         named = host if port == PORTS["https"] else place
-        repair = f"start the proxy with --set normalize_hosts={named}"
+        repair = f"start the proxy with {adding(named)}"
         return Finding(Mark.FAIL, STEP, saw, repair)
     try:
         status, text = _ask(way, parts, (host, port), ca)

@@ -5,6 +5,7 @@ import shutil
 import sys
 import sysconfig
 from pathlib import Path
+from types import SimpleNamespace
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -18,6 +19,10 @@ def script() -> Path:
     """
     installed = _PACKAGE / "script" / "normalize.py"
     return installed if installed.exists() else _PACKAGE.parent / "normalize.py"
+
+
+SCRIPT = SimpleNamespace(__file__=str(script()))
+"""What mitmproxy-addon-launcher looks up: it starts mitmproxy with that file."""
 
 
 def program(name: str) -> Path:

@@ -49,11 +49,11 @@ def refused(
 
     Args:
         request: The request.
-        gate: The token.
+        gate: The tokens.
         is_translated: Whether its protocol is one that may be translated to chat.
     """
     try:
-        known = is_let_in(request, gate.read())
+        known = is_let_in(request, gate.read_each())
     except ValueError as error:
         logger.warning("normalize: normalize_gate: %s; all are refused", error)
         known = False

@@ -17,6 +17,20 @@ _REGIONS = (
     "southamerica-east1", "southamerica-west1", "us-central1", "us-east1", "us-east4",
     "us-east5", "us-south1", "us-west1", "us-west2", "us-west3", "us-west4",
 )  # fmt: skip
+# Of LiteLLM's OpenAI-compatible endpoints, those that serve nothing else.
+_OTHERS = (
+    "ai-gateway.helicone.ai", "api-inference.modelscope.cn", "api.abliteration.ai", "api.aiand.com",
+    "api.clfaigateway.dev", "api.cortecs.ai", "api.darkbloom.dev", "api.empiriolabs.ai",
+    "api.endpoints.anyscale.com", "api.featherless.ai", "api.friendli.ai", "api.galadriel.ai",
+    "api.gmi-serving.com", "api.inceptionlabs.ai", "api.inference.wandb.ai", "api.inferenceapis.com",
+    "api.lambda.ai", "api.libertai.io", "api.llama.com", "api.llamagate.dev", "api.morphllm.com",
+    "api.neosantara.xyz", "api.openinfer.ai", "api.parasail.io", "api.poe.com", "api.prisminference.com",
+    "api.publicai.co", "api.refuseless.com", "api.reka.ai", "api.sailresearch.com", "api.scaleway.ai",
+    "api.scx.ai", "api.stima.tech", "api.studio.nebius.ai", "api.synthetic.new", "api.v0.dev",
+    "api.zerogpu.ai", "codestral.mistral.ai", "gigachat.devices.sberbank.ru", "inference.api.nscale.com",
+    "inference.coralbricks.ai", "inference.runanywhere.ai", "llm-gateway.assemblyai.com",
+    "router.hostinger.com", "serverless.tensormesh.ai", "vanchin.streamlake.ai",
+)  # fmt: skip
 PROVIDERS = (
     "integrate.api.nvidia.com",
     "ai.api.nvidia.com",
@@ -96,6 +110,7 @@ PROVIDERS = (
     "bedrock-mantle.*.api.aws",
     "api.inference.crusoecloud.com",
     "ollama.com",
+    *_OTHERS,
 )
 """Hosts that serve chat/completions nearly, but not quite, as OpenAI does.
 
@@ -103,6 +118,9 @@ Not those that carry much else, such as a database's (Databricks, Snowflake): op
 them would lock out clients that do not trust mitmproxy's CA. (Vertex AI's carry more,
 too, but its OpenAI endpoint has no host of its own.)
 """
+
+KNOWN = "known-providers"
+"""Stands for all of them in a list of hosts."""
 
 CHAT_ONLY = ("integrate.api.nvidia.com", "ai.api.nvidia.com", "*.api.nvcf.nvidia.com")
 """Of those, the ones known to serve no other protocol: the others say so when asked."""
@@ -218,6 +236,11 @@ class HostPattern:
         )
 
 
+def adding(name: str) -> str:
+    """Return the arguments by which a host is repaired, too."""
+    return " ".join(f"--set normalize_hosts={each}" for each in (KNOWN, name))
+
+
 class Hosts:
     """The hosts whose traffic is opened and repaired.
 
@@ -238,10 +261,11 @@ class Hosts:
         Raises:
             ValueError: One of them spells none; the message names it.
         """
-        patterns = []
+        patterns: list[HostPattern] = []
         for text in texts:
             try:
-                patterns.append(HostPattern.parse(text))
+                names = PROVIDERS if text.strip() == KNOWN else [text]
+                patterns += map(HostPattern.parse, names)
             except ValueError as error:
                 raise ValueError(f"{text!r}: {error}") from None
         return cls(patterns)

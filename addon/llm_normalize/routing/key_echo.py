@@ -67,7 +67,8 @@ class LogFilter(logging.Filter):
             text = record.getMessage().encode("utf-8", "surrogatepass")
             for each in self._secrets():
                 with contextlib.suppress(ValueError):  # there is none by now
-                    text = without(text, each.read().encode())
+                    for key in each.read_each():
+                        text = without(text, key.encode())
             record.msg, record.args = text.decode("utf-8", "surrogatepass"), ()
         return True
 

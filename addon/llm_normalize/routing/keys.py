@@ -22,6 +22,7 @@ OTHER_HEADER = "x-api-key"
 """Where clients of Anthropic's protocol present theirs, without a scheme."""
 _LEAST = 8  # characters of a token that no other words have by chance
 _MOST = 4096  # characters of a value that are searched for other spellings
+_NOTE = re.compile(r"(?:^|\s)#")
 _VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
 
 
@@ -36,8 +37,12 @@ class Secret:
     text: str = field(repr=False)
 
     @classmethod
-    def parse(cls, text: str) -> "Secret":
+    def parse(cls, text: str, *, has_lines: bool = False) -> "Secret":
         """Return the secret that *text* names.
+
+        Args:
+            text: Where it is.
+            has_lines: Whether there may be several: see `read_each`.
 
         Raises:
             ValueError: It names none. The message does not quote it: it may be a key.
@@ -46,7 +51,7 @@ class Secret:
         if kind not in ("env", "file") or not colon or not name:
             raise ValueError("expected env:NAME or file:PATH, not the key itself")
         made = cls(text)
-        made.read()
+        _ = made.read_each() if has_lines else made.read()
         return made
 
     def read(self) -> str:
@@ -55,6 +60,19 @@ class Secret:
         Raises:
             ValueError: There is none. The message names the place, not the key.
         """
+        return self._checked(self._read())
+
+    def read_each(self) -> list[str]:
+        """Return the secrets, one a line; whose it is may stand behind it, as a comment.
+
+        Raises:
+            ValueError: There is none, likewise.
+        """
+        lines = (_NOTE.split(line)[0] for line in self._read().splitlines())
+        found = [line for line in lines if line.strip()]
+        return [self._checked(each) for each in found or [""]]
+
+    def _read(self) -> str:
         kind, _, name = self.text.partition(":")
         if kind == "env":
             found = os.environ.get(name, "")
@@ -64,6 +82,10 @@ class Secret:
             except (OSError, ValueError, RuntimeError) as error:
                 why = getattr(error, "strerror", None) or type(error).__name__
                 raise ValueError(f"the file cannot be read ({why})") from None
+        return found
+
+    def _checked(self, found: str) -> str:
+        kind, _, name = self.text.partition(":")
         found = found.strip()
         if not found:
             # Who has written the key in the place of a name, has it not printed.
@@ -112,18 +134,27 @@ class Keys:
         return None
 
 
-def is_let_in(request: http.Request, token: str) -> bool:
-    """Tell whether the client has presented *token*, and take it off.
+def is_let_in(request: http.Request, tokens: Iterable[str]) -> bool:
+    """Tell whether the client has presented one of *tokens*, and take all off.
 
-    The token goes no further, wherever it stands: in a path it becomes `***`, and what has
+    A token goes no further, wherever it stands: in a path it becomes `***`, and what has
     it in a query or a header is dropped. A request that is refused goes nowhere, and anybody
     can send one: it is only seen to that none with the token is saved.
     """
     headers = request.headers
     scheme, _, given = str(headers.pop(HEADER, "")).partition(" ")
-    known = _is_same(given, token) and scheme.lower() == "bearer"
-    known |= _is_same(str(headers.get(OTHER_HEADER, "")), token)
-    search = _Search(token, is_thorough=known)
+    other = str(headers.get(OTHER_HEADER, ""))
+    is_known = False
+    for token in tokens:
+        known = _is_same(given, token) and scheme.lower() == "bearer"
+        known |= _is_same(other, token)
+        _take_off(request, token, is_thorough=known)
+        is_known |= known
+    return is_known
+
+
+def _take_off(request: http.Request, token: str, *, is_thorough: bool) -> None:
+    headers, search = request.headers, _Search(token, is_thorough=is_thorough)
     for name in {
         name
         for name, value in headers.items()
@@ -134,13 +165,12 @@ def is_let_in(request: http.Request, token: str) -> bool:
         request.authority = ""
     path, mark, query = request.path.partition("?")
     # Without the token nobody can have it searched for field by field.
-    fields = query.split("&") if known else [query]
+    fields = query.split("&") if is_thorough else [query]
     fields = [each for each in fields if not search.is_in_field(each)]
     if search.is_in("&".join(fields)):
         fields = []
     path = MASK if search.is_in(path) else path
     request.path = path + mark * bool(fields) + "&".join(fields)
-    return known
 
 
 def _is_same(given: str, token: str) -> bool:

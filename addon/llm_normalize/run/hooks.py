@@ -99,7 +99,9 @@ def _say_next(program: str, base: str, listens: tuple[Listens, ...]) -> None:
     confdir = os.path.abspath(Path(ctx.options.confdir).expanduser())  # noqa: PTH100
     plan = Plan(Path(confdir), listens)
     page = getattr(ctx.master, "web_url", "")
-    say("\n".join(next_steps.next_steps(program, plan, ways, page, base)))
+    paced = bool(getattr(ctx.options, "normalize_pace", ()))
+    said = next_steps.next_steps(program, plan, ways, page, base, is_paced=paced)
+    say("\n".join(said))
     start.hint(from_environment(), plan)
 
 

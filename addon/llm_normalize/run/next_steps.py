@@ -34,7 +34,13 @@ class Ways(NamedTuple):
 
 
 def next_steps(
-    program: str, plan: Plan, ways: Ways, page: str = "", base: str = ""
+    program: str,
+    plan: Plan,
+    ways: Ways,
+    page: str = "",
+    base: str = "",
+    *,
+    is_paced: bool = False,
 ) -> list[str]:
     """Return the lines to say when *program* serves, none if it does not.
 
@@ -44,13 +50,14 @@ def next_steps(
         ways: The ways to set the proxy.
         page: mitmweb's own address, with its token.
         base: The base URL that it stands for, if `--provider` named it.
+        is_paced: Whether `normalize_pace` is set.
     """
     if not plan.listens:
         return []
     first = plan.listens[0]
     flows = [f"  flows:        {page}"] if page else []
     if first.mode == "reverse" and first.port is not None:
-        return [*_base_url(first, base), *flows]
+        return [*_base_url(first, base, is_paced=is_paced), *flows]
     trust = trust_advice.command("install", plan.confdir, system=ways.system)
     if first.mode not in FORWARD or first.port is None:
         said = [
@@ -62,7 +69,7 @@ def next_steps(
     return [*said, *flows, f"  more:         {_more()}"]
 
 
-def _base_url(listens: Listens, base: str) -> list[str]:
+def _base_url(listens: Listens, base: str, *, is_paced: bool) -> list[str]:
     """Return what a client sets that can be given a base URL."""
     base = base or known_providers.base_of(listens.data)
     here = f"http://{_reachable_address(listens)}{urlsplit(base).path}"
@@ -72,7 +79,8 @@ def _base_url(listens: Listens, base: str) -> list[str]:
         "  the same key, http:// and not https://, no certificate.",
     ]
     host = urlsplit(base).netloc
-    if most := known_providers.A_MINUTE.get(host):
+    most = known_providers.A_MINUTE.get(host)
+    if most and not is_paced:
         said += [
             f"  It takes {most} requests a minute of one key. To have the rest wait, add",
             f"  --set normalize_pace={host}={most}/60s",

@@ -1,0 +1,1 @@
+"""What shells read to complete the command; written by scripts/docs.py."""
