@@ -3,9 +3,9 @@
 Begins with the inputs in tests/fuzz, each of which broke a promise once, and goes on
 with mutated answers, drawn by `--seed`.
 
-Led by coverage where atheris has wheels; elsewhere hypothesis draws the same mutations
-by chance. Each job is a process, which
-reports its progress in lines; it reports each finding once, and goes on.
+Led by coverage where atheris has wheels; elsewhere the same mutations are drawn by chance.
+Each job is a process, which reports its progress in lines; it reports each finding once,
+and goes on.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def parse(given: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--engine",
-        choices=("atheris", "hypothesis"),
+        choices=("atheris", "chance"),
         help="the default is atheris where it can be had",
     )
     parser.add_argument(
@@ -183,7 +183,7 @@ def work(flags: argparse.Namespace) -> None:
     """Run inputs until the time or the number is used up."""
     folder: Path = flags.job
     seconds = flags.seconds or float("inf")
-    engine = {"atheris": _by_coverage, "hypothesis": _by_chance}[flags.engine]
+    engine = {"atheris": _by_coverage, "chance": _by_chance}[flags.engine]
     engine(flags, folder, time.monotonic() + seconds)
 
 
@@ -229,47 +229,18 @@ def _by_coverage(flags: argparse.Namespace, folder: Path, until: float) -> None:
 
 
 def _by_chance(flags: argparse.Namespace, folder: Path, until: float) -> None:
-    import hypothesis  # noqa: PLC0415 - only the environments have it
-    from hypothesis import strategies  # noqa: PLC0415
-
     module = target(flags)
     seeds = module.seeds()
     mutator = module.Mutator(seeds)
     job = Job(module, folder, until)
+    dice = random.Random(flags.seed)  # noqa: S311 - not a secret
     for data in seeds[: flags.runs]:
         job.run(data)
-
-    def mutated(data: bytes, numbers: list[int]) -> bytes:
-        for number in numbers:
-            data = mutator.mutate(data, random.Random(number))  # noqa: S311
-        return data
-
-    inputs = strategies.builds(
-        mutated,
-        strategies.sampled_from(seeds),
-        strategies.lists(
-            strategies.integers(min_value=0, max_value=2**32), min_size=1, max_size=4
-        ),
-    )
-    start = flags.seed
     while time.monotonic() < until and job.runs < (flags.runs or sys.maxsize):
-        start += 1
-        left = (flags.runs or sys.maxsize) - job.runs
-
-        @hypothesis.seed(start)
-        @hypothesis.settings(
-            max_examples=min(left, 100),
-            database=None,
-            deadline=None,
-            phases=[hypothesis.Phase.generate],
-            suppress_health_check=list(hypothesis.HealthCheck),
-        )
-        @hypothesis.given(inputs)
-        def some(data: bytes) -> None:
-            if time.monotonic() < until:
-                job.run(data)
-
-        some()
+        data = dice.choice(seeds)
+        for _ in range(dice.randint(1, 4)):
+            data = mutator.mutate(data, dice)
+        job.run(data)
     job.report()
 
 
@@ -395,13 +366,13 @@ def engine_of(flags: argparse.Namespace) -> str:
     Raises:
         SetupError: The one that is asked for is not here.
     """
-    if flags.engine == "hypothesis" or importlib.util.find_spec("atheris"):
+    if flags.engine == "chance" or importlib.util.find_spec("atheris"):
         return flags.engine or "atheris"
     reason = "atheris has no wheel for this Python on this system"
     if flags.engine:
         raise _uv.SetupError(f"{reason}: leave out --engine atheris")
-    print(f"{reason}; hypothesis goes on by chance, without coverage")
-    return "hypothesis"
+    print(f"{reason}: mutations are drawn by chance, without coverage")
+    return "chance"
 
 
 def run(flags: argparse.Namespace) -> int:

@@ -20,8 +20,8 @@ def parse(given: list[str]) -> argparse.Namespace:
         allow_abbrev=False,
         description=(
             "Send streams with all known quirks through a real mitmdump with the "
-            "addon, while providers and clients break off, stall and misbehave, options "
-            "change and the addon is loaded anew. Requires of each stream the content "
+            "addon, while providers and clients break off, stall and misbehave, and the "
+            "addon is reloaded. Requires of each stream the content "
             "that its seed yields, of the pairs log one record for each, of mitmdump "
             "that its memory stays flat and nothing is left over."
         ),
@@ -59,7 +59,7 @@ def parse(given: list[str]) -> argparse.Namespace:
         "--only",
         type=int,
         metavar="K",
-        help="run session K alone, without changes of options meanwhile",
+        help="run session K alone, without reloads meanwhile",
     )
     parser.add_argument(
         "--script",

@@ -17,13 +17,9 @@ import _bootstrap
 import _uv
 
 OLDEST_MITMPROXY = "12.0.0"  # what pyproject.toml's lower bound means
-CLIENTS = "tests/clients"
-PEERS = "tests/peers"
-DEPLOY = "tests/deploy"
-DESKTOP = "tests/desktop"
 PROGRAMS = {
-    DEPLOY: {"haproxy": "haproxy", "systemd-analyze": "systemd"},
-    DESKTOP: {
+    "deploy": {"haproxy": "haproxy", "systemd-analyze": "systemd"},
+    "desktop": {
         "certutil": "libnss3-tools",
         "chromium": "chromium",
         "curl": "curl",
@@ -62,11 +58,21 @@ FAST = [
 ]
 """A first answer within half a minute: each fix, recorded answers, a real stream."""
 
-# Likewise, but tests of one group share what they make, and most of them wait.
-BY_GROUP = ["-n", "4", "--dist", "loadgroup"]
-
-# One file shares four instances and HAProxy, others wait for containers and services.
-BY_FILE = ["-n", "2", "--dist", "loadfile"]
+LEFT_OUT: dict[str, tuple[str, list[str]]] = {
+    "clients": ("the tests with real clients", []),
+    "peers": ("the tests with servers that are nearly compatible", []),
+    # One file shares four instances and HAProxy, others wait for containers and services.
+    "deploy": (
+        "the tests behind HAProxy (which has to be installed)",
+        ["-n", "2", "--dist", "loadfile"],
+    ),
+    # Tests of one group share what they make, and most of them wait.
+    "desktop": (
+        "the tests with the settings of a desktop (which has to be installed)",
+        ["-n", "4", "--dist", "loadgroup"],
+    ),
+}
+"""Folders of tests that the suite leaves out: what they are, and pytest's arguments."""
 
 # Some make environments, or images, before they begin.
 UNHURRIED = ["--timeout", "1800"]
@@ -212,16 +218,23 @@ def run_matrix(arguments: list[str]) -> list[Result]:
     return results
 
 
-def run_apart(what: str, folder: str, arguments: list[str]) -> Result:
-    """Run the tests in *folder*, which the suite leaves out."""
+def run_apart(name: str, arguments: list[str]) -> Result:
+    """Run the tests in a folder that the suite leaves out."""
+    folder = f"tests/{name}"
     if not (_bootstrap.ROOT / folder).is_dir():
-        return Result(what, f"not run: there is no {folder}")
-    return run(what, Path(sys.executable), [folder, *UNHURRIED, *arguments])
+        return Result(name, f"not run: there is no {folder}")
+    if packages := lacking(name):
+        hint = f"install it (Debian, Ubuntu: apt-get install {' '.join(packages)})"
+        reason = f"not run: there is no {' and no '.join(packages)}; {hint}"
+        return Result(name, reason, failed=True)
+    given = arguments or LEFT_OUT[name][1]
+    return run(name, Path(sys.executable), [folder, *UNHURRIED, *given])
 
 
-def lacking(folder: str) -> list[str]:
-    """Return the packages that the tests in *folder* need and that are not here."""
-    return [package for what, package in PROGRAMS[folder].items() if not is_here(what)]
+def lacking(name: str) -> list[str]:
+    """Return the packages that the tests called *name* need and that are not here."""
+    needed = PROGRAMS.get(name, {})
+    return [package for what, package in needed.items() if not is_here(what)]
 
 
 def is_here(what: str) -> bool:
@@ -230,16 +243,6 @@ def is_here(what: str) -> bool:
         return bool(glob.glob(what))  # noqa: PTH207 - a whole path
     # Debian has HAProxy where an ordinary user's PATH does not look.
     return any(shutil.which(what, path=each) for each in (None, "/usr/sbin"))
-
-
-def run_with_programs(what: str, folder: str, arguments: list[str]) -> Result:
-    """Run tests that are nothing without their programs."""
-    packages = lacking(folder)
-    if packages:
-        hint = f"install it (Debian, Ubuntu: apt-get install {' '.join(packages)})"
-        reason = f"not run: there is no {' and no '.join(packages)}; {hint}"
-        return Result(what, reason, failed=True)
-    return run_apart(what, folder, arguments)
 
 
 def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -272,29 +275,12 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument(
         "--matrix-only", action="store_true", help="the same without the run here"
     )
-    parser.add_argument(
-        "--clients",
-        action="store_true",
-        help=f"run {CLIENTS}, the tests with real clients, instead of the suite",
-    )
-    parser.add_argument(
-        "--peers",
-        action="store_true",
-        help=f"run {PEERS}, the tests with servers that are nearly compatible, instead "
-        "of the suite",
-    )
-    parser.add_argument(
-        "--deploy",
-        action="store_true",
-        help=f"run {DEPLOY}, the tests behind HAProxy (which has to be installed), "
-        "instead of the suite",
-    )
-    parser.add_argument(
-        "--desktop",
-        action="store_true",
-        help=f"run {DESKTOP}, the tests with the settings of a desktop (which has to "
-        "be installed), instead of the suite",
-    )
+    for name, (what, _) in LEFT_OUT.items():
+        parser.add_argument(
+            f"--{name}",
+            action="store_true",
+            help=f"run tests/{name}, {what}, instead of the suite",
+        )
     parser.add_argument(
         "--packages",
         action="store_true",
@@ -309,26 +295,18 @@ def main() -> int:
     """Run what was asked for and return the exit code."""
     flags, arguments = parse(sys.argv[1:])
     if flags.packages:
-        print(*{package: 0 for folder in PROGRAMS for package in lacking(folder)})
+        print(*{package: 0 for name in PROGRAMS for package in lacking(name)})
         return 0
     _bootstrap.ensure()
     compile_once()
     results = []
-    chosen = (flags.clients, flags.peers, flags.deploy, flags.desktop)
-    apart = flags.matrix_only or any(chosen)
+    chosen = [name for name in LEFT_OUT if getattr(flags, name)]
+    apart = flags.matrix_only or bool(chosen)
     if flags.matrix or not apart:
         results.append(run_here(arguments, fast=flags.fast))
     if flags.matrix or flags.matrix_only:
         results += run_matrix(arguments)
-    if flags.clients:
-        results.append(run_apart("clients", CLIENTS, arguments))
-    if flags.peers:
-        results.append(run_apart("peers", PEERS, arguments))
-    if flags.deploy:
-        results.append(run_with_programs("deploy", DEPLOY, arguments or BY_FILE))
-    if flags.desktop:
-        given = arguments or BY_GROUP
-        results.append(run_with_programs("desktop", DESKTOP, given))
+    results += [run_apart(name, arguments) for name in chosen]
     print("--- summary")
     for result in results:
         print(f"{result.what}: {result.outcome}")

@@ -28,8 +28,10 @@ def growth[T](
     """Return how many times more *work* it is when *make* gets `FACTOR` times *size*."""
     found = []
     for _ in range(tries):
-        small, large = _cost(make(size), work), _cost(make(size * FACTOR), work)
-        found.append(large / small)
+        large = _cost(make(size * FACTOR), work)
+        if large <= _LEAST:
+            return 1.0
+        found.append(large / _cost(make(size), work))
         if found[-1] < MOST / 2:
             break
     return min(found)

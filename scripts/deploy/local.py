@@ -1,4 +1,4 @@
-"""Start several instances behind HAProxy on this machine, to try it or to measure it.
+"""Start several instances behind HAProxy on this machine, to try it.
 
 What it starts is what scripts/deploy is for: the same configuration of HAProxy and the
 same settings of mitmdump.
@@ -19,34 +19,25 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import _bootstrap
 
 PORT = 8080
-SECONDS = 10.0
-MEASURED = (1, 2, 4)
-
-
-def _counts(text: str) -> list[int]:
-    found = [int(each) for each in text.split(",")]
-    if min(found) < 1:
-        raise ValueError
-    return found
 
 
 def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Return our own flags, and what is mitmdump's."""
     parser = argparse.ArgumentParser(
         allow_abbrev=False,
-        usage="%(prog)s --upstream URL [--instances N] [--port P] [ARGS]\n"
-        "       %(prog)s --measure [--instances N,N,...] [--seconds S] [ARGS]",
+        usage="%(prog)s --upstream URL [--instances N] [--port P] [ARGS]",
         description="Start several instances of mitmdump with the addon behind HAProxy, "
         "on this machine, with what scripts/deploy ships.",
         epilog="ARGS go to each mitmdump, for instance --set normalize_mode=observe. "
         "HAProxy has to be installed. The first start makes the environment in .venv.",
     )
-    parser.add_argument("--upstream", metavar="URL", help="the provider")
+    parser.add_argument("--upstream", required=True, metavar="URL", help="the provider")
     parser.add_argument(
         "--instances",
-        type=_counts,
+        type=int,
+        default=os.cpu_count() or 1,
         metavar="N",
-        help="how many (default: one for each core; with --measure: 1,2,4)",
+        help="how many (default: one for each core)",
     )
     parser.add_argument(
         "--port",
@@ -62,26 +53,11 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         help="for logs and CAs, one folder an instance (default: a new one in "
         f"{tempfile.gettempdir()}, which stays)",
     )
-    parser.add_argument(
-        "--measure",
-        action="store_true",
-        help="send a load through them from an embedded provider, and tell the events "
-        "a second with each number of instances",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=SECONDS,
-        metavar="S",
-        help=f"with --measure: how long for each number (default: {SECONDS:g})",
-    )
     cut = given.index("--") if "--" in given else len(given)
     flags, rest = parser.parse_known_args(given[:cut])
     rest += given[cut + 1 :]
-    if flags.measure == bool(flags.upstream):
-        parser.error("give either --upstream URL or --measure")
-    if not flags.measure and len(flags.instances or ()) > 1:
-        parser.error("several numbers of instances go with --measure only")
+    if flags.instances < 1:
+        parser.error(f"--instances takes a number above 0, not {flags.instances}")
     stray = [each for each in rest if not each.startswith("-")]
     if rest and rest[0] in stray:
         parser.error(f"{rest[0]!r} is no argument; mitmdump's begin with a dash")
@@ -92,13 +68,12 @@ def serve(flags: argparse.Namespace, arguments: list[str]) -> int:
     """Run the instances until Ctrl-C, or until none is left."""
     from workshop.deploy import haproxy, instances  # noqa: PLC0415 - it needs the environment
 
-    count = flags.instances[0] if flags.instances else os.cpu_count() or 1
     folder = flags.folder or Path(tempfile.mkdtemp(prefix="llm-normalize-"))
     folder.mkdir(parents=True, exist_ok=True)
     haproxy.find()
-    _bootstrap.say(f"llm_normalize: starting {count} x mitmdump ... ", end="")
+    _bootstrap.say(f"llm_normalize: starting {flags.instances} x mitmdump ... ", end="")
     begun = time.monotonic()
-    with instances.running(count, folder, flags.upstream, arguments) as made:
+    with instances.running(flags.instances, folder, flags.upstream, arguments) as made:
         ports = [each.port for each in made]
         with haproxy.Haproxy(folder, ports, flags.port) as balancer:
             _bootstrap.say(f"{time.monotonic() - begun:.1f} s")
@@ -135,14 +110,7 @@ def main() -> int:
     _bootstrap.ensure()
     from workshop.child import guarded  # noqa: PLC0415 - it needs the environment
 
-    def work() -> int:
-        if not flags.measure:
-            return serve(flags, arguments)
-        from workshop.deploy import measure  # noqa: PLC0415
-
-        return measure.main(flags.instances or MEASURED, flags.seconds, arguments)
-
-    return guarded(work)
+    return guarded(lambda: serve(flags, arguments))
 
 
 if __name__ == "__main__":

@@ -15,12 +15,6 @@ def test_letters_stay_what_they_are_and_keep_their_length() -> None:
     assert re.fullmatch(r"[A-Z][a-z]\d[à-ö][一-丟][𠀀-𠀏]-:! ", out)
 
 
-def test_escapes_stay_escapes() -> None:
-    raw = r"\u00e9\n\\\/\ud835\udc00\ud83d\x"
-    out = filled(raw)
-    assert re.fullmatch(r"\\u00[67].\\n\\\\\\/\\ud840\\udc..\\ud83d\\x", out)
-
-
 def test_place_decides_and_a_name_if_there_is_one() -> None:
     filler = Filler()
     text = list("abcabcabcabc")

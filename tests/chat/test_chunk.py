@@ -5,11 +5,9 @@ import pytest
 from llm_normalize.chat.chunks.chunk import (
     Chunk,
     drop_other_usage,
-    enveloped_in,
     is_chunk,
     is_readable,
 )
-from llm_normalize.chat.chunks.chunk_content import is_hollow, is_silent
 from llm_normalize.chat.errors.chunk_errors import is_error
 
 
@@ -80,30 +78,6 @@ def test_a_chunk_is_readable_where_its_types_are_those_of_providers(
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, True),
-        (
-            [
-                {},
-                {
-                    "index": 0,
-                    "type": "function",
-                    "function": {"name": "", "arguments": 0},
-                },
-            ],
-            True,
-        ),
-        ([{"function": {"name": "f"}}], False),
-        ([[""], ["x"]], False),
-    ],
-)
-def test_what_holds_nothing_is_hollow_however_deep(value: Any, expected: bool) -> None:
-    assert is_hollow(value) is expected
-    assert is_silent({"delta": {"role": "assistant", "tool_calls": value}}) is expected
-
-
-@pytest.mark.parametrize(
     ("value", "reported"),
     [
         ({"error": "no"}, True),
@@ -130,14 +104,6 @@ def test_what_holds_nothing_is_hollow_however_deep(value: Any, expected: bool) -
 )
 def test_error_is_distinguished_from_a_notice(value: object, reported: bool) -> None:
     assert is_error(value) is reported
-
-
-def test_usage_alone_is_a_chunk_in_an_envelope() -> None:
-    usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
-    for object_ in ({}, {"object": ""}):
-        inner = {"choices": [], **object_}
-        assert enveloped_in({"data": {**inner, "usage": usage}}) == "data"
-        assert enveloped_in({"data": {**inner, "usage": {"pages": 1}}}) is None
 
 
 def test_usage_elsewhere_leaves_with_the_chunks_own() -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth import MOST, growth
 from judge.quirks import Answer, answers, bodies
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
@@ -17,7 +16,7 @@ from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import USAGE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
-from streams import feed, repaired
+from streams import repaired
 from workshop.judged import asked_of, request_of
 
 TOKEN: Chunk = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
@@ -115,30 +114,6 @@ def test_a_missing_reason_is_what_the_message_implies(
     assert chunks_of(body, forced=forced)[-1] == end
 
 
-@pytest.mark.parametrize("key", ["content", "refusal"])
-def test_log_probabilities_stand_beside_what_they_are_of(key: str) -> None:
-    logprobs = {"content": None, "refusal": None, key: [TOKEN]}
-    message = {
-        "role": "assistant",
-        "content": None,
-        "reasoning_content": "so",
-        key: "Hi",
-    }
-    chunks = chunks_of(with_choice(completion(message), logprobs=logprobs))
-    found = [each["choices"][0] for each in chunks if each["choices"]]
-    assert [choice.get("logprobs") for choice in found] == [None, None, logprobs, None]
-    assert found[2]["delta"] == {key: "Hi"}
-
-
-def test_parts_of_a_content_stay_beside_the_reasoning_that_they_may_repeat() -> None:
-    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "so"}]}
-    parts = [thinking, {"type": "text", "text": "Hi"}]
-    body = said(content=parts, reasoning="so")
-    assert deltas_of(body)[1:] == [{"content": parts, "reasoning": "so"}, {}]
-    message = there_and_back(body)["choices"][0]["message"]
-    assert (message["content"], message["reasoning_content"]) == ("Hi", "so")
-
-
 def test_keys_that_openai_does_not_define_are_kept_at_each_level() -> None:
     body = with_choice(
         {**said(x_message=[1]), "citations": ["https://x"], "x_null": None},
@@ -168,90 +143,6 @@ def test_a_long_text_comes_in_pieces() -> None:
         " again.",
         None,
     ]
-
-
-@pytest.mark.parametrize("keys", [["reasoning"], ["reasoning", "reasoning_content"]])
-def test_reasoning_comes_in_pieces_under_each_of_its_names(keys: list[str]) -> None:
-    body = said(x_more=1, **dict.fromkeys(keys, LONG_TEXT))
-    first, *more = deltas_of(body)[1:-2]
-    assert first.pop("x_more") == 1
-    assert [set(delta) for delta in (first, *more)] == [set(keys)] * 3
-    for key in keys:
-        assert "".join(delta[key] for delta in (first, *more)) == LONG_TEXT
-    message = there_and_back(body)["choices"][0]["message"]
-    assert message["reasoning_content"] == LONG_TEXT
-
-
-def test_reasoning_of_two_kinds_stays_whole() -> None:
-    both = {"reasoning": LONG_TEXT, "reasoning_content": "so"}
-    assert deltas_of(said(**both))[1] == both
-    assert deltas_of(said(reasoning={"x": LONG_TEXT}))[1]["reasoning"]["x"] == LONG_TEXT
-
-
-def test_a_text_with_log_probabilities_stays_whole() -> None:
-    body = with_choice(said(content=LONG_TEXT), logprobs={"content": [TOKEN]})
-    assert {"content": LONG_TEXT} in deltas_of(body)
-
-
-def test_a_long_envelope_is_not_multiplied() -> None:
-    body = {**said(content=LONG_TEXT), "id": "x" * 999}
-    assert {"content": LONG_TEXT} in deltas_of(body)
-
-
-@pytest.mark.parametrize(("n", "most"), [(1, 64), (8, 64), (100, 100)])
-def test_texts_of_a_body_come_in_a_bounded_number_of_pieces(n: int, most: int) -> None:
-    choice = said(content=LONG_TEXT * 99)["choices"][0]
-    body = {**said(), "choices": [{**choice, "index": at} for at in range(n)]}
-    assert len(chunks_of(body)) <= most + 2 * n
-
-
-# -- chunks to a body --------------------------------------------------------------
-
-
-def test_audio_and_legacy_calls_are_joined() -> None:
-    body = body_of(
-        [
-            chunk({"audio": {"id": "audio_1", "transcript": "H"}}),
-            chunk({"audio": {"transcript": "i", "data": "AA"}}),
-            chunk({"audio": {"data": "AA", "expires_at": 1_800_000_000}}),
-            chunk({"function_call": {"name": "f", "arguments": '{"a"'}}),
-            chunk({"function_call": {"arguments": ":1}"}}),
-        ]
-    )
-    message = body["choices"][0]["message"]
-    assert message["audio"] == AUDIO
-    assert message["function_call"] == CALL["function"]
-
-
-def test_lists_are_joined_and_other_values_replaced() -> None:
-    body = body_of(
-        [
-            chunk({"annotations": [CITED], "x": 1, "y": {"index": 3, "z": "a"}}),
-            chunk({"annotations": [CITED], "x": 2, "y": {"z": "b"}}),
-        ]
-    )
-    message = body["choices"][0]["message"]
-    assert message["annotations"] == [CITED, CITED]
-    assert (message["x"], message["y"]) == (2, {"index": 3, "z": "ab"})
-
-
-def test_what_stands_beside_choices_is_kept() -> None:
-    body = body_of(
-        [
-            chunk({"content": "Hi"}, citations=["a"], obfuscation="x7", x=None),
-            chunk(
-                {}, finish="stop", choice={"stop_reason": "eos"}, citations=["a", "b"]
-            ),
-            chunk(None, usage=USAGE),
-            chunk(None, usage=None),
-        ]
-    )
-    assert set(body) == {
-        "id", "object", "created", "model", "choices", "usage", "citations"
-    }  # fmt: skip
-    assert body["citations"] == ["a", "b"]
-    assert body["usage"] == USAGE
-    assert body["choices"][0]["stop_reason"] == "eos"
 
 
 # -- there and back ----------------------------------------------------------------
@@ -395,16 +286,6 @@ def test_a_body_for_a_stream_becomes_one(framed: str, asked: Asked) -> None:
     assert out == expected
 
 
-def test_lines_of_blanks_before_a_body_leave_when_they_come() -> None:
-    data = b"\n         \n\n         \n" + dumps(said())
-    reads = [data[:11], data[11:22], data[22:]]
-    out = feed(reads, PLAIN)
-    assert out[:2] == [b"\n\n", b"\n\n"]
-    assert (
-        conformance.check_stream(b"".join(out), conformance.Request(stream=True)) == []
-    )
-
-
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -442,19 +323,6 @@ def test_what_may_be_the_first_of_many_is_not_given_an_end(body: Chunk) -> None:
     out = repaired(dumps(body), PLAIN)
     assert b"[DONE]" not in out
     assert b'"finish_reason":"' not in out
-
-
-@pytest.mark.unmeasured
-def test_lists_of_many_chunks_are_joined_in_linear_time() -> None:
-    def make(count: int) -> list[Chunk]:
-        return [chunk({"annotations": [at]}) for at in range(count)]
-
-    def work(chunks: list[Chunk]) -> None:
-        (choice,) = body_of(chunks)["choices"]
-        assert choice["message"]["annotations"] == [*range(len(chunks))]
-        assert chunks[0]["choices"][0]["delta"] == {"annotations": [0]}
-
-    assert growth(make, work, 4000) < MOST
 
 
 @pytest.mark.parametrize(

@@ -8,25 +8,18 @@ import pytest
 
 from judge.strict import taken
 from llm_normalize import conformance
-from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.declared_tools import Tools
 from llm_normalize.chat.state.repeated_arguments import (
     begins_object,
     decoded,
-    is_object,
-    may_go_on,
     new_suffix,
     without_repeats,
 )
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.tool_calls.tool_call_arguments_repeated import (
-    ToolCallArgumentsRepeated,
-)
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
-    HoldingFix,
     calling,
     chunk,
     completion,
@@ -35,7 +28,7 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.wire.json_text import dumps
-from streams import ANY, feed, repaired
+from streams import feed, repaired
 
 ASKED = Asked(stream=True, tools=True, declared=Tools(frozenset("fg")))
 REQUEST = conformance.Request(tools=True)
@@ -199,57 +192,6 @@ def test_arguments_that_grow_by_blanks_are_sent_once() -> None:
     assert arguments_in(answer('{"a":', '{"a": ', whole)) == whole
 
 
-def test_two_calls_are_distinguished() -> None:
-    events: list[Any] = [calling(head(at, id=f"call_{at}")) for at in (0, 1)]
-    for end in (3, 6, 8):
-        events += [calling(rest(at, f'{{"{at}":1{at}}}'[:end])) for at in (0, 1)]
-    out = repaired(wire([*events, chunk({}, finish="tool_calls"), DONE]), ASKED)
-    texts = [call.arguments for call in taken(out).choices[0].calls]
-    assert texts == ['{"0":10}', '{"1":11}']
-
-
-HEADS = [calling(head(at, id=f"call_{at}")) for at in (0, 1)]
-FINISHED: list[Any] = [chunk({}, finish="tool_calls"), DONE]
-
-
-def test_what_waits_of_an_event_that_passes_as_received_is_not_sent_again() -> None:
-    class Faulty(HoldingFix):
-        name = "faulty"
-        handles = ANY
-
-        def edit(self, chunk: Chunk) -> bool:
-            if self.seen.n == len(HEADS):
-                raise RuntimeError
-            return False
-
-        def flush(self) -> list[Chunk]:
-            return []  # so it is asked about all
-
-    begun = calling(rest(0, '"'), rest(1, '"'))
-    data = wire([*HEADS, begun, *FINISHED])
-    at = FIXES.index(ToolCallArgumentsRepeated) + 1
-    out = repaired(data, ASKED, [*FIXES[:at], Faulty, *FIXES[at:]])
-    texts = [call.arguments for call in taken(out).choices[0].calls]
-    assert texts == ['"', '"']
-
-
-def test_a_tool_that_takes_nothing_does_not_wait() -> None:
-    tools = Tools(frozenset("f"), frozenset("f"))
-    asked = Asked(stream=True, tools=True, declared=tools)
-    data = answer("{}")
-    first = b"".join(conformance.events(data)[:3])
-    assert b"".join(feed([first], asked, ended=False)) == first
-    assert b"".join(feed([first], ASKED, ended=False)) != first
-    assert repaired(data, ASKED) == repaired(data, asked) == data
-
-
-def test_arguments_too_long_to_be_kept_pass() -> None:
-    text = json.dumps({"a": "x" * 300_000})
-    out = repaired(answer(text, text), ASKED)
-    (call,) = taken(out).choices[0].calls
-    assert call.arguments == text * 2
-
-
 def test_another_object_in_a_body_is_a_call_of_its_own() -> None:
     given = '{"path":"a"}{"path":"b/c"} {"path":"a"}{}'
     calls = [
@@ -304,15 +246,6 @@ def test_a_body_has_the_arguments_once(text: str, legacy: bool) -> None:
 )  # fmt: skip
 def test_what_is_said_once_or_makes_no_sense_stays(text: str) -> None:
     assert without_repeats(text) == text
-
-
-def test_parts_of_json_may_go_on() -> None:
-    for end in range(len(WHOLE)):
-        assert may_go_on(WHOLE[:end])
-    for text in ("{{", '{"a":1{', '{"a" 1', "{}{", "x"):
-        assert not may_go_on(text)
-    assert may_go_on("[" * 100_000)
-    assert not is_object("[" * 100_000)
 
 
 def test_what_is_repeated_is_found_in_any_spelling() -> None:

@@ -11,7 +11,7 @@ from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import MAX_TRACKED, Asked, Seen
+from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.optional.think_as_text import ThinkAsText
@@ -381,7 +381,7 @@ def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
     text, calls = CALLS[name]
     if before and not text.startswith(("<", "[", "]", "`")):
         before = ""  # it begins a text alone
-    for size in (1, 4, 1000):
+    for size in (4,) if before else (1, 1000):
         assert said(before + text, size) == (before, "", calls, "tool_calls")
     assert said(before + text, 3, finish=False)[2:] == (calls, "tool_calls")
     assert in_body(before + text) == (before, "", calls, "tool_calls")
@@ -418,9 +418,8 @@ def test_each_form_is_a_call_at_the_end_of_reasoning(name: str) -> None:
     text, calls = CALLS[name]
     before = "I need it. " if text.startswith(("<", "[", "]")) else ""
     expected = ("", before, calls, "tool_calls")
-    for size in (1, 7, 1000):
-        assert reasoned(*thought(before + text, size)) == expected
-        assert reasoned(*thought(before + text, size, "reasoning")) == expected
+    for size, key in ((1, "reasoning_content"), (7, "reasoning"), (1000, "reasoning")):
+        assert reasoned(*thought(before + text, size, key)) == expected
     message = {"role": "assistant", "content": "", "reasoning": before + text}
     data = dumps(completion(message))
     (choice,) = json.loads(repair_body(data, 200, ASKED, EVERY_FIX).after[0])["choices"]
@@ -452,20 +451,6 @@ def test_call_in_reasoning_that_goes_on_is_reasoning(
         assert repair_body(data, 200, ASKED, EVERY_FIX).after[0] == data
 
 
-def test_call_in_reasoning_counts_once_whatever_its_keys() -> None:
-    keys = ("reasoning_content", "reasoning")
-    expected = ("", "Hm. ", ONE, "tool_calls")
-    assert reasoned(*thought("Hm. " + F, 9, *keys)) == expected
-    data = dumps(completion({"content": None, **dict.fromkeys(keys, "Hm. " + F)}))
-    (choice,) = json.loads(repair_body(data, 200, ASKED, EVERY_FIX).after[0])["choices"]
-    assert len(choice["message"]["tool_calls"]) == 1
-    assert F not in json.dumps(choice)
-
-
-def test_call_in_reasoning_that_never_ends_is_reasoning() -> None:
-    assert reasoned(*thought("Hm. <tool_call>{", 9))[1:3] == ("Hm. <tool_call>{", [])
-
-
 def places(fix: ToolCallAsText) -> list[dict[int, Place]]:
     return [dict(each._at) for each in fix._texts._texts.values()]
 
@@ -480,44 +465,6 @@ def test_call_in_reasoning_is_undone_with_its_event() -> None:
     assert places(fix) != before
     fix.undo(1)
     assert places(fix) == before
-
-
-def test_call_in_reasoning_waits_for_the_end_of_its_choice() -> None:
-    pipeline = Pipeline(ASKED, EVERY_FIX)
-    out = pipeline.feed(wire([ROLE, *thought("Hm. " + F, 9)]))
-    assert pipeline.waiting is None
-    out += pipeline.release()
-    assert b"tool_call" not in b"".join(out)
-    out = pipeline.feed(wire([STOP]))
-    out += pipeline.release()
-    assert b'"name":"f"' in b"".join(out)
-
-
-def test_call_in_reasoning_is_not_lost_where_the_stream_breaks() -> None:
-    pipeline = Pipeline(ASKED, EVERY_FIX)
-    pipeline.feed(wire([ROLE, *thought("Hm. " + F, 9)]))
-    assert b'"name":"f"' in b"".join(pipeline.release(last=True))
-
-
-def test_calls_in_reasoning_are_of_their_choice() -> None:
-    asked = Asked(stream=True, tools=True, declared=TOOLS, n=2)
-    events = [ROLE, chunk(ROLE["choices"][0]["delta"], index=1)]
-    for part in (F[:20], F[20:]):
-        events += [chunk({"reasoning_content": part}, index=at) for at in (0, 1)]
-    events += [chunk({"content": "Hi"}, index=1)]
-    events += [chunk({}, finish="stop", index=at) for at in (0, 1)]
-    first, second = taken(
-        b"".join(feed([wire([*events, DONE])], asked, EVERY_FIX))
-    ).choices.values()
-    assert [(each.name, each.arguments) for each in first.calls] == ONE
-    assert (second.reasoning, second.calls, second.text) == (F, [], "Hi")
-
-
-def test_very_many_calls_in_reasoning_are_reasoning() -> None:
-    long = F.replace("1", '"' + "x" * 100_000 + '"')
-    assert len(reasoned(*thought(long * 3, 50_000))[2]) == 3
-    _, reasoning, calls, _ = reasoned(*thought(long * 4, 50_000))
-    assert (reasoning, calls) == (long * 4, [])
 
 
 @pytest.mark.parametrize(
@@ -643,7 +590,7 @@ PROSE = [
 
 
 @pytest.mark.parametrize("text", PROSE)
-@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize("size", [1, 1000])
 def test_any_other_text_stays(text: str, size: int) -> None:
     fixes = CALLS_ALONE if text.startswith(ANALYSIS) else EVERY_FIX
     assert said(text, size, fixes=fixes) == (text, "", [], "stop")
@@ -688,29 +635,6 @@ def test_marks_of_harmony_s_messages_go_with_what_they_mean(size: int) -> None:
     assert words == ("Plan:" + call, "so", [], "stop")
 
 
-SPOKEN = [
-    (FINAL + "It ends by <|end|> or so.<|end|>", "It ends by <|end|> or so.", ""),
-    (FINAL + "Hi" + FINAL + " there", "Hi there", ""),
-    (FINAL + "Hi <|channel|> there", "Hi <|channel|> there", ""),
-    (FINAL + "Hi<|end|>\n<|st", "Hi<|end|>\n<|st", ""),
-    (FINAL + "Hi<|re", "Hi<|re", ""),
-    ("<|start|>assistant<|message|>Hi<|end|>", "Hi", ""),
-    (ANALYSIS + ANALYSIS + "Hi", "Hi", "soso"),
-    ("<|channel|>analysis<|message|>so" + FINAL + "Hi", "Hi", "so"),
-    ("<|channel|>analysis<|message|>so", "", "so"),
-    (ANALYSIS + "<|start|>assistant to=functions.h<|message|>{}<|call|>", None, "so"),
-]
-
-
-@pytest.mark.parametrize(("text", "words", "thought"), SPOKEN)
-@pytest.mark.parametrize("size", [1, 3, 1000])
-def test_message_that_speaks_of_marks(
-    text: str, words: str | None, thought: str, size: int
-) -> None:
-    words = text.removeprefix(ANALYSIS) if words is None else words
-    assert said(text, size) == (words, thought, [], "stop")
-
-
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_thoughts_before_the_answer_are_reasoning(size: int) -> None:
     assert said("<think>so <b></think>Hi <think>", size) == (
@@ -737,29 +661,8 @@ def test_what_waits_is_sent_before_the_finish_and_once() -> None:
 
 
 @pytest.mark.unmeasured
-def test_call_beside_a_finish_on_every_chunk_is_one() -> None:
-    for text, calls in CALLS.values():
-        events = [chunk({"content": part}, finish="stop") for part in text]
-        out = taken(repaired(wire([*events, DONE]), ASKED, EVERY_FIX)).choices[0]
-        found = [(call.name, call.arguments) for call in out.calls]
-        assert (out.text, found, out.finish_reason) == ("", calls, "tool_calls")
-
-
-@pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool_call>{"])
-def test_what_waits_too_long_is_sent_as_it_came(text: str) -> None:
-    pipeline = Pipeline(ASKED, EVERY_FIX)
-    out = pipeline.feed(wire([ROLE, chunk({"content": text})]))
-    before = pipeline.waiting
-    assert before is not None
-    out += [*pipeline.release(), *pipeline.feed(wire([STOP, DONE])), *pipeline.end()]
-    choice = taken(b"".join(out)).choices[0]
-    thought = choice.reasoning and "<think>" + choice.reasoning
-    assert thought + choice.text == text
-
-
-@pytest.mark.unmeasured
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("size", [1, 4, 9])
+@pytest.mark.parametrize("size", [2, 9])
 def test_call_whose_provider_pauses_within_it_is_one(name: str, size: int) -> None:
     text, calls = CALLS[name]
     pipeline = Pipeline(ASKED, EVERY_FIX)
@@ -790,14 +693,6 @@ def test_words_with_pauses_within_stay_themselves() -> None:
         assert (choice.text, choice.calls, choice.finish_reason) == (text, [], "stop")
 
 
-def test_text_without_its_end_beside_the_provider_s_own_call_is_none() -> None:
-    text = chunk({"content": '<tool_call>{"name":"f","arguments":{"a":1}}'})
-    data = wire([ROLE, text, calling(head(0, "{}")), chunk({}, finish="tool_calls")])
-    choice = taken(repaired(data + DONE, ASKED, EVERY_FIX)).choices[0]
-    assert [call.arguments for call in choice.calls] == ["{}"]
-    assert choice.text == '<tool_call>{"name":"f","arguments":{"a":1}}'
-
-
 @pytest.mark.parametrize(
     "text", ["<think>so</think>Hi", ANALYSIS + FINAL + "Hi<|end|>"]
 )
@@ -807,23 +702,6 @@ def test_blanks_that_waited_too_long_leave_it_the_begin(text: str) -> None:
     out += [*pipeline.release(), *pipeline.feed(wire([chunk({"content": text}), STOP]))]
     choice = taken(b"".join([*out, *pipeline.end()])).choices[0]
     assert (choice.text, choice.reasoning) == ("\n\nHi", "so")
-
-
-@pytest.mark.parametrize("finish", ["tool_calls", "stop", "length", ""])
-def test_reason_beside_a_call_that_lacks_its_end(finish: str) -> None:
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    events = [ROLE, chunk({"content": TO + '{"a":1}'}), chunk({}, finish=finish)]
-    end: list[Chunk | bytes] = [chunk(None, usage=usage), DONE]
-    asked = Asked(stream=True, tools=True, declared=TOOLS, usage=True)
-    out = repaired(wire([*events, *end]), asked, EVERY_FIX)
-    request = conformance.Request(stream=True, include_usage=True)
-    assert conformance.check_stream(out, request) == []
-    (choice,) = taken(out).choices.values()
-    reason = "length" if finish == "length" else "tool_calls"
-    assert ([each.name for each in choice.calls], choice.finish_reason) == (
-        ["f"],
-        reason,
-    )
 
 
 @pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool"])
@@ -847,52 +725,3 @@ def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
     both = [{"index": at, "delta": {"content": text}} for at in (0, 1)]
     data = wire([ROLE, chunk(None, choices=both)])
     assert repaired(data, ASKED, [*EVERY_FIX, Faulty], ended=False) == data
-
-
-def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
-    texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
-    for text in texts:
-        events = [chunk({"content": text}, index=at) for at in range(MAX_TRACKED + 2)]
-        out = b"".join(feed([wire(events)], ASKED, EVERY_FIX, ended=False))
-        assert taken(out).choices[MAX_TRACKED + 1].text == text
-
-
-def test_text_that_waits_is_bounded() -> None:
-    wanted, size = Wanted(TOOLS), 64 * 1024
-    begun = TO + '{"c":"'
-    parts, at = read(Place(), begun, wanted)
-    for _ in range(8):
-        more, at = read(at, "x" * size, wanted)
-        parts += more
-    assert at.held == ""
-    assert "".join(part.text for part in parts) == begun + "x" * 8 * size
-
-
-def test_ends_that_a_call_speaks_of_are_bounded() -> None:
-    wanted, begun = Wanted(TOOLS), TO + '{"c":"'
-    _, at = read(Place(), begun + "<|call|>" * 16, wanted)
-    assert at.held.startswith(TO)
-    _, at = read(at, "<|call|>", wanted)
-    assert at.held == ""
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_call_comes_out_of_each_of_several_choices(name: str) -> None:
-    text, calls = CALLS[name]
-    cut = [text[at : at + 4] for at in range(0, len(text), 4)]
-    parts = [
-        chunk(
-            None,
-            choices=[
-                {"index": at, "delta": {"content": part}, "finish_reason": None}
-                for at in (0, 1)
-            ],
-        )
-        for part in cut
-    ]
-    ends = [chunk({}, index=at, finish="stop") for at in (0, 1)]
-    asked = Asked(stream=True, tools=True, declared=TOOLS, n=2)
-    out = taken(repaired(wire([*parts, *ends, DONE]), asked, EVERY_FIX))
-    for choice in (out.choices[0], out.choices[1]):
-        found = [(call.name, call.arguments) for call in choice.calls]
-        assert (found, choice.finish_reason) == (calls, "tool_calls")

@@ -33,33 +33,6 @@ def test_calls_in_python_are_read(text: str, calls: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "f", "f(", "f(1)", "f(a)", "f(a=b)", "f(a=1 b=2)", "[f()", "f() x", 'f(a="x)'],
-)
-def test_other_text_is_no_python(text: str) -> None:
-    with pytest.raises(MalformedError):
-        python_calls(text)
-
-
-def test_values_in_values_are_bounded() -> None:
-    with pytest.raises(MalformedError):
-        python_calls("f(a=" + "[" * 99 + "]" * 99 + ")")
-
-
-@pytest.mark.parametrize(
-    ("text", "fields"),
-    [
-        ("call:f{}", {}),
-        ("call:f{a:<escape>x, y<escape>,b:2,}", {"a": "x, y", "b": 2}),
-        ('call:f{<|"|>a<|"|>:{k:[<|"|>x<|"|>]}}', {"a": {"k": ["x"]}}),
-        ('call:f{a:"x"}', {"a": "x"}),
-    ],
-)
-def test_calls_of_gemma_are_read(text: str, fields: Any) -> None:
-    assert gemma_call(text) == [("f", fields)]
-
-
-@pytest.mark.parametrize(
     "text", ["f{}", "call:f", "call:f{a:<escape>x}", "call:f{a:x}"]
 )
 def test_other_text_is_no_call_of_gemma(text: str) -> None:
@@ -92,11 +65,3 @@ def test_tags_of_minimax_m3_are_read(text: str, fields: Any) -> None:
 def test_tags_may_end_without_their_token() -> None:
     text = f'{M3}<invoke name="f">{M3}<a>x</a>{M3}<b>y{M3}</b></invoke>'
     assert m3_calls(text, lambda *said: said[2]) == [("f", {"a": "x", "b": "y"})]
-
-
-@pytest.mark.parametrize(
-    "text", ["x", invoked("<a>x"), invoked("x"), invoked("<a>" * 99), invoked("") + "x"]
-)
-def test_other_text_is_no_call_of_minimax_m3(text: str) -> None:
-    with pytest.raises(MalformedError):
-        m3_calls(text, lambda *said: said[2])

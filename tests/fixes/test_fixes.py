@@ -14,7 +14,6 @@ from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.chat.tool_calls.call_indexes import CallIndexes
 from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import EVERY_FIX, FIXES
-from llm_normalize.repair.engine.assembled_calls import QUIRKS, AssembledCalls
 from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
@@ -208,10 +207,11 @@ def test_no_shape_of_json_makes_a_fix_fail(
     fix: type[Fix], caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = Asked(stream=True, tools=True, usage=True)
+    only = alone(fix)
     for shape in SHAPES:
-        feed([encode(dumps(shape)) * 2 + DONE], asked, alone(fix))
-        repair_body(dumps(shape), 200, STREAM, alone(fix))
-        repair_body(dumps({"error": shape}), 500, STREAM, alone(fix))
+        feed([encode(dumps(shape)) * 2 + DONE], asked, only)
+        repair_body(dumps(shape), 200, STREAM, only)
+        repair_body(dumps({"error": shape}), 500, STREAM, only)
     assert not caplog.records
 
 
@@ -524,40 +524,8 @@ def test_whole_call_with_other_arguments_under_one_id_is_a_call_of_its_own() -> 
     assert calls_of(*again, named(*second, **SAME)) == [first, second]
 
 
-def test_what_says_nothing_does_not_end_the_wait_of_empty_arguments() -> None:
-    fragments = [named(A[0], "{}"), {"index": 0, "function": {"arguments": ""}}]
-    more = {"index": 0, "function": {"arguments": A[1]}}
-    assert calls_of(*fragments, more) == [A]
-    assert calls_of(*fragments) == [(A[0], "{}")]
-
-
-def test_places_that_a_fix_remembers_are_bounded() -> None:
-    events = [
-        calling(head(at, id=f"{name}{at}")) for at in range(1100) for name in "ab"
-    ]
-    seen = Seen()
-    fix = AssembledCalls(STREAM, seen)
-    for event in events:
-        parts = fix.edit(event)
-        for each in parts if isinstance(parts, list) else [event]:
-            seen.note(each)
-    indexes = fix._indexes
-    for found in (fix._records, indexes._by_id, indexes._turns):
-        assert len(found) <= 1024
-
-
 def without(*names: str) -> list[type[Fix]]:
     return [each for each in FIXES if each.name not in names]
-
-
-def test_calls_that_are_too_many_pass_as_they_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("llm_normalize.chat.tool_calls.call_records.MAX_TRACKED", 1)
-    early = {"index": 1, "id": "b", "function": {"arguments": "{}"}}
-    events = [calling(head(0)), calling(early), calling(rest(1))]
-    of_calls = [each for each in FIXES if each.name in QUIRKS]
-    assert repaired(wire(events), fixes=of_calls, ended=False) == wire(events)
 
 
 def test_what_is_held_is_sent_where_the_assembler_fails(
@@ -609,14 +577,6 @@ def test_arguments_go_to_the_call_whose_id_they_have(
     fragments: list[tuple[int | None, str | None, str]], theirs: str
 ) -> None:
     assert " ".join(arguments_of(*fragments).values()) == theirs
-
-
-def test_arguments_of_a_renamed_id_go_to_the_call_under_their_index() -> None:
-    more = [calling({**rest(at, f"{at}"), "id": "a"}) for at in (1, 0, 1)]
-    heads = [calling(head(at, id="a")) for at in (0, 1)]
-    out = repaired(wire([*heads, *more, chunk({}, finish="tool_calls"), DONE]))
-    choice = meaning_of_stream(out).choices[0]
-    assert [call.arguments for call in choice.calls] == ["0", "11"]
 
 
 def test_arguments_that_are_no_text_are_joined_as_text() -> None:

@@ -141,17 +141,6 @@ def test_how_it_ended_is_reported(end: str, said: str) -> None:
     assert f"answer    status 200, body, {said}\n" in text(stream=False, end=end)
 
 
-def test_what_was_changed_in_the_request_is_a_line_of_its_own() -> None:
-    reported = [["tools-empty", "dropped", "tools"], ["a\x1b", "changed", "b\x1b"]]
-    lines = text(request=reported).splitlines()
-    assert "request   tools dropped (tools-empty)" in lines
-    assert r"request   b\x1b changed (a\x1b)" in lines
-    observed = text(request=reported, observe=True)
-    assert "request   tools would be dropped (tools-empty)" in observed
-    assert VIEW.render_priority(b"", shown(fixes=[], request=reported)) == 10
-    assert VIEW.render_priority(b"", shown(fixes=[], request=[])) == 0.1
-
-
 def test_an_answer_that_never_arrived_and_a_cut_one_are_reported() -> None:
     reported = text(status=None, end="error", first_ms=None, model="", is_cut=True)
     assert "model     -\nanswer    stream, none arrived\n" in reported
@@ -246,11 +235,6 @@ def test_texts_that_differ_are_shown_where_they_do() -> None:
     ]
 
 
-def test_event_that_only_left_later_is_said_to_be_the_same() -> None:
-    block = b"data: a\n\n"
-    assert events(row(block, block)) == [HEAD, "    the event itself is as it was"]
-
-
 def null(word: str) -> tuple[bytes, bytes]:
     return delta(f'"role":null,"content":"{word}"'), delta(f'"content":"{word}"')
 
@@ -264,20 +248,6 @@ def test_events_that_were_changed_alike_are_one() -> None:
     )
 
 
-def test_rows_that_say_the_same_are_one_and_what_differs_is_left_out() -> None:
-    rows = [
-        row(delta(f'"role":null,"content":"{n}"'), delta('"content":""'), n=n)
-        for n in range(5)
-    ]
-    lines = events(*rows)
-    assert lines[0].startswith("event 0, ")
-    assert lines[-1] == (
-        "    next 4 events: choices[0].delta.role: null → removed; "
-        'choices[0].delta.content: … → "" (to event 4)'
-    )
-    assert not [line for line in lines[1:] if line.startswith("event")]
-
-
 def test_rows_of_other_fixes_or_fields_are_shown_apart() -> None:
     role, content = row(*null("Hi")), row(*null("Hi"), n=8)
     content[2] = ["content-null"]
@@ -288,14 +258,6 @@ def test_rows_of_other_fixes_or_fields_are_shown_apart() -> None:
         "event 8",
         "event 9",
     ]
-
-
-def test_pairs_that_were_left_out_are_counted_where_they_were() -> None:
-    first, last = row(*null("Hi")), row(b"data: a\n\n", b"data: b\n\n", n=9)
-    lines = events(first, last, left_out=1500, left_out_at=1)
-    gap = lines.index("… 1,500 events more, see the before/after log …")
-    assert lines.index(HEAD) < gap < lines.index(HEAD.replace("7", "9"))
-    assert "1 event more" in text(left_out=1)
 
 
 @pytest.mark.parametrize(
@@ -326,12 +288,3 @@ def test_hostile_names_and_values_are_shown_and_do_nothing() -> None:
     block = delta(f'"{hostile.strip()}":"{hostile.strip()}"')
     reported = text(host=hostile, model=hostile, pairs=[row(block, delta(""))])
     assert reported.replace("\n", "").isprintable()
-
-
-def test_long_lines_and_many_are_bounded() -> None:
-    wide = b"data: " + b"x" * 100_000 + b"\n\n"
-    many = b"data: y\n" * 1000 + b"\n"
-    reported = text(pairs=[row(wide, many)])
-    assert "… and 99,606 characters more" in reported
-    assert "  + … and 988 lines more" in reported
-    assert len(reported) < 5000

@@ -61,25 +61,11 @@ def test_calls_have_their_names_and_arguments() -> None:
     assert 'call 0: f (call_0):\n  {"a":1}\nfinish: tool_calls\n' in reported
 
 
-def test_several_choices_are_distinguished() -> None:
-    second = [chunk({"role": "assistant", "content": "B"}, index=1)]
-    reported = text(chunk({"role": "assistant", "content": "A"}), *second)
-    assert "== choice 0\ntext:\n  A\n" in reported
-    assert "== choice 1\ntext:\n  B\n" in reported
-
-
 def test_a_body_is_shown_alike() -> None:
     body = dumps(completion({"role": "assistant", "content": "Hi"}))
     reported = VIEW.prettify(body, answer())
     assert "text:\n  Hi\nfinish: stop\n" in reported
     assert "usage: " in reported
-
-
-@pytest.mark.parametrize(
-    "data", [b"", wire([OPENING])[:30], b"data: {\n\n", b"\x00\xff"]
-)
-def test_what_says_nothing_is_no_error(data: bytes) -> None:
-    assert VIEW.prettify(data, answer()).startswith("\n")
 
 
 def test_a_stream_that_broke_off_has_no_finish_yet() -> None:
@@ -92,11 +78,6 @@ def test_errors_and_what_is_no_chunk_are_shown() -> None:
     reported = text(OPENING, b'data: {"a":NaN}\n\n', busy)
     assert 'error:\n  {"message":"Busy"' in reported
     assert "1 events that are not chunks" in reported
-
-
-def test_a_cut_body_says_so() -> None:
-    assert "this is its beginning" in text(OPENING, **RECORD | {"is_cut": True})
-    assert "this is its beginning" not in text(OPENING, **RECORD)
 
 
 @pytest.mark.parametrize("encoding", ["", "gzip", "zstd", "compress"])
@@ -122,17 +103,6 @@ def test_a_stream_on_its_way_is_shown_as_far_as_it_has_arrived(encoding: str) ->
         " ",
         "still running: there is more to come",
     ]
-
-
-def test_little_is_read_of_a_bomb_on_its_way() -> None:
-    asked = answer(**RECORD | {"end": "running"})
-    assert isinstance(asked.flow, http.HTTPFlow)
-    assert asked.flow.response is not None
-    asked.flow.live = True
-    asked.flow.response.headers["content-encoding"] = "gzip"
-    bomb = wire([OPENING]) + b"\n" * 50_000_000 + wire([chunk({"content": "Hi"})])
-    asked.flow.response.data.content = gzip.compress(bomb)
-    assert "Hi" not in Transcript().prettify(b"", asked)
 
 
 def test_hostile_text_commands_nothing() -> None:

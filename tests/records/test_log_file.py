@@ -65,22 +65,6 @@ def test_a_log_that_is_deleted_or_moved_goes_on_where_it_is_looked_for(
 
 
 @posix
-def test_a_name_whose_lock_was_deleted_is_locked_again(
-    log: LogFile, said: list[str]
-) -> None:
-    write(log, b"1\n")
-    shutil.rmtree(log.path.parent)
-    other = LogFile(log.wanted, 20, said.append)
-    write(other, b"other\n")
-    write(log, b"2\n")
-    assert other.path == log.wanted
-    assert log.path == log.wanted.with_name("a-2.log")
-    assert len(said) == 1
-    log.close()
-    other.close()
-
-
-@posix
 def test_a_folder_in_the_logs_place_is_an_error_until_it_is_gone(log: LogFile) -> None:
     write(log, b"1\n")
     log.path.unlink()
@@ -109,33 +93,6 @@ def test_a_shared_name_is_locked_and_rotated_by_the_one_that_comes_after(
     new.close()
 
 
-def test_a_shared_name_needs_no_lock_to_be_opened(log: LogFile) -> None:
-    log.shared = True
-    write(log, b"1\n")
-    log.close()
-    assert [each.name for each in log.path.parent.iterdir()] == ["a.log"]
-
-
-def test_there_is_an_end_to_looking_for_a_free_name(
-    log: LogFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_file, "_locked", lambda _: False)
-    with pytest.raises(OSError, match="no free name"):
-        log.append([b"1\n"])
-    assert log.path == log.wanted
-
-
-@posix
-def test_a_lock_that_was_deleted_alone_is_taken_again(log: LogFile) -> None:
-    write(log, b"1\n")
-    lock = log.path.with_name(".a.log.lock")
-    lock.unlink()
-    write(log, b"2\n")
-    assert lock.exists()
-    log.close()
-    assert log.path.read_bytes() == b"1\n2\n"
-
-
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
@@ -153,23 +110,6 @@ def test_others_lose_their_rights_to_a_log_that_was_there(
     found = [log.path, *log.path.parent.glob("a.log.*")]
     assert [mode(each) for each in found] == [0o600] * (2 if size else 1)
     assert said == []
-
-
-@posix
-def test_mode_that_cannot_be_set_is_reported_and_the_log_goes_on(
-    log: LogFile, said: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_file: int, _mode: int) -> None:
-        raise PermissionError("no")
-
-    monkeypatch.setattr(log_file, "_set_mode", refuse)
-    log.path.parent.mkdir()
-    log.path.touch()
-    log.path.chmod(0o644)
-    write(log, b"1\n")
-    log.close()
-    assert log.path.read_bytes() == b"1\n"
-    assert said == [f"others may be able to read {log.path}: no"]
 
 
 # -- what somebody else has a hand in ---------------------------------------------------
@@ -213,31 +153,6 @@ def test_link_is_not_followed(
 
 
 @posix
-@pytest.mark.parametrize("name", PLACES)
-def test_pipe_is_neither_waited_for_nor_written_to(
-    log: LogFile, folder: Path, name: str
-) -> None:
-    os.mkfifo(folder / name)
-    refused(log, "it is not a regular file")
-    (folder / name).unlink()
-    write(log, b"1\n")  # whatever was done about it helps at once
-    log.close()
-    assert log.path.read_bytes() == b"1\n"
-
-
-@posix
-@pytest.mark.parametrize("name", PLACES)
-def test_file_of_another_user_is_not_written_to(
-    log: LogFile, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / name).write_bytes(b"theirs\n")
-    theirs = (folder / name).stat().st_ino
-    monkeypatch.setattr(log_file, "_is_ours", lambda found: found.st_ino != theirs)
-    refused(log, "it belongs to another user")
-    assert (folder / name).read_bytes() == b"theirs\n"
-
-
-@posix
 def test_folder_of_another_user_is_not_written_to(
     log: LogFile, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,17 +161,6 @@ def test_folder_of_another_user_is_not_written_to(
         os.chown(folder, 12345, -1)
     refused(log, "belongs to another user")
     assert names(folder) == []
-
-
-@posix
-def test_file_with_another_name_is_not_written_to(
-    log: LogFile, folder: Path, tmp_path: Path
-) -> None:
-    target = tmp_path / "target"
-    target.write_bytes(b"mine\n")
-    os.link(target, folder / "a.log")
-    refused(log, "another name")
-    assert target.read_bytes() == b"mine\n"
 
 
 @posix

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.records.masking import is_clean, mask, text_of
+from llm_normalize.records.masking import mask, text_of
 from llm_normalize.text.echo import ECHO_KEYS, MASK, Echo
 
 # -- text --------------------------------------------------------------------------
@@ -71,11 +71,6 @@ def test_what_is_echoed_in_json_within_a_string_is_masked(key: str, depth: int) 
     assert "Upstream" in masked
 
 
-def test_what_is_echoed_in_an_error_beside_choices_is_masked() -> None:
-    value = {"choices": [], "error": {"message": "no", "input": "SECRET"}}
-    assert "SECRET" not in mask(json.dumps(value))
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -128,39 +123,11 @@ def test_an_echo_is_masked_whatever_stands_around_it(around: Any, key: str) -> N
     assert "SECRET" not in mask(json.dumps(value))
 
 
-def test_run_of_backslashes_is_read_once() -> None:
-    # Quadratic work on this would take minutes, not a moment.
-    text = 'data: {"content":"' + "\\" * 400_000 + '"}'
-    assert mask(text) == text
-
-
-def test_what_stands_between_many_objects_stays() -> None:
-    text = 'a {"n":1} b\n{"choices":[ ]} c {"input": 1} d {"input": 2'
-    assert (
-        mask(text) == 'a {"n":1} b\n{"choices":[ ]} c {"input":"***"} d {"input": ***'
-    )
-
-
 def test_input_value_of_a_pydantic_message_is_masked() -> None:
     reported = (
         "1 validation error [type=missing, input_value='my prompt', input_type=str]"
     )
     assert "prompt" not in mask(reported)
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_text_with_such_a_key_is_not_clean(key: str) -> None:
-    assert not is_clean(json.dumps({key: 1}))
-
-
-def test_text_with_a_secret_is_not_clean() -> None:
-    assert is_clean("data: nvapi-2", ["nvapi-1"])
-    assert not is_clean("data: nvapi-1", ["nvapi-1"])
-
-
-def test_what_stands_beside_choices_stays_json_whatever_is_masked() -> None:
-    text = '{"choices":[],"pins":[471147],"error":"none"}'
-    assert mask(text, (), Echo(None)) == '{"choices":[],"pins":"***","error":"***"}'
 
 
 @pytest.mark.parametrize("is_event", [True, False])
@@ -180,8 +147,3 @@ def test_response_object_has_nothing_of_its_request(is_event: bool) -> None:
     found = masked["response"] if is_event else masked
     hidden = dict.fromkeys(("instructions", "tools", "metadata"), MASK)
     assert found == frame | hidden
-
-
-def test_response_that_is_no_object_stays() -> None:
-    text = '{"object":"other","response":"wagtail"}'
-    assert mask(text, echo=Echo(b'{"x":"heron"}')) == text

@@ -100,19 +100,6 @@ def test_a_pair_that_was_not_parsed_reads_as_any(
     assert b"sk-1" not in line(known(text, ("sk-1",), head=head)[0])
 
 
-def test_what_a_terminal_would_obey_is_escaped_around_a_text() -> None:
-    pair, entry = known(b"Hi", head=b'data: {"id":"\x7f","content":"')
-    assert line(pair) == line(entry)
-    assert b"\x7f" not in line(pair)
-
-
-@pytest.mark.parametrize("ms", [0.0, 0.1, 9.9, 10.0, 12345.6])
-def test_milliseconds_have_one_place(ms: float) -> None:
-    (form, n, _, text), entry = known(b"Hi")
-    pair = (form, n, form.since + ms / 1000, text)
-    assert line(pair) == line(Entry(entry.record | {"ms": ms}))
-
-
 def test_no_key_and_no_text_is_remembered_beyond_its_flow() -> None:
     for at in range(3):
         line(known(b"word-canary", (f"key-canary-{at}",))[0])

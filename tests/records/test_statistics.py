@@ -34,17 +34,6 @@ def test_errors_by_status_are_no_answers() -> None:
     ]
 
 
-def test_changes_of_requests_are_counted_apart() -> None:
-    stats = Stats()
-    stats.add("a.test", "m", {}, ["tools-empty", "store-refused"])
-    stats.add("a.test", "m", {"content-null": 1}, iter(["store-refused"]))
-    assert list(stats.rows())[1:] == [
-        ["a.test", "m", "2", "1", "content-null", "1"],
-        ["a.test", "m", "2", "1", "request: store-refused", "2"],
-        ["a.test", "m", "2", "1", "request: tools-empty", "1"],
-    ]
-
-
 def test_hosts_and_models_are_distinguished_and_sorted() -> None:
     stats = Stats()
     stats.add("b.test", "m", {"content-null": 1})
@@ -71,24 +60,4 @@ def test_pairs_beyond_the_bound_are_counted_together(
         ["a", OTHER_MODELS, "2", "2", "content-null", "2"],
         ["b", OTHER_MODELS, "2", "2", "content-null", "2"],
         [OTHER_HOSTS, OTHER_MODELS, "2", "2", "content-null", "2"],
-    ]
-
-
-def test_names_are_cut_and_escaped() -> None:
-    stats = Stats()
-    stats.add("a\n", "m" * 1000, {})
-    _, (host, model, *_) = stats.rows()
-    assert (host, len(model)) == (r"a\n", 200)
-
-
-def test_tokens_are_summed_where_they_were_counted() -> None:
-    stats = Stats()
-    stats.add("a.test", "m", {"content-null": 1}, (), (7, None))
-    stats.add("a.test", "m", {}, (), (5, 3))
-    stats.add("b.test", "m", {}, (), (None, None))
-    assert list(stats.rows())[1:] == [
-        ["a.test", "m", "2", "1", "content-null", "1"],
-        ["a.test", "m", "2", "1", "prompt_tokens", "12"],
-        ["a.test", "m", "2", "1", "completion_tokens", "3"],
-        ["b.test", "m", "1", "0", "", ""],
     ]

@@ -19,7 +19,7 @@ from llm_normalize.repair.outcome import EventRecord
 from properties import test_recorded as recorded
 from streams import feed, repaired
 
-PLACES = 2
+PLACES = 1
 """How many events of a recorded stream are made unreadable, each for itself."""
 
 

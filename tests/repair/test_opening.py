@@ -1,10 +1,8 @@
 import pytest
 
-from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked
-from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
-from streams import feed, repaired
+from llm_normalize.repair.fix import USAGE, chunk, wire
+from streams import feed
 
 TOOLS = Asked(stream=True, tools=True, legacy=True)
 NULL = chunk({"role": "assistant", "content": None})
@@ -36,13 +34,6 @@ def test_opening_becomes_a_texts_before_anything_else(following: object) -> None
     assert (out[1] + out[2]).startswith(wire([EMPTY]))
 
 
-def test_opening_becomes_a_texts_at_the_end_and_before_done() -> None:
-    assert repaired(wire([NULL]), TOOLS) == wire([EMPTY])
-    assert repaired(wire([NULL, DONE]), TOOLS).startswith(wire([EMPTY]))
-    raw = b"note: hello\n\n"
-    assert repaired(wire([NULL]) + raw, TOOLS) == wire([EMPTY]) + raw
-
-
 @pytest.mark.parametrize(
     "opening",
     [
@@ -54,24 +45,3 @@ def test_opening_becomes_a_texts_at_the_end_and_before_done() -> None:
 )
 def test_nothing_else_waits(opening: object) -> None:
     assert feed([wire([opening])], TOOLS, ended=False) != [b""]  # type: ignore[list-item]
-
-
-def both(*choices: Chunk) -> Chunk:
-    """Return one chunk with the choices of several."""
-    parts = [each["choices"][0] for each in choices]
-    return {**choices[0], "choices": parts}
-
-
-def test_choices_that_open_together_are_settled_one_by_one() -> None:
-    other = chunk({"role": "assistant", "content": None}, index=1)
-    text = chunk({"content": "Hi"}, index=1)
-    out = feed(
-        [wire([both(NULL, other)]), wire([both(CALL, text)])], TOOLS, ended=False
-    )
-    empty = chunk({"role": "assistant", "content": ""}, index=1)
-    assert out == [b"", wire([both(NULL, empty), both(CALL, text)])]
-
-
-def test_opening_stays_null_and_does_not_wait_where_its_fix_is_skipped() -> None:
-    fixes = [fix for fix in FIXES if fix.name != "content-null"]
-    assert feed([wire([NULL])], TOOLS, fixes, ended=False) == [wire([NULL])]

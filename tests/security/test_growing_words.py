@@ -93,7 +93,7 @@ def test_time_of_an_expression_grows_with_the_text_alone(name: str) -> None:
             made = (unit * count)[:count]
             return made if is_text else made.encode()
 
-        assert growth(make, work, 1000) < MOST, unit
+        assert growth(make, work, 500) < MOST, unit
 
 
 def error_of(words: str) -> bytes:
@@ -128,4 +128,4 @@ READERS: dict[str, Callable[[str], object]] = {
 @pytest.mark.unmeasured
 @each_case((name, unit) for name in READERS for unit in MARKS)
 def test_time_of_reading_words_grows_with_them_alone(name: str, unit: str) -> None:
-    assert growth(lambda n: (unit * n)[:n], READERS[name], 2000) < MOST
+    assert growth(lambda n: (unit * n)[:n], READERS[name], 500) < MOST

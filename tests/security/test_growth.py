@@ -312,7 +312,7 @@ def test_what_is_remembered_of_an_id_is_short(identity: bytes, named: bool) -> N
     function = {"name": "f", "arguments": "{}"} if named else {"arguments": "{}"}
     pipeline = Pipeline(ASKED, FIXES)
     tracemalloc.start()
-    for at in range(20):
+    for at in range(12):
         event = wire([calling({"index": at, "id": "ID", "function": function})])
         pipeline.feed(event.replace(b'"ID"', identity % (b"9" * 100_000, at)))
     del event

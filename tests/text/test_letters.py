@@ -1,14 +1,13 @@
 import base64
 import html
 import json
-import re
 import urllib.parse
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.text.letters import Folded, folded, folded_words, may_pack, places_of
+from llm_normalize.text.letters import Folded, folded, may_pack, places_of
 
 SPELLED = [
     ("Straße 7", "strasse7"),
@@ -60,32 +59,10 @@ def test_places_of_a_secret_however_it_is_spelled(spelled: str) -> None:
     assert places_of(KEY, text.replace(spelled[len(spelled) // 2 :], "")) == []
 
 
-@given(st.text(max_size=60) | st.text("\\\\ux0aé&;%<br>\n ", max_size=60))
-def test_letters_are_the_same_with_their_places(text: str) -> None:
-    found = Folded(text)
-    assert found.text == folded(text)
-    spans = found.spans([(0, len(found.text), True)])
-    assert [each.size for each in spans] == [len(found.text)] * bool(found.text)
-    assert all(0 <= each.start < each.end <= len(text) for each in spans)
-
-
 @given(st.text(st.characters(codec="ascii", exclude_characters="\\\\%&<"), max_size=60))
 def test_a_spelling_changes_no_letter(text: str) -> None:
     for spelled in (json.dumps(text), html.escape(text), urllib.parse.quote(text)):
         assert folded(spelled) in (folded(text), folded(f'"{text}'))
-
-
-def test_places_that_touch_are_one() -> None:
-    found = Folded("ab, cd: ef")
-    assert found.text == "abcdef"
-    marks = found.merged([(4, 6, False), (0, 2, True), (2, 3, False)])
-    assert marks == [(0, 3, True), (4, 6, False)]
-    assert [(each.start, each.end, each.size) for each in found.spans(marks)] == [
-        (0, 5, 3),
-        (8, 10, 2),
-    ]
-    assert [found.begins_word(at) for at in range(7)] == [1, 0, 1, 0, 1, 0, 1]
-    assert (found.ends(re.compile(",")), found.starts(re.compile(":"))) == ({2}, {4})
 
 
 def test_secret_is_found_quickly_in_what_packs_it() -> None:
@@ -99,10 +76,3 @@ def test_secret_is_found_quickly_in_what_packs_it() -> None:
         ):
             assert may_pack(f"key {packed}", KEY)
             assert not may_pack(f"key {packed[:-20]}", KEY)
-
-
-def test_words_are_folded_together_as_each_alone() -> None:
-    words = [text for text, _ in SPELLED if not re.search(r"\s", text)]
-    words += ["data:a1", "", "&amp;b2", "%41-c3", r"\x41"]
-    words += ["a%0bb", r"a\u000bb", r"a\x0bb", r"a\013b", "a&#11;b", r"a\u{b}b"]
-    assert [*folded_words(words)] == [*map(folded, words)]

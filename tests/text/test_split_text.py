@@ -23,22 +23,10 @@ def test_pieces_are_some_words_each_and_begin_at_a_blank() -> None:
     ]
 
 
-def test_a_script_without_blanks_parts_after_its_punctuation() -> None:
-    text = "雨が降ると、" * 9
-    found = split(text, 64)
-    assert len(found) > 1
-    assert all(piece.endswith("、") for piece in found)
-
-
 def test_an_accent_stays_with_the_blank_that_carries_it() -> None:
     text = "x" * 32 + " \u0301y" * 20
     assert all(piece[:1] in ("x", " ") for piece in split(text, 64))
     assert "".join(split(text, 64)) == text
-
-
-def test_a_sign_that_combines_with_what_follows_ends_no_piece() -> None:
-    text = "x" * 32 + "\u0600 1 2"
-    assert split(text, 64)[0] == "x" * 32 + "\u0600 1"
 
 
 def test_a_piece_that_would_repeat_the_one_before_it_and_go_on_is_part_of_it() -> None:

@@ -1,5 +1,4 @@
 import json
-import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -9,14 +8,11 @@ from hypothesis import strategies as st
 from each_case import each_case
 from llm_normalize.wire import event_boundary, sse
 from llm_normalize.wire.event_boundary import (
-    Boundary,
     ValueScan,
     is_complete_value,
     value_end,
-    values_in,
 )
 from llm_normalize.wire.sse import BOM, EventParser
-from streams import cuts
 from wire.parsed import (
     Found,
     folded,
@@ -96,67 +92,6 @@ def test_a_value_is_found_at_its_last_byte_however_it_is_cut(value: bytes) -> No
 def test_what_is_no_whole_value_has_no_end(data: bytes) -> None:
     assert value_end(data) == 0
     assert not is_complete_value(data)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        *(b'{"a":"b\nc"}', b'{"a":"b\r"}', b"{\n\n}", b"[\r\r]", b"{\n \t\n}"),
-        *(b"{\r\n\r\n}", b"{\n\r\n}", b"{\r\n \r\n}"),
-    ],
-)
-def test_a_line_end_in_a_string_or_a_blank_line_breaks_a_value(data: bytes) -> None:
-    for reads in cuts(data):
-        scan = ValueScan()
-        come = bytearray()
-        for each in reads:
-            come += each
-            if scan.find(come) == -1 and scan.broken:
-                break
-        assert scan.broken
-    assert value_end(data) == 0
-
-
-@pytest.mark.parametrize(
-    ("data", "values"),
-    [
-        (b"{}", [b"{}"]),
-        (b"{}[DONE]", [b"{}", b"[DONE]"]),
-        (b" {} \t{} ", [b"{}", b"{}"]),
-        (b"{}data: {}data:[DONE]", [b"{}", b"{}", b"[DONE]"]),
-        (b"data: data: {} data:data: {}", [b"{}", b"{}"]),
-        (b'{"a":"data: {}"}', [b'{"a":"data: {}"}']),
-        *((data, []) for data in (b"", b"data: ", b"{},{}", b"{}bye", b"{}{", b"null")),
-        *((b"{}" + more, []) for more in (b"null", b": ping", b"\n{}", b"event: x")),
-    ],
-)
-def test_values_of_a_line_are_all_of_it_or_none(
-    data: bytes, values: list[bytes]
-) -> None:
-    assert values_in(data) == values
-
-
-@pytest.mark.unmeasured
-def test_values_of_a_line_are_found_in_linear_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    looked = 0
-    find = ValueScan.find
-
-    def counted(scan: ValueScan, data: bytes, start: int = 0) -> int:
-        nonlocal looked
-        end = find(scan, data, start)
-        looked += end - start
-        return end
-
-    monkeypatch.setattr(ValueScan, "find", counted)
-    line = b'{"a":[]}data: ' * 5000
-    tracemalloc.start()
-    assert len(values_in(line)) == 5000
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert looked <= len(line)
-    assert peak < 20 * len(line)
 
 
 # -- where events end --------------------------------------------------------------
@@ -280,78 +215,9 @@ def test_a_value_over_several_lines_is_one_block(end: bytes) -> None:
     assert read(end + raw + end * 2) == [gap(end), value(raw + end), gap(end)]
 
 
-@pytest.mark.parametrize("blank", [b" ", b"  \t "])
-@pytest.mark.parametrize("end", ENDS)
-def test_a_line_of_blanks_leaves_at_once_and_hides_no_value(
-    blank: bytes, end: bytes
-) -> None:
-    line = lines(blank + end)
-    found = [line, line, value(VALUE + b"\n"), line, lines(b"data: 1\n\n")]
-    assert read(b"".join(raw for raw, _ in found)) == found
-    assert left_at(line[0])[0] <= len(line[0])
-
-
-@pytest.mark.parametrize(
-    "half", [b"{", b"[", b'{"a', b'{"a":"\\', b'{"a":"\\\\', b'{\n "a":\r\n', b"{{}"]
-)
-def test_half_a_value_stays_open_until_the_end(half: bytes) -> None:
-    assert read(half) == [open_lines(half)]
-    assert read(VALUE + b"\n" + half)[-1] == open_lines(half)
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b'{garbage "\n\n',
-        b"{ not json\n\n",
-        b'{"a":"b\nc"}\n\n',
-        b'{"a":\n\n',
-        b"[x\ndata: 1\n\n",
-    ],
-)
-def test_what_only_begins_like_a_value_ends_at_its_blank_line(raw: bytes) -> None:
-    assert read(raw + b"data: 1\n\n") == [lines(raw), lines(b"data: 1\n\n")]
-
-
-@pytest.mark.parametrize("space", [b"", b" ", b"   ", b"\t"])
-def test_blanks_around_the_value_of_a_line_do_not_matter(space: bytes) -> None:
-    line = b"data:" + space + VALUE + space + b"\n"
-    assert read(line * 2) == [open_lines(line)] * 2
-
-
 @pytest.mark.parametrize("more", [VALUE, b"[DONE]", b'error: {"message":"x"}'])
 def test_what_begins_another_event_parts_the_first(more: bytes) -> None:
     assert read(LINE + more + b"\n\n")[0] == open_lines(LINE)
-
-
-@pytest.mark.parametrize("empty", [b"data:", b"data: ", b"data", b"data:  \t"])
-def test_empty_data_lines_part_nothing(empty: bytes) -> None:
-    for raw in (LINE + empty + b"\n" + empty + b"\n\n", empty + b"\n" + LINE + b"\n"):
-        assert read(raw * 2) == [lines(raw)] * 2
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b'data: {\ndata: "a": 1\ndata: }\n\n',
-        b"data: [\ndata: {}\ndata: ]\n\n",
-        b"data: [\ndata: {},\ndata: {}\ndata: ]\n\n",
-        b'data: {"a":"\ndata: {}\n\n',
-        b"data: words\ndata: {}\ndata: {}\n\n",
-        b"data: {}\nid: 7\n\n",
-        b"data: {}\n: c\nevent: e\nretry: 1\n\n",
-        b"data: {}\ndat: {}\n\n",
-        b"id: 7\ndata: {}\n\n",
-        b"data: {}\r\n: c\r\n\r\n",
-    ],
-)
-def test_an_event_of_the_standard_stays_whole(raw: bytes) -> None:
-    assert read(raw * 3) == [lines(raw)] * 3
-
-
-def test_lines_within_an_event_end_it_where_line_ends_part_events() -> None:
-    raw = b"data: [\ndata: {}\ndata: ]\n\n"
-    assert read(LINE + NEXT + raw)[2][0] == b"data: [\n"
 
 
 # -- when a block leaves -----------------------------------------------------------
@@ -361,38 +227,6 @@ def test_lines_within_an_event_end_it_where_line_ends_part_events() -> None:
 def test_an_event_leaves_with_the_last_byte_of_its_blank_line(end: bytes) -> None:
     data = b"data: " + VALUE + end
     assert left_at(data) == [len(data)]
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r"])
-def test_single_lines_leave_with_their_line_end(end: bytes) -> None:
-    data = VALUE + end
-    assert left_at(data * 2) == [len(data), 2 * len(data)]
-    line = b"data: " + data
-    begun = len(line) + len(
-        b"data: {"
-    )  # only then it is clear that the first has ended
-    assert left_at(line + b"data: ") == []
-    assert left_at(line + b"data: {") == [begun]
-    assert left_at(line * 3) == [begun, 2 * len(line), 3 * len(line)]
-
-
-def test_a_value_without_line_end_waits_for_what_follows() -> None:
-    assert left_at(VALUE + b"  ") == []
-    assert left_at(VALUE + b"  " + VALUE) == [len(VALUE) + 3]
-    assert left_at(VALUE + b"data:") == [len(VALUE) + 1]
-
-
-def test_the_first_of_single_lines_waits_through_fields_and_comments() -> None:
-    between = b"event: e\nid: 7\n: ping\n"
-    assert left_at(LINE + between + b"data: {") == [len(LINE + between) + 7]
-    assert left_at(LINE + b"error:") == [len(LINE) + 6]
-    assert left_at(LINE + b"{") == [len(LINE) + 1]
-
-
-def test_a_keep_alive_between_single_lines_leaves_with_its_line_end() -> None:
-    known = left_at(LINE * 2)
-    for keep in (b": ping\n", b"data: : ping\n", b"data: null\n"):
-        assert left_at(LINE * 2 + keep) == [*known, len(LINE * 2 + keep)]
 
 
 @pytest.mark.parametrize(
@@ -445,36 +279,6 @@ def test_a_value_over_the_limit_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     items = folded(items_of([large[:25], large[25:], b'"}\n\n', events(b"1") + b"\n"]))
     assert [raw for raw, kind in items if kind == "large"]
     assert items[-1] == lines(b"data: 1\n\n")
-
-
-# -- by itself ---------------------------------------------------------------------
-
-
-def test_a_boundary_is_found_from_any_offset() -> None:
-    found = Boundary()
-    buffer = bytearray(b"\n\n" + VALUE + b"\n" + events(b"1", end=b"\n\n"))
-    at = found.find(buffer, 2, 0)
-    assert (at, found.is_value, found.is_closed) == (3 + len(VALUE), True, True)
-    end = found.find(buffer, at, 0)
-    assert (end, found.is_value, found.is_closed) == (len(buffer), False, True)
-
-
-def test_a_boundary_tells_nothing_of_the_block_before() -> None:
-    found = Boundary()
-    buffer = bytearray(VALUE + VALUE + b"da")
-    at = found.find(buffer, 0, 0)
-    assert (found.is_value, found.is_closed) == (True, False)
-    at = found.find(buffer, at, 0)
-    assert found.find(buffer, at, 0) == -1
-    assert (found.is_value, found.is_closed) == (False, True)
-
-
-def test_a_restart_forgets_the_block_but_not_the_stream() -> None:
-    found = Boundary()
-    assert found.find(bytearray(LINE * 2), 0, 0) == len(LINE)
-    assert found.find(bytearray(b"data: {"), 0, 0) == -1
-    found.restart()
-    assert found.find(bytearray(LINE), 0, 0) == len(LINE)
 
 
 # -- anything ----------------------------------------------------------------------

@@ -3,7 +3,7 @@ import pytest
 from llm_normalize.wire import sse
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
 from llm_normalize.wire.sse import BOM, Event, EventParser, Gap, Line, encode
-from wire.parsed import items_of, large, lines, open_lines, read, value
+from wire.parsed import items_of, large, lines, read, value
 
 
 def event(raw: bytes, *, closed: bool = True) -> Event:
@@ -11,15 +11,6 @@ def event(raw: bytes, *, closed: bool = True) -> Event:
 
 
 # -- blocks ------------------------------------------------------------------------
-
-
-def test_the_rest_of_a_cut_crlf_joins_what_it_completes() -> None:
-    parser = EventParser()
-    assert parser.feed(b"data: 1\r\n\r") == [Event(b"data: 1\r\n\r", 0)]
-    assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
-    assert parser.feed(b"\n") == [Gap(b"\n", joins=False)]
-    assert parser.feed(b"\r") == [Gap(b"\r", joins=False)]
-    assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
 
 
 def test_blank_lines_of_one_read_are_one_gap() -> None:
@@ -32,12 +23,6 @@ def test_blank_lines_of_one_read_are_one_gap() -> None:
     assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
 
 
-def test_a_carriage_return_long_ago_joins_nothing() -> None:
-    parser = EventParser()
-    parser.feed(b"data: 1\r\rdata: 2\n\n")
-    assert parser.feed(b"\n") == [Gap(b"\n", joins=False)]
-
-
 def test_blocks_are_numbered_from_0_and_gaps_are_not() -> None:
     items = items_of([b"\n: c\n\n\ndata: 1\n\ndata: 2"])
     assert [item.n for item in items if isinstance(item, Event)] == [0, 1, 2]
@@ -46,22 +31,6 @@ def test_blocks_are_numbered_from_0_and_gaps_are_not() -> None:
 def test_the_last_block_may_be_unterminated() -> None:
     last = items_of([b"data: 1\n\ndata: 2\n"])[-1]
     assert last == Event(b"data: 2\n", 1, closed=False)
-
-
-def test_a_stream_that_ends_with_a_block_leaves_nothing_for_the_end() -> None:
-    parser = EventParser()
-    parser.feed(b"data: 1\n\n")
-    assert parser.end() == []
-    assert parser.count == 1
-
-
-def test_take_gives_up_what_is_kept_unread() -> None:
-    parser = EventParser()
-    parser.feed(b"data: 1\n\ndata: ")
-    assert parser.give_up() == b"data: "
-    assert parser.end() == []
-    # What was scanned belonged to the bytes that are gone.
-    assert parser.feed(b"\ndata: 2\n\n")[-1].raw == b"data: 2\n\n"
 
 
 def test_an_empty_read_brings_nothing() -> None:
@@ -116,16 +85,6 @@ def test_a_value_over_the_limit_ends_with_its_line(end: bytes, size: int) -> Non
     assert read(raw + more * 2) == [large(raw), *[value(more)] * 2]
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-def test_where_line_ends_part_the_events_one_over_the_limit_ends_with_its_line(
-    monkeypatch: pytest.MonkeyPatch, end: bytes
-) -> None:
-    monkeypatch.setattr(sse, "LIMIT", 30)
-    small = b'data: {"b":1}' + end
-    raw, line = b'data: {"a":"' + b"x" * 30 + b'"}' + end, open_lines(small)
-    assert read(small + small + raw + small) == [line, line, large(raw), line]
-
-
 def test_the_limit_is_8_mib() -> None:
     assert sse.LIMIT == 8 * 1024 * 1024
 
@@ -151,22 +110,6 @@ def test_a_cut_does_not_decide_what_is_over_the_limit(
     assert first == (large if read_up_to > limit else lines)(raw)
 
 
-LOOKS_AHEAD = [
-    b'data: {"a":1}\n:\ndata: {"b":2}\n',  # the next line shows where it ends
-    b'data: {"a":1}\ndata: {"b":2}\ndata: {"c":\ndata: {"d":3}\n',  # it has half a value
-    b'{\ndata: {"a":1}\ndata: {"b":"\n\n',  # no value, as a later line shows
-]
-
-
-@pytest.mark.parametrize("data", LOOKS_AHEAD)
-def test_what_follows_a_block_does_not_decide_what_is_over_the_limit(
-    monkeypatch: pytest.MonkeyPatch, data: bytes
-) -> None:
-    for limit in range(4, len(data) + 2):
-        monkeypatch.setattr(sse, "LIMIT", limit)
-        read(data + b"data: 1\n\n")
-
-
 def test_a_block_over_the_limit_counts_once(limit: int) -> None:
     parser = EventParser()
     for _ in range(5):
@@ -174,13 +117,6 @@ def test_a_block_over_the_limit_counts_once(limit: int) -> None:
     parser.feed(b"\n\n")
     assert parser.feed(b"data: 1\n\n") == [Event(b"data: 1\n\n", 1)]
     assert parser.count == 2
-
-
-def test_the_rest_of_a_crlf_after_a_block_over_the_limit_joins_it(limit: int) -> None:
-    parser = EventParser()
-    parser.feed(b"x" * (limit + 1))
-    parser.feed(b"\r\n\r")
-    assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
 
 
 def test_no_more_than_the_limit_is_kept(limit: int) -> None:
@@ -217,22 +153,6 @@ def test_the_last_line_of_an_unterminated_block_counts() -> None:
     assert event(b"data: 1\n", closed=False).lines == [Line(b"data: 1", b"\n")]
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"data: 1\n\n",
-        b"data: 1\r\n\r\n",
-        b": c\revent: e\r\r",
-        BOM + b"data: 1\n\n",
-        BOM + b"\r\ndata: 1\n\r\n",
-    ],
-)
-def test_an_event_that_nobody_changed_encodes_to_its_bytes(raw: bytes) -> None:
-    each = event(raw)
-    assert each.lines
-    assert each.encode() == raw
-
-
 def test_an_unterminated_event_encodes_to_its_bytes() -> None:
     assert event(b"data: 1\nid: 2", closed=False).encode() == b"data: 1\nid: 2"
 
@@ -257,22 +177,6 @@ def test_a_bom_is_one_at_the_stream_start_only() -> None:
     assert (first.data, first.bom) == (b"1", True)
     assert (second.data, second.bom) == (None, False)
     assert second.foreign
-
-
-@pytest.mark.parametrize(
-    ("raw", "foreign"),
-    [
-        (b": c\ndata: 1\nevent: e\nid: 1\nretry: 1\n\n", False),
-        (b"data: 1\nerror: no\n\n", True),
-        (b"Data: 1\n\n", True),
-        (b"data : 1\n\n", True),
-        (b'{"error": 1}\n\n', True),
-    ],
-)
-def test_a_line_that_the_standard_does_not_know_is_foreign(
-    raw: bytes, foreign: bool
-) -> None:
-    assert event(raw).foreign is foreign
 
 
 @pytest.mark.parametrize(
@@ -328,27 +232,6 @@ def test_an_event_that_lacks_only_its_blank_line_may_be_cut(raw: bytes) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"",
-        b'data: {"a": 1',
-        b'data: {"a": 1}',
-        b'data: {"a": 1}\ndata: ',
-        b'data: {"a":\n',
-        b'data: {"a":\ndata: 1}\n',
-        b"data: word\n",
-        b"id: 1\n",
-        b"data: 1\n\n",
-    ],
-)
-def test_what_is_no_complete_event_is_not_cut(raw: bytes) -> None:
-    parser, _ = cut_after(raw)
-    held = parser.held
-    assert parser.cut() == []
-    assert parser.held == held
-
-
 def test_events_that_one_line_end_parts_are_known_by_the_next_after_a_cut() -> None:
     parser, _ = cut_after(b'data: {"a": 1}\n')
     assert parser.may_end == 0
@@ -394,17 +277,6 @@ def test_event_in_usual_framing_is_what_the_parser_finds(raw: bytes) -> None:
         assert [event] == other.feed(raw)
         assert event.n == n
     assert (parser.count, parser.is_between) == (other.count, other.is_between)
-
-
-def test_event_in_usual_framing_is_that_only_between_blocks() -> None:
-    raw = FRAMED[0]
-    begun = EventParser()
-    begun.feed(b"data: {")
-    assert begun.framed(raw) is None
-    single = EventParser()
-    single.feed(b'data: {"a":1}\ndata: {"a":2}\n\n')
-    single.is_between = True
-    assert single.framed(raw) is None
 
 
 def test_event_beyond_the_limit_is_left_to_the_parser(

@@ -100,19 +100,3 @@ def test_what_is_beyond_repair_fails_and_says_where_to_look(
     assert "left out: it asks for no chat completion" in out
     assert "left out: not an HTTP flow" in out
     assert (tmp_path / folder / "response.sse").exists()
-
-
-@pytest.mark.usefixtures("flows")
-def test_what_cannot_be_read_is_reported_in_one_sentence(
-    tmp_path: Path, added: Callable[..., tuple[int, str, str]]
-) -> None:
-    (tmp_path / "text").write_text("no flows")
-    code, _, err = added("text")
-    assert code == 1
-    assert err.startswith("add_capture.py: text: no file of flows (")
-    assert err.count("\n") == 1
-    code, _, err = added("missing")
-    assert (code, err) == (2, "add_capture.py: missing: there is no such file\n")
-    code, _, err = added("flows", "-o", "text")
-    assert code == 1
-    assert err.startswith("add_capture.py: ")

@@ -34,14 +34,6 @@ def uv(folder: Path, code: int, said: str, fits: int = 0) -> None:
     )
 
 
-def test_packages_that_do_not_fit_fail_whatever_the_network(
-    audit: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    uv(tmp_path, 2, "no network", fits=1)
-    assert audit.main() == 1
-    assert capsys.readouterr().out == "a 1 requires b\n"
-
-
 @pytest.mark.parametrize("code", [0, 1])
 def test_what_uv_found_is_printed(
     audit: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], code: int
@@ -59,17 +51,6 @@ def test_without_a_service_nothing_was_audited_and_that_is_reported(
     assert capsys.readouterr().out == "not audited: no name\n"
 
 
-def test_uv_that_cannot_be_had_is_reported_and_is_no_failure(
-    audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail() -> None:
-        raise _uv.CommandError("installing uv with pip failed", ["no network"])
-
-    monkeypatch.setattr(audit._bootstrap, "uv", fail)
-    assert audit.main() == audit.NOT_DONE
-    assert "not audited: installing uv with pip failed" in capsys.readouterr().out
-
-
 def test_uv_that_is_not_the_reviewed_one_is_a_failure(
     audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,35 +60,3 @@ def test_uv_that_is_not_the_reviewed_one_is_a_failure(
     monkeypatch.setattr(audit._bootstrap, "uv", fail)
     assert audit.main() == 1
     assert "uv is not what was reviewed" in capsys.readouterr().out
-
-
-def test_everything_that_is_pinned_is_asked_for(audit: Any) -> None:
-    script = audit.requirements()
-    pins = audit._bootstrap.packages(
-        audit._bootstrap.pinned(*audit._bootstrap.DEVELOPMENT)
-    )
-    assert len(pins) > 70
-    assert all(f'#   "{name}==' in script for name in pins)
-    assert "--hash" not in script
-
-
-@pytest.mark.parametrize(
-    ("name", "code", "word", "reported"),
-    [
-        ("lint", 0, "ok", ""),
-        ("lint", 1, "failed", "first\nlast"),
-        ("lint", 75, "failed", "first\nlast"),
-        ("audit", 0, "ok", "last"),
-        ("audit", 1, "failed", "first\nlast"),
-        ("audit", 75, "not done", "last"),
-    ],
-)
-def test_check_tells_what_was_audited_even_when_all_is_well(
-    name: str, code: int, word: str, reported: str
-) -> None:
-    assert load("check").outcome(name, code, "first\nlast\n") == (word, reported)
-
-
-def test_check_and_audit_mean_the_same_code(audit: Any) -> None:
-    assert load("check").NOT_DONE == audit.NOT_DONE
-    assert load("check").tools(fix=False)["audit"] == ["-m", audit.__name__]

@@ -10,7 +10,6 @@ import pytest
 
 from launchers import load
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 PROVIDERS = ("NIM", "DeepSeek", "Groq", "OpenRouter", "OpenAI")
 
 
@@ -42,33 +41,6 @@ def test_each_stream_has_an_id_a_time_and_texts_of_its_own(kind: str) -> None:
     assert traffic.sent(plan(kind)) == one
 
 
-@pytest.mark.parametrize("kind", PROVIDERS)
-def test_recorded_stream_keeps_its_form(kind: str) -> None:
-    traffic = load("workshop.bench.traffic")
-    recorded = traffic._recording(kind)
-    sent = b"".join(traffic.sent(plan(kind)))
-    assert len(sent) == len(recorded)
-    shapes = [
-        traffic._ID.sub(b"", traffic._TEXT.sub(b"", traffic._CREATED.sub(b"", each)))
-        for each in (sent, recorded)
-    ]
-    assert shapes[0] == shapes[1]
-
-
-@pytest.mark.parametrize("kind", ["good", "nim"])
-def test_only_nim_s_stream_needs_repair(kind: str) -> None:
-    traffic = load("workshop.bench.traffic")
-    sent, repaired = (
-        traffic.expected(plan(kind), form)[0] for form in ("sent", "repaired")
-    )
-    assert (sent == repaired) == (kind == "good")
-    assert b'"role":null' not in repaired
-    assert traffic.text_of(sent).count(b"\n") >= 55
-    for form in ("sent", "repaired"):
-        (wanted,) = traffic.expected(plan(kind), form)
-        assert wanted.count(b'"usage":{') == 1
-
-
 @pytest.mark.parametrize("size", [1, 7, 1000, 10**6])
 def test_yardstick_drops_nulls_however_the_stream_is_cut(size: int) -> None:
     traffic, lean = load("workshop.bench.traffic"), load("workshop.bench.lean")
@@ -84,49 +56,6 @@ def test_yardstick_drops_nulls_however_the_stream_is_cut(size: int) -> None:
         b"\n\n"
     )
     assert len(lean._pairs) == 58
-
-
-# The machine
-
-
-def test_proxies_have_a_cpu_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = load("workshop.bench.machine")
-    monkeypatch.setattr(machine, "siblings", lambda cpu: {cpu, cpu ^ 1})
-    shared = machine.share_cpus({0, 1, 2, 3})
-    assert (shared.proxies, shared.traffic) == ({3}, {0, 1})
-    shared = machine.share_cpus({0, 1})
-    assert (shared.proxies, shared.traffic) == ({1}, {0})
-    assert "the same core" in shared.sentence
-    shared = machine.share_cpus({5})
-    assert (shared.proxies, shared.traffic) == (set(), set())
-    assert "one CPU only" in shared.sentence
-
-
-# What is run
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_duel_takes_turns(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    command, sides = load("workshop.bench.command"), load("workshop.bench.sides")
-    asked: list[Any] = []
-
-    def run(parties: list[Any], plans: list[Any], _: object, tunnel: int) -> list[Any]:
-        asked.append((parties, plans, tunnel))
-        return [party.name for party in parties]
-
-    monkeypatch.setattr(command.client, "run", run)
-    monkeypatch.setattr(command, "client_context", lambda *_: None)
-    bench = command.Bench(argparse.Namespace(trusted=None), 5)
-    line = sides.LINES["recorded"]
-    bench._proxies = {line.addon: "ours", line.floor: "floor"}
-    duel = bench.duel(line, line.loads()[0], line.addon, number)
-    assert [each.split(",")[0] for each in duel] == ["pairs-tls", "floor-tls"]
-    ((parties, plans, tunnel),) = asked
-    forms = [(party.proxy, party.form) for party in parties]
-    wanted = [("ours", "repaired"), ("floor", "sent")]
-    assert forms == (wanted[::-1] if number else wanted)
-    assert len(plans) == len({each.seed for each in plans}) >= 6
-    assert tunnel == 5
 
 
 # Figures and the report
@@ -183,6 +112,3 @@ def test_table_of_a_side_that_fell_behind_is_in_no_document(
     with refused:
         command.tell(flags, result(kept_up=kept_up))
     assert (document.read_text() != before) is kept_up
-
-
-# The command line

@@ -150,16 +150,6 @@ def test_damaged_stamp_counts_as_none(venv: Any, machine: Machine, text: str) ->
     assert machine.taken() == ANEW
 
 
-def test_environment_whose_interpreter_is_gone_is_made_anew(
-    venv: Any, machine: Machine
-) -> None:
-    venv.environment()
-    (venv.ROOT / ".venv" / "bin" / "python").unlink()
-    machine.taken()
-    venv.environment()
-    assert machine.taken() == ANEW
-
-
 def test_environment_of_who_only_uses_it_is_completed_for_work_on_it(
     venv: Any, machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,16 +162,6 @@ def test_environment_of_who_only_uses_it_is_completed_for_work_on_it(
     assert "adding the packages for development to .venv" in capsys.readouterr().err
     venv.environment(names=venv.RUNTIME)
     assert machine.taken() == []
-
-
-def test_another_forced_python_makes_the_environment_anew(
-    venv: Any, machine: Machine
-) -> None:
-    venv.environment()
-    machine.taken()
-    for _ in range(2):
-        venv.environment(wanted="3.13")
-    assert machine.taken() == ANEW
 
 
 def test_tagged_environment_has_a_folder_and_packages_of_its_own(
@@ -235,15 +215,6 @@ def test_pip_fills_it_where_uv_cannot_be_had(
     venv.environment()
     assert machine.taken() == ["python3.12 venv", "python install"]
     assert "    ERROR: no such\n  So pip does its work.\n" in capsys.readouterr().err
-
-
-def test_pip_fills_it_where_uv_fails(
-    venv: Any, machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    machine.uv(fails="install")
-    venv.environment()
-    assert machine.taken() == ["uv venv", "uv install", "python install"]
-    assert "    error: it broke\n  So pip does its work.\n" in capsys.readouterr().err
 
 
 def test_python_at_hand_is_taken_where_uv_finds_none(
@@ -315,24 +286,6 @@ def test_without_a_network_the_repair_is_said(
     assert "check the network, and the proxy (HTTPS_PROXY)" in said.splitlines()[-1]
 
 
-@pytest.mark.usefixtures("machine")
-def test_folder_that_cannot_be_written_gets_a_sentence(
-    venv: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied", ".venv")
-
-    monkeypatch.setattr(venv, "_make", refuse)
-    with pytest.raises(SystemExit, match="1"):
-        venv.ensure()
-    assert "cannot make the environment in" in capsys.readouterr().err
-
-
-def test_programs_of_an_environment_on_windows() -> None:
-    place = _uv.program(Path(".venv"), "python", windows=True)
-    assert place == Path(".venv", "Scripts", "python.exe")
-
-
 # Restarting
 
 
@@ -389,12 +342,3 @@ def test_script_restarts_in_the_environment(project: Path, tmp_path: Path) -> No
     assert arguments == "['a b', '--c']"
     assert Path(folder).resolve() == tmp_path.resolve()
     assert left == "[]"
-
-
-def test_environment_that_is_not_entered_ends_with_a_sentence(
-    project: Path, tmp_path: Path
-) -> None:
-    done = start(project, tmp_path, _LLM_NORMALIZE_RESTARTED="1")
-    assert done.returncode == 1
-    assert "is broken: remove that folder" in done.stderr
-    assert "Traceback" not in done.stderr

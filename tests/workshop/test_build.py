@@ -49,26 +49,3 @@ def test_zip_is_the_same_whenever_its_files_were_written(project: Path) -> None:
         path.chmod(0o600)
     assert build.make_zip(project, 1700000000, project).read_bytes() == first
     assert build.make_zip(project, 1700000002, project).read_bytes() != first
-
-
-def test_time_is_the_one_asked_for_or_the_commits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    assert build.epoch() == 1700000000
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    assert build.epoch() == build.OLDEST  # a zip knows no earlier one
-    monkeypatch.delenv("SOURCE_DATE_EPOCH")
-    monkeypatch.setattr(build, "_git", lambda *_: "1600000000")
-    assert build.epoch() == 1600000000
-    monkeypatch.setattr(build, "_git", lambda *_: "")
-    assert build.epoch() == 1580601600
-
-
-def test_time_that_is_none_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
-    assert build.run(tmp_path / "dist") == 1
-    assert "SOURCE_DATE_EPOCH is 'yesterday'" in capsys.readouterr().err
-    assert not (tmp_path / "dist").exists()

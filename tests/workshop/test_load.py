@@ -4,9 +4,7 @@ import asyncio
 import itertools
 import json
 import random
-import signal
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ import script_runs
 from llm_normalize.report.histogram import Histogram
 from workshop.load import slow
 from workshop.load.figures import Figures
-from workshop.load.paced import SILENCE, Check, Phase, Spoken, Words, seconds_at
+from workshop.load.paced import SILENCE, Check, Phase, Spoken, Words
 from workshop.load.side import WITH, Asked, Place
 from workshop.traffic.process import ProviderProcess
 
@@ -122,20 +120,6 @@ def test_load_names_the_streams_that_a_proxy_damages(tmp_path: Path) -> None:
     assert "stream 7" in strange or "chat-7" in strange
 
 
-@script_runs.linux
-def test_load_that_is_ended_leaves_no_process() -> None:
-    command = script_runs.command("load", "--quick")
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        assert process.stdout is not None
-        assert "with the addon" in process.stdout.readline()  # now they run
-        process.send_signal(signal.SIGTERM)
-        process.stdout.read()
-        assert process.wait(30) != 0
-    assert script_runs.is_empty(process.pid)
-
-
 # -- the check ---------------------------------------------------------------------------
 
 SPOKEN = Spoken(5, [Phase(4, 1)])
@@ -230,56 +214,3 @@ def mutants(data: bytes) -> Iterator[bytes]:
 def test_no_byte_is_lost_doubled_swapped_or_changed_unseen() -> None:
     unseen = [mutant for mutant in mutants(GOOD) if not faults(mutant)]
     assert unseen == []
-
-
-EVENTS = repaired(Words(5), 4)
-DAMAGES: dict[str, Callable[[], list[bytes]]] = {
-    "an event lost": lambda: EVENTS[:2] + EVENTS[3:],
-    "an event doubled": lambda: EVENTS[:3] + EVENTS[2:],
-    "two events swapped": lambda: [*EVENTS[:2], EVENTS[3], EVENTS[2], *EVENTS[4:]],
-    "an event of another stream": lambda: [
-        *EVENTS[:2],
-        repaired(Words(6), 4)[2],
-        *EVENTS[3:],
-    ],
-    "another stream": lambda: repaired(Words(6), 4),
-    "no finish": lambda: EVENTS[:5] + EVENTS[6:],
-    "no usage": lambda: EVENTS[:6] + EVENTS[7:],
-    "no end": lambda: EVENTS[:-1],
-    "a second end": lambda: [*EVENTS, EVENTS[-1]],
-    "a comment": lambda: [EVENTS[0], b": ping\n\n", *EVENTS[1:]],
-    "nothing at all": list,
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damage_is_seen(damage: str) -> None:
-    assert faults(b"".join(DAMAGES[damage]())) != []
-
-
-def test_stream_that_breaks_off_is_seen_though_all_of_it_came() -> None:
-    check = Check(SPOKEN, repaired=True)
-    check.feed(GOOD, 0)
-    check.end(clean=False)
-    assert check.faults == ["it broke off"]
-
-
-def test_latency_is_what_an_event_took_and_is_counted_in_its_phase() -> None:
-    spoken = Spoken(5, [Phase(1, 1), Phase(3, 1)])
-    late = [Histogram(), Histogram()]
-    check = Check(spoken, repaired=True, late=late)
-    check.feed(GOOD, 17 + 2 * 10**9)  # the event n was sent at 17 + n
-    assert [each.count for each in late] == [1, 3]
-    assert late[0].most == 2000
-    assert seconds_at(late[1], 0.5) == pytest.approx(2.0)
-
-
-def test_request_says_what_is_to_be_said() -> None:
-    spoken = Spoken(
-        5, [Phase(4, 1), Phase(8, 0.5)], first="gate", delay=0.5, flood=True
-    )
-    assert Spoken.read(spoken.body()) == spoken
-    assert spoken.events == 8
-
-
-# -- the report --------------------------------------------------------------------------

@@ -40,14 +40,6 @@ def test_lock_here_fits_and_has_versions_and_hashes_alone(locks: Any) -> None:
     assert re.fullmatch(rf"(# [a-z]+\n({pin})+)+", text)
 
 
-def test_later_set_replaces_what_an_earlier_one_pins(locks: Any) -> None:
-    newer = ONE.replace("1.0", "1.1")
-    text = f"# a comment of some words\n# first\n{ONE}{TWO}# second\n{newer}{newer}"
-    locks._bootstrap.LOCK.write_text(text, encoding="utf-8")
-    assert locks._bootstrap.pinned("first") == ONE + TWO
-    assert locks._bootstrap.pinned("first", "second") == newer + newer + TWO
-
-
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
@@ -78,14 +70,6 @@ def test_users_get_what_developers_test(locks: Any) -> None:
             {*re.findall(r"(?m)^[^ ]+==(\S+)", pins[name])} for pins in (runtime, work)
         ]
         assert versions[0] == versions[1], name
-
-
-def test_lock_that_is_not_there_is_reported(
-    locks: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    locks._bootstrap.LOCK.unlink()
-    assert locks.main() == 1
-    assert "No such file" in capsys.readouterr().out
 
 
 def pins(name: str, version: str) -> str:
@@ -132,15 +116,6 @@ def test_lock_is_written_in_sets(
     assert "mitmproxy==12.0.0 " in locks._bootstrap.pinned(*locks._bootstrap.OLDEST)
     # What is pinned already is kept where it can, unless all is to be the newest.
     assert ("flask==" in preferred[0]) == (flag == "--fix")
-
-
-def test_lock_that_fits_is_not_written(
-    locks: Any, uv: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    preferred = uv("12.8")
-    monkeypatch.setattr(locks.sys, "argv", ["locks", "--fix"])
-    assert locks.main() == 0
-    assert preferred == []
 
 
 def test_lock_is_made_from_the_index_alone(

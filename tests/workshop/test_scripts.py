@@ -2,22 +2,17 @@
 
 import ast
 import os
-import runpy
 import shutil
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 import _uv
 from launchers import executable, load
-from llm_normalize import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -79,19 +74,8 @@ def help_of(name: str, python: str, cwd: Path) -> str:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_needs_no_environment(name: str, tmp_path: Path) -> None:
-    base = getattr(sys, "_base_executable", sys.executable)
-    assert ".venv" in help_of(name, base, tmp_path)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
 def test_help_works_on_python_3_8(name: str, tmp_path: Path) -> None:
     assert ".venv" in help_of(name, old_python(), tmp_path)
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_plain_command_works_on_python_3_8_as_it_is(name: str, tmp_path: Path) -> None:
-    assert "usage:" in help_of(name, old_python(), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -100,28 +84,6 @@ def test_plain_command_works_on_python_3_8_as_it_is(name: str, tmp_path: Path) -
 def test_script_is_written_for_python_3_8(name: str) -> None:
     source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
     ast.parse(source, feature_version=(3, 8))
-
-
-def test_processes_of_the_tests_share_what_one_of_them_compiled(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    test = load("test")
-    monkeypatch.setattr(test._bootstrap, "ROOT", tmp_path)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", "")
-    monkeypatch.delenv("PYTHONPYCACHEPREFIX")
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    (tmp_path / "module.py").write_text("import sys")
-    command = [sys.executable, "-c", "import module"]
-    compiled = tmp_path / ".venv-compiled"
-    inside = compiled.joinpath(*tmp_path.parts[1:])
-    old = inside / "temporary" / "pytest-of-me"
-    old.mkdir(parents=True)
-    test.compile_once()
-    subprocess.run(command, cwd=tmp_path, check=True)
-    assert not old.exists()
-    assert [path.stem.partition(".")[0] for path in inside.glob("*.pyc")] == ["module"]
-    assert not (tmp_path / "__pycache__").exists()
 
 
 NO_MITMPROXY = """
@@ -154,25 +116,6 @@ def test_oldest_mitmproxy_is_the_lower_bound() -> None:
     read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert read["project"]["dependencies"][0].startswith("mitmproxy>=12,<13 ;")
     assert load("test").OLDEST_MITMPROXY == "12.0.0"
-
-
-def test_matrix_has_every_supported_python_and_the_oldest_mitmproxy(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    test = load("test")
-    ran: list[tuple[str, tuple[str, ...]]] = []
-
-    def run_elsewhere(_: str, __: str, version: str, names: Any, ___: object) -> Any:
-        ran.append((version, names))
-        return test.Result(version, "passed")
-
-    monkeypatch.setattr(test, "run_elsewhere", run_elsewhere)
-    test.run_matrix([])
-    here = "{}.{}".format(*sys.version_info)
-    work, oldest = test._bootstrap.DEVELOPMENT, test._bootstrap.OLDEST
-    assert sorted(ran) == sorted(
-        {("3.13", work), ("3.14", work), ("3.12", oldest)} - {(here, work)}
-    )
 
 
 def test_ci_calls_flags_that_exist() -> None:
@@ -217,46 +160,7 @@ def test_ci_ends_where_the_fuzzer_finds_something(tmp_path: Path, finds: bool) -
     assert (["scripts/test.py", "--peers"] in asked) != finds
 
 
-@pytest.mark.parametrize("lacks", [["haproxy"], ["haproxy", "systemd-analyze"]])
-def test_deployment_that_cannot_be_tested_fails_and_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, lacks: list[str]
-) -> None:
-    test = load("test")
-
-    def which(name: str, **_: object) -> str | None:
-        return None if name in lacks else name
-
-    monkeypatch.setattr(test.shutil, "which", which)
-    result = test.run_with_programs("deploy", test.DEPLOY, [])
-    assert result.failed
-    assert "apt-get install haproxy" in result.outcome
-    assert ("systemd" in result.outcome) == ("systemd-analyze" in lacks)
-
-
-def test_folders_of_tests_that_are_run_apart_are_left_out_of_the_suite() -> None:
-    read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    left_out = read["tool"]["pytest"]["norecursedirs"]
-    test = load("test")
-    for folder in (test.CLIENTS, test.PEERS, test.DEPLOY):
-        assert Path(folder).name in left_out
-        assert list((ROOT / folder).glob("test_*.py"))
-
-
 # What hands over to the package
-
-
-def test_run_py_takes_what_the_command_takes(tmp_path: Path) -> None:
-    script = str(SCRIPTS / "run.py")
-    done = subprocess.run(
-        [old_python(), script, "dcotor"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == ("llm_normalize: unknown tool dcotor: did you mean doctor?\n")
 
 
 @pytest.mark.parametrize(
@@ -286,30 +190,3 @@ def test_run_py_reads_a_tools_arguments_before_anything_is_made(
     )
     assert (done.returncode, said in done.stdout) == (code, True)
     assert {each.name for each in tmp_path.iterdir()} == {"addon", "scripts"}
-
-
-@pytest.mark.parametrize("given", [["demo", "--web"], ["-p", "8081"], []])
-def test_run_py_hands_over_in_an_environment_that_was_made_for_it(
-    monkeypatch: pytest.MonkeyPatch, given: list[str]
-) -> None:
-    script = load("run")
-    asked: list[Any] = []
-    monkeypatch.setattr(sys, "path", ["", *sys.path])
-    monkeypatch.setattr(script._bootstrap, "ensure", asked.append)
-    monkeypatch.setattr(cli, "main", lambda words: [*asked, list(words)])
-    assert script.main(*given) == [("runtime",), given]
-
-
-@pytest.mark.parametrize("name", ALIASES)
-def test_older_name_of_a_tool_is_run_py_with_that_tool(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(sys, "path", [str(SCRIPTS), *sys.path])
-    monkeypatch.setitem(
-        sys.modules, "run", SimpleNamespace(main=lambda *a: asked.append(a))
-    )
-    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--json"])
-    with pytest.raises(SystemExit):
-        runpy.run_path(str(SCRIPTS / f"{name}.py"), run_name="__main__")
-    assert asked == [(name, "--json")]

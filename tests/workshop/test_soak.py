@@ -21,8 +21,8 @@ from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from streams import feed
 from workshop.soak.faults import FAULTS
-from workshop.soak.judge import May, Seen, is_collected, judge
-from workshop.soak.plan import DISCONNECT, KINDS, NARROW, Plan, plan, session
+from workshop.soak.judge import Seen, is_collected, judge
+from workshop.soak.plan import DISCONNECT, KINDS, Plan, plan, session
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SEED = 1
@@ -150,21 +150,6 @@ def test_all_kinds_faults_and_clients_are_planned() -> None:
     assert len({name for each in plans() for name in each.quirks}) > 150
 
 
-def test_all_ways_to_the_provider_are_planned() -> None:
-    sessions = [session(SEED, k) for k in range(150)]
-    assert {(each.client, each.upstream) for each in sessions} == {
-        ("plain", "plain"), ("tls", "tls"), ("tls", "h2"), ("h2", "tls"), ("h2", "h2")
-    }  # fmt: skip
-    assert NARROW in {each.window for each in sessions}
-
-
-def test_every_stream_names_itself_and_no_other() -> None:
-    for each in plans():
-        if each.wire and not each.transfer.breaks and len(each.wire) > 400:
-            assert f"<{each.n}>".encode() in each.wire
-        assert f"/{each.n}/" in each.path
-
-
 # -- the verdict: without a proxy, so that what comes is known ----------------------------
 
 
@@ -261,19 +246,6 @@ def end_twice(body: bytes, _: bytes) -> bytes:
     return body + b"data: [DONE]\n\n"
 
 
-def test_answer_in_the_provider_s_place_is_due_where_a_reset_may_overtake_it() -> None:
-    tried = set()
-    for due in plans():
-        if due.disconnect or due.kind != "stream" or due.transfer.fault in tried:
-            continue
-        tried.add(due.transfer.fault)
-        found = judge(
-            due, Seen(status=502, headers={}, body=b"", clean=True, tells=True)
-        )
-        assert (found == []) is due.transfer.fault.startswith("reset"), due
-    assert {"", "reset in an event", "cut in an event"} <= tried
-
-
 @pytest.mark.parametrize("damage", [swap, lose, double, end_early, end_twice])
 def test_damaged_stream_is_reported(damage: Callable[[bytes, bytes], bytes]) -> None:
     for due, other in itertools.pairwise(speaking()):
@@ -282,16 +254,6 @@ def test_damaged_stream_is_reported(damage: Callable[[bytes, bytes], bytes]) -> 
         if due.meaning.errors or (damage is end_early and not good.body.endswith(b"[DONE]\n\n")):  # fmt: skip
             continue  # its end is not told by [DONE]
         assert judge(due, replace(good, body=body)) != [], due
-
-
-def test_untouched_stream_has_to_come_byte_for_byte() -> None:
-    sound = [due for due in whole() if not due.quirks]
-    assert sound
-    for due in sound:
-        good = seen(due)
-        assert good.body == due.wire
-        spaced = good.body.replace(b'{"id"', b'{ "id"', 1)
-        assert judge(due, replace(good, body=spaced)) == ["OpenAI's own bytes were changed"]  # fmt: skip
 
 
 def test_success_forged_after_a_break_is_reported() -> None:
@@ -305,16 +267,6 @@ def test_success_forged_after_a_break_is_reported() -> None:
                 assert judge(due, replace(good, body=good.body + forged)) != [], due
         is_complete = good.body.endswith(b"data: [DONE]\n\n")
         assert (judge(due, replace(good, clean=True)) == []) is is_complete, due
-
-
-def test_words_lost_before_a_break_are_reported() -> None:
-    tried = 0
-    for due in broken():
-        good = seen(due)
-        if blocks(good.body)[1:] and b'"content":"<' in good.body:
-            body = lose(good.body, b"")
-            tried += judge(due, replace(good, body=body)) != []
-    assert tried > 3
 
 
 def test_answer_that_breaks_off_by_itself_is_reported() -> None:
@@ -336,13 +288,12 @@ def test_client_that_leaves_has_the_beginning() -> None:
         assert judge(due, replace(good, body=wrong, left=True)) != []
 
 
-def test_unrepaired_answer_is_good_only_where_it_may_be() -> None:
-    due = next(due for due in whole() if due.quirks and not due.transfer.encoding)
+def test_unrepaired_body_is_good_only_where_the_addon_was_reloaded() -> None:
+    due = next(due for due in plans() if due.kind == "body" and due.quirks)
     raw = Seen(200, {}, due.transfer.sent, clean=True)
     assert judge(due, raw) != []
-    assert judge(due, raw, May(observe=True)) == []
-    assert judge(due, replace(raw, body=raw.body[:-1]), May(observe=True)) != []
-    assert judge(due, seen(due), May(repair=False, observe=True)) != []
+    assert judge(due, raw, reloaded=True) == []
+    assert judge(due, replace(raw, body=raw.body[:-1]), reloaded=True) != []
 
 
 def test_other_answers_have_to_pass_as_they_are() -> None:
@@ -351,6 +302,3 @@ def test_other_answers_have_to_pass_as_they_are() -> None:
         raw = Seen(200, due.headers, due.transfer.sent, clean=True)
         assert judge(due, raw) == []
         assert judge(due, replace(raw, body=raw.body + b"\n")) != []
-
-
-# -- what is told --------------------------------------------------------------------------

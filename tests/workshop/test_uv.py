@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -43,24 +42,6 @@ def test_setting_of_pip_is_handed_on(line: str, handed: dict[str, str]) -> None:
     assert variables(line) == handed
 
 
-@pytest.mark.parametrize(
-    ("value", "flags"), [("1", ("--no-index",)), ("true", ("--no-index",)), ("0", ())]
-)
-def test_no_index_is_a_flag(value: str, flags: tuple[str, ...]) -> None:
-    assert _uv.settings(f":env:.no-index='{value}'")[0] == flags
-
-
-@pytest.mark.parametrize("turn", [1, -1])
-def test_later_place_of_a_setting_wins_as_with_pip(turn: int) -> None:
-    lines = [
-        f"{section}.index-url='https://{section.strip(':')}'"
-        for section in (":env:", "install", "global")[::turn]
-    ]
-    assert variables(*lines)["UV_DEFAULT_INDEX"] == "https://env"
-    lines = [line for line in lines if ":env:" not in line]
-    assert variables(*lines)["UV_DEFAULT_INDEX"] == "https://install"
-
-
 def test_pip_lists_its_settings_in_the_form_that_is_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -79,13 +60,6 @@ def test_pip_lists_its_settings_in_the_form_that_is_read(
         "UV_DEFAULT_INDEX": "https://joe:secret@host/simple",
         "SSL_CERT_FILE": "/it's/ca.pem",
     }
-
-
-def test_command_shows_no_setting() -> None:
-    uv = _uv.Uv("uv", (), {"UV_DEFAULT_INDEX": "https://joe:secret@host"})
-    command = uv.install("python", "--no-deps", "one==1")
-    assert command[-5:] == ["install", "--python", "python", "--no-deps", "one==1"]
-    assert not any("secret" in word for word in command)
 
 
 @pytest.mark.parametrize(
@@ -143,17 +117,6 @@ def test_pip_installs_the_pinned_uv_once(machine: Path) -> None:
     assert (home / "requirements.txt").read_text(encoding="utf-8") == PIN
 
 
-def test_uv_of_another_version_is_replaced_and_what_it_fetched_stays(
-    machine: Path,
-) -> None:
-    home = machine / "home"
-    executable(home / "program" / "bin" / "uv", "echo uv 0.0.1")
-    (home / "pythons" / "one").mkdir(parents=True)
-    _uv.find(home, PIN)
-    assert asked(machine).count("pip install") == 1
-    assert (home / "pythons" / "one").exists()
-
-
 def test_uv_on_the_path_is_taken_with_its_own_folders(machine: Path) -> None:
     own = executable(machine / "bin" / "uv", "echo uv 0.20.1 '(of a day)'")
     uv = _uv.find(machine / "home", PIN)
@@ -171,14 +134,6 @@ def test_uv_on_the_path_that_is_of_no_use_is_not_taken(
     assert _uv.find(machine / "home", PIN).path.startswith(str(machine / "home"))
 
 
-def test_settings_that_are_meant_for_uv_count(
-    machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://of.uv")
-    uv = _uv.find(machine / "home", PIN)
-    assert uv.variables["UV_DEFAULT_INDEX"] == "https://of.uv"
-
-
 def test_machine_without_uv_and_pip_says_so(machine: Path) -> None:
     executable(machine / "python", "exit 1")
     executable(machine / "bin" / "python3", "exit 1")
@@ -187,35 +142,6 @@ def test_machine_without_uv_and_pip_says_so(machine: Path) -> None:
     os.environ["PATH"] = str(machine / "bin")
     with pytest.raises(_uv.CommandError, match="no pip to install uv with"):
         _uv.find(machine / "home", PIN)
-
-
-def test_pyenvs_pythons_stand_behind_the_path_the_newest_first(
-    machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    versions = machine / "elsewhere" / "versions"
-    for version in ("3.9.18", "3.12.2", "3.12.10", "3.13.0t", "3.13.0"):
-        executable(versions / version / "bin" / "python3")
-    monkeypatch.setenv("PYENV_ROOT", str(machine / "elsewhere"))
-    path = _uv.find(machine / "home", PIN).variables["PATH"].split(":")
-    assert path[0] == str(machine / "bin")
-    assert path[3:] == [
-        str(versions / version / "bin")
-        for version in ("3.13.0", "3.12.10", "3.12.2", "3.9.18")
-    ]
-
-
-@pytest.mark.parametrize("by", ["shims", "the interpreter that runs"])
-def test_pyenv_is_found_when_home_is_elsewhere(
-    machine: Path, monkeypatch: pytest.MonkeyPatch, by: str
-) -> None:
-    root = machine / "pyenv"
-    python = executable(root / "versions" / "3.12.1" / "bin" / "python3")
-    if by == "shims":
-        shims = root / "shims"
-        monkeypatch.setenv("PATH", f"{shims}:{os.environ['PATH']}")
-    else:
-        monkeypatch.setattr(sys, "base_prefix", str(root / "versions" / "3.8.18"))
-    assert str(python) in [*_uv.programs("python3")]
 
 
 # Steps
@@ -230,11 +156,6 @@ def failed(code: str) -> _uv.SetupError:
 def test_failed_step_tells_no_credentials() -> None:
     error = failed("raise SystemExit('none at https://joe:pass@word@host/simple')")
     assert error.lines == ["none at https://****@host/simple"]
-
-
-def test_failed_step_keeps_what_the_program_said_last() -> None:
-    error = failed("print(*range(99), sep='\\n'); raise SystemExit(3)")
-    assert [*error.lines[-2:]] == ["97", "98"]
 
 
 def test_settings_that_lead_pip_astray_are_not_handed_on(
@@ -274,14 +195,3 @@ def test_another_hash_is_distinguished_from_other_failures(said: list[str]) -> N
     assert all("one==1" in line for line in error.lines)
     other = failed("raise SystemExit('ERROR: No matching distribution for one==1')")
     assert isinstance(other, _uv.CommandError)
-
-
-def test_program_that_hangs_or_is_not_there_has_no_answer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def hangs(*_: object, **__: object) -> None:
-        raise subprocess.TimeoutExpired("pip", 30)
-
-    assert _uv.answer("/no/such/program") == ""
-    monkeypatch.setattr(subprocess, "run", hangs)
-    assert _uv.answer(sys.executable, "--version") == ""

@@ -1,6 +1,7 @@
 """The figures of the load, for people."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from workshop.load.figures import Figures
 from workshop.traffic.memory import MIB
@@ -21,99 +22,60 @@ def kib(size: float) -> str:
     return f"{size / 1024:.0f} KiB"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+type Columns = dict[str, Callable[[Any], object]]
+"""What stands in each column, by its head."""
+
+LATENCIES: Columns = {
+    "": lambda each: each.side,
+    "streams": lambda each: each.streams,
+    "held idle": lambda each: each.idle,
+    "events sent": lambda each: f"{each.per_second:,.0f} a second",
+    "p50": lambda each: ms(each.p50),
+    "p90": lambda each: ms(each.p90),
+    "p99": lambda each: ms(each.p99),
+    "max": lambda each: ms(each.most),
+    "mitmdump": lambda each: f"{each.cpu:.0%} of a core",
+    "an event": lambda each: f"{each.cpu / max(each.per_second, 1) * 1e6:.0f} µs",
+}
+"""How long events took through mitmdump."""
+MEMORY: Columns = {
+    "memory": lambda each: each.side,
+    "at rest": lambda each: mib(each.at_rest),
+    "an idle stream": lambda each: kib(each.per_idle),
+    "a stream at its start": lambda each: kib(each.per_begun),
+    "at its end": lambda each: kib(each.per_ended),
+    "bytes it sent": lambda each: kib(each.passed),
+    "peak": lambda each: mib(each.peak),
+    "afterwards": lambda each: mib(each.after),
+}
+"""The memory that mitmdump uses."""
+HOARDS: Columns = {
+    "a client that hardly reads": lambda each: each.side,
+    "": lambda each: each.how,
+    "read from the provider for it": lambda each: (
+        f"{mib(each.taken_first)}, then {mib(each.taken)}"
+    ),
+    "mitmdump grew by": lambda each: f"{mib(each.grown_first)}, then {mib(each.grown)}",
+    "seconds": lambda each: f"{each.seconds:.0f}, then {2 * each.seconds:.0f}",
+}
+"""What clients that hardly read cost."""
+FELT: Columns = {
+    "other clients at the same time": lambda each: each.side,
+    "": lambda each: each.when,
+    "others": lambda each: each.others,
+    "slow": lambda each: each.slow,
+    "p50": lambda each: ms(each.p50),
+    "p99": lambda each: ms(each.p99),
+    "max": lambda each: ms(each.most),
+}
+"""How other clients are affected by them."""
+
+
+def table(columns: Columns, rows: Iterable[object]) -> str:
     """Return a table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-
-
-def latencies(figures: Figures) -> str:
-    """Return how long events took through mitmdump."""
-    head = ["", "streams", "held idle", "events sent", "p50", "p90", "p99", "max"]
-    return table(
-        [*head, "mitmdump", "an event"],
-        [
-            [
-                each.side,
-                each.streams,
-                each.idle,
-                f"{each.per_second:,.0f} a second",
-                *map(ms, (each.p50, each.p90, each.p99, each.most)),
-                f"{each.cpu:.0%} of a core",
-                f"{each.cpu / max(each.per_second, 1) * 1e6:.0f} µs",
-            ]
-            for each in figures.parts
-        ],
-    )
-
-
-def memory(figures: Figures) -> str:
-    """Return the memory that mitmdump uses."""
-    return table(
-        [
-            "memory",
-            "at rest",
-            "an idle stream",
-            "a stream at its start",
-            "at its end",
-            "bytes it sent",
-            "peak",
-            "afterwards",
-        ],
-        [
-            [
-                each.side,
-                mib(each.at_rest),
-                kib(each.per_idle),
-                kib(each.per_begun),
-                kib(each.per_ended),
-                kib(each.passed),
-                mib(each.peak),
-                mib(each.after),
-            ]
-            for each in figures.memory
-        ],
-    )
-
-
-def hoards(figures: Figures) -> str:
-    """Return what clients that hardly read cost."""
-    return table(
-        [
-            "a client that hardly reads",
-            "",
-            "read from the provider for it",
-            "mitmdump grew by",
-            "seconds",
-        ],
-        [
-            [
-                each.side,
-                each.how,
-                f"{mib(each.taken_first)}, then {mib(each.taken)}",
-                f"{mib(each.grown_first)}, then {mib(each.grown)}",
-                f"{each.seconds:.0f}, then {2 * each.seconds:.0f}",
-            ]
-            for each in figures.hoards
-        ],
-    )
-
-
-def felt(figures: Figures) -> str:
-    """Return how other clients are affected by them."""
-    return table(
-        ["other clients at the same time", "", "others", "slow", "p50", "p99", "max"],
-        [
-            [
-                each.side,
-                each.when,
-                each.others,
-                each.slow,
-                *map(ms, (each.p50, each.p99, each.most)),
-            ]
-            for each in figures.felt
-        ],
-    )
+    cells = ([str(cell(row)) for cell in columns.values()] for row in rows)
+    lines = [[*columns], ["---"] * len(columns), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def markdown(figures: Figures) -> str:
@@ -128,12 +90,12 @@ def markdown(figures: Figures) -> str:
             f"{len(figures.faults)} streams corrupted."
         ),
         "",
-        latencies(figures),
+        table(LATENCIES, figures.parts),
         "",
-        memory(figures),
+        table(MEMORY, figures.memory),
     ]
     if figures.hoards:
-        lines += ["", hoards(figures), "", felt(figures)]
+        lines += ["", table(HOARDS, figures.hoards), "", table(FELT, figures.felt)]
     lines += [
         "",
         (

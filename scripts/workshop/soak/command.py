@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import math
 import os
 import shutil
 import sys
@@ -17,7 +18,6 @@ from workshop import ADDON
 from workshop.certificates import client_context, make_ca
 from workshop.soak.clients import Places, run_session
 from workshop.soak.figures import Figures
-from workshop.soak.history import LOADING, History
 from workshop.soak.judge import Seen, judge
 from workshop.soak.plan import IN_A_SESSION, KEY, Plan, session
 from workshop.soak.records import Records
@@ -39,10 +39,10 @@ AFTERMATH = 2.0
 """Seconds for which a stream may go on in mitmdump after its client's end."""
 LISTED = 20
 """Faults that are printed one by one."""
-SIZES = ("1m", "3m", "16m")
-"""Sizes at which the pairs log rotates, one after the other."""
-SKIPPED = "comment-sent"
-"""The fix that is left out for a while: what it does not repair is easily recognised."""
+SIZE = "1m"
+"""The size at which the pairs log rotates."""
+LOADING = 2.0
+"""Seconds that a reload may take after mitmdump has logged that it begins."""
 
 type Say = Callable[[str], None]
 
@@ -72,7 +72,6 @@ class Judged(NamedTuple):
 
     chat: bool
     good: bool
-    observed: bool
     asked: float
     ended: float
 
@@ -89,7 +88,7 @@ class Soak:
         self.figures = Figures(asked.seed)
         self._asked = asked
         self._say = say
-        self._history = History()
+        self._reloads: list[tuple[float, float]] = []
         self._judged: dict[int, Judged] = {}
         self._samples: list[Sample] = []
 
@@ -106,7 +105,7 @@ class Soak:
             ports = provider.ports
             options = {
                 "normalize_hosts": [f"localhost:{ports[at]}" for at in ("tls", "h2")],
-                "normalize_pairs_size": SIZES[0],
+                "normalize_pairs_size": SIZE,
                 "ssl_verify_upstream_trusted_ca": str(ca),
             }
             modes = [f"reverse:http://127.0.0.1:{ports['plain']}", "regular"]
@@ -135,14 +134,14 @@ class Soak:
         self.figures.rss_start = weigh(proxy.pid).rss
         numbers = self._numbers(began + self._asked.seconds)
         watch = asyncio.create_task(self._watch(proxy, records))
-        changes = asyncio.create_task(self._change(proxy, script))
+        reloads = asyncio.create_task(self._reload(proxy, script))
         try:
             workers = [self._work(numbers, places) for _ in range(self._asked.clients)]
             await asyncio.gather(*workers)
         finally:
-            for task in (watch, changes):
+            for task in (watch, reloads):
                 task.cancel()
-            ended = await asyncio.gather(watch, changes, return_exceptions=True)
+            ended = await asyncio.gather(watch, reloads, return_exceptions=True)
         for each in ended:
             if isinstance(each, Exception):
                 raise each
@@ -196,11 +195,9 @@ class Soak:
         figures.faults.update(plan.faults)
         figures.quirks.update(plan.quirks)
         # mitmproxy may still be at it when its client has left.
-        may = self._history.may(seen.asked, seen.ended + AFTERMATH)
-        observed = False
+        reloaded = self._is_reloaded(seen.asked, seen.ended + AFTERMATH)
         try:
-            found = judge(plan, seen, may)
-            observed = may.observe and bool(judge(plan, seen))
+            found = judge(plan, seen, reloaded=reloaded)
         except Exception:  # noqa: BLE001 - what cannot be read is a fault
             found = [traceback.format_exc()]
         if found:
@@ -212,7 +209,7 @@ class Soak:
             self._wrong(plan.n // IN_A_SESSION, "\n    ".join(lines))
         good = plan.transfer.fault in ("", "stall") and not seen.left
         self._judged[plan.n] = Judged(
-            plan.is_chat, good, observed, seen.asked, seen.ended + AFTERMATH
+            plan.is_chat, good, seen.asked, seen.ended + AFTERMATH
         )
 
     def _wrong(self, k: int | None, text: str) -> None:
@@ -233,24 +230,19 @@ class Soak:
             self._wrong(None, text)
         for n, judged in self._judged.items():
             flows = records.flows.pop(n, [])
-            figures.ends.update(each.end for each in flows)
+            figures.ends.update(flows)
             due = {1} if judged.chat else {0}
-            if self._history.may(judged.asked, judged.ended).reload:
+            if self._is_reloaded(judged.asked, judged.ended):
                 due |= {0}  # what breaks off, or comes whole, after its addon has gone
             if len(flows) not in due:
                 self._wrong(
                     n // IN_A_SESSION,
                     f"stream {n} has {len(flows)} flow records: {flows}",
                 )
-            elif flows and judged.good and flows[0].end != "complete":
+            elif flows and judged.good and flows[0] != "complete":
                 self._wrong(
                     n // IN_A_SESSION,
                     f"stream {n} has ended well; its record says {flows}",
-                )
-            elif flows and judged.observed and not flows[0].observed:
-                self._wrong(
-                    n // IN_A_SESSION,
-                    f"stream {n} was not repaired; its record says {flows}",
                 )
         if records.flows:
             self._wrong(None, f"records of no stream: {[*records.flows][:20]}")
@@ -271,43 +263,25 @@ class Soak:
                     f"{self.figures.mismatches} mismatches"
                 )
 
-    async def _change(self, proxy: Mitmdump, script: Path) -> None:
-        """Change an option now and then, and load the addon anew."""
-        dice = Random(f"{self._asked.seed} changes")
-        whole = max(self._asked.seconds / 60, 1)
-        sizes = itertools.cycle(SIZES)
-        while self._asked.only is None:
-            await asyncio.sleep(dice.uniform(1, 4) * min(whole, 4))
-            what = dice.choice(["observe", "skip", "size", "reload"])
-            self.figures.changes[what] += 1
-            if what == "size":
-                await proxy.control(set={"normalize_pairs_size": next(sizes)})
-            elif what == "reload":
-                await self._reload(proxy, script)
-            else:
-                await self._for_a_while(what, proxy, dice.uniform(0.2, 1.5))
-
-    async def _for_a_while(self, what: str, proxy: Mitmdump, seconds: float) -> None:
-        facet, name, values = {
-            "observe": (self._history.mode, "normalize_mode", ("observe", "repair")),
-            "skip": (self._history.skip, "normalize_skip", ([SKIPPED], [])),
-        }[what]
-        for value in values:
-            facet.begin("".join(value), time.monotonic())
-            await proxy.control(set={name: value})
-            facet.settle(time.monotonic())
-            if value == values[0]:
-                await asyncio.sleep(seconds)
-
     async def _reload(self, proxy: Mitmdump, script: Path) -> None:
-        self._history.addon.begin("loading", time.monotonic())
-        proxy.loaded.clear()
-        os.utime(script)
-        if not await asyncio.to_thread(proxy.loaded.wait, PATIENCE):
-            raise TimeoutError
-        self._history.addon.begin("loaded", time.monotonic())
-        await asyncio.sleep(LOADING)
-        self._history.addon.settle(time.monotonic())
+        """Load the addon anew now and then."""
+        dice = Random(f"{self._asked.seed} reloads")
+        whole = max(self._asked.seconds / 60, 1)
+        while self._asked.only is None:
+            await asyncio.sleep(dice.uniform(4, 16) * min(whole, 4))
+            self.figures.reloads += 1
+            began = time.monotonic()
+            self._reloads.append((began, math.inf))
+            proxy.loaded.clear()
+            os.utime(script)
+            if not await asyncio.to_thread(proxy.loaded.wait, PATIENCE):
+                raise TimeoutError
+            await asyncio.sleep(LOADING)
+            self._reloads[-1] = began, time.monotonic()
+
+    def _is_reloaded(self, began: float, ended: float) -> bool:
+        """Tell whether the addon may have been reloaded between two times."""
+        return any(start <= ended and began <= end for start, end in self._reloads)
 
 
 def run(asked: Asked) -> Figures:

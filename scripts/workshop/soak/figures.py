@@ -20,7 +20,7 @@ class Figures:
     kinds: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     quirks: Counter[str] = field(default_factory=Counter)
-    changes: Counter[str] = field(default_factory=Counter)
+    reloads: int = 0
     ends: Counter[str] = field(default_factory=Counter)
     flows: int = 0
     pairs: int = 0
@@ -56,7 +56,7 @@ def as_text(figures: Figures) -> str:
         "asked": _counts(figures.kinds),
         "faults": _counts(figures.faults),
         "quirks": f"{len(figures.quirks)} kinds, {figures.quirks.total():,} times",
-        "meanwhile": _counts(figures.changes) or "no changes",
+        "reloads": str(figures.reloads),
         "pairs log": (
             f"{figures.flows:,} flow records ({_counts(figures.ends)}), "
             f"{figures.pairs:,} pairs"

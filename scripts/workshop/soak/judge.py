@@ -19,7 +19,6 @@ from workshop.soak.check import (
 from workshop.soak.faults import RESETS
 from workshop.soak.plan import Plan
 
-_COMMENT_LINE = re.compile(rb"^:.*\n", re.MULTILINE)
 _NAMELESS = re.compile(r"opens call \d+ with(out name| arguments)")
 _BAD_GATEWAY = 502
 PARTS = {"length too small", "gzip cut off"}
@@ -55,41 +54,21 @@ class Seen:
     ended: float = 0.0
 
 
-@dataclass(frozen=True)
-class May:
-    """What may have been in force when an answer began.
+def judge(plan: Plan, seen: Seen, *, reloaded: bool = False) -> list[str]:
+    """List what is wrong with what arrived; nothing if all is as it should be.
 
-    Attributes:
-        repair: Its repair.
-        observe: No repair.
-        skip: Comments may stay.
-        reload: The addon was loaded anew meanwhile: a body passes unchanged.
+    Args:
+        plan: What was due.
+        seen: What arrived.
+        reloaded: Whether the addon was reloaded meanwhile: a body may pass unchanged.
     """
-
-    repair: bool = True
-    observe: bool = False
-    skip: bool = False
-    reload: bool = False
-
-
-ALWAYS = May()
-
-
-def judge(plan: Plan, seen: Seen, may: May = ALWAYS) -> list[str]:
-    """List what is wrong with what arrived; nothing if all is as it should be."""
     if seen.error:
         return [seen.error]
     found = strays(seen.body, plan.n)
     if found:
         return found
-    found = _repaired(plan, seen) if may.repair else ["it may not be repaired"]
-    if found and may.skip and plan.kind == "stream":
-        without = _COMMENT_LINE.sub(b"", seen.body)
-        found = _repaired(plan, Seen(**{**vars(seen), "body": without}))
-    raw = may.observe or (may.reload and (_is_buffered(plan) or is_collected(plan)))
-    if found and raw and not _passed(plan, seen):
-        return []
-    return found
+    may_pass = reloaded and (_is_buffered(plan) or is_collected(plan))
+    return [] if may_pass and not _passed(plan, seen) else _repaired(plan, seen)
 
 
 def _is_buffered(plan: Plan) -> bool:
@@ -155,7 +134,7 @@ def _stream(plan: Plan, seen: Seen) -> list[str]:
     # Of some quirks something waits; JSON is given out as soon as it is whole.
     waits = bases & set(WAITING) or plan.kind == "body for stream" or plan.narrow
     arrived = transfer.arrives and transfer.breaks and not waits
-    sent = Sent(plan.wire, arrived, "json-lines" in bases, plan.narrow)
+    sent = Sent(plan.wire, arrived, plan.narrow)
     if bases & set(UNREAD):  # what the wire says is no measure
         figures = transfer.fault not in PARTS
         found = started_stream(seen.body, plan.request, plan.meaning, figures=figures)

@@ -4,25 +4,17 @@ import json
 from collections import defaultdict
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 _CHUNK = 4 * 1024 * 1024
 _HEAD = 128
 """Bytes that tell one file from another: a record names its flow."""
 
 
-class Flow(NamedTuple):
-    """What a flow record says: how it ended, and whether it was only observed."""
-
-    end: str
-    observed: bool
-
-
 class Records:
     """Follows all pairs logs in a folder, whatever name an instance took.
 
     Attributes:
-        flows: What the flow records say, by the number of their stream.
+        flows: How the flow records say that it ended, by the number of their stream.
         pairs: How many pairs there were.
         faults: What was wrong with the logs, in words.
 
@@ -32,7 +24,7 @@ class Records:
     """
 
     def __init__(self, folder: Path, secret: str) -> None:
-        self.flows: dict[int, list[Flow]] = defaultdict(list)
+        self.flows: dict[int, list[str]] = defaultdict(list)
         self.pairs = 0
         self.faults: list[str] = []
         self._folder = folder
@@ -70,8 +62,7 @@ class Records:
             record = json.loads(line)
             number = record["path"].split("/")[1]
             if number.isdigit():
-                observed = record.get("mode") == "observe"
-                self.flows[int(number)].append(Flow(record["end"], observed))
+                self.flows[int(number)].append(record["end"])
         elif not line.startswith(b'{"type":"refusal"'):
             self._say(f"the pairs log says {line[:200]!r}")
         if self._secret in line:

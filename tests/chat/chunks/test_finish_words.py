@@ -4,13 +4,10 @@ import pytest
 
 from each_case import each_case
 from llm_normalize import conformance
-from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.chunks.finish_words import (
     FAILED,
     OWN,
     finish_word,
-    finished_of,
-    is_bare_finish,
     meaning,
 )
 from llm_normalize.repair.fix import chunk
@@ -45,13 +42,6 @@ from llm_normalize.wire.json_text import Json
 )
 def test_synonyms_mean_openais_word(given: Json, meant: str) -> None:
     assert meaning(given) == meant
-
-
-@pytest.mark.parametrize(
-    "given", [None, "", " ", False, 0, 0.0, [], {}, "null", "None", "undefined", "0"]
-)
-def test_what_says_nothing_is_no_reason(given: Json) -> None:
-    assert meaning(given) == ""
 
 
 FAILURES = [
@@ -156,29 +146,3 @@ def test_the_providers_word_is_reported_as_it_is_but_not_at_any_length() -> None
 
 
 STOP = chunk({}, finish="stop")
-
-
-OTHER_STOP = chunk({}, finish="stop", index=1)
-
-
-def both(first: Chunk, second: Chunk) -> Chunk:
-    return {**first, "choices": [*first["choices"], *second["choices"]]}
-
-
-@pytest.mark.parametrize(
-    ("finishing", "bare"),
-    [
-        (STOP, True),
-        (both(STOP, OTHER_STOP), True),
-        ({"choices": [{"index": 0, "finish_reason": "stop"}]}, True),
-        ({"choices": [{"index": 0, "delta": None, "finish_reason": "stop"}]}, True),
-        (chunk({"content": "!"}, finish="stop"), False),
-        (chunk({}), False),
-        (both(STOP, chunk({}, index=1)), False),
-        (both(STOP, STOP), False),
-    ],
-)
-def test_finish_is_bare_if_every_choice_has_one_and_nothing_else(
-    finishing: Chunk, bare: bool
-) -> None:
-    assert is_bare_finish(finishing, finished_of(finishing)) is bare

@@ -9,17 +9,14 @@ from hypothesis import strategies as st
 
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.chunks.growing_text import GrowingTexts, Growth, ProvedGrowth
+from llm_normalize.chat.chunks.growing_text import Growth, ProvedGrowth
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import (
     DONE,
     HoldingFix,
-    calling,
     chunk,
-    head,
-    rest,
     wire,
 )
 from streams import ANY, feed
@@ -59,12 +56,6 @@ def proof(key: str = "content") -> ProvedGrowth:
     return made
 
 
-def test_very_many_deltas_that_may_be_chance_are_no_growth() -> None:
-    made, dashes = proof(), ["-"] * 200
-    assert text_of(sent(stream(dashes), made)) == "-" * 200
-    assert "content" not in Growth(made, "here").known
-
-
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("size", [0, 1, 7])
 def test_later_stream_is_repaired_from_its_first_delta_on(key: str, size: int) -> None:
@@ -101,32 +92,12 @@ def test_thoughts_that_stand_in_details_alone_are_cut_in_their_mirror() -> None:
     assert text_of(out, "reasoning_content") == GROWING[-1]
 
 
-def test_each_choice_is_a_text_of_its_own() -> None:
-    made = proof()
-    events = [
-        chunk(
-            None, choices=[{"index": at, "delta": {"content": text}} for at in (0, 1)]
-        )
-        for text in GROWING
-    ]
-    ends = [chunk({}, index=at, finish="stop") for at in (0, 1)]
-    asked = Asked(stream=True, n=2, growth=Growth(made, "here"))
-    out = taken(b"".join(feed([wire([*events, *ends, DONE])], asked)))
-    assert [out.choices[at].text for at in (0, 1)] == [GROWING[-1]] * 2
-
-
 def test_stream_that_says_the_contrary_loses_nothing_and_is_forgotten() -> None:
     made = proof()
     assert text_of(sent(stream(["1", "10", "100", "!"]), made)) == "110100!"
     assert text_of(sent(stream(["ha", "haha"]), made)) == "hahaha"
     made = proof()
     assert text_of(sent(stream([*GROWING, " More."]), made)) == GROWING[-1] + " More."
-    assert text_of(sent(stream(["a", "ab"]), made)) == "aab"
-
-
-def test_text_that_once_did_not_grow_is_not_remembered() -> None:
-    made = ProvedGrowth()
-    sent(stream(["So. ", *GROWING, GROWING[-1] + " Yes."]), made)
     assert text_of(sent(stream(["a", "ab"]), made)) == "aab"
 
 
@@ -169,13 +140,6 @@ def test_event_that_passes_as_received_leaves_what_was_known() -> None:
     assert text_of(out) == "YesYes, I, I do"
 
 
-def test_arguments_that_grow_need_no_memory() -> None:
-    texts = ['{"city"', '{"city": "Os', '{"city": "Oslo"}']
-    events = [calling(head()), *(calling(rest(0, text)) for text in texts)]
-    out = sent(wire([*events, *END]), ProvedGrowth())
-    assert taken(out).choices[0].calls[0].arguments == texts[-1]
-
-
 def test_places_that_are_remembered_are_bounded() -> None:
     made = ProvedGrowth()
     for place in range(256):
@@ -216,31 +180,3 @@ def test_contrary_stream_loses_nothing(texts: list[str], key: str, size: int) ->
     assert text_of(sent(stream(["a", "ab"], key), made), key) == (
         "ab" if grows else "aab"
     )
-
-
-def test_text_that_is_sent_again_changes_nothing_that_is_known() -> None:
-    texts = GrowingTexts(Growth(proof(), "here"), "content")
-    for n, text in enumerate(GROWING):
-        texts.read(0, "content", text, n)
-    before = dict(texts._texts)
-    assert texts.read(0, "content", GROWING[-1], 9) == ""
-    assert texts._texts == before
-
-
-def test_what_waited_leaves_in_a_chunk_of_its_stream() -> None:
-    texts = GrowingTexts(Growth(proof(), "here"), "content")
-    for n, text in enumerate(("-", "--")):
-        texts.cut(chunk({"content": text}, id="chatcmpl-7"), ["content"], n)
-    assert texts.waiting
-    choice = {"index": 0, "delta": {"content": "-"}, "finish_reason": None}
-    (released,) = texts.release(None)
-    assert released == chunk(None, id="chatcmpl-7", choices=[choice])
-
-
-def test_nothing_waits_of_an_event_that_is_undone() -> None:
-    texts = GrowingTexts(Growth(proof(), "here"), "content")
-    texts.cut(chunk({"content": "-"}), ["content"], 0)
-    texts.cut(chunk({"content": "--"}), ["content"], 1)
-    assert texts.waiting
-    texts.undo(1)
-    assert texts.waiting is None

@@ -39,14 +39,6 @@ class B(Mark):
     letter = "b"
 
 
-class Twice(Fix):
-    name = "chunk-twice"
-    handles = ANY
-
-    def edit(self, chunk: Chunk) -> list[Chunk]:
-        return [{**chunk, "part": 1}, {**chunk, "part": 2}]
-
-
 class Rider(Mark):
     name = "mark-rider"
     letter = "r"
@@ -84,19 +76,6 @@ def marks(made: list[Outgoing]) -> list[Any]:
     return [
         (outgoing.chunk.get("part"), outgoing.chunk.get("marks")) for outgoing in made
     ]
-
-
-def test_fixes_act_in_order() -> None:
-    made, step = run(B, A)
-    assert marks(made) == [(None, "ba")]
-    assert step.fixes == ["mark-b", "mark-a"]
-    assert made[0].raw is None
-
-
-def test_rider_acts_only_behind_another_change() -> None:
-    assert marks(run(Rider, A)[0]) == [(None, "a")]
-    assert marks(run(A, Rider)[0]) == [(None, "ar")]
-    assert marks(run(Twice, Rider)[0]) == [(1, "r"), (2, "r")]
 
 
 def test_fix_that_fails_leaves_the_event_as_it_came(
@@ -160,45 +139,6 @@ def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
     assert "a stream: the held data passes as it is" in caplog.text
 
 
-def test_fix_that_fails_to_undo_is_off(caplog: pytest.LogCaptureFixture) -> None:
-    class Stuck(A, HoldingFix):
-        name = "stuck"
-
-        def undo(self, n: int) -> None:
-            raise RuntimeError
-
-    chain = chain_of(Stuck, B)
-    assert list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW))
-    chain.undo(0)
-    assert "fix stuck failed and is off" in caplog.text
-    (outgoing,) = chain.run(EventRecord(1, RAW), dict(TEXT), b"{}", RAW)
-    assert marks([outgoing]) == [(None, "b")]
-
-
-def held_back(chain: Chain, value: Chunk) -> tuple[list[Outgoing], list[str]]:
-    """Return what *chain* makes of a chunk of which a part has been sent already."""
-    record = EventRecord(0, RAW, after=[b"part"])
-    payload = json.dumps(value).encode()
-    return list(chain.run(record, json.loads(payload), payload, RAW)), record.fixes
-
-
-def test_what_was_changed_before_a_fix_failed_is_sent_as_it_is_then() -> None:
-    class Begins(Fix):
-        name = "begins"
-        handles = ANY
-
-        def edit(self, chunk: Chunk) -> bool:
-            chunk["begun"] = True
-            raise RuntimeError
-
-    class Asks(A):
-        handles = Finding.LEFT_NULL
-
-    made, fixes = held_back(chain_of(B, Begins, Asks), TEXT)
-    assert marks(made) == [(None, "ba")]  # there was no such key before
-    assert fixes == ["mark-b", "mark-a"]
-
-
 def test_fix_that_failed_reads_no_words() -> None:
     class Ends(A, HoldingFix):
         times = 0
@@ -218,31 +158,3 @@ def test_fix_that_failed_reads_no_words() -> None:
     for watched in ({"content"}, set[str]()):
         assert list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
         assert chain.watched == watched
-
-
-def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
-    class Second(Fix):
-        name = "second-part"
-
-        def edit(self, chunk: Chunk) -> bool:
-            if chunk.get("part") == 2:
-                raise RuntimeError
-            return False
-
-    chain = chain_of(Twice, Second)
-    step = EventRecord(0, RAW)
-    parts = []
-    for outgoing in chain.run(step, dict(TEXT), b"{}", RAW):
-        step.after.append(b"left")
-        parts.append(outgoing.chunk["part"])
-    assert parts == [1, 2]
-
-
-def test_fix_that_fails_is_named_once_and_off(caplog: pytest.LogCaptureFixture) -> None:
-    chain = chain_of(Broken, Twice, Broken)
-    event = Event(b"data: x\n\n", 0)
-    assert chain.frame(EventRecord(0, b""), event) == [event]
-    payload = json.dumps(TEXT).encode()
-    made = list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
-    assert [outgoing.chunk["part"] for outgoing in made] == [1, 2]
-    assert len(caplog.records) == 1

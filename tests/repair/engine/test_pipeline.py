@@ -12,7 +12,6 @@ from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, USAGE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.machine.machine import Machine
-from llm_normalize.repair.outcome import EventRecord, Outcome
 from llm_normalize.wire import sse
 from llm_normalize.wire.event_boundary import EVENT
 from llm_normalize.wire.json_text import dumps, loads
@@ -21,8 +20,6 @@ from streams import ANY, STREAM, feed, repaired
 
 OPENING = chunk({"role": "assistant", "content": None})
 NULL_ROLE = chunk({"role": None, "content": "Hi"})
-LAST = chunk({"role": None, "content": ""}, finish="stop", choice={"stop_reason": None})
-NIM = wire([OPENING, NULL_ROLE, NULL_ROLE, LAST, DONE])
 GOOD = wire([chunk({"role": "assistant", "content": "Hi"})])
 
 
@@ -65,40 +62,6 @@ def test_event_that_is_not_understood_passes_as_it_is(
     pipe.feed(event)
     pipe.end()
     assert dict(pipe.raw_events) == {reason: 1}
-
-
-def test_event_too_large_passes_and_later_ones_are_repaired(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sse, "LIMIT", 500)
-    large = wire([chunk({"role": None, "content": "x" * 600})])
-    out = repaired(wire([OPENING]) + large + wire([NULL_ROLE]))
-    assert large in out
-    assert out.endswith(wire([chunk({"content": "Hi"})]))
-
-
-def test_opening_that_waits_leaves_before_an_event_too_large(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sse, "LIMIT", 500)
-    large = wire([chunk({"content": "x" * 600})])
-    out = repaired(wire([OPENING]) + large, Asked(stream=True, tools=True))
-    assert out == wire([chunk({"role": "assistant", "content": ""})]) + large
-
-
-def test_extra_blank_lines_of_a_repaired_event_are_respelled() -> None:
-    crlf = GOOD.replace(b"\n", b"\r\n")
-    assert (
-        repaired(crlf + b"\r\n\r\n" + crlf + b"\r")
-        == GOOD + b"\n\n" + GOOD.replace(b'"role":"assistant",', b"") + b"\n"
-    )
-
-
-@pytest.mark.parametrize("end", [b"\r\n", b"\r", b"\n"])
-def test_line_ends_stay_where_their_fix_is_skipped(end: bytes) -> None:
-    stop = chunk({}, finish="stop")
-    data = (GOOD + b"\n" + wire([stop, DONE])).replace(b"\n", end)
-    assert repaired(data, fixes=without("line-end-cr")) == data
 
 
 def test_keep_alive_overtakes_a_finish_that_waits() -> None:
@@ -148,12 +111,6 @@ def test_repaired_event_keeps_numbers_surrogates_and_key_order() -> None:
     )
     nulls = b'"tool_calls":null,' + keep
     assert repaired(event % nulls, ended=False) == event % keep
-
-
-def test_blocks_are_counted_as_they_begin() -> None:
-    pipe = Pipeline(STREAM, FIXES)
-    pipe.feed(b": hi\n\n" + NIM)
-    assert pipe.events == 6
 
 
 STOP = wire([chunk({}, finish="stop")])
@@ -227,13 +184,6 @@ def test_error_in_a_stream_has_the_form_that_it_has_in_a_body(
         assert loads(data)["error"] == expected
 
 
-@pytest.mark.parametrize(
-    "event", [{"Message": "success", "Data": {}}, {"Code": 200, "Message": "x"}]
-)
-def test_capitalized_words_of_success_are_no_error(event: Chunk) -> None:
-    assert b"error" not in b"".join(feed([wire([chunk({"content": "Hi"}), event])]))
-
-
 def test_error_fix_that_fails_leaves_the_event_as_it_came() -> None:
     class Bad(Fix):
         name = "bad-error"
@@ -243,33 +193,6 @@ def test_error_fix_that_fails_leaves_the_event_as_it_came() -> None:
 
     event = wire([{"error": "Overloaded"}])
     assert repaired(event + event, fixes=[Bad]) == event + event
-
-
-# -- steps ---------------------------------------------------------------------
-
-
-def steps_of(data: bytes, asked: Asked = STREAM) -> list[EventRecord]:
-    steps: list[EventRecord] = []
-    feed([data], asked, steps=steps)
-    return steps
-
-
-def test_added_event_names_the_event_it_follows() -> None:
-    steps = steps_of(GOOD + DONE)
-    added = next(step for step in steps if step.before is None)
-    assert (added.n, added.fixes) == (0, ["finish-missing"])
-    steps = steps_of(GOOD + wire([chunk({}, finish="stop")]))
-    assert (steps[-1].n, steps[-1].before, steps[-1].after) == (2, None, [DONE])
-
-
-def test_step_of_a_stream_that_breaks_off_is_closed() -> None:
-    steps: list[EventRecord] = []
-    pipe = Pipeline(STREAM, FIXES, steps.append)
-    pipe.feed(GOOD + wire([LAST]))
-    assert len(steps) == 1
-    assert pipe.abandon() is True
-    assert [step.n for step in steps] == [0, 1]
-    assert pipe.abandon() is False
 
 
 # -- bugs ----------------------------------------------------------------------
@@ -306,60 +229,6 @@ def test_fix_that_fails_costs_itself_and_leaves_the_event_raw(
     ] * 2  # once for each of the two ways to feed
 
 
-def test_framing_fix_that_fails_costs_itself_only() -> None:
-    data = b": frame\n" + GOOD
-    assert repaired(data + data, fixes=[Boom, *FIXES], ended=False).startswith(GOOD)
-
-
-def test_fix_that_fails_behind_a_split_loses_nothing() -> None:
-    event = wire([chunk({"content": "x"}, finish="boom")])
-    out = repaired(GOOD + event, fixes=[*FIXES, Boom], ended=False)
-    assert b'"content":"x"' in out
-
-
-def test_bug_outside_of_the_fixes_passes_the_rest_as_it_is(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    stop = wire([chunk({}, finish="stop")])
-    comment = b": x\n\n"
-    pipe = Pipeline(STREAM, FIXES)
-    assert pipe.feed(GOOD + stop) == [GOOD]
-
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
-    monkeypatch.setattr(Machine, "chunk", fail)
-    assert pipe.feed(GOOD) == [stop, GOOD]
-    monkeypatch.undo()
-    assert pipe.feed(BOOM + comment) == [BOOM, comment]
-    assert pipe.end() == []
-    assert "the rest passes as it is" in caplog.text
-
-
-def test_bug_of_the_parser_in_a_read_over_the_limit_loses_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sse, "LIMIT", len(GOOD) + 9)
-    data = GOOD + b"data: " + b"x" * len(GOOD) + b"\n\n" + GOOD + GOOD
-    real = sse.EventParser._next
-    for cut in (1, len(GOOD) - 1, len(GOOD) + 5):
-        for calls in range(8):
-            pipe = Pipeline(STREAM, ())
-            left = [calls]
-
-            def fail(
-                parser: sse.EventParser, items: Any, left: list[int] = left
-            ) -> int:
-                left[0] -= 1
-                if left[0] < 0:
-                    raise RuntimeError
-                return real(parser, items)
-
-            monkeypatch.setattr(sse.EventParser, "_next", fail)
-            out = [*pipe.feed(data[:cut]), *pipe.feed(data[cut:]), *pipe.end()]
-            assert b"".join(out) == data
-
-
 def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = wire([chunk({}, finish="stop")])
     pipe = Pipeline(STREAM, FIXES)
@@ -370,29 +239,6 @@ def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Machine, "end", fail)
     assert pipe.end() == [stop]
-
-
-def test_bug_after_a_part_was_made_sends_the_event_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    original = Machine.chunk
-
-    def fail(self: Machine, piece: Any) -> None:
-        original(self, piece)
-        raise RuntimeError
-
-    monkeypatch.setattr(Machine, "chunk", fail)
-    pipe = Pipeline(STREAM, FIXES)
-    assert pipe.feed(BOOM) == [BOOM]
-
-
-def test_rescue_gives_back_all_that_is_kept_and_ends_the_repair() -> None:
-    stop = wire([chunk({}, finish="stop")])
-    pipe = Pipeline(STREAM, FIXES)
-    pipe.feed(GOOD + stop + BOOM[:9])
-    assert pipe.rescue() == stop + BOOM[:9]
-    assert pipe.feed(BOOM) == [BOOM]
-    assert pipe.end() == []
 
 
 # -- finish reasons that are no success ----------------------------------------------
@@ -414,17 +260,6 @@ def test_failure_as_a_finish_reason_is_an_error_and_no_finish(
     assert meaning.choices[0].finish_reason is None
     assert out.endswith(done)
     assert out.count(b"[DONE]") == done.count(b"[DONE]")
-
-
-def test_each_failure_of_several_choices_is_an_error() -> None:
-    more = chunk({}, finish="crashed")["choices"] + [
-        {"index": 1, "delta": {}, "finish_reason": "timeout"}
-    ]
-    out = repaired(wire([SAID, {**SAID, "choices": more}]), Asked(stream=True, n=2))
-    assert [error.code for error in meaning_of_stream(out).errors] == [
-        "crashed",
-        "timeout",
-    ]
 
 
 # -- errors that are chunks, too ---------------------------------------------------
@@ -463,15 +298,6 @@ def test_error_that_is_a_chunk_too_arrives_as_an_error_and_nothing_is_forged(
         sent = wire(before) + done
         assert out.count(b'"finish_reason":"') == sent.count(b'"finish_reason":"')
         assert out.count(b"[DONE]") == done.count(b"[DONE]")
-
-
-def test_errors_of_several_choices_all_arrive() -> None:
-    failed = [
-        {"index": at, "delta": {}, "error": {"message": f"no {at}"}} for at in (0, 1, 1)
-    ]
-    out = repaired(wire([SAID, {**SAID, "choices": failed}]), Asked(stream=True, n=2))
-    reported = [error.message for error in meaning_of_stream(out).errors]
-    assert reported == ["no 0", "no 1"]
 
 
 @pytest.mark.parametrize(
@@ -594,31 +420,6 @@ def test_bare_json_under_the_name_of_an_error_is_no_data() -> None:
         assert b'"Hi"' in repaired(data)
 
 
-@pytest.mark.parametrize(
-    ("payload", "outcome"),
-    [
-        (b'{"a":NaN}', Outcome.NOT_JSON),
-        (b'{"choices":[{"delta":[1]}]}', Outcome.NOT_A_CHUNK),
-    ],
-)
-def test_what_is_not_understood_is_decoded_once(
-    payload: bytes, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decoded: list[bytes] = []
-
-    def count(data: bytes) -> Any:
-        decoded.append(data)
-        return loads(data)
-
-    monkeypatch.setattr("llm_normalize.repair.engine.payload.loads", count)
-    pipe = Pipeline(STREAM, FIXES)
-    event = b"data: " + payload + b"\n\n"
-    assert pipe.feed(event) == [event]
-    assert decoded == [payload]
-    assert pipe.raw_events == {outcome: 1}
-    assert pipe.raw_events == {str(outcome): 1}
-
-
 def test_bug_in_what_waits_costs_the_repair_and_no_byte(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -657,19 +458,6 @@ def test_nothing_is_repaired_once_events_cannot_be_found(
         assert b"".join(pipe.feed(nim)) == nim
     assert b"".join(pipe.feed(nim)) == nim
     assert len(caplog.records) == 1
-
-
-def test_bug_in_what_is_remembered_costs_no_repair(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
-    data = wire([OPENING, NULL_ROLE, NULL_ROLE])
-    pipe = Pipeline(STREAM, FIXES)
-    monkeypatch.setattr(pipe._memory, "learn", fail)
-    assert pipe.feed(data) == Pipeline(STREAM, FIXES).feed(data)
-    assert caplog.messages == ["stream: nothing is remembered"] * 2
 
 
 @pytest.mark.parametrize("asked", [STREAM, replace(STREAM, usage=True)])

@@ -2,20 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
-
-import pytest
 
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.protocols import PROTOCOLS
-from llm_normalize.protocols.answer_stream import AnswerStream
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.translated_output import TranslatedOutput
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord
 
-ASKED: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": []}
 HEAD = wire([chunk({"role": "assistant", "content": ""})])
 TEXT = wire([chunk({"content": "Hi"})])
 FINISH = wire([chunk({}, finish="stop")])
@@ -49,25 +43,6 @@ def test_each_event_is_translated_when_it_is_complete() -> None:
     assert b"".join(out[-3:]) == (FINISH + DONE).upper()
     assert [each.fixes for each in records] == [["translated"]] * len(events)
     assert [each.after for each in records] == [[each.upper()] for each in events]
-
-
-def test_sign_of_life_and_newlines_are_translated() -> None:
-    output = TranslatedOutput(
-        lambda _: None, "", verbatim=True, translate=Translation(lambda data: data * 2)
-    )
-    assert output.passed(b"\n") == b"\n\n"
-    out, (record, *_) = played(b": ping\n\n", TEXT + b"\n")
-    assert out[0] == b"\n"
-    assert record.fixes == ["comment-sent", "translated"]
-
-
-@pytest.mark.parametrize("line", [b"\n", b"\r\n"])
-def test_blank_line_behind_an_event_is_no_sign_of_life(line: bytes) -> None:
-    stream = AnswerStream(PROTOCOLS[1].translate(ASKED).answer)
-    output = partial(TranslatedOutput, translate=stream)
-    pipeline = Pipeline(Asked(stream=True), FIXES, make_output=output)
-    out = [b"".join(pipeline.feed(each + line)) for each in (HEAD, TEXT, TEXT)]
-    assert [each.count(b"event: ") for each in out] == [2, 2, 1]
 
 
 def test_event_of_which_nothing_remains_has_nothing_after() -> None:
