@@ -1430,3 +1430,9 @@ def test_token_without_a_figure_is_as_unlikely_as_openai_says() -> None:
     data = json.dumps({"choices": [choice]}).encode()
     meaning = meaning_of_stream(b"data: " + data + b"\n\n")
     assert meaning.choices[0].logprobs == [("", -9999.0, []), (None, None, [])]
+
+
+@pytest.mark.parametrize("tops", [{"Hi": "x"}, [{"token": "Hi"}]])
+def test_alternatives_in_an_object_or_without_a_figure_are_read(tops: Any) -> None:
+    read = said(sse(with_logprobs({"content": [{**TOKEN, "top_logprobs": tops}]})))
+    assert read.logprobs == [("Low", -0.5, [("Hi", -9999.0)])]
