@@ -67,6 +67,7 @@ class EventRepair:
             return
         self._seen.n, self._seen.is_value = event.n, event.is_value
         self._decoded = self.text = None
+        self.machine.state.cut = False  # the last block was followed after all
         payload = event.payload()
         if payload is not None:
             outcome = self._payload(record, payload, event.raw)
