@@ -80,7 +80,8 @@ class EventRepair:
 
     def _reframe(self, record: EventRecord, event: Event) -> None:
         """Send what becomes of *event*, whose framing is not OpenAI's."""
-        closed = event.closed  # a fix may close it
+        closed = event.closed  # a fix may close it, and drop its name
+        names_error = event.names_error
         framed = self._frame(record, event)
         for each in framed:
             raw = each.encode() if record.fixes else event.raw
@@ -98,6 +99,8 @@ class EventRepair:
                     self.make_way(record.n)
             if not self._replace(record, each, outcome):
                 self._pass(record, raw, outcome, each.data or b"")
+        if names_error:  # whatever it says: no success is made up after it
+            self.machine.state.doubtful = True
 
     def _pass(
         self, record: EventRecord, data: bytes, reason: Outcome, payload: bytes = b""
@@ -160,8 +163,6 @@ class EventRepair:
                 return []
             event = Event(bare, event.n, event.closed)
             record.fixed(COMMENT)
-        if event.names_error:
-            self.machine.unknown_event()  # whatever it says: no success is made up after it
         framed = self._chain.frame(record, event)
         self._parser.budget_left -= (len(framed) - 1) * EVENT
         if len(framed) <= _PARTS:
