@@ -6,7 +6,7 @@ from itertools import islice
 
 from ...chat.chunks.chunk import is_chunk, is_readable
 from ...chat.errors.chunk_errors import is_error
-from ...chat.errors.failed_event import has_failed, may_be_chunk
+from ...chat.errors.failed_event import has_failed, holds_answer, may_be_chunk
 from ...repair.fix import DONE, Example, Fix, chunk, wire
 from ...wire.event_boundary import DONE as DONE_DATA
 from ...wire.event_boundary import MARKS, ValueScan, values_in
@@ -71,6 +71,8 @@ class DataGlued(Fix):
             if stop < end:
                 found.append(Event(encode(data[stop:end]), event.n))
             at = end
+        if any(map(holds_answer, cuts)):  # if not as all clients read it
+            return None
         wholes = len(found) - len(cuts)
         # Of words beside a single event others know what they say.
         is_parted = wholes > 1 or (wholes and all(map(may_be_chunk, cuts)))
