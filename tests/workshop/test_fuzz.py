@@ -213,6 +213,16 @@ def test_time_grows_with_the_size_alone(
     assert "grows in bare" in {found.kind for found in target.check(case.write())}
 
 
+def test_cost_of_a_read_is_limited(
+    target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for unit in (b"x\n\r\n", b"data: x\r\r"):
+        case = target.Case(Asked(), unit, "size", 0, place=0)
+        assert target.check(case.write()) == []
+    monkeypatch.setattr(sizes, "_DEAR", 0)
+    assert [found.kind for found in target.check(case.write())] == ["dear in bare"]
+
+
 @pytest.mark.usefixtures("folder")
 def test_seeds_are_captures_and_examples(target: Any) -> None:
     seeds = target.seeds()
