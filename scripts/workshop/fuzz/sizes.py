@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from llm_normalize.chat.state.stream_state import Asked
@@ -118,12 +119,18 @@ def check_size(case: Case, say: Say) -> None:
         _check_read(name, unit, say)
 
 
+@cache
+def _usual() -> float:
+    return _cost("bare", _USUAL, _READ)
+
+
 def _check_read(name: str, unit: str, say: Say) -> None:
     """Require that what may be done of one read has a limit, which others have to wait for."""
     for _ in range(_TRIES):
-        times = _cost(name, unit, _READ) / _cost("bare", _USUAL, _READ)
+        times = _cost(name, unit, _READ) / _usual()
         if times < _DEAR:
             return
+        _usual.cache_clear()  # the machine may have become slower
     say(f"dear in {name}", f"{unit!r}: a read costs {times:.0f} times the usual")
 
 
