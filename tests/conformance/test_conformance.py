@@ -974,6 +974,7 @@ def test_usage(items: list[Any]) -> None:
         ({"choices": [], "errors": 7}, Error(("7",))),
         ({"choices": [], "errors": {"x": 1, "status_msg": "m"}}, Error(("m",))),
         ({"error": {"reason": "m", "x": "y"}}, Error(("m",))),
+        ({"choices": [], "errors": {"x": "m", "message": 5}}, Error(("5",))),
         ({"choices": [], "errors": "m", "usage": USAGE}, Error(("m",))),
         ({**TEXT, "errors": [{"message": "m", "code": 1}]}, Error(("m",), "1")),
         ({"choices": [{"error": {"message": "m", "code": 1}}]}, Error(("m",), "1")),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 42_170, "scripts": 8_413, "tests": 61_148}
+BUDGETS = {"addon": 42_171, "scripts": 8_418, "tests": 61_149}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 537
 """Modules of the addon."""

@@ -71,12 +71,11 @@ class DataGlued(Fix):
             if stop < end:
                 found.append(Event(encode(data[stop:end]), event.n))
             at = end
-        if any(map(holds_answer, cuts)):  # if not as all clients read it
-            return None
         wholes = len(found) - len(cuts)
         # Of words beside a single event others know what they say.
         is_parted = wholes > 1 or (wholes and all(map(may_be_chunk, cuts)))
-        return found if cuts and is_parted else None
+        is_sure = cuts and not any(map(holds_answer, cuts))  # as lenient clients read
+        return found if is_sure and is_parted else None
 
 
 def _wholes(data: bytes) -> Iterator[tuple[int, int, int]]:
