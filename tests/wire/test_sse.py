@@ -428,3 +428,11 @@ def test_events_beyond_the_budget_pass_together_whatever_ends_their_lines(
     assert len([each for each in found if isinstance(each, Oversized)]) == 1
     (rest,) = parser.end()
     assert rest.raw == b"data: y"
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r", b"\r\n"])
+def test_blanks_beyond_the_budget_pass_together(line_end: bytes) -> None:
+    parser = EventParser()
+    parser.budget_left = -1
+    (found,) = parser.feed((b" " + line_end) * 3)
+    assert found.raw == (b" " + line_end) * 3

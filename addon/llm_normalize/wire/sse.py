@@ -411,7 +411,7 @@ class EventParser:
         start = max(len(buffer) - new - 1, 0)
         at = max(buffer.rfind(each, start) for each in _BLANK_LINES)
         end = at + 2 + buffer.startswith(b"\r\n", at + 1) if at >= 0 else 0
-        if self._boundary.one_by_one or buffer[0] in b"{[":
+        if self._boundary.one_by_one or buffer[0] in b"{[ \t":
             end = max(end, buffer.rfind(b"\n", start) + 1) or len(buffer)
         return end
 
