@@ -437,7 +437,7 @@ def summary(jobs: Jobs, folder: Path, reported: tuple[str, ...] = ()) -> int:
         print(f"{kind}: {finding['path']}")
     left = [path for path in sorted(folder.iterdir()) if path.suffix != ".bin"]
     for path in left:  # libFuzzer's own: an input that hung, say
-        print(f"an input that ended its job: {path}")
+        print(f"an input that ended its job, or took too long for libFuzzer: {path}")
     if not any(folder.iterdir()):
         folder.rmdir()
     fatal = [

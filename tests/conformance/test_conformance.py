@@ -974,6 +974,7 @@ def test_usage(items: list[Any]) -> None:
         ({"choices": [], "errors": 7}, Error(("7",))),
         ({"choices": [], "errors": {"x": 1, "status_msg": "m"}}, Error(("m",))),
         ({"error": {"reason": "m", "x": "y"}}, Error(("m",))),
+        ({"choices": [], "errors": {"x": "m", "message": 5}}, Error(("5",))),
         ({"choices": [], "errors": "m", "usage": USAGE}, Error(("m",))),
         ({**TEXT, "errors": [{"message": "m", "code": 1}]}, Error(("m",), "1")),
         ({"choices": [{"error": {"message": "m", "code": 1}}]}, Error(("m",), "1")),
@@ -1430,3 +1431,9 @@ def test_token_without_a_figure_is_as_unlikely_as_openai_says() -> None:
     data = json.dumps({"choices": [choice]}).encode()
     meaning = meaning_of_stream(b"data: " + data + b"\n\n")
     assert meaning.choices[0].logprobs == [("", -9999.0, []), (None, None, [])]
+
+
+@pytest.mark.parametrize("tops", [{"Hi": "x"}, [{"token": "Hi"}]])
+def test_alternatives_in_an_object_or_without_a_figure_are_read(tops: Any) -> None:
+    read = said(sse(with_logprobs({"content": [{**TOKEN, "top_logprobs": tops}]})))
+    assert read.logprobs == [("Low", -0.5, [("Hi", -9999.0)])]

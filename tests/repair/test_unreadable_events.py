@@ -342,3 +342,30 @@ def test_what_passes_unread_does_not_go_on_with_a_call_that_may_lack_a_part() ->
     pipeline.refill(-1)
     out = b"".join(pipeline.feed(wire([ARGUMENTS[2], CALLED, DONE])))
     assert out.startswith(b'data: {"error"')
+
+
+def test_a_chunk_that_is_no_utf8_costs_no_fix(caplog: pytest.LogCaptureFixture) -> None:
+    odd = b'data:{"":\xcf","choices":[{"":""}]}"\n\n'
+    assert repaired(wire([HI, odd, STOP, DONE])).endswith(wire([STOP, DONE]))
+    assert not caplog.records
+
+
+def test_a_chunk_is_read_whose_strings_lack_escapes_and_whose_line_goes_on() -> None:
+    odd = wire([HI])[:-2].replace(b"Hi", b"H\ti") + b"}\n\n"
+    said = chunk({"role": "assistant", "content": "H\ti"})
+    assert repaired(wire([odd, STOP, DONE])) == wire([said, STOP, DONE])
+
+
+@pytest.mark.parametrize("odd", [b"\xcf", b"\t"])
+def test_what_some_client_may_read_passes_though_other_events_are_glued_to_it(
+    odd: bytes,
+) -> None:
+    cut = wire([HI])[:-2].replace(b"Hi", odd) + b"x" + wire([HI])[6:]
+    assert odd in repaired(wire([cut, STOP, DONE])).replace(b"\\t", b"\t")
+
+
+def test_a_line_end_in_a_text_is_kept_where_a_stream_is_framed_twice() -> None:
+    lines = wire([HI])[:-2].replace(b"Hi", b"H\ndata: i").split(b"\n")
+    twice = b"".join(b"data: " + line + b"\n" for line in lines) + b"\n"
+    said = chunk({"role": "assistant", "content": "H\ni"})
+    assert repaired(wire([twice, STOP, DONE])) == wire([said, STOP, DONE])

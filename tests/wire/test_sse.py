@@ -2,7 +2,7 @@ import pytest
 
 from llm_normalize.wire import sse
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
-from llm_normalize.wire.sse import BOM, Event, EventParser, Gap, Line, encode
+from llm_normalize.wire.sse import BOM, Event, EventParser, Gap, Line, Oversized, encode
 from wire.parsed import items_of, large, lines, read, value
 
 
@@ -284,3 +284,27 @@ def test_event_beyond_the_limit_is_left_to_the_parser(
 ) -> None:
     monkeypatch.setattr(sse, "LIMIT", len(FRAMED[0]) - 1)
     assert EventParser().framed(FRAMED[0]) is None
+
+
+@pytest.mark.parametrize(
+    "blank", [b"\n\n", b"\n\r", b"\n\r\n", b"\r\r", b"\r\r\n", b"\r\n\n", b"\r\n\r\n"]
+)
+def test_events_beyond_the_budget_pass_together_whatever_ends_their_lines(
+    blank: bytes,
+) -> None:
+    parser = EventParser()
+    parser.budget_left = -1
+    data = (b"data: x" + blank) * 3
+    found = parser.feed(data + b"data: y")
+    assert b"".join(each.raw for each in found) == data
+    assert len([each for each in found if isinstance(each, Oversized)]) == 1
+    (rest,) = parser.end()
+    assert rest.raw == b"data: y"
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r", b"\r\n"])
+def test_blanks_beyond_the_budget_pass_together(line_end: bytes) -> None:
+    parser = EventParser()
+    parser.budget_left = -1
+    (found,) = parser.feed((b" " + line_end) * 3)
+    assert found.raw == (b" " + line_end) * 3

@@ -191,6 +191,16 @@ def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> N
 # Inputs
 
 
+def test_cost_of_a_read_is_limited(
+    target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for unit in (b"x\n\r\n", b"data: x\r\r", b"\r "):
+        case = target.Case(Asked(), unit, "size", 0, place=0)
+        assert target.check(case.write()) == []
+    monkeypatch.setattr(sizes, "_DEAR", 0)
+    assert [found.kind for found in target.check(case.write())] == ["dear in bare"]
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "tests" / "fuzz").iterdir()), ids=lambda path: path.stem

@@ -100,6 +100,8 @@ _IN_ERRORS = (
 def _error_texts(value: object, keys: tuple[str, ...] = WORDS) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,) if value else ()
+    if type(value) is int and keys is _IN_ERRORS:
+        return (str(value),)
     if isinstance(value, list):
         return tuple(text for entry in value for text in _error_texts(entry, keys))
     record = as_dict(value)

@@ -444,22 +444,26 @@ def _logprobs(raw: object) -> list[object]:
     found: list[object] = []
     for key in ("content", "refusal"):
         for entry in as_list(record.get(key)):
-            token = as_dict(entry)
-            others = [
-                (as_dict(top).get("token"), as_dict(top).get("logprob"))
-                for top in as_list(token.get("top_logprobs"))
-            ]
-            logprob = token.get("logprob")
-            if isinstance(token.get("token"), str):
-                logprob = _figure(logprob)
-            found.append((token.get("token"), logprob, others))
+            tops = as_dict(entry).get("top_logprobs")
+            others = _figures(tops) or [*map(_token, as_list(tops))]
+            found.append((*_token(entry), others))
     tokens, values = as_list(record.get("tokens")), record.get("token_logprobs")
     tops = as_list(record.get("top_logprobs"))
     for at, (name, figure) in enumerate(zip(tokens, as_list(values), strict=False)):
-        top = as_dict(tops[at]) if len(tops) == len(tokens) else {}
-        more = [(each, _figure(value)) for each, value in top.items()]
-        found.append((name, _figure(figure), more))
+        top = tops[at] if len(tops) == len(tokens) else None
+        found.append((name, _figure(figure), _figures(top)))
     return found
+
+
+def _token(entry: object) -> tuple[object, object]:
+    """Give the token of an *entry*, and its log probability."""
+    token, logprob = as_dict(entry).get("token"), as_dict(entry).get("logprob")
+    return token, _figure(logprob) if isinstance(token, str) else logprob
+
+
+def _figures(tokens: object) -> list[object]:
+    """Give (token, log probability) for each of an object's *tokens*."""
+    return [(each, _figure(value)) for each, value in as_dict(tokens).items()]
 
 
 def _figure(value: object) -> object:

@@ -2,10 +2,11 @@
 
 This is the only place that justifies the order; a fix knows nothing of the others.
 
-1. Framing comes first: an event that is not framed as data cannot be read. Data gets its
-   field name, loses the field names of a nested stream, and is joined into one line
-   before it is split; an event name marks an error before it is dropped. An event that
-   is still not understood becomes an error if it is plain words, else a bare newline.
+1. Framing comes first: an event that is not framed as data cannot be read. Data loses the
+   field names of a nested stream before its strings get their escapes, gets its own field
+   name, and is joined into one line before it is split; an event name marks an error
+   before it is dropped. An event that is still not understood becomes an error if it is
+   plain words, else a bare newline.
 2. Shape: choices with an index and a delta, which all later fixes expect, and no error
    among them. A message is recorded, to be compared with the next one, before it becomes
    chunks. Usage is moved to the top level before a chunk without choices is judged.
@@ -42,8 +43,8 @@ _ORDER = """
 # the answer itself
 framing.answer_pending framing.content_type_wrong
 # framing
-framing.bom_sent framing.line_end_cr framing.data_unescaped framing.data_name_missing
-framing.error_by_field_name framing.data_doubled framing.data_lines_several
+framing.bom_sent framing.line_end_cr framing.data_doubled framing.data_unescaped
+framing.data_name_missing framing.error_by_field_name framing.data_lines_several
 framing.data_space_missing framing.data_comment framing.data_glued
 framing.blank_line_escaped framing.error_by_event_name framing.data_null
 framing.field_not_data framing.comment_sent framing.done_misspelled

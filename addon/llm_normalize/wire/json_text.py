@@ -113,6 +113,7 @@ _decode_request = json.JSONDecoder(
     parse_float=Number, parse_constant=_no_constant
 ).raw_decode
 _first = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+_begun = json.JSONDecoder(parse_constant=_no_constant, strict=False).raw_decode
 _MINUS_ZERO = re.compile(r"(?:^|[:,\[\s])-0")  # outside a text; ids often have one
 _look = json.JSONDecoder(object_pairs_hook=lambda _: {}).decode
 _encode = json.JSONEncoder(
@@ -258,9 +259,9 @@ def first_value(data: bytes) -> bytes:
 
 
 def begun_value(data: bytes) -> Json:
-    """Return the value at the start of *data*, where keys may be repeated."""
+    """Return the value at the start of *data*; keys may be repeated, and strings unescaped."""
     try:
-        return _first(data.decode(errors="replace").lstrip())[0]
+        return _begun(data.decode(errors="replace").lstrip())[0]
     except (ValueError, RecursionError):
         return None
 

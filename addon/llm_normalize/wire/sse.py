@@ -31,8 +31,7 @@ _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n?|\n)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 _COMMENTS = re.compile(rb"(?:(?::[^\r\n]*+\n)++\n)++")
-_BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
-_LONGEST = 4  # bytes of one of them
+_BLANK_LINES = (b"\n\n", b"\n\r", b"\r\r")  # of any line ends, but for a last "\n"
 
 
 @dataclass(slots=True)
@@ -409,12 +408,10 @@ class EventParser:
             new: Bytes of this read: what was there before ends no block.
         """
         buffer = self._buffer
-        start = max(len(buffer) - new - _LONGEST, 0)
-        end = 0
-        for each in _BLANK_LINES:
-            at = buffer.rfind(each, start)
-            end = max(end, at + len(each) if at >= 0 else 0)
-        if self._boundary.one_by_one or buffer[0] in b"{[":
+        start = max(len(buffer) - new - 1, 0)
+        at = max(buffer.rfind(each, start) for each in _BLANK_LINES)
+        end = at + 2 + buffer.startswith(b"\r\n", at + 1) if at >= 0 else 0
+        if self._boundary.one_by_one or buffer[0] in b"{[ \t":
             end = max(end, buffer.rfind(b"\n", start) + 1) or len(buffer)
         return end
 

@@ -253,8 +253,9 @@ def allow_repetition(before: conformance.Meaning, after: conformance.Meaning) ->
                 was.arguments = sent.arguments
 
 
-# What an encoded text loses, and blanks: a repetition may have others.
-_ESCAPES = re.compile(r'[\\"\s]')
+# What an encoded text loses, and blanks: a repetition may have others. Control characters
+# get an escape.
+_ESCAPES = re.compile(r'\\(?:[bfnrt]|u00[01][0-9a-f])|[\\"\s\x00-\x1f]')
 
 
 def _repeats(arguments: str, sent: str) -> bool:
@@ -278,11 +279,6 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     words = "".join(text for value in errors for text in _strings(value))
     meant = list(conformance.meaning_of_stream(out).choices.values())
     arguments = [call.arguments for choice in meant for call in choice.calls]
-    called = [
-        each
-        for each in arguments
-        if isinstance(read_json(each.encode(errors="surrogatepass")), dict)
-    ]
     joined += "".join(
         each for choice in meant for each in (choice.text, choice.reasoning)
     )
@@ -313,14 +309,24 @@ def check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
             # What it repeats may stand behind bytes that are not read here.
             if any(text[len(each) :] in joined for each in _begun(text, data)):
                 continue
-            if key == "arguments" and read_json(text.encode(errors="replace")) == {}:
-                continue  # after an object it says nothing
-            if key == "arguments" and any(
-                _repeats(text, each) or _same_json(text, each) for each in called
-            ):
+            if key == "arguments" and _is_said(text, arguments):
                 continue
             if text.encode(errors="backslashreplace") not in out:
                 say(f"text of {key} nowhere", f"{text!r}\n{difference(data, out)}")
+
+
+def _is_said(text: str, arguments: list[str]) -> bool:
+    """Tell whether the *arguments* that were sent say what *text*, some of them, said."""
+    if read_json(text.encode(errors="replace")) == {}:
+        return True  # after an object it says nothing
+    if _ESCAPES.sub("", text) in _ESCAPES.sub("", "".join(arguments)):
+        return True
+    called = [
+        each
+        for each in arguments
+        if isinstance(read_json(each.encode(errors="surrogatepass")), dict)
+    ]
+    return any(_repeats(text, each) or _same_json(text, each) for each in called)
 
 
 _LINE_END = re.compile(r"\r\n?")

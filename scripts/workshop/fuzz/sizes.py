@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from llm_normalize.chat.state.stream_state import Asked
@@ -31,7 +32,10 @@ _FACTOR = 8
 _MOST = 28  # times the work for so much more; its square would be 64 times
 _LEAST = 0.02  # seconds: below it, caches and the clock have their say
 _TRIES = 3
+_LONG = 2.0  # seconds: of what takes longer, no larger size is measured
 _READ = 64 * 1024
+_USUAL = "data: x\n\n"
+_DEAR = 10  # times what a read of these costs; four times is the most that is met
 
 _ASKED: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [], "input": "a"}
 
@@ -85,25 +89,57 @@ PLACES: dict[str, Callable[[str], object]] = {
     "a request": _request,
 }
 
+_STREAMS = ("bare", "an event", "a text", "arguments")
+"""Those that are one stream."""
+
 
 def check_size(case: Case, say: Say) -> None:
-    """Measure an input of one size, and one of an eighth of it.
+    """Measure an input of growing sizes, up to one.
 
     Args:
         case: Says the unit, the place and the size.
         say: Takes what grows too fast.
     """
     name = [*PLACES][case.argument % len(PLACES)]
-    size = SMALLEST << case.place % SIZES
     unit = case.payload[:UNIT].decode(errors="replace") or "a"
-    grown = 0.0
-    for _ in range(_TRIES):  # another process may get in the way of one
-        large = _cost(name, unit, size)
-        grown = large / max(_cost(name, unit, size // _FACTOR), _LEAST)
-        if large < _LEAST or grown < _MOST:
+    small = 0.0
+    for size in _sizes(SMALLEST << case.place % SIZES):
+        for _ in range(_TRIES):  # another process may get in the way of one
+            large = _cost(name, unit, size)
+            grown = large / max(small, _LEAST)
+            if grown < _MOST:
+                break
+            small = _cost(name, unit, size // _FACTOR)
+        else:
+            say(f"grows in {name}", f"{unit!r}: {grown:.0f} times to {size} bytes")
+        if large > _LONG:
             break
-    if large > _LEAST and grown >= _MOST:
-        say(f"grows in {name}", f"{unit!r}: {grown:.0f} times to {size} bytes")
+        small = large
+    if name in _STREAMS:
+        _check_read(name, unit, say)
+
+
+@cache
+def _usual() -> float:
+    return _cost("bare", _USUAL, _READ)
+
+
+def _check_read(name: str, unit: str, say: Say) -> None:
+    """Require that what may be done of one read has a limit, which others have to wait for."""
+    for _ in range(_TRIES):
+        times = _cost(name, unit, _READ) / _usual()
+        if times < _DEAR:
+            return
+        _usual.cache_clear()  # the machine may have become slower
+    say(f"dear in {name}", f"{unit!r}: a read costs {times:.0f} times the usual")
+
+
+def _sizes(last: int) -> list[int]:
+    """Return sizes up to the *last*, each `_FACTOR` times as large as the one before."""
+    found = [last]
+    while found[0] > SMALLEST:
+        found.insert(0, found[0] // _FACTOR)
+    return found
 
 
 def _cost(name: str, unit: str, size: int) -> float:

@@ -84,7 +84,7 @@ def test_answer_without_a_finish_has_said_nothing() -> None:
 def test_long_texts_and_many_calls_are_not_stored(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_LONG", 20)
+    monkeypatch.setattr(module, "_STORED", 20)
     monkeypatch.setattr(module, "_PARTS", 2)
     said = SaidAnswer()
     for _ in range(4):

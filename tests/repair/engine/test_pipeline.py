@@ -328,6 +328,19 @@ def test_no_success_is_forged_after_an_event_that_is_called_an_error(
     assert b"[DONE]" not in out
 
 
+def test_end_is_sent_though_a_value_amid_the_stream_has_no_line_end() -> None:
+    value = b'{"a":1}x\n\n'
+    usage = chunk(None, usage=dict(USAGE))
+    out = repaired(wire([SAID]) + value + wire([usage]), Asked(stream=True, usage=True))
+    assert out == wire([SAID]) + value + wire([usage])
+
+
+def test_finish_before_an_event_that_is_called_an_error_fits_its_calls() -> None:
+    called, stop = (chunk({}, finish=word) for word in ("tool_calls", "stop"))
+    error = b"event: error\n" + wire([{"code": 1, "message": "Busy"}])
+    assert repaired(wire([SAID, called]) + error).startswith(wire([SAID, stop]))
+
+
 def test_no_success_is_forged_after_an_event_that_is_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -14,6 +14,9 @@ from .chunk import Chunk, choices, index_of
 OWN = ("stop", "length", "tool_calls", "content_filter", "function_call")
 """OpenAI's own words."""
 
+CUT_SHORT = ("length", "content_filter")
+"""Those of an answer that may end anywhere."""
+
 FAILED = "error"
 """What `meaning` returns for a failure."""
 

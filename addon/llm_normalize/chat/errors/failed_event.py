@@ -2,8 +2,8 @@
 
 import re
 
-from ...wire.json_text import Json, loads, loads_leniently
-from ..chunks.chunk import Chunk, is_chunk, is_readable
+from ...wire.json_text import Json, begun_value, loads, loads_leniently
+from ..chunks.chunk import Chunk, choices, is_chunk, is_readable
 from .chunk_errors import is_error, is_fine
 from .errors import sounds_failed, words_of_page
 from .failed_body import fails_instead, is_page_or_words, tells_only_failure
@@ -15,6 +15,12 @@ _WORD = re.compile(r"[^\W\d_]{2}")
 _JSON_MARK = re.compile(r"""[{\["']""")
 _CHOICE = re.compile(r"""["']choices["']\s*:\s*\[\s*[^\]\s]""")
 _ERROR_KEY = re.compile(r"""["']error["']\s*:""")
+_OBJECT = re.compile(rb'\{\s*"')
+_DONE = re.compile(
+    rb"\[DONE\]|^[^\w\n]*+(?:data:[^\w\n]*+)?done[^\w\n]*+$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MOST = 32  # places where a chunk may begin
 _CLOSED = (("{", "}"), ("[", "]"))
 
 
@@ -53,6 +59,20 @@ def may_be_chunk(data: bytes) -> bool:
         has_choices = value.get("choices") is not None
         return has_choices and not (is_chunk(value) and is_readable(value))
     return not isinstance(value, str)
+
+
+def holds_answer(data: bytes) -> bool:
+    """Tell whether a whole chunk, or the end of the stream, may be somewhere in *data*.
+
+    What is not sure is not given up.
+    """
+    begins = [each.start() for each in _OBJECT.finditer(data)]
+    values = [begun_value(data[at:]) for at in begins[:_MOST]]
+    return (
+        len(begins) > _MOST
+        or bool(_DONE.search(data))
+        or any(choices(each) for each in values if isinstance(each, dict))
+    )
 
 
 def _shown(text: str) -> str:

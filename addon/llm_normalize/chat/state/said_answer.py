@@ -10,7 +10,7 @@ from ...wire.json_text import Json, dumps, loads
 from ..chunks.chunk import Chunk, calls, index_of
 
 TEXT, THOUGHTS = "content", ("reasoning_content", "reasoning")
-_LONG = 256 * 1024  # bytes of a text; a longer one is not remembered
+_STORED = 256 * 1024  # bytes of a text; a longer one is not remembered
 _PARTS = 512  # of a text before they are joined
 _CALLS = 128
 _ID = 1000  # characters of the id of a call; one that is longer is not remembered
@@ -27,7 +27,7 @@ class GrowingText:
     def add(self, part: bytes) -> None:
         """Add what comes next."""
         self._size += len(part)
-        if self._size > _LONG:
+        if self._size > _STORED:
             self._parts.clear()
             return
         self._parts.append(part)
@@ -87,7 +87,7 @@ class SaidAnswer:
         given = call.get("id")
         more = {key: value for key, value in call.items() if key not in _OWN}
         self._extra += len(dumps(more)) if more else 0
-        if self._extra > _LONG:
+        if self._extra > _STORED:
             extra = more = {}
         if not identity and isinstance(given, str) and len(given) <= _ID:
             identity = given

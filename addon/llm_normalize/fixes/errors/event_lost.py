@@ -3,9 +3,6 @@
 from ...chat.errors.errors import lost
 from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest, wire
 
-_CUT_SHORT = ("length", "content_filter")
-_CALLED = ("tool_calls", "function_call")
-
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HALF = wire([_TEXT])[:60] + b"\n\n"
 _OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})

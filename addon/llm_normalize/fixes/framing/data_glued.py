@@ -6,7 +6,7 @@ from itertools import islice
 
 from ...chat.chunks.chunk import is_chunk, is_readable
 from ...chat.errors.chunk_errors import is_error
-from ...chat.errors.failed_event import has_failed, may_be_chunk
+from ...chat.errors.failed_event import has_failed, holds_answer, may_be_chunk
 from ...repair.fix import DONE, Example, Fix, chunk, wire
 from ...wire.event_boundary import DONE as DONE_DATA
 from ...wire.event_boundary import MARKS, ValueScan, values_in
@@ -74,7 +74,8 @@ class DataGlued(Fix):
         wholes = len(found) - len(cuts)
         # Of words beside a single event others know what they say.
         is_parted = wholes > 1 or (wholes and all(map(may_be_chunk, cuts)))
-        return found if cuts and is_parted else None
+        is_sure = cuts and not any(map(holds_answer, cuts))  # as lenient clients read
+        return found if is_sure and is_parted else None
 
 
 def _wholes(data: bytes) -> Iterator[tuple[int, int, int]]:

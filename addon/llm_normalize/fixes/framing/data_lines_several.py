@@ -1,6 +1,7 @@
 """One JSON value spread over several `data` lines."""
 
 from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...wire.json_text import escape_strings
 from ...wire.sse import Event
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -30,8 +31,8 @@ class DataLinesSeveral(Fix):
     def event(self, event: Event) -> list[Event] | None:
         """Join the data lines in place of the first.
 
-        Between the tokens of a JSON text a line feed means nothing, and within one it
-        may not stand: joining without it changes no value that was one.
+        Between the tokens of a JSON text a line feed means nothing, so it goes; in a string
+        it is a part of the text that lacks its escape.
         """
         lines = [line for line in event.lines if line.name == b"data"]
         if len(lines) < 2:  # noqa: PLR2004
@@ -40,7 +41,8 @@ class DataLinesSeveral(Fix):
         values = [line.value for line in lines]
         while len(values) > 1 and values[0].lstrip().startswith(b":"):
             del values[0]  # a comment, with which no value begins
-        first.text = b"data: " + b"".join(values)
+        joined = escape_strings(b"\n".join(values))
+        first.text = b"data: " + joined.replace(b"\n", b"")
         # By identity: an empty first line, once joined, equals the one it took over.
         event.lines[:] = [
             line for line in event.lines if line is first or line.name != b"data"

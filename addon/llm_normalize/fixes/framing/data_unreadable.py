@@ -1,21 +1,13 @@
 """Data that is neither a chunk nor an error: broken JSON, or another protocol's event."""
 
-import re
-
 from ...chat.chunks.chunk import choices, is_chunk, is_readable
-from ...chat.errors.failed_event import may_be_chunk
+from ...chat.errors.failed_event import holds_answer, may_be_chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, wire
-from ...wire.json_text import begun_value, first_value, is_broken, loads
+from ...wire.json_text import escape_strings, first_value, is_broken, loads
 from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HALF = wire([_TEXT])[:40] + b"\n\n"
-_OBJECT = re.compile(rb'\{\s*"')
-_DONE = re.compile(
-    rb"\[DONE\]|^[^\w\n]*+(?:data:[^\w\n]*+)?done[^\w\n]*+$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_MOST = 32  # places where a chunk may begin
 _PROGRESS = b'event: hermes.tool.progress\ndata: {"tool": "web_search"}\n\n'
 
 
@@ -61,7 +53,7 @@ class DataUnreadable(Fix):
         if is_chunk(value) and choices(value):  # a client may read some of it
             return None
         text = value.encode(errors="replace") if isinstance(value, str) else data
-        return None if _holds_answer(text) else [_newline(data, event.n)]
+        return None if holds_answer(text) else [_newline(data, event.n)]
 
 
 def _newline(lost: bytes, n: int) -> Event:
@@ -70,28 +62,15 @@ def _newline(lost: bytes, n: int) -> Event:
 
 def _rest(data: bytes, n: int) -> list[Event] | None:
     """Return the one chunk that broken *data* begins with, or nothing of it."""
-    first, data = first_value(data), data.lstrip()
+    data = escape_strings(data.lstrip())
+    first = first_value(data)
     is_begin = bool(first) and data.startswith(first)  # not where it is no UTF-8
     is_first = is_begin and is_chunk(value := loads(first)) and is_readable(value)
     rest = data[len(first) :] if is_first else data
-    if _holds_answer(rest):
+    if holds_answer(rest):
         return None
     if not is_first:
         return [_newline(data, n)]
     found = Event(encode(first), n)
     found.is_hole = may_be_chunk(rest)  # behind it
     return [found]
-
-
-def _holds_answer(data: bytes) -> bool:
-    """Tell whether a whole chunk, or the end of the stream, may be somewhere in *data*.
-
-    What is not sure is not given up.
-    """
-    begins = [each.start() for each in _OBJECT.finditer(data)]
-    values = [begun_value(data[at:]) for at in begins[:_MOST]]
-    return (
-        len(begins) > _MOST
-        or bool(_DONE.search(data))
-        or any(choices(each) for each in values if isinstance(each, dict))
-    )

@@ -1,6 +1,7 @@
 """Fields that OpenAI does not define, where `normalize_strict` asks for no others."""
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, put_calls
+from ...chat.chunks.chunk_content import is_hollow
 from ...chat.chunks.openai_fields import ERROR, parts
 from ...chat.state.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
@@ -32,7 +33,7 @@ class FieldUnknown(Fix):
         ),
         Example.of_event(
             "call of unknown fields alone",
-            calling({"index": 1, "x": 1}, head()),
+            calling({"index": 1, "x": 1, "function": {"arguments": ""}}, head()),
             calling(head()),
             asked=_STRICT,
         ),
@@ -67,7 +68,7 @@ class FieldUnknown(Fix):
                 del part[key]
             changed |= bool(unknown)
         for _, _, delta in deltas(chunk) if changed else ():
-            found = [each for each in calls(delta) if set(each) - {"index"}]
+            found = [each for each in calls(delta) if not is_hollow(each)]
             if len(found) < len(calls(delta)):
                 put_calls(delta, found)
         return changed

@@ -67,6 +67,7 @@ class EventRepair:
             return
         self._seen.n, self._seen.is_value = event.n, event.is_value
         self._decoded = self.text = None
+        self.machine.state.cut = False  # the last block was followed after all
         payload = event.payload()
         if payload is not None:
             outcome = self._payload(record, payload, event.raw)
@@ -79,7 +80,8 @@ class EventRepair:
 
     def _reframe(self, record: EventRecord, event: Event) -> None:
         """Send what becomes of *event*, whose framing is not OpenAI's."""
-        closed = event.closed  # a fix may close it
+        closed = event.closed  # a fix may close it, and drop its name
+        names_error = event.names_error
         framed = self._frame(record, event)
         for each in framed:
             raw = each.encode() if record.fixes else event.raw
@@ -97,6 +99,8 @@ class EventRepair:
                     self.make_way(record.n)
             if not self._replace(record, each, outcome):
                 self._pass(record, raw, outcome, each.data or b"")
+        if names_error:  # whatever it says: no success is made up after it
+            self.machine.state.doubtful = True
 
     def _pass(
         self, record: EventRecord, data: bytes, reason: Outcome, payload: bytes = b""
@@ -159,8 +163,6 @@ class EventRepair:
                 return []
             event = Event(bare, event.n, event.closed)
             record.fixed(COMMENT)
-        if event.names_error:
-            self.machine.unknown_event()  # whatever it says: no success is made up after it
         framed = self._chain.frame(record, event)
         self._parser.budget_left -= (len(framed) - 1) * EVENT
         if len(framed) <= _PARTS:

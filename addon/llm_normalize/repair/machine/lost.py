@@ -1,11 +1,10 @@
 """A call, or an end, of which an unreadable event was lost."""
 
 from ...chat.chunks.chunk import Chunk, calls, deltas, index_of
-from ...chat.chunks.finish_words import finishes
+from ...chat.chunks.finish_words import CUT_SHORT, finishes
 from ...chat.state.sent_call import SentCall
 from ...chat.state.stream_state import Asked, ChoiceSeen, Seen
 
-_CUT_SHORT = ("length", "content_filter")
 _CALLED = ("tool_calls", "function_call")
 
 
@@ -33,7 +32,7 @@ def _is_whole(asked: Asked, sent: ChoiceSeen, reason: object) -> bool:
     """Tell whether a choice that ends with *reason* lacks no call, nor a part of one."""
     if sent.is_legacy_hit or (reason in _CALLED and not sent.has_call):
         return False
-    cut_short = reason in _CUT_SHORT
+    cut_short = reason in CUT_SHORT
     return all(
         not _is_cut(asked, call) and (call.custom or call.is_complete or cut_short)
         for call in sent.calls.values()

@@ -14,7 +14,7 @@ from ...chat.chunks.chunk import (
     usage_of,
 )
 from ...chat.chunks.chunk_content import has_answer
-from ...chat.chunks.finish_words import finished_of
+from ...chat.chunks.finish_words import CUT_SHORT, finished_of
 from ...chat.chunks.growing_text import GOES_ON
 from ...chat.conversion import counts
 from ...chat.state.sent_call import SentCall
@@ -165,8 +165,16 @@ class State:
         return "function_call" if seen.legacy_call else "stop"
 
     def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, SentCall]]:
-        """Yield (choice, index, call) of calls without arguments that *chunk* ends."""
-        for choice in sorted(finished_of(chunk)):
+        """Yield (choice, index, call) of calls without arguments that *chunk* ends.
+
+        None of an answer that is cut short: it ends in them.
+        """
+        cut = {
+            index_of(choice)
+            for choice in choices(chunk)
+            if choice.get("finish_reason") in CUT_SHORT
+        }
+        for choice in sorted(finished_of(chunk) - cut):
             for at, call in self.seen.choice(choice).calls.items():
                 if call.name and not call.length and not call.custom:
                     yield choice, at, call
