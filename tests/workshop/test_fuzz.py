@@ -17,7 +17,7 @@ from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.repair.fix import Fix
 from script_runs import ended
 from streams import ANY
-from workshop.fuzz import cases
+from workshop.fuzz import cases, sizes
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
