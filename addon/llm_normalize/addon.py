@@ -312,7 +312,7 @@ class Normalize:
         if flow.response is not None or not exchange.is_selected:
             return None
         settings = self._settings(exchange)
-        if exchange.is_chat or exchange.endpoint is not None:
+        if exchange.is_asked:
             self._answers.adapt(exchange, settings)
         return self._pacing.wait(exchange, settings)
 
@@ -346,20 +346,18 @@ class Normalize:
     def _find_second(self, exchange: Exchange) -> Awaitable[None] | None:
         response = exchange.flow.response
         assert response is not None
-        begun = exchange.is_chat and self._begin(exchange)
+        begun = exchange.is_asked and self._begin(exchange)
         self._routing.answered(exchange)  # by now it is known what must be in no log
-        if begun:
-            # One that streams stays: there is nothing to be found out.
-            second = None if response.stream else self._answers.replace_answer(exchange)
-            return self._second(exchange, second) if second is not None else None
-        if exchange.native is not None:
-            self._begin(exchange)
-        translations = self._routing.translations
+        translations, second = self._routing.translations, None
         if translations.is_refused(exchange):
-            retry = self._answers.retry_as_chat(
+            second = self._answers.retry_as_chat(
                 exchange, translations, lambda: self._settings(exchange)
             )
-            return self._second(exchange, retry) if retry is not None else None
+        # One that streams stays: there is nothing to be found out.
+        if second is None and begun and not response.stream:
+            second = self._answers.replace_answer(exchange)
+        if second is not None or begun:
+            return self._second(exchange, second) if second is not None else None
         is_page = self._home.stands_in(exchange.flow)
         if exchange.is_selected and answers_events(response) and not is_page:
             # mitmproxy would hold the whole stream back until its end.
@@ -427,8 +425,6 @@ class Normalize:
     def _close(self, exchange: Exchange) -> None:
         """Close an exchange, once."""
         if self._exchanges.close(exchange):
-            if exchange.adapted is not None or exchange.refusal:
-                self._answers.note_request(exchange, self._settings(exchange))
             self._routing.end(exchange)
             self._pauses.ended(_size_of(exchange.flow))
 

@@ -23,7 +23,7 @@ type Json = Any
 RESPONSES, MESSAGES = "/v1/responses", "/v1/messages"
 USER = {"role": "user", "content": "heron?"}
 SYSTEM = {"role": "system", "content": "In French."}
-STREAM = b'event: message_start\ndata: {"type":"message_start"}\n\n: odd\n\n'
+STREAM = b'event: later\ndata: {"type":"later"}\n\n'
 HEADERS = {"authorization": "Bearer wagtail"}
 TOOL = {"name": "f", "input_schema": {"type": "object"}}
 THINKING = {"type": "enabled", "budget_tokens": 2000}
@@ -155,9 +155,13 @@ def asked(path: str, script: Script, more: Json) -> Json:
     return {"model": script.path, "stream": True, **said, **limit, **more}
 
 
-def refusal(status: int, words: str) -> Script:
-    error = {"type": "invalid_request_error", "message": words}
-    return body_script(dumps({"type": "error", "error": error}), status=status)
+def refusal(path: str, status: int, words: str) -> Script:
+    """Return an error in the form of its protocol."""
+    error: Json = {"message": words, "type": "invalid_request_error"}
+    more: Json = {"type": "error"} if path == MESSAGES else {}
+    if path == RESPONSES:
+        error |= {"param": None, "code": None}
+    return body_script(dumps({**more, "error": error}), status=status)
 
 
 def recorded(proxy: Mitmdump, script: Script, count: int) -> list[Json]:
@@ -173,7 +177,7 @@ def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
     client: Client, proxy: Mitmdump, upstream: Provider, case: Case
 ) -> None:
     path, given, status, words, changed = case
-    turns = [refusal(status, words)]
+    turns = [refusal(path, status, words)]
     script = upstream.script(STREAM, path=path, turns=turns)
     before = asked(path, script, given)
     wanted = {key: each for key, each in before.items() if key not in given}
@@ -186,9 +190,9 @@ def test_request_takes_the_form_that_is_asked_for_and_then_at_once(
         wanted,
         wanted,
     ]
-    records = recorded(proxy, script, 2)
-    assert [each["type"] for each in records] == ["request", "request"]
-    assert all(each["dropped"] or each["changed"] for each in records)
+    records = recorded(proxy, script, 4)
+    assert [each["type"] for each in records] == ["request", "flow"] * 2
+    assert all(each["dropped"] or each["changed"] for each in records[::2])
     assert "wagtail" not in json.dumps(records)
 
 
@@ -197,12 +201,12 @@ def test_refusal_that_asks_for_no_form_passes_and_is_recorded(
     client: Client, proxy: Mitmdump, upstream: Provider, case: Case
 ) -> None:
     path, given, status, words, _ = case
-    first = refusal(status, words)
+    first = refusal(path, status, words)
     script = upstream.script(STREAM, path=path, turns=[first])
     reply = client.post(script.path, asked(path, script, given), HEADERS)
     assert (reply.status, reply.rest()) == (status, first.bytes)
     assert len(script.requests) == 1
-    (record,) = recorded(proxy, script, 1)
+    record, _ = recorded(proxy, script, 2)
     assert (record["type"], record["status"]) == ("refusal", status)
     assert words in record["words"]
 
@@ -210,7 +214,7 @@ def test_refusal_that_asks_for_no_form_passes_and_is_recorded(
 def test_body_that_is_asked_for_passes_as_it_is(
     client: Client, upstream: Provider
 ) -> None:
-    turns = [refusal(400, f"context_management: {EXTRA}")]
+    turns = [refusal(MESSAGES, 400, f"context_management: {EXTRA}")]
     last = body_script(b'{"odd": 1.0}')
     script = upstream.script(*last.parts, path=MESSAGES, turns=turns)
     script.headers, script.framing = last.headers, last.framing
@@ -222,11 +226,11 @@ def test_body_that_is_asked_for_passes_as_it_is(
 
 def test_second_answer_passes_as_it_arrives(client: Client, upstream: Provider) -> None:
     gate = threading.Event()
-    turns = [refusal(400, f"context_management: {EXTRA}")]
+    turns = [refusal(MESSAGES, 400, f"context_management: {EXTRA}")]
     script = upstream.script(STREAM, gate, STREAM, path=MESSAGES, turns=turns)
     body = asked(MESSAGES, script, {"context_management": {}})
     reply = client.post(script.path, body, HEADERS)
-    assert reply.until(b": odd\n\n") == STREAM  # the rest has not been sent
+    assert reply.until(b"}\n\n") == STREAM  # the rest has not been sent
     gate.set()
     assert reply.rest() == STREAM * 2
 
@@ -234,7 +238,7 @@ def test_second_answer_passes_as_it_arrives(client: Client, upstream: Provider) 
 def test_what_one_protocol_has_learned_changes_no_request_in_another(
     client: Client, upstream: Provider
 ) -> None:
-    turns = [refusal(400, "Unknown parameter: 'metadata'")]
+    turns = [refusal(RESPONSES, 400, "Unknown parameter: 'metadata'")]
     script = upstream.script(STREAM, path=RESPONSES, turns=turns)
     body = asked(RESPONSES, script, {"metadata": {"a": "b"}})
     assert client.post(script.path, body, HEADERS).rest() == STREAM

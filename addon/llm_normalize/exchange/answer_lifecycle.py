@@ -13,7 +13,6 @@ from ..mitm.disconnect import client_left, gateway_status
 from ..mitm.second_request import is_gone
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
-from ..routing.model_names import MAPPED
 from ..text.printable import brief
 from ..wire.content_encoding import decoder_for
 from . import outage
@@ -23,7 +22,6 @@ from .delivery.buffered_answer import Figures, is_slow, repair
 from .request.adapted_request import Adapted, adapt
 from .request.native_answer import AnswerIds
 from .source.chat_retry import AskedRetry, ChatRetry
-from .source.protocol_retry import retry_in_protocol
 from .source.replacements import Replacements
 from .source.retry import Retry
 from .source.second_answer import SecondAnswer
@@ -77,7 +75,7 @@ class Answers:
         if made is not None and found is not None:
             found = Adapted(made.original, [*made.edits, *found.edits])
         exchange.adapted = found or made
-        exchange.is_expected = exchange.is_chat
+        exchange.is_expected = exchange.is_asked
 
     def begin(self, exchange: Exchange, settings: Settings) -> None:
         """Decide the path of an answer whose headers have arrived, and begin it.
@@ -100,7 +98,6 @@ class Answers:
         running.know(self._proved, exchange.client)
         if running.native is not None:
             running.native.know(self._ids, exchange.client)
-            running.is_last = True  # a changed request would be one of chat
             return running
         adaptations = settings.adaptations
         # Behind a gate all clients have the same token: what one has got is no other's.
@@ -156,31 +153,18 @@ class Answers:
     async def _retry_as_chat(
         self, exchange: Exchange, chat: ChatRetry, settings: Callable[[], Settings]
     ) -> None:
-        is_chat, counts = await chat.translate(), settings()
-        if not is_chat:
-            if chat.first is not None and exchange.instead is None:
-                await retry_in_protocol(
-                    exchange,
-                    chat.client,
-                    chat.first,
-                    counts,
-                    self._replacements.learned,
-                )
+        if not await chat.translate():
+            replaced = None if exchange.instead else self.replace_answer(exchange)
+            if replaced is not None:
+                await replaced
             return
+        counts = settings()
         self.adapt(exchange, counts)
         running = self._new(exchange, counts)
         second = SecondAnswer(exchange, running, chat.client, self.streams, self._stats)
         await second.replace_first(
             lambda *_: chat.retry(running, self._replacements.find)
         )
-
-    def note_request(self, exchange: Exchange, settings: Settings) -> None:
-        """Record a request that was changed, or refused, whose answer passes as it comes."""
-        edits = exchange.adapted.edits if exchange.adapted is not None else ()
-        if exchange.is_chat or exchange.translated is not None:
-            return  # their answers' records say it
-        if exchange.refusal or any(name != MAPPED for name, *_ in edits):
-            exchange.new_answer(settings).note_request(exchange.refusal)
 
     def retry_as_asked(
         self, exchange: Exchange, translations: TranslationMemory

@@ -826,7 +826,8 @@ def test_answer_that_is_not_the_providers_passes(
     first(monkeypatch, MISSING)
     made = first_refusal(proxy, MESSAGES)
     made.server_conn.timestamp_start = None  # a replay
-    assert proxy.addon.responseheaders(made) is None
+    play(proxy, made)
+    assert (made.request.path, response_of(made).status_code) == (MESSAGES, 404)
     made = first_refusal(proxy, MESSAGES)
     response_of(made).raw_content = MISSING  # another addon's
     assert proxy.addon.responseheaders(made) is None

@@ -59,7 +59,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> AnswerPath:
     flow = exchange.flow
     response = flow.response
     assert response is not None
-    if running.native is None and is_fetched(response, running):
+    if is_fetched(response, running):
         return AnswerPath.FETCHED
     if not running.asked.stream or not is_good(response):
         return AnswerPath.BUFFERED
@@ -111,7 +111,8 @@ def is_pending(response: http.Response) -> bool:
 
 def is_fetched(response: http.Response, running: RunningAnswer) -> bool:
     """Tell whether the result that *response* promises is fetched in its place."""
-    return is_pending(response) and running.settings.applies(PENDING)
+    may_be = running.native is None and running.settings.applies(PENDING)
+    return may_be and is_pending(response)
 
 
 def is_good(response: http.Response) -> bool:

@@ -185,17 +185,13 @@ class AnswerRecord:
     ) -> Record:
         """Write and return the flow record, see `flow_record`; before it that of the request."""
         record = self.flow_record(status, end, events, bytes_in, bytes_out)
-        self.write_request(status)
         if self.write is not None:
+            if self.request:
+                self.write(Entry(self._request()))
+            if self.refusal:
+                self.write(Entry(self._refusal(status)))
             self.write(Entry(record, self.secrets))
         return record
-
-    def write_request(self, status: int | None) -> None:
-        """Write what was changed in the request, and what refused it, if anything was."""
-        if self.write is not None and self.request:
-            self.write(Entry(self._request()))
-        if self.write is not None and self.refusal:
-            self.write(Entry(self._refusal(status)))
 
     def _request(self) -> Record:
         """The record of the changes in the request: names, never values."""

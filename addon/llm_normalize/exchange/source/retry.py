@@ -58,7 +58,7 @@ def retry_after_refusal(
         learned: Records the changes that helped.
     """
     settings = running.settings
-    flow, client = exchange.flow, exchange.client
+    flow, client = exchange.flow, exchange.learner
     refused = (
         RefusedRequest.of(
             flow,
@@ -66,6 +66,7 @@ def retry_after_refusal(
             words=settings.parse_error_prose,
             forms=settings.adaptations.forms_for(exchange.sent_as),
             memory=learned.answers.of(client, flow.request.host, flow.request.port),
+            is_chat=running.native is None,
         )
         if settings.adaptations.learns
         else None

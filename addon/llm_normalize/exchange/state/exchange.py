@@ -47,7 +47,6 @@ class Exchange:
         recalls: Whether it is because its path was not served to another request.
         instead: What its client gets in the place of the provider's answer.
         adapted: What was changed in its request.
-        refusal: What refused it in its own protocol, in words that ask for nothing known.
         is_expected: Whether it has a record even if no answer comes.
         settings: The version of the options when they were looked up, and what counts
             for its answer; stale once they have another one.
@@ -70,7 +69,6 @@ class Exchange:
     recalls: bool = False
     instead: http.Response | None = None
     adapted: Adapted | None = None
-    refusal: str = ""
     is_expected: bool = False
     settings: tuple[int, Settings] | None = None
     running: RunningAnswer | None = None

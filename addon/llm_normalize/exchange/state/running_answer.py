@@ -309,19 +309,6 @@ class RunningAnswer:
         logger.info("normalize: %s %s: %s", host, model, summary)
         return line
 
-    def note_request(self, refusal: str) -> None:
-        """Record its request alone: nothing is known of the answer.
-
-        Args:
-            refusal: The words that refused it, if they asked for nothing known.
-        """
-        record, response = self.record, self.flow.response
-        record.refusal = refusal
-        record.write_request(response.status_code if response else None)
-        if record.request:
-            host, model = brief_name(record.host), brief_name(record.model)
-            logger.info("normalize: %s %s: %s", host, model, self._summary(None, "", 0))
-
     def complete(
         self, stats: Stats, status: int, figures: tuple[int, int, int]
     ) -> None:
