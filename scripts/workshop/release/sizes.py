@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 42_806, "scripts": 8_390, "tests": 61_853}
+BUDGETS = {"addon": 42_830, "scripts": 8_390, "tests": 61_983}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 543
 """Modules of the addon."""
