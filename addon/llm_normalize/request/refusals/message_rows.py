@@ -21,12 +21,13 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             rf"\b{_INSTRUCTIONS}{QUOTES}(?:(?: (?:role|prompt|instruction|message)s?{QUOTES})"
             rf"{{1,2}}[^.;]{{0,20}}?\b{_MUST}\b|[^.;]{{0,4}} (?:must|should|has to|(?:may|can) only)\b)"
             r"[^.;]{0,30}?\b(?:beginning|start|first|front|top|position 0|index 0|precede|before any)\b",
-            r"\b(?:only the )?first message (?:can|may|must|should|has to) (?:be|have)"
+            r"\b(?:only the )?first message (?:in the \w+ )?(?:can|may|must|should|has to) (?:be|have)"
             r"\b[^.;]{0,16}\bsystem\b",
             r"\b(?:only|at most|exactly|not support)(?: have| be| accept)? (?:one|a single|1)"
             rf" (?:leading )?{QUOTES}system{QUOTES} (?:message|prompt|role)",
             rf"\b(?:multiple|several|duplicate|additional|consecutive|more than one) {QUOTES}"
             rf"system{QUOTES} (?:message|prompt|role)s?\b",
+            rf"\bsystem{QUOTES} (?:role )?(?:message|prompt)s?\b[^.;]{{0,16}}\bonly once\b",
             rf"\bunexpected role {QUOTES}system{QUOTES} after role\b",
             rf"\bsystem{QUOTES} (?:message|role)s? (?:is |are )?"
             r"(?:not at the|only at the|after|not (?:allowed|supported) in the middle)",
@@ -80,7 +81,7 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         words(
             r"\b(?:roles?|messages|requests|user|conversation)\b[^.;]{0,40}\balternat(?:e|ely|ing)\b",
             rf"\balternating (?:between )?{QUOTES}(?:user|roles)\b",
-            rf"\bmultiple {QUOTES}(?:user|assistant){QUOTES} (?:roles|messages|turns) in a row\b",
+            rf"\b(?:multiple|several|two) {QUOTES}(?:user|assistant){QUOTES} (?:roles|messages|turns) in a row\b",
             r"\b(?:consecutive|successive|adjacent)\b[^.;]{0,24}\b(?:user|assistant|same role)\b",
             rf"\b(?:2|two) or more {QUOTES}(?:user|assistant){QUOTES} messages\b",
             rf"\b(?:user|assistant|same role){QUOTES}[^.;]{{0,24}}\b(?:cannot|can't|must not"
@@ -133,7 +134,10 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             rf"\bexpected role {QUOTES}assistant{QUOTES} after (?:role )?{QUOTES}tool\b",
             rf"\b{QUOTES}user{QUOTES} messages? (?:cannot|can't|must not|may not|is not allowed to) "
             rf"(?:directly )?(?:follow|come after|be sent after) (?:a )?{QUOTES}tool\b",
-            rf"\b{QUOTES}user{QUOTES} messages? after (?:a )?{QUOTES}tool{QUOTES}[^.;]{{0,16}}\bnot\b",
+            rf"\b{QUOTES}tool{QUOTES} messages? (?:cannot|can't|must not|may not) be followed by (?:a )?"
+            rf"{QUOTES}user\b",
+            rf"\b{QUOTES}user{QUOTES} messages? after (?:a )?{QUOTES}tool{QUOTES}"
+            r"(?: (?:message|result|role)s?)? (?:is|are) not\b",
             rf"\bafter (?:a )?{QUOTES}tool{QUOTES} (?:message|result|role)s?,? (?:an )?"
             rf"{QUOTES}assistant{QUOTES} (?:message )?(?:is expected|must follow)",
         ),
@@ -145,7 +149,7 @@ MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
         MessageEmpty,
         words(
-            r"\b(?:message|messages(?! \w*(?: not|not|n't) be)|content(?: blocks?)?"
+            r"\b(?:message(?! queue)|messages(?! \w*(?: not|not|n't) be)|content(?: blocks?)?"
             r"|contents?\.parts)\b[^;,\n]{0,80}"
             r"\b(?:must not|cannot|can not|can't|should not|may not) be (?:an )?(?:empty|blank)\b",
             r"\b(?:messages?|content(?: blocks?)?)\b[^;\n]{0,40}\b(?:must|should) "
@@ -268,8 +272,8 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         words(
             rf"\breasoning[_ ]content{QUOTES}\b[^;]{{0,60}}\b(?:must|should|has to|needs to) "
             r"(?:be (?:passed|sent|provided|included|returned|present|set)|not be empty)\b",
-            rf"\breasoning_content{QUOTES}(?:: field required|(?: [\w'`-]+){{0,5}}? (?:missing|required))\b",
-            r"\b(?:missing|expected|requires?|needs?|must (?:include|contain|have))\b[^.;]{0,24}"
+            rf"\breasoning_content{QUOTES}(?:: field required|(?: [\w'`-]+){{0,7}}? (?:missing|required))\b",
+            r"\b(?:missing|expected|requires?|needs?|must (?:include|contain|have|carry|pass))\b[^.;]{0,24}"
             r"\breasoning_content\b",
             r"reasoning_content[^。;]{0,12}(?:缺失|必须|不能为空)|(?:回传|缺少) ?reasoning_content",
         ),
@@ -304,7 +308,7 @@ MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
         ThoughtSignatureMissing,
         words(
-            rf"\b(?:missing|requires?|without|no|must (?:include|contain|have))\b[^.;]{{0,24}}"
+            rf"\b(?:missing|lacks?|requires?|without|no|must (?:include|contain|have))\b[^.;]{{0,24}}"
             rf"{QUOTES}\bthought[_ ]?signature\b",
             rf"\bthought[_ ]?signature{QUOTES} (?:(?:is |was )?(?:missing|required|not found)"
             r"|must be (?:provided|set|included|passed))\b",

@@ -35,7 +35,9 @@ _FIGURE = r"(?P<value>\d(?:\.\d{1,3})?)"
 _LEVEL = rf"{QUOTES}(?:{'|'.join(LEVELS)}|auto|default){QUOTES}"
 _LISTED = r"(?:values?|levels?|options?|efforts?)(?: (?:are|is))?"
 _CONTEXT = re.compile(
-    r"\bcontext (?:length|limit|window|size)|\bcredits?\b|\bafford", re.IGNORECASE
+    r"\bcontext (?:length|limit|window|size)|\bcredits?\b|\bafford"
+    r"|\bmax_\w{0,24}tokens\W{1,3}plus\b|(?:\bplus|\+) [`'\"]?max_\w{0,24}tokens",
+    re.IGNORECASE,
 )
 """The context is too long, or too dear: a client has to know that."""
 
@@ -71,9 +73,12 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         words(
             rf"{_LIMIT}[^;]{{0,120}}?(?:less (?:than )?or equal to|capped at|at most|no (?:more|greater) than"
             r"|<=|(?:not|cannot) (?:exceed|be (?:greater|larger|more|higher) than)|up to|between 1 and"
-            r"|exceeds? (?:the )?(?:model's )?(?:maximum|max|limit)(?: (?:\w+ ){0,2}(?:of|is))?"
+            r"|(?:exceeds?|(?:greater|larger|higher|more) than) (?:the )?(?:model(?:'s)? |allowed )?"
+            r"(?:maximum|max|limit)(?: (?:\w+ ){0,2}(?:of|is))?"
             r"|above the (?:limit|maximum) of)\W{0,3}(?:\w+ )?"
             rf"{QUOTES}{_NUMBER}",
+            rf"{_LIMIT} (?:must|should) be (?P<value>less than \d{{1,7}})\b",
+            rf"{_LIMIT}[^;]{{0,40}}\b(?:maximum|limit)(?: (?:allowed )?value)? is {QUOTES}{_NUMBER}",
             rf"{_LIMIT}[^;\[]{{0,40}}[\[(]\d{{1,4}}, ?{_NUMBER}[\])]",
             rf"{_LIMIT}[^;]{{0,40}}?\d{{1,7}} ?> ?{_NUMBER}",
             rf"\bmaximum (?:allowed )?(?:value )?(?:for|of) {QUOTES}{_LIMIT}{QUOTES} is {_NUMBER}",
@@ -128,7 +133,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         ReasoningEffortUnknown,
         words(
             rf"(?<![a-z])(?:effort|level|reasoning value)s?\b[^;]{{0,160}}?(?:; )?\b(?:(?:supported|valid|allowed|possible|"
-            rf"accepted) {_LISTED}|should be|must be(?: one of| in)?|one of|expected|allowed:?|supported:"
+            rf"accepted) {_LISTED}|should be|must be(?: one of| in)?|one of|choose from|expected|allowed:?|supported:"
             rf"|only|(?<!not )supports?(?: only)?)\W{{0,6}}(?P<value>{_LEVEL}(?:(?:\W{{1,6}}|,? (?:and|or) ){_LEVEL})*)",
         ),
         (
@@ -172,6 +177,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
             rf"\btemperature{QUOTES}\b[^;]{{0,60}}?(?:\bless than or equal to|\bat most|<=)"
             rf" {QUOTES}{_FIGURE}\b",
             rf"\btemperature{QUOTES} must be (?:(?:set|equal) to )?{_FIGURE}(?! (?:or|to|and)\b)\b",
+            rf"\bonly supports? {QUOTES}temperature{QUOTES} ?[=:]? ?{QUOTES}{_FIGURE}\b",
             rf"\btemperature{QUOTES}[^;]{{0,8}}范围为?\W{{0,4}}(?P<value>\d(?:\.\d{{1,3}})?\W{{1,3}}"
             r"\d(?:\.\d{1,3})?)",
         ),
@@ -218,6 +224,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         words(
             rf"\b(?:schema|parameters)\b[^;]{{0,160}}?{QUOTES}(?P<value>[a-zA-Z$]{{1,40}}){QUOTES} "
             r"(?:keyword )?is not (?:permitted|supported|allowed)\b",
+            rf"\bschema\b[^;]{{0,60}}?\bunsupported (?:field|property):? {QUOTES}"
+            rf"(?P<value>[a-zA-Z$]{{1,40}})\b",
             rf"\bschema\b[^;]{{0,120}}?\b(?:unsupported )?keyword:? {QUOTES}"
             rf"(?P<value>[a-zA-Z$]{{1,40}})\b",
         ),
@@ -392,7 +400,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         ThinkingRefused,
         words(
             rf"\bthinking{QUOTES}(?: mode)? does not support (?:this |a )?{QUOTES}tool_choice\b",
-            rf"\btool_choice{QUOTES} [^;]{{0,60}}\bincompatible with thinking\b",
+            rf"\btool_choice{QUOTES} [^;]{{0,60}}\b(?:incompatible|cannot be used) with thinking\b",
+            rf"\btool_choice{QUOTES} must be {QUOTES}auto{QUOTES} (?:when|if|with) thinking\b",
             rf"\bthinking{QUOTES} (?:may|can) ?not be enabled when {QUOTES}tool_choice\b",
         ),
         (

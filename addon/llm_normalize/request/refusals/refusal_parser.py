@@ -72,6 +72,8 @@ _PATTERNS = tuple(
         rf"(?P<names>{_ANY}):? {_EXTRA.pattern}",
         # parameter a is not supported
         rf"\b(?:parameter|param|argument) (?P<names>{_NAME}) (?:is|are) {_REFUSED}",
+        # property a should not exist
+        rf"\bproperty (?P<names>{_NAME}) (?:should not exist|is not expected)\b",
         # a is not a supported parameter
         rf"(?P<names>{_ANY}) is not a (?:supported|valid|known) (?:parameter|field)\b",
         # extraneous key [a] is not permitted

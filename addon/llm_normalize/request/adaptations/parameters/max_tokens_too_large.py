@@ -46,11 +46,11 @@ class MaxTokensTooLarge(Adaptation):
 
     def edit(self, body: Body) -> list[Edit]:
         """Lower it."""
-        number, *rest = self.value.split() or [""]
-        most = whole_number(number) if number else None
+        named = self.value.split()
+        most = next(filter(None, map(whole_number, filter(str.isdecimal, named))), None)
         if not most:
             return []
-        most -= rest == ["exclusive"]
+        most -= "exclusive" in named or "less" in named
         given = {key: whole_number(body.get(key)) for key in _LIMITS if key in body}
         return [
             edit
