@@ -1,12 +1,13 @@
 """What became of an event, told field by field."""
 
 import json
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import MOST, growth
-from llm_normalize.records.difference import Change, aligned, changes
+from llm_normalize.records.difference import Change, aligned, changes, excerpts
 
 
 def event(payload: str) -> str:
@@ -126,6 +127,25 @@ def test_aligned_lines_keep_the_object_that_changed() -> None:
 )
 def test_aligned_lines_differ_where_the_lines_do(one: str, other: str) -> None:
     assert (one == other) is (len(set(aligned(one, other))) == 1)
+
+
+LONG = st.sampled_from(["", "x" * 50, "x" * 300, "x" * 150 + "y" + "x" * 150])
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(0, 1), LONG),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    ),
+    max_leaves=12,
+)
+
+
+@given(VALUES, VALUES)
+def test_long_lines_differ_where_their_values_do(one: Any, other: Any) -> None:
+    lines = [f"data: {json.dumps({'v': each})}" for each in (one, other)]
+    assert (lines[0] == lines[1]) is (len(set(aligned(*lines))) == 1)
+    gone, come = excerpts(lines[:1], [lines[1], lines[0]])
+    assert gone == come[1:]
 
 
 @given(st.one_of(st.none(), st.text()), st.lists(st.text(), max_size=3))
