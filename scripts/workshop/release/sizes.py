@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 42_569, "scripts": 8_390, "tests": 61_697}
+BUDGETS = {"addon": 42_570, "scripts": 8_390, "tests": 61_698}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 540
 """Modules of the addon."""
