@@ -1,5 +1,6 @@
 """HAProxy really runs, before real instances, with the configuration that is shipped."""
 
+import http.client
 import re
 import signal
 import subprocess
@@ -12,7 +13,7 @@ import drain
 import support
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, Rig, broken, finish
 from script_runs import ended
-from support import Http1Client
+from support import LOOPBACK, PATIENCE, Http1Client
 from workshop.deploy import haproxy, instances
 
 TEXT = haproxy.CONFIGURATION.read_text(encoding="utf-8")
@@ -49,6 +50,21 @@ def test_every_stream_is_exact_and_every_instance_serves(rig: Rig, count: int) -
     used = rig.use(count)
     assert finish(rig.ask(8 * count)) == []
     assert all(int(rig.stat(each)["stot"]) > 0 for each in used)
+
+
+def test_pages_of_an_instance_are_for_its_own_machine_alone(rig: Rig) -> None:
+    (used,) = rig.use(1)
+    headers = {"host": f"{LOOPBACK}:{used.port}", "accept": "text/html"}
+
+    def status(port: int, path: str) -> int:
+        connection = http.client.HTTPConnection(LOOPBACK, port, timeout=PATIENCE)
+        connection.request("GET", path, headers=headers)
+        code = connection.getresponse().status
+        connection.close()
+        return code
+
+    for path in ("/", "/llm-normalize/", "/llm-normalize/metrics"):
+        assert (status(used.port, path), status(rig.haproxy.port, path)) == (200, 404)
 
 
 def test_each_event_leaves_haproxy_by_itself(rig: Rig) -> None:

@@ -1,11 +1,12 @@
 """What became of an event, told field by field."""
 
 import json
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.records.difference import Change, aligned, changes
+from llm_normalize.records.difference import Change, aligned, changes, excerpts
 
 
 def event(payload: str) -> str:
@@ -89,6 +90,25 @@ def test_aligned_lines_keep_the_object_that_changed() -> None:
     assert aligned(before, after) == told_of
     named = [line.replace("{", '{"id":"1",', 1) for line in (before, after)]
     assert aligned(*named) == told_of
+
+
+LONG = st.sampled_from(["", "x" * 50, "x" * 300, "x" * 150 + "y" + "x" * 150])
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(0, 1), LONG),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    ),
+    max_leaves=12,
+)
+
+
+@given(VALUES, VALUES)
+def test_long_lines_differ_where_their_values_do(one: Any, other: Any) -> None:
+    lines = [f"data: {json.dumps({'v': each})}" for each in (one, other)]
+    assert (lines[0] == lines[1]) is (len(set(aligned(*lines))) == 1)
+    gone, come = excerpts(lines[:1], [lines[1], lines[0]])
+    assert gone == come[1:]
 
 
 @given(st.one_of(st.none(), st.text()), st.lists(st.text(), max_size=3))

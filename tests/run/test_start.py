@@ -700,6 +700,7 @@ def test_steps_fit_the_mode() -> None:
         "Set your client's base URL to http://127.0.0.1:81/v1"
     )
     assert "http:// and not https://, no certificate" in reverse
+    assert "  Its home page: http://127.0.0.1:81/llm-normalize/" in reverse.splitlines()
     assert "normalize_pace" not in reverse
     nvidia = steps("--mode", "reverse:https://integrate.api.nvidia.com")
     assert "--set normalize_pace=integrate.api.nvidia.com=40/60s\n" in nvidia + "\n"

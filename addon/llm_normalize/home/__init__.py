@@ -1,1 +1,4 @@
-"""The proxy's own pages: home, clients, PAC, status, probe."""
+"""The proxy's own pages: home, clients, fixes, documents, PAC, status, figures, probe."""
+
+PREFIX = "/llm-normalize"
+"""Below which path a reverse proxy has its pages."""

@@ -35,10 +35,10 @@ from ..routing.own_address import LOOP, leads_to
 from ..routing.pace import Queues
 from ..routing.routes import Routes, is_reverse, shown
 from ..text.authority import PORTS, address
-from . import ca_bundle, client_pages, metrics, pac, rendering
+from . import PREFIX, ca_bundle, client_pages, metrics, pac, rendering
 from .own_host import is_foreign, is_local, is_own_port, names_proxy
 from .probe import HOST, PATTERN, Probe, serves
-from .rendering import PREFIX, Fix, Visit
+from .rendering import Fix, Visit
 from .status import REFUSED, Facts, fingerprint, grouped
 from .untrusting_clients import Distrust
 

@@ -9,14 +9,12 @@ from typing import Any, Protocol
 import jinja2
 
 from ..text.command_line import command_line, is_at_hand
-from . import documents, trust_advice
+from . import PREFIX, documents, trust_advice
 from .client_pages import Client
 from .markdown import spans
 from .status import Facts
 from .trust_advice import Advice
 
-PREFIX = "/llm-normalize"
-"""Below which path a reverse proxy has its pages."""
 _HERE = Path(__file__).parent
 _FIXES = ("fixes/README.md", "adaptations/README.md")
 """Catalogues: the page of all fixes has what is in them."""

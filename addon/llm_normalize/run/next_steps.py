@@ -9,7 +9,7 @@ from ..desktop.local_server import reachable
 from ..desktop.machine import Machine, System
 from ..desktop.mitmproxy_program import script
 from ..desktop.proxy.settings import Target
-from ..home import trust_advice
+from ..home import PREFIX, trust_advice
 from ..text.authority import address
 from ..text.command_line import CHECKOUT, command_line
 from . import known_providers
@@ -72,11 +72,12 @@ def next_steps(
 def _base_url(listens: Listens, base: str, *, is_paced: bool) -> list[str]:
     """Return what a client sets that can be given a base URL."""
     base = base or known_providers.base_of(listens.data)
-    here = f"http://{_reachable_address(listens)}{urlsplit(base).path}"
+    here = f"http://{_reachable_address(listens)}"
     said = [
-        f"Set your client's base URL to {here}",
+        f"Set your client's base URL to {here}{urlsplit(base).path}",
         f"  It stands for {base}:",
         "  the same key, http:// and not https://, no certificate.",
+        f"  Its home page: {here}{PREFIX}/",
     ]
     host = urlsplit(base).netloc
     most = known_providers.A_MINUTE.get(host)
