@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 42_254, "scripts": 8_535, "tests": 61_295}
+BUDGETS = {"addon": 42_258, "scripts": 8_535, "tests": 61_300}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 540
 """Modules of the addon."""
