@@ -247,6 +247,11 @@ def test_each_has_a_token_that_is_revoked_alone_and_goes_no_further(
     assert refused(asking("token-anna"), gate) is None
     for token in ("token-ben", "#", "", "Anna"):
         assert refused(asking(token), gate) is not None
+    request = asking("none", path="/v1/chat/completions?k=token-anna")
+    request.headers["proxy-authorization"] = "Basic bWU6d29yZA=="
+    assert refused(request, gate) is not None
+    assert "proxy-authorization" not in request.headers  # nor saved
+    assert "token-anna" not in request.path
     file.write_text("# nobody\n")
     assert refused(asking("token-anna"), gate) is not None
     with pytest.raises(ValueError, match="empty"):
