@@ -176,10 +176,10 @@ class CallIds:
 
     def take(self, given: Json) -> str:
         """Return the id for a call that the provider calls so."""
-        name = plain(as_string(given))
-        wanted = made = name or f"toolu_{make_id(self._seed)}"
+        name = as_string(given) or f"toolu_{make_id(self._seed)}"
+        made = plain(name)
         while made in self._taken:
-            number = self._numbers[wanted] = self._numbers.get(wanted, 1) + 1
-            made = f"{wanted}-{number}"
+            number = self._numbers[name] = self._numbers.get(name, 1) + 1
+            made = plain(f"{name}-{number}")
         self._taken.add(made)
         return made
