@@ -216,8 +216,8 @@ def only_completed(events: list[Data]) -> list[Data]:
 P: dict[str, dict[str, Change]] = {
     "P1": {
         "another id in each event": key("item_id", rotated),
-        "another id in added": within("item", "id", rotated, ".item.added"),
-        "another id in done": within("item", "id", rotated, ".item.done"),
+        "another id in added": within("item", "id", rotated, "_item.added"),
+        "another id in done": within("item", "id", rotated, "_item.done"),
         "another id at the end": at_end(
             lambda x: key("id", rotated)(x.get("output") or [])
         ),
@@ -229,11 +229,11 @@ P: dict[str, dict[str, Change]] = {
     },
     "P2": {
         "no item added": without("response.output_item.added"),
-        "no part added": without(".part.added"),
-        "no part done": without(".part.done"),
-        "no parts": without(".part.added", ".part.done"),
+        "no part added": without("_part.added"),
+        "no part done": without("_part.done"),
+        "no parts": without("_part.added", "_part.done"),
         "the last item not done": without("response.output_item.done", last=True),
-        "no text done": without("_text.done", ".output_text.done", ".refusal.done"),
+        "no text done": without("_text.done", ".refusal.done"),
         "only completed": only_completed,
         "no beginning": without("response.created", "response.in_progress"),
     },
@@ -241,8 +241,8 @@ P: dict[str, dict[str, Change]] = {
         "no annotations": of_parts("annotations"),
         "no logprobs": of_parts("logprobs"),
         "no logprobs of text": key("logprobs", None),
-        "no content": within("item", "content", None, ".item.added"),
-        "no summary": within("item", "summary", None, ".item.added"),
+        "no content": within("item", "content", None, "_item.added"),
+        "no summary": within("item", "summary", None, "_item.added"),
         "no status": of_items("status", None, "message", "function_call"),
         "no role": of_items("role", None),
         "no tools": within("response", "tools", None),
@@ -289,16 +289,16 @@ P: dict[str, dict[str, Change]] = {
         ),
     },
     "P7": {
-        "arguments in done": without(".arguments.delta", ".input.delta"),
+        "arguments in done": without("_arguments.delta", "_input.delta"),
         "arguments in the item": without(
-            ".arguments.delta", ".input.delta", ".arguments.done", ".input.done"
+            "_arguments.delta", "_input.delta", "_arguments.done", "_input.done"
         ),
-        "empty in done": key("arguments", "", ".arguments.done"),
-        "missing in done": key("arguments", None, ".arguments.done"),
-        "no name in done": key("name", "", ".arguments.done"),
+        "empty in done": key("arguments", "", "_arguments.done"),
+        "missing in done": key("arguments", None, "_arguments.done"),
+        "no name in done": key("name", "", "_arguments.done"),
         "objects": objects,
         "a call's id": id_as_call_id,
-        "another call id in done": within("item", "call_id", rotated, ".item.done"),
+        "another call id in done": within("item", "call_id", rotated, "_item.done"),
         "another call id at the end": at_end(
             lambda x: key("call_id", rotated)(x.get("output") or [])
         ),

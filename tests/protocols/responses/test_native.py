@@ -81,6 +81,11 @@ def test_right_stream_is_the_same_objects(right: list[Data]) -> None:
     assert reads.tokens == (3, 4)
 
 
+@each_case([pytest.param(each, id=name) for name, each in ALL.items()])
+def test_fault_is_one(change: Change) -> None:
+    assert any(made(right, change) != right for right in STREAMS.values())
+
+
 CASES = [
     pytest.param(right, change, id=f"{of}, {name}")
     for of, right in STREAMS.items()

@@ -338,6 +338,9 @@ class OutputReader(EventReader):
         item = self._for(kind, value)
         assert isinstance(item.made, Call)
         self._name(item, value)
+        is_empty = not (item.made.text or as_text(value.get(item.made.text_key)))
+        if is_empty and kind == "function_call" and self._does("text-done-empty"):
+            return  # its item may have some
         events = [
             *item.rest({item.made.text_key: value.get(item.made.text_key)}),
             *item.made.parts_closed(),
