@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from end_to_end.test_translation import ASKED, MESSAGES, RESPONSES, ask, events_in
+from end_to_end.test_translation import (
+    ASKED,
+    BOTH,
+    MESSAGES,
+    RESPONSES,
+    ask,
+    events_in,
+)
 from judge import messages_form
 from llm_normalize.native_fixes.message_events import (
     STOP,
@@ -18,6 +25,8 @@ from llm_normalize.native_fixes.message_events import (
     stop,
 )
 from llm_normalize.native_fixes.native_fix import wire
+from llm_normalize.native_fixes.response_events import WHOLE
+from llm_normalize.native_fixes.response_events import end as response_end
 from support import Break, Http1Client, Mitmdump, Part, Provider, Script, connect
 
 type Json = Any
@@ -33,10 +42,13 @@ TEXT = [block("text"), delta("text_delta", "Hi"), stop()]
 END = [end(usage=FIGURES), STOP]
 GOOD: dict[str, list[Json]] = {
     MESSAGES: [BEGIN, {"type": "ping"}, *TEXT, *END],
-    RESPONSES: [
-        {"type": "response.created", "sequence_number": 0, "response": {}},
-    ],
+    RESPONSES: WHOLE,
 }
+BAD: dict[str, list[Json]] = {
+    MESSAGES: [BEGIN, {"type": "ping"}, *TEXT[:2], *END],
+    RESPONSES: [*WHOLE[:2], *WHOLE[3:-1], response_end(8)],
+}
+"""Without a block's end; without an item's beginning, and its output at the end."""
 UNSTOPPED = [BEGIN, *TEXT[:2], end("stop", usage=FIGURES)]
 """No stop of its block, another's reason, and no end."""
 
@@ -58,19 +70,58 @@ def judged(body: bytes) -> dict[str, Any]:
     return reader.message
 
 
-def test_right_message_leaves_byte_for_byte_at_once(
-    reverse: Mitmdump, provider: Provider
+@BOTH
+def test_right_answer_leaves_byte_for_byte_at_once(
+    reverse: Mitmdump, provider: Provider, end: str
 ) -> None:
     gate = threading.Event()
-    data = spaced(GOOD[MESSAGES])
+    data = spaced(GOOD[end])
     cut = data.index(b"Hi") + 1
-    script = provided(provider, MESSAGES, data[:cut], gate, data[cut:])
+    script = provided(provider, end, data[:cut], gate, data[cut:])
     with Http1Client(connect(reverse.port)) as client:
-        reply = client.post(script.path, ASKED[MESSAGES], {})
-        reply.until(b"content_block_start")
+        reply = client.post(script.path, ASKED[end], {})
+        reply.until(data[: data.rindex(b"event:", 0, cut)])
         gate.set()
         reply.rest()
     assert reply.body == data
+
+
+@BOTH
+@pytest.mark.parametrize("named", [True, False])
+def test_wrong_answer_becomes_the_right_one(
+    reverse: Mitmdump, provider: Provider, end: str, named: bool
+) -> None:
+    script = provided(provider, end, spaced(BAD[end], named=named))
+    _, headers, body = ask(reverse, script.path, ASKED[end])
+    assert headers["content-type"] == "text/event-stream"
+    assert [data for _, data in events_in(body)] == GOOD[end]
+    flow = reverse.records(script)[-1]
+    assert flow["protocol"] == end.strip("/")
+    assert "translated" not in flow
+    with reverse.options(normalize_mode="observe"):
+        data = spaced(BAD[end], named=named)
+        assert ask(reverse, script.path, ASKED[end])[2] == data
+
+
+@BOTH
+def test_answer_in_one_body_is_the_same_as_its_events(
+    reverse: Mitmdump, provider: Provider, end: str
+) -> None:
+    whole = {
+        MESSAGES: message({"type": "text", "text": "Hi"}, usage=FIGURES),
+        RESPONSES: WHOLE[-1]["response"],
+    }
+    data = json.dumps(whole[end]).encode()
+    kind = {"content-type": "application/json"}
+    for framing in ("length", "chunked"):
+        script = provided(provider, end, data, headers=kind, framing=framing)
+        status, headers, body = ask(reverse, script.path, ASKED[end])
+        assert (status, headers["content-type"]) == (200, "text/event-stream")
+        told = [each for _, each in events_in(body) if each["type"] != "ping"]
+        assert told == [each for each in GOOD[end] if each["type"] != "ping"]
+    script = provided(provider, end, data, headers=kind, framing="length")
+    asked = {**ASKED[end], "stream": False}
+    assert ask(reverse, script.path, asked)[2] == data
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -108,23 +159,6 @@ def test_message_that_breaks_off_gets_no_end(
         reply = client.post(script.path, ASKED[MESSAGES], {})
         reply.until(b"Hi")
     assert b"message_stop" not in reply.body
-
-
-def test_one_whole_message_becomes_a_stream(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    whole = message({"type": "text", "text": "Hi"}, usage=FIGURES)
-    for framing in ("length", "chunked"):
-        script = provided(
-            provider,
-            MESSAGES,
-            json.dumps(whole).encode(),
-            headers={"content-type": "application/json"},
-            framing=framing,
-        )
-        status, headers, body = ask(reverse, script.path, ASKED[MESSAGES])
-        assert (status, headers["content-type"]) == (200, "text/event-stream")
-        assert judged(body)["content"] == [{"type": "text", "text": "Hi"}]
 
 
 @pytest.mark.parametrize(("status", "sent"), [(429, 429), (200, 500)])

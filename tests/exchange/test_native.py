@@ -1,5 +1,6 @@
 """What is recorded and shown of answers in their client's own protocol."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ from llm_normalize.native_fixes.message_events import (
     stop,
 )
 from llm_normalize.native_fixes.native_fix import wire
-from llm_normalize.wire.json_text import dumps
-from proxies import HOST, Proxy, chat_flow, response_of
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import HOST, Proxy, chat_flow, connected, response_of
 
 PATH = "/v1/messages"
 CALL = [block("tool_use", 1), delta("input_json_delta", "{}", 1), stop(1)]
@@ -120,7 +121,8 @@ def test_id_of_an_answer_to_another_request_is_made_new(proxy: Proxy) -> None:
     data = wire([start(id="msg_proxy"), *TEXT, end(), STOP])
     again = {"model": "m", "stream": True, "messages": [{"role": "user"}]}
     assert proxy.stream(asked(), data) == data
-    assert proxy.stream(asked(), data) == data  # from a cache, say
+    more = {"model": "other", "stream": True}
+    assert proxy.stream(asked(request=more), data) == data  # from a cache, say
     assert b"msg_proxy" not in proxy.stream(asked(request=again), data)
 
 
@@ -133,3 +135,37 @@ def test_event_that_is_lost_ends_the_repair(proxy: Proxy) -> None:
     data = wire([start(), *TEXT[:2]]) + b'data: {"type":"content_blo\n\n'
     rest = wire([*CALL, end("tool_calls")])
     assert proxy.stream(asked(), data + rest) == data + rest
+
+
+def test_answer_names_the_model_that_was_asked_for(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["m=acme-1"], normalize_hosts=["example.com"])
+    made = asked(host="example.com")
+    response, made.response = made.response, None
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    assert loads(made.request.content)["model"] == "acme-1"
+    connected(made)
+    made.response = response
+    data = wire([start(), *TEXT, end(), STOP])
+    assert proxy.stream(made, data) == data.replace(b'"acme-1"', b'"m"')
+
+
+def test_provider_gets_its_own_ids_of_calls_back(proxy: Proxy) -> None:
+    proxy.set(normalize_hosts=["example.com"])
+    call = block("tool_use", id="functions.f:0")
+    stream = wire([start(), call, stop(), end("tool_use"), STOP])
+    out = proxy.stream(asked(host="example.com"), stream)
+    (named,) = re.findall(rb'"id":"(toolu-[^"]*)"', out)
+    use = {"type": "tool_use", "id": named.decode(), "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": named.decode(), "content": "ok"}
+    talk = [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+    again = asked(host="example.com", request={"model": "m", "messages": talk})
+    again.response = None
+    proxy.addon.requestheaders(again)
+    proxy.addon.request(again)
+    sent = loads(again.request.content)["messages"]
+    assert sent[0]["content"][0]["id"] == "functions.f:0"
+    assert sent[1]["content"][0]["tool_use_id"] == "functions.f:0"

@@ -8,11 +8,15 @@ import pytest
 
 from each_case import each_case
 from growth import MOST, growth
+from llm_normalize.native_fixes import message_events as events
+from llm_normalize.native_fixes.native_fix import wire as native_wire
 from llm_normalize.protocols.messages import MESSAGES
+from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.protocols.object_end import ObjectEnd
 from llm_normalize.protocols.protocol import ClientProtocol, UntranslatableError
 from llm_normalize.protocols.responses import RESPONSES
 from llm_normalize.protocols.responses.custom_input import CustomInput
+from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.fix import calling, head
 
 type Make = Callable[[int], dict[str, Any]]
@@ -205,3 +209,43 @@ def test_work_on_a_refusal_grows_with_its_size_alone(
         return {"message": words, "type": words, "code": "context_length_exceeded"}
 
     assert growth(make, lambda error: protocol.error_body(400, error), 3_000) < MOST
+
+
+def native(*several: dict[str, Any]) -> Callable[[int], bytes]:
+    """Return what makes a stream of a message: its events, again and again."""
+    return lambda size: native_wire([*several] * size)
+
+
+TEXT = [events.block("text"), events.delta("text_delta", "a"), events.stop()]
+NATIVE: dict[str, Callable[[int], bytes]] = {
+    "blocks": native(*TEXT),
+    "blocks without ends": native(*TEXT[:2]),
+    "ends": native(events.block("text"), events.stop(1), events.stop()),
+    "calls of one id": native(events.block("tool_use"), events.stop()),
+    "open calls": native(
+        events.block("tool_use"), events.delta("input_json_delta", "{")
+    ),
+    "kinds": lambda size: native_wire(
+        [
+            {
+                "type": "content_block_start",
+                "index": at,
+                "content_block": {"type": f"{at}_tool_use"},
+            }
+            for at in range(size)
+        ]
+    ),
+    "texts": native(TEXT[1]),
+    "starts": native(events.start()),
+}
+
+
+@each_case(NATIVE)
+def test_native_messages_cost_as_much_as_they_are_long(name: str) -> None:
+    def read(data: bytes) -> None:
+        reader = native_reader("messages", {}, "exchange")
+        stream = NativeStream(reader, lambda _: None, "stream")
+        stream.feed(data)
+        stream.end()
+
+    assert growth(NATIVE[name], read, 100) < MOST

@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 from .protocol import JsonObject, ServerEvent
 
+_MAPPED = "model-mapped"
+"""The fix that names the model that was asked for, where another was sent."""
+
 
 class Repaired(NamedTuple):
     """What the client gets in the place of one event, or of a body.
@@ -39,6 +42,7 @@ class NativeAsked:
         skipped: The names of fixes that are off.
         is_new: Tells whether no earlier answer to the client had this id.
         created: When it was asked, in seconds of the epoch.
+        is_mapped: Whether another model was sent than the one asked for.
     """
 
     seed: str
@@ -49,6 +53,7 @@ class NativeAsked:
     skipped: Collection[str] = ()
     is_new: Callable[[str], bool] = lambda _: True
     created: int = 0
+    is_mapped: bool = False
 
 
 class NativeReader(ABC):
@@ -61,6 +66,8 @@ class NativeReader(ABC):
         is_over: Whether the client has got the last event.
         is_complete: Whether the answer is whole by the provider's own word: only what is put
             in by `end` may follow.
+        words: The text of the last event, if it stays as it is, and another with other words in
+            their place would, too: see `more`.
         tokens: How many the prompt and the answer have, as far as the provider says.
     """
 
@@ -68,6 +75,7 @@ class NativeReader(ABC):
         self.asked = asked
         self.is_over = False
         self.is_complete = False
+        self.words = ""
         self.tokens: tuple[int | None, int | None] = (None, None)
         self._out: list[ServerEvent] = []
         self._fixes: dict[str, None] = {}
@@ -79,8 +87,16 @@ class NativeReader(ABC):
             name: The name on its own line; empty without one.
             value: Its data.
         """
+        self.words = ""
         self._take(name, value)
         return self._taken()
+
+    def more(self, size: int) -> None:  # noqa: B027 - not all have such events
+        """Count an event that differs from the last one in its words alone.
+
+        Args:
+            size: The bytes of its words.
+        """
 
     def end(self) -> Repaired:
         """What the client gets at a clean end, behind all events."""
@@ -137,6 +153,19 @@ class NativeReader(ABC):
         self._out.append((value["type"], value))
 
     def _taken(self) -> Repaired:
+        if self.asked.is_mapped and self.is_on(_MAPPED):
+            self._out = [(name, self._named(value)) for name, value in self._out]
         made = Repaired(self._out, [*self._fixes])
         self._out, self._fixes = [], {}
         return made
+
+    def _named(self, value: JsonObject) -> JsonObject:
+        """An event, or a body, with the model that was asked for."""
+        for key in ("message", "response"):
+            inner = value.get(key)
+            if isinstance(inner, dict) and (made := self._named(inner)) is not inner:
+                return {**value, key: made}
+        if value.get("model", self.asked.model) == self.asked.model:
+            return value
+        self._fixed(_MAPPED)
+        return {**value, "model": self.asked.model}

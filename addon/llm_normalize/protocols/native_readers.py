@@ -17,6 +17,8 @@ def native_reader(
     skipped: Collection[str] = (),
     is_new: Callable[[str], bool] = lambda _: True,
     created: int = 0,
+    *,
+    is_mapped: bool = False,
 ) -> NativeReader:
     """Return the reader of one answer.
 
@@ -27,6 +29,7 @@ def native_reader(
         skipped: The names of fixes that are off.
         is_new: Tells whether no earlier answer to the client had this id.
         created: When it was asked, in seconds of the epoch.
+        is_mapped: Whether another model was sent than the one asked for.
     """
     counted = {
         "system": request.get("system", request.get("instructions")),
@@ -52,6 +55,7 @@ def native_reader(
         skipped,
         is_new,
         created,
+        is_mapped,
     )
     if protocol == "messages":
         return MessagesReader(asked)

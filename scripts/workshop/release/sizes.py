@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 44_760, "scripts": 8_404, "tests": 62_600}
+BUDGETS = {"addon": 46_130, "scripts": 8_404, "tests": 62_840}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 579
+MODULES = 618
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

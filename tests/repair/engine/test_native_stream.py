@@ -89,3 +89,22 @@ def test_event_without_a_name_gets_it() -> None:
     nameless = RIGHT.replace(b"event: message_stop\n", b"")
     assert json.loads(play(nameless)[0].split(b"data: ")[-1]) == END[1]
     assert b"event: message_stop\n" in play(nameless)[0]
+
+
+def test_events_that_differ_in_their_words_alone_count_however_they_are_cut() -> None:
+    words = ["Hi", " there", " and\n", ' "so"', " é", "", " on", "text", " \\u0041"]
+    deltas = [
+        {**BLOCK[1], "delta": {"type": "text_delta", "text": each}} for each in words
+    ]
+    ending = {**END[0], "usage": None}
+    data = sent(START, BLOCK[0], *deltas, BLOCK[2], ending, END[1])
+    out, records = play(data)
+    assert [name for each in records for name in each.fixes] == [
+        "message-usage-missing"
+    ]
+    said = sum(len(each.encode()) for each in words)
+    assert b'"output_tokens":%d' % -(-said * 2 // 7) in out
+    assert len(records) < len(deltas) + 4  # most are not parsed
+    for size in (1, 2, 3, 7, 50, 1000):
+        parts = [data[at : at + size] for at in range(0, len(data), size)]
+        assert play(*parts)[0] == out

@@ -95,9 +95,7 @@ def stored(
     native = None
     if endpoint is not None:
         asked_body = request_body(request)
-        native = NativeAnswer(
-            endpoint.protocol, asked_body, flow.id, skipped, asked.time
-        )
+        native = NativeAnswer(endpoint.protocol, asked_body, flow.id, skipped, asked)
     return Stored(
         host=place_of(request),
         asked=asked,

@@ -23,7 +23,13 @@ from ...repair.fix import Fix
 from ...repair.outcome import EventRecord
 from ...routing.hosts import Hosts
 from ...wire.json_text import Json, dumps, loads
+from ..message.message_body import put_content, request_body
+from .adapted_request import Adapted
 
+_PACKED = b"toolu-base64-"
+"""What is in a request that may have ids in other letters than its provider's."""
+TOOL_ID = "tool-id-foreign"
+"""The fix that writes them in other letters."""
 _MOST = 10_000
 """Ids of answers that are remembered; the oldest goes first."""
 
@@ -45,18 +51,50 @@ def native_endpoint(request: http.Request) -> Endpoint | None:
     return found
 
 
+def restore_ids(
+    flow: http.HTTPFlow, endpoint: Endpoint, made: Adapted | None
+) -> Adapted | None:
+    """Put the provider's ids of calls back into a request that goes to it natively.
+
+    Args:
+        flow: The flow; none of its request has been sent.
+        endpoint: Where it goes.
+        made: What was changed in it before.
+
+    Returns:
+        What has been changed in it now.
+    """
+    request = flow.request
+    body = request_body(request) or b""
+    if _PACKED not in body or request.stream:
+        return made
+    try:
+        value = read_request(body)
+    except ValueError:
+        return made
+    paths = endpoint.protocol.restore_ids(value)
+    if not paths:
+        return made
+    request.headers.pop("content-encoding", None)
+    put_content(request, dumps(value))
+    edits = [(TOOL_ID, "changed", path) for path in paths]
+    if made is None:
+        return Adapted(body, edits)
+    return Adapted(made.original, [*made.edits, *edits])
+
+
 class AnswerIds:
     """The ids of earlier answers: clients take two answers of one id for one."""
 
     def __init__(self) -> None:
         self._asked: OrderedDict[tuple[bytes, str], bytes] = OrderedDict()
 
-    def is_new(self, client: bytes, body: bytes, answer_id: str) -> bool:
-        """Tell whether no answer to another request of a *client* has had an id.
+    def is_new(self, client: bytes, talk: bytes, answer_id: str) -> bool:
+        """Tell whether no answer in another *talk* of a client has had an id.
 
-        The same request may be answered from a cache.
+        The same may be answered from a cache.
         """
-        digest = sha256(body).digest()
+        digest = sha256(talk).digest()
         first = self._asked.setdefault((client, answer_id), digest)
         if len(self._asked) > _MOST:
             self._asked.popitem(last=False)
@@ -71,7 +109,7 @@ class NativeAnswer:
         body: The request as its client sent it, decoded.
         exchange: The id of the exchange.
         skipped: The names of the fixes that are off.
-        created: When it was asked, in seconds of the epoch.
+        asked: What is known of the request in any protocol.
 
     Attributes:
         protocol: What its client speaks.
@@ -83,17 +121,16 @@ class NativeAnswer:
         body: bytes | None,
         exchange: str,
         skipped: Collection[str],
-        created: int = 0,
+        asked: Asked,
     ) -> None:
         self.protocol = protocol
-        self._body = body or b""
         self._is_new: Callable[[str], bool] = lambda _: True
         self._exchange = exchange
         self._skipped = skipped
-        self._created = created
+        self._asked = asked
         self._request: JsonObject
         try:
-            self._request = read_request(self._body)
+            self._request = read_request(body or b"")
         except ValueError:  # it is the provider's to refuse
             self._request = {}
 
@@ -104,7 +141,11 @@ class NativeAnswer:
 
     def know(self, ids: AnswerIds, client: bytes) -> None:
         """Know which *ids* earlier answers to *client* had."""
-        self._is_new = partial(ids.is_new, client, self._body)
+        self._is_new = partial(self._has_new, ids, client)
+
+    def _has_new(self, ids: AnswerIds, client: bytes, answer_id: str) -> bool:
+        talk = dumps([self._request.get(key) for key in ("messages", "input")])
+        return ids.is_new(client, talk, answer_id)
 
     def stream(
         self, observe: Callable[[EventRecord], None], label: str
@@ -164,7 +205,8 @@ class NativeAnswer:
             self._exchange,
             self._skipped,
             self._is_new,
-            self._created,
+            self._asked.time,
+            is_mapped=self._asked.is_mapped,
         )
 
 

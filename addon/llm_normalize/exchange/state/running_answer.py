@@ -163,7 +163,7 @@ class RunningAnswer:
         record.is_translated = translated is not None
         if native is not None:
             running.native = NativeAnswer(
-                native.protocol, body, flow.id, settings.skipped, asked.time
+                native.protocol, body, flow.id, settings.skipped, asked
             )
         return running
 

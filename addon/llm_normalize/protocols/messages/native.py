@@ -90,9 +90,9 @@ class MessagesReader(BlockReader):
             return
         self._has_started = True
         self._id = given.get("id")
-        self._kinds += [
-            as_string(each.get("type")) for each in objects_in(given.get("content"))
-        ]
+        for each in objects_in(given.get("content")):
+            self._note(as_string(each.get("type")))
+            self._said += 1
         self._reason = given.get("stop_reason")
         self.is_complete = bool(self._reason)
         message = self._framed(given)
@@ -184,7 +184,7 @@ class MessagesReader(BlockReader):
     def _ending(self, given: JsonObject) -> JsonObject:
         """The reason of an end, in Anthropic's words."""
         stop, stops = given.get("stop_sequence"), self.asked.stops
-        reason = reason_of(given.get("stop_reason"), stop, stops, self._kinds)
+        reason = reason_of(given.get("stop_reason"), stop, stops, self._uses)
         due = {"stop_reason": reason, "stop_sequence": stop}
         is_right = {**given, **due} == given
         if is_right or not self._does("stop-reason-foreign"):
@@ -195,7 +195,7 @@ class MessagesReader(BlockReader):
         self._begin_if_missing()
         self._close_all()
         if not self._reason and self._does("message-delta-missing"):
-            reason = reason_of("end_turn", None, (), self._kinds)
+            reason = reason_of("end_turn", None, (), self._uses)
             delta = {"stop_reason": reason, "stop_sequence": None}
             usage = {**self._estimates(), **NO_CACHE, **self._unsaid}
             self._message_delta(
@@ -260,7 +260,7 @@ class MessagesReader(BlockReader):
         """A block of a whole message."""
         given = as_object(block)
         kind = as_string(given.get("type"))
-        self._kinds.append(kind)
+        self._note(kind)
         made = self._with_fields(given)
         for delta in parted(made).deltas:
             text = as_string(delta.get(WORDS[delta["type"]]))

@@ -3,16 +3,30 @@
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
+from typing import override
 
 from ...wire.json_text import Json
+from ...wire.sse import LIMIT
 from ..json_values import as_object, as_string
 from ..native import NativeAsked, NativeReader
 from ..protocol import JsonObject
 from .answer_form import SIGNATURE
-from .native_parts import EMPTY, INPUT, KINDS, SIGNED, WORDS, Block, CallIds, parted
+from .native_parts import (
+    EMPTY,
+    INPUT,
+    KINDS,
+    SIGNED,
+    USES,
+    WORDS,
+    Block,
+    CallIds,
+    parted,
+)
 
-_LONGEST = 10_000
-"""Events that wait for the end of a block before theirs."""
+_ALIKE = ("text_delta", "thinking_delta")
+"""Deltas of which one may stand for another, but for their words."""
+_OPEN = 100
+"""Blocks that may be open."""
 
 
 class BlockReader(NativeReader):
@@ -26,16 +40,22 @@ class BlockReader(NativeReader):
         super().__init__(asked)
         self._blocks: deque[Block] = deque()
         """Those that have not been sent to their end; the first is being sent."""
-        self._kinds: list[str] = []
-        """Of all blocks so far."""
+        self._uses = set[str]()
+        """The kinds of blocks so far that call something."""
+        self._said = 0
+        """How many blocks the start of the message has."""
         self._next = 0
         """The index of the next one."""
-        self._ended: list[Json] = []
+        self._ended = deque[Json](maxlen=_OPEN)
         """The indexes of those that have ended, as the provider says them."""
         self._waiting = 0
         self._calls = CallIds(asked.seed, asked.calls)
         self._written = 0
         """Bytes of what the message says."""
+
+    @override
+    def more(self, size: int) -> None:
+        self._written += size
 
     @abstractmethod
     def _begin_if_missing(self) -> None:
@@ -58,13 +78,17 @@ class BlockReader(NativeReader):
             self._say(block, [each for each in block.said if each["type"] != SIGNED])
 
     def _new(self, given: Json, kind: str) -> Block:
-        if not self._next and given == len(self._kinds):
-            self._next = len(self._kinds)  # behind what the start has said
+        if not self._next and given == self._said:
+            self._next = self._said  # behind those
         block = Block(given, kind, self._next)
         self._next += 1
-        self._kinds.append(kind)
+        self._note(kind)
         self._blocks.append(block)
         return block
+
+    def _note(self, kind: str) -> None:
+        if kind.endswith(USES) and len(self._uses) < _OPEN:
+            self._uses.add(kind)
 
     def _started(self, block: Block, given: JsonObject) -> JsonObject:
         """A block as its start has it; what else it says is in `block.said` then."""
@@ -146,6 +170,8 @@ class BlockReader(NativeReader):
         if said == INPUT and text:
             block.said.clear()
             block.end.add(text)
+        elif said in _ALIKE and block is self._blocks[-1] is self._blocks[0]:
+            self.words = text
         self._put(block, value)
 
     def _block_stop(self, value: JsonObject) -> None:
@@ -172,8 +198,8 @@ class BlockReader(NativeReader):
             self._send_of(block, value)
             return
         block.waiting.append(value)
-        self._waiting += 1
-        if self._waiting > _LONGEST:
+        self._waiting += len(repr(value))
+        if self._waiting > LIMIT or len(self._blocks) > _OPEN:
             self._close(self._blocks[0])
 
     def _send_of(self, block: Block, value: JsonObject) -> None:
@@ -208,5 +234,5 @@ class BlockReader(NativeReader):
         while self._blocks and self._blocks[0].has_ended:
             self._blocks.popleft()
             for value in self._blocks[0].waiting if self._blocks else ():
-                self._waiting -= 1
+                self._waiting -= len(repr(value))
                 self._send_of(self._blocks[0], value)

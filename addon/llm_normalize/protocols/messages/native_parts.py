@@ -50,7 +50,7 @@ _REASONS = {
 """Reasons of OpenAI and others, and what Anthropic says."""
 _CHAT = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 NO_CACHE: JsonObject = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
-_USES = "tool_use"
+USES = "tool_use"
 """What the kinds of blocks end with that have an input."""
 
 
@@ -87,7 +87,7 @@ class Block:
     @property
     def is_complete(self) -> bool:
         """Whether nothing more can belong to it, once another block follows."""
-        return bool(not self.kind.endswith(_USES) or self.said or self.end.is_reached)
+        return bool(not self.kind.endswith(USES) or self.said or self.end.is_reached)
 
     def is_same(self, value: JsonObject, given: JsonObject) -> bool:
         """Tell whether a start says what its own has said, and nothing was between."""
@@ -110,7 +110,7 @@ class Parted(NamedTuple):
 def parted(block: JsonObject) -> Parted:
     """Return what a start of *block* has, and the deltas of what it says beyond that."""
     kind = as_string(block.get("type"))
-    if kind == _USES:
+    if kind == USES:
         caller = as_object(block.get("caller")).get("type", "direct")
         # Anthropic itself sends the input of a call by another tool in its start.
         given = block.get("input") if caller == "direct" else None
@@ -134,13 +134,13 @@ def reason_of(
         kinds: The kinds of blocks that the message has.
     """
     known = [*kinds]
-    has_call = _USES in known
+    has_call = USES in known
     found = _REASONS.get(given.lower(), given) if isinstance(given, str) else given
     if found in ("end_turn", "stop_sequence") and has_call:
-        return _USES
+        return USES
     if found == "end_turn" and isinstance(stop, str) and stop in stops:
         return "stop_sequence"
-    if found == _USES and not any(each.endswith(_USES) for each in known):
+    if found == USES and not any(each.endswith(USES) for each in known):
         return "end_turn"
     return found or None
 
@@ -172,14 +172,14 @@ class CallIds:
     def __init__(self, seed: str, taken: Iterable[str]) -> None:
         self._seed = seed
         self._taken = set(taken)
+        self._numbers: dict[str, int] = {}
 
     def take(self, given: Json) -> str:
         """Return the id for a call that the provider calls so."""
-        name = plain(as_string(given))
-        wanted = name or f"toolu_{make_id(self._seed)}"
-        made, number = wanted, 1
+        name = as_string(given) or f"toolu_{make_id(self._seed)}"
+        made = plain(name)
         while made in self._taken:
-            number += 1
-            made = f"{wanted}-{number}"
+            number = self._numbers[name] = self._numbers.get(name, 1) + 1
+            made = plain(f"{name}-{number}")
         self._taken.add(made)
         return made
