@@ -657,7 +657,13 @@ def test_error_for_a_stream_fails_the_response() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"error": {"message": "no"}}, {"object": "list", "data": []}]
+    "body",
+    [
+        {},
+        {"error": {"message": "no"}},
+        {"object": "list", "data": []},
+        {"object": "response.compaction", "output": [{"type": "message"}]},
+    ],
 )
 def test_body_that_is_no_response_passes(body: Data) -> None:
     assert reader().body(body).events[0][1] is body
