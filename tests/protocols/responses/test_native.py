@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from each_case import each_case
 from growth import MOST, growth
 from judge.responses import Event, check_events, meaning_of, meaning_of_deltas
+from llm_normalize.native_fixes.native_fix import wire
 from llm_normalize.protocols.native import NativeAsked
 from llm_normalize.protocols.responses.native import ResponsesReader
+from llm_normalize.repair.engine.native_stream import NativeStream
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.sse import LIMIT
 from native_faults import (
     ALL,
@@ -86,6 +89,17 @@ def test_right_stream_is_the_same_objects(right: list[Data]) -> None:
 @each_case([pytest.param(each, id=name) for name, each in ALL.items()])
 def test_fault_is_one(change: Change) -> None:
     assert any(made(right, change) != right for right in STREAMS.values())
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_right_stream_leaves_byte_for_byte_wherever_it_is_cut(part: int) -> None:
+    whole = wire(ONE_CALL)
+    for at in range(part, len(whole), 12):
+        records = list[EventRecord]()
+        through = NativeStream(reader(), records.append, "stream")
+        out = [*through.feed(whole[:at]), *through.feed(whole[at:]), *through.end()]
+        assert b"".join(out) == whole
+        assert not any(each.changed for each in records)
 
 
 CASES = [
