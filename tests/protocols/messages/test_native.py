@@ -198,6 +198,10 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     # the start of the message
     "no fields": lambda e: at(e, "message_start").update(message={"usage": FIGURES}),
     "no content": lambda e: at(e, "message_start")["message"].pop("content", None),
+    "content is null": lambda e: at(e, "message_start")["message"].update(content=None),
+    "another type and role": lambda e: at(e, "message_start")["message"].update(
+        type="chat.completion", role="model"
+    ),
     "no model": lambda e: at(e, "message_start")["message"].pop("model", None),
     "second start": lambda e: e.insert(4, copy.deepcopy(e[0])),
     "second start of another id": lambda e: e.insert(
@@ -224,6 +228,9 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     "text without text": lambda e: said(e, 1).pop("text", None),
     "thoughts without a key": lambda e: said(e).pop("signature", None),
     "call without input": lambda e: said(e, 2).pop("input", None),
+    "text without a block": lambda e: at(e, "content_block_start", 1).pop(
+        "content_block"
+    ),
     "text in the start": lambda e: (said(e, 1).update(text="Hi"), e.pop(7)),
     # what is said
     "input in the start": in_start,
@@ -238,6 +245,8 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     "two calls of one id": lambda e: said(e, 3).update(id="toolu_2"),
     # the end
     "stop word": lambda e: end_of(e).update(stop_reason="stop"),
+    "a token's number": lambda e: end_of(e).update(stop_reason=128009),
+    "in capitals": lambda e: end_of(e).update(stop_reason="TOOL_USE"),
     "tool_calls": lambda e: end_of(e).update(stop_reason="tool_calls"),
     "end_turn with calls": lambda e: end_of(e).update(stop_reason="end_turn"),
     "no stop_sequence": lambda e: end_of(e).pop("stop_sequence", None),
@@ -282,7 +291,12 @@ ALONE = {
     *("no block starts", "no start of the text", "no block stops", "calls take turns"),
     *("second start", "second start of another id", "second start behind the thoughts"),
     *("text in the start", "block starts twice", "text without text"),
-    *("call without input", "input in the start", "input in the start as text"),
+    *(
+        "text without a block",
+        "call without input",
+        "input in the start",
+        "input in the start as text",
+    ),
     *("no reason", "reason is null", "signed in the start", "signed with nothing"),
     *("no start", "indexes with gaps", "indexes from one", "no indexes"),
     "no stop of the last",
