@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -72,7 +72,9 @@ RIGHT: Events = [*BEGIN, *THOUGHT, *TEXT, *CALLS, *END]
 def repaired(events: Iterable[dict[str, Any]], asked: NativeAsked = ASKED) -> Events:
     reader, out = MessagesReader(asked), list[dict[str, Any]]()
     for each in events:
-        out += [value for _, value in reader.event(each.get("type", ""), each).events]
+        kind = each.get("type", "")
+        name = kind if isinstance(kind, str) else ""
+        out += [value for _, value in reader.event(name, each).events]
     return [*out, *(value for _, value in reader.end().events)]
 
 
@@ -369,3 +371,39 @@ def test_delta_of_another_kind_begins_a_block() -> None:
 
 def test_broken_stream_gets_no_end() -> None:
     assert repaired(RIGHT[:6])[-1] == RIGHT[5]
+
+
+JUNK: list[Any] = [
+    None, 0, -1, 1.5, True, "", "x", [], {}, [None], [[]], [{}], {"a": None}, {"type": 1},
+]  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of each value in *value*."""
+    found: Any = value.items() if isinstance(value, dict) else []
+    found = enumerate(value) if isinstance(value, list) else found
+    for key, each in found:
+        yield (*path, key)
+        yield from places(each, (*path, key))
+
+
+def test_no_shape_of_an_event_makes_the_reader_fail() -> None:
+    whole = {**MESSAGE, "content": [said(RIGHT, 1), said(RIGHT, 2)]}
+    for path in places(RIGHT):
+        for junk in JUNK:
+            events: list[Any] = copy.deepcopy(RIGHT)
+            parent: Any = events
+            for key in path[:-1]:
+                parent = parent[key]
+            parent[path[-1]] = junk
+            once = [each for each in events if isinstance(each, dict)]
+            assert isinstance(repaired(once), list)
+    for path in places(whole):
+        for junk in JUNK:
+            body = copy.deepcopy(whole)
+            parent = body
+            for key in path[:-1]:
+                parent = parent[key]
+            parent[path[-1]] = junk
+            assert MessagesReader(ASKED).body(body).events
+            MessagesReader(ASKED).whole(body)
