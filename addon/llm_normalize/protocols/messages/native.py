@@ -113,9 +113,11 @@ class MessagesReader(BlockReader):
     def _framed(self, given: JsonObject) -> JsonObject:
         """The message of a start, or a body, with what a message has."""
         blank = {**_MESSAGE, "model": self.asked.model}
-        missing = {key: blank[key] for key in blank if key not in given}
-        if not given.get("model"):
-            missing["model"] = self.asked.model
+        wrong = {"type": given.get("type") != "message"}
+        wrong["role"] = given.get("role") != "assistant"
+        wrong["content"] = not isinstance(given.get("content"), list)
+        wrong["model"] = not given.get("model")
+        missing = {k: v for k, v in blank.items() if wrong.get(k, k not in given)}
         made = given
         if missing and self._does("message-fields-missing"):
             made = {**given, **missing}
