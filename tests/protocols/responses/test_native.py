@@ -329,6 +329,23 @@ def test_done_is_the_end_that_its_status_says(status: str) -> None:
     assert sent.events[-1][0] == f"response.{status}"
 
 
+def test_done_is_no_success_of_what_was_cancelled() -> None:
+    last = copy.deepcopy(SAID[-1])
+    last["type"] = "response.done"
+    last["response"]["status"] = "cancelled"
+    out, _ = repaired([*SAID[:2], {**last, "sequence_number": 2}])
+    assert out[-1][0] == "response.done"
+
+
+def test_name_says_the_type_before_the_error_does() -> None:
+    failed = {**BEGIN[0]["response"], "status": "failed", "error": None}
+    reads = reader()
+    sent = reads.event("response.failed", {"response": failed, "error": WORDS})
+    name, last = sent.events[-1]
+    assert name == last["type"] == "response.failed"
+    assert last["response"]["error"]["message"] == "Busy"
+
+
 # -- other events ---------------------------------------------------------------------------
 
 
