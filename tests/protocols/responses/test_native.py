@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from each_case import each_case
 from growth import MOST, growth
 from judge.responses import Event, check_events, meaning_of, meaning_of_deltas
+from llm_normalize.native_fixes.native_fix import wire
 from llm_normalize.protocols.native import NativeAsked
 from llm_normalize.protocols.responses.native import ResponsesReader
+from llm_normalize.repair.engine.native_stream import NativeStream
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.sse import LIMIT
 from native_faults import (
     ALL,
@@ -86,6 +89,17 @@ def test_right_stream_is_the_same_objects(right: list[Data]) -> None:
 @each_case([pytest.param(each, id=name) for name, each in ALL.items()])
 def test_fault_is_one(change: Change) -> None:
     assert any(made(right, change) != right for right in STREAMS.values())
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_right_stream_leaves_byte_for_byte_wherever_it_is_cut(part: int) -> None:
+    whole = wire(ONE_CALL)
+    for at in range(part, len(whole), 12):
+        records = list[EventRecord]()
+        through = NativeStream(reader(), records.append, "stream")
+        out = [*through.feed(whole[:at]), *through.feed(whole[at:]), *through.end()]
+        assert b"".join(out) == whole
+        assert not any(each.changed for each in records)
 
 
 CASES = [
@@ -313,6 +327,23 @@ def test_done_is_the_end_that_its_status_says(status: str) -> None:
     reads = reader()
     sent = reads.event("response.done", last)
     assert sent.events[-1][0] == f"response.{status}"
+
+
+def test_done_is_no_success_of_what_was_cancelled() -> None:
+    last = copy.deepcopy(SAID[-1])
+    last["type"] = "response.done"
+    last["response"]["status"] = "cancelled"
+    out, _ = repaired([*SAID[:2], {**last, "sequence_number": 2}])
+    assert out[-1][0] == "response.done"
+
+
+def test_name_says_the_type_before_the_error_does() -> None:
+    failed = {**BEGIN[0]["response"], "status": "failed", "error": None}
+    reads = reader()
+    sent = reads.event("response.failed", {"response": failed, "error": WORDS})
+    name, last = sent.events[-1]
+    assert name == last["type"] == "response.failed"
+    assert last["response"]["error"]["message"] == "Busy"
 
 
 # -- other events ---------------------------------------------------------------------------
@@ -657,7 +688,13 @@ def test_error_for_a_stream_fails_the_response() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"error": {"message": "no"}}, {"object": "list", "data": []}]
+    "body",
+    [
+        {},
+        {"error": {"message": "no"}},
+        {"object": "list", "data": []},
+        {"object": "response.compaction", "output": [{"type": "message"}]},
+    ],
 )
 def test_body_that_is_no_response_passes(body: Data) -> None:
     assert reader().body(body).events[0][1] is body

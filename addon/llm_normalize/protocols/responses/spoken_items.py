@@ -46,7 +46,7 @@ _MEANT = {
     ("reasoning", "summary"): ("summary_text",),
 }
 """The kinds of parts that an item may have: by its type and key, the usual one first."""
-_ANY_TEXT = ("text", "output_text", "input_text", "reasoning_text", "summary_text")
+_ANY_TEXT = ("text", "output_text", "reasoning_text", "summary_text")
 
 
 def part_kind(item: str, place: str, given: Json) -> str | None:
