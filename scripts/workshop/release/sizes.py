@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 46_030, "scripts": 8_404, "tests": 62_600}
+BUDGETS = {"addon": 46_150, "scripts": 8_409, "tests": 63_150}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 618
 """Modules of the addon."""

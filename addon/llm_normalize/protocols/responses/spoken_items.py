@@ -46,7 +46,7 @@ _MEANT = {
     ("reasoning", "summary"): ("summary_text",),
 }
 """The kinds of parts that an item may have: by its type and key, the usual one first."""
-_ANY_TEXT = ("text", "output_text", "input_text", "reasoning_text", "summary_text")
+_ANY_TEXT = ("text", "output_text", "reasoning_text", "summary_text")
 
 
 def part_kind(item: str, place: str, given: Json) -> str | None:
@@ -78,6 +78,8 @@ class Spoken(OutputItem):
         self.open_part: JsonObject | None = None
         self.is_said = False
         """Whether the end of the open part's text has been told."""
+        self.ended = set[str]()
+        """What the parts that have ended say."""
         self._texts: list[str] = []
 
     def is_in(self, kind: str) -> bool:
@@ -114,14 +116,6 @@ class Spoken(OutputItem):
         """The text of the open part."""
         return "".join(self._texts)
 
-    def has_said(self, text: Json) -> bool:
-        """Tell whether a part that has ended says this."""
-        ended = [part for parts in self.parts.values() for part in parts]
-        return any(
-            part is not self.open_part and part[PARTS[part["type"]].key] == text
-            for part in ended
-        )
-
     def say(self, text: str | None = None) -> Iterator[ServerEvent]:
         """Yield the event of the end of the open part's text, which is *text* if given."""
         if self.is_said:
@@ -142,6 +136,7 @@ class Spoken(OutputItem):
         yield from self.say()
         part = self.open_part
         event = self._part_event(f"{PARTS[part['type']].part}.done", part=_copied(part))
+        self.ended.add(part[PARTS[part["type"]].key])
         self.open_part, self.is_said, self._texts = None, False, []
         yield event
 
