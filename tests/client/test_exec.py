@@ -326,13 +326,6 @@ def test_what_another_user_owns_is_not_trusted(
         proxy.running(claims.port)
 
 
-def test_a_bundle_that_is_missing_gets_a_sentence(claims: Claims) -> None:
-    bundle = claims.confdir / "normalize" / "ca-bundle.pem"
-    bundle.unlink()
-    with pytest.raises(StartError, match=f"has not written {re.escape(str(bundle))}"):
-        proxy.running(claims.port)
-
-
 @pytest.mark.parametrize("tool", ["env", "exec"])
 def test_no_program_gets_what_is_not_trusted(
     tool: str, claims: Claims, environ: dict[str, str]
@@ -425,19 +418,6 @@ def test_certificates_that_the_bundle_lacks_are_told(
     assert f"SSL_CERT_FILE={path}\n" in said
 
 
-def test_settings_that_lose_nothing_are_not_spoken_of(
-    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    environ = {
-        "HAS": "",
-        "SSL_CERT_FILE": str(bundle),
-        "CURL_CA_BUNDLE": str(tmp_path / "none"),
-        "NODE_EXTRA_CA_CERTS": "",
-    }
-    variables(Having(environ=environ), 81, tmp_path)
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.skipif(not KNOWS_JAVA, reason="needs cryptography 45 or newer")
 def test_roots_of_java_are_not_written_through_a_link(
     bundle: Path, tmp_path: Path
@@ -450,15 +430,6 @@ def test_roots_of_java_are_not_written_through_a_link(
     assert theirs.read_text() == "kept"
     assert not store.is_symlink()
     assert pkcs12.load_pkcs12(store.read_bytes(), b"changeit").additional_certs
-
-
-@pytest.mark.skipif(not KNOWS_JAVA, reason="needs cryptography 45 or newer")
-def test_roots_that_java_cannot_be_given_do_not_keep_the_program(
-    bundle: Path, tmp_path: Path
-) -> None:
-    bundle.write_text("-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n")
-    found = variables(Having(environ={"HAS": "java"}), 81, tmp_path)
-    assert found["SSL_CERT_FILE"] == str(bundle)
 
 
 @pytest.mark.parametrize(
@@ -477,16 +448,6 @@ def test_script_for_node_is_known_by_its_first_line(
     path.write_text(text)
     path.chmod(0o755)
     assert node.is_node(Machine(), str(path)) is expected
-
-
-@pytest.mark.parametrize(
-    ("printed", "found"),
-    [("v20.20.2", ("v20.20.2", False)), ("v24.5.0 ok", ("v24.5.0", True))],
-)
-def test_node_says_whether_it_follows_the_variables(
-    printed: str, found: tuple[str, bool]
-) -> None:
-    assert node.version(Having(environ={"HAS": "node", "NODE": printed})) == found
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")

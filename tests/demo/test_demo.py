@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from llm_normalize.demo import provider, readings
-from llm_normalize.demo.view import View, aligned
+from llm_normalize.demo.view import aligned
 from llm_normalize.desktop.mitmproxy_program import program as program_of_mitmproxy
 from script_runs import is_empty
 
@@ -127,12 +127,6 @@ def test_rows_show_before_and_after_and_mark_what_differs(plain: Run) -> None:
     assert re.search(r"^data: \[DONE\] +│ data: \[DONE\]$", plain.out, re.MULTILINE)
 
 
-def test_readings_of_simple_clients_are_shown(plain: Run) -> None:
-    assert "before: NoneStreams are fun when they parse.\n" in plain.out
-    assert "after:  Streams are fun when they parse.\n" in plain.out
-    assert 'after:  get_weather({"city": "Lisbon"})\n' in plain.out
-
-
 def test_fixes_are_listed_as_the_pairs_log_counts_them(plain: Run) -> None:
     flows = [each for each in plain.records() if each["type"] == "flow"]
     assert [flow["end"] for flow in flows] == ["complete", "complete"]
@@ -171,13 +165,6 @@ def test_mitmdump_that_fails_gives_its_last_lines_and_a_sentence(
     assert is_empty(done.group)
 
 
-def test_mitmdump_that_is_missing_gives_a_sentence(tmp_path: Path) -> None:
-    done = run_with(tmp_path / "env", tmp_path)
-    assert done.code == 1
-    assert re.match(r"llm_normalize: \S+mitmdump cannot be started: ", done.err)
-    assert done.err.count("\n") == 1
-
-
 def test_stream_that_was_not_repaired_fails_the_demo(tmp_path: Path) -> None:
     real = program_of_mitmproxy("mitmdump")
     prefix = program(
@@ -210,27 +197,6 @@ def test_web_shows_the_flows_until_it_is_told_to_end(tmp_path: Path) -> None:
         process.stdout.read()
         assert process.wait(10) == 128 + signal.SIGTERM
     assert [flow["response"]["status_code"] for flow in flows] == [200, 200]
-    assert is_empty(process.pid)
-
-
-@pytest.mark.skipif(
-    not Path("/proc/thread-self/children").exists(), reason="no list of children here"
-)
-def test_web_ends_when_mitmweb_does(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, *DEMO, "--web"],
-        stdout=subprocess.PIPE,
-        env=environment(tmp_path),
-        encoding="utf-8",
-        start_new_session=True,
-    ) as process:
-        assert process.stdout is not None
-        next(line for line in process.stdout if "http://" in line)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-        for child in children.split():
-            os.kill(int(child), signal.SIGKILL)
-        assert "mitmweb has ended." in process.stdout.read()
-        assert process.wait(10) == 0
     assert is_empty(process.pid)
 
 
@@ -284,22 +250,6 @@ def test_each_event_stands_beside_what_became_of_it() -> None:
         (before[2], []),
         (before[3], [text, finish, added]),
     ]
-
-
-@pytest.mark.parametrize("columns", [80, 100])
-def test_terminal_gets_colours_within_its_width(
-    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    text = {"content": "streams are fun when they parse, " * 5}
-    View().row(event({"role": None, **text}), [event(text)])
-    View().row(None, ["data: [DONE]"])
-    out = capsys.readouterr().out
-    assert '\x1b[31m"role":null,\x1b[0m' in out
-    assert "\x1b[32m" in out
-    assert max(map(len, ANSI.sub("", out).splitlines())) <= columns
 
 
 def test_providers_own_stream_is_found_faulty() -> None:

@@ -96,23 +96,6 @@ def test_lines_have_marks_mends_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("marks", "last"),
-    [
-        ([Mark.OK, Mark.OK], "all 2 steps ok"),
-        ([Mark.OK, Mark.SKIP], "all 1 steps ok (1 skipped)"),
-        ([Mark.OK, Mark.WARN], "none of 2 failed, 1 to look at"),
-        ([Mark.WARN, Mark.SKIP], "none of 2 failed, 1 to look at (1 skipped)"),
-    ],
-)
-def test_only_a_failure_makes_the_check_fail(marks: list[Mark], last: str) -> None:
-    out = io.StringIO()
-    report = Report(out)
-    report.add([Finding(each, "step", "seen") for each in marks])
-    assert report.end() == 0
-    assert out.getvalue().splitlines()[-1] == last
-
-
-@pytest.mark.parametrize(
     ("value", "shown"),
     [
         ("http://me:secret@corp:3128", "http://***@corp:3128"),
@@ -189,23 +172,6 @@ def test_another_program_on_the_port_is_named(
     assert repair in finding.repair
 
 
-@pytest.mark.parametrize(
-    "reported",
-    [
-        None,
-        b"<html>",
-        b"[1]",
-        b'{"name": "other"}',
-    ],
-)
-def test_what_is_not_llm_normalize_has_no_status(
-    reported: bytes | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer = None if reported is None else Answer(200, "application/json", reported)
-    monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
-    assert local_server.status("127.0.0.1", 8080) is None
-
-
 def test_a_status_of_odd_values_is_read_without_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -249,18 +215,6 @@ def variables(
     environ: Mapping[str, str], system: System = "linux", **more: Any
 ) -> list[Finding]:
     return check_variables.judge(Recorded(system=system, environ=environ, **more), WAY)
-
-
-def test_variables_that_lead_here_are_ok() -> None:
-    finding = only(variables(GOOD))
-    assert (finding.mark, finding.saw) == (
-        Mark.OK,
-        f"HTTPS_PROXY={HERE} points to this proxy",
-    )
-
-
-def test_no_variables_are_skipped() -> None:
-    assert only(variables({"NO_PROXY": "x"})).mark is Mark.SKIP
 
 
 SET = f"export HTTPS_PROXY={HERE}"
@@ -451,41 +405,6 @@ def test_a_desktop_that_run_does_not_switch_is_not_read_either(named: str) -> No
     assert f"(XDG_CURRENT_DESKTOP is {named or 'not set'})" in finding.saw
 
 
-@pytest.mark.parametrize("machine", [*MANUAL, *PACS, *NONES, *AUTOS])
-def test_a_desktop_that_is_read_is_one_that_run_switches(machine: Recorded) -> None:
-    found, settings = check_desktop.read(machine), choose(machine)
-    assert found is not None
-    assert settings is not None
-    assert found.settings.name == settings.name
-
-
-@pytest.mark.parametrize(
-    "machine",
-    [
-        Recorded(system="linux", environ={}),
-        Recorded(
-            system="linux",
-            environ={},
-            programs=("gsettings",),
-            answers={("gsettings",): Result(1, err="No such schema")},
-        ),
-        Recorded(system="macos"),
-        Recorded(system="windows"),
-    ],
-)
-def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> None:
-    found = check_desktop.read(machine)
-    assert found is None or found.found is None
-    assert not check_desktop.leads_here(found, WAY)
-    assert desktop(machine, has_variables=True).mark is Mark.SKIP
-    finding = desktop(machine)
-    assert (finding.mark, finding.repair) == (
-        Mark.WARN,
-        trust_advice.setting({"HTTPS_PROXY": WAY.url}, system=machine.system),
-    )
-    assert found is None or f"{found.settings.name}'s proxy settings: " in finding.saw
-
-
 def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> None:
     """The user's database has the same value, which resetting it would not change."""
     machine = gnome(mode="'manual'", https_host="'corp'", https_port="3128")
@@ -666,15 +585,6 @@ def test_a_ca_that_ends_is_made_anew(
     assert finding.repair.endswith(f"{INSTALL} --confdir {tmp_path}")
 
 
-def test_a_certificate_of_another_key_fails(confdir: Path, tmp_path: Path) -> None:
-    write_ca(tmp_path, -400, 100)
-    cert = (confdir / "mitmproxy-ca-cert.pem").read_bytes()
-    (tmp_path / "mitmproxy-ca-cert.pem").write_bytes(cert)
-    finding = only(ca(LINUX, tmp_path))
-    assert finding.mark is Mark.FAIL
-    assert "is not the certificate of" in finding.saw
-
-
 # -- trust ---------------------------------------------------------------------------
 
 ALL = ("curl", "openssl", "python3", "node")
@@ -755,19 +665,6 @@ def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) 
     assert "verify error" in trust(confdir, {OPENSSL: error})[0].saw
 
 
-def test_where_nothing_leads_here_lack_of_trust_is_no_failure(confdir: Path) -> None:
-    away = Led(shell=False, desktop=False)
-    reported = {
-        CURL: REFUSED,
-        ("python3",): Result(0, json.dumps(dict.fromkeys(TRUSTED, "no"))),
-        NODE: Result(0, json.dumps({"error": "no", **VERSION})),
-    }
-    assert {each.mark for each in trust(confdir, reported, led=away)} == {Mark.WARN}
-    browsers = Led(shell=False, desktop=True)
-    marks = [each.mark for each in trust(confdir, reported, led=browsers)]
-    assert marks == [Mark.FAIL, Mark.WARN, Mark.WARN, Mark.WARN]
-
-
 def test_curl_that_trusts_by_a_variable_only_is_reported(confdir: Path) -> None:
     turns = iter([REFUSED, Result(0)])
     environ = {"CURL_CA_BUNDLE": "x"}
@@ -775,14 +672,6 @@ def test_curl_that_trusts_by_a_variable_only_is_reported(confdir: Path) -> None:
     found = trust(confdir, answers, environ=environ)
     assert found[0].mark is Mark.WARN
     assert "by this shell's variables" in found[0].saw
-
-
-def test_what_is_not_installed_is_skipped(confdir: Path) -> None:
-    found = trust(confdir, {}, programs=("python3",))
-    assert [each.saw for each in found if each.mark is Mark.SKIP] == [
-        "curl is not installed",
-        "node is not installed",
-    ]
 
 
 def test_python_that_does_not_trust_it_is_told_which_file_to_name(
@@ -820,16 +709,6 @@ def test_a_node_that_does_not_trust_it_is_told_the_variable(confdir: Path) -> No
     finding = trust(confdir, {NODE: refused}, environ=environ)[3]
     assert "NODE_EXTRA_CA_CERTS names /not/there.pem, which is not there" in finding.saw
     assert trust(confdir, {NODE: Result(1, err="boom")})[3].saw.endswith("boom")
-
-
-@pytest.mark.parametrize("helps", [True, False])
-def test_a_node_that_can_use_the_systems_store_gets_that_hint(
-    helps: bool, confdir: Path
-) -> None:
-    refused = {"error": "UNABLE_TO_VERIFY", "version": "v24.0.0", "system": True}
-    turns = iter([refused, {**refused, "error": "" if helps else "no"}])
-    finding = trust(confdir, {NODE: lambda _: Result(0, json.dumps(next(turns)))})[3]
-    assert ("export NODE_OPTIONS=--use-system-ca, or: " in finding.repair) is helps
 
 
 # -- browsers ------------------------------------------------------------------------
@@ -945,27 +824,6 @@ def test_a_stream_is_judged_by_its_events_and_its_first(
     assert repair in finding.repair
 
 
-@pytest.mark.parametrize("given", [[], ["data: {}"], ['data: {"choices":[{}]}']])
-def test_what_is_no_stream_fails(given: list[str]) -> None:
-    got = check_stream.Got(given, is_late=False)
-    finding = check_stream.judge(got, "here", is_observing=False, skips=[])
-    assert finding.mark is Mark.FAIL
-
-
-def test_the_provider_waits_for_its_client_and_not_for_ever(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(check_stream, "HOLD", 0.01)
-    gate = check_stream.Gate()
-    gate.between(1)
-    assert gate.held
-    gate.reset()
-    gate.seen.set()
-    gate.between(1)
-    gate.between(2)
-    assert not gate.held
-
-
 # -- the check's own proxy -----------------------------------------------------------
 
 
@@ -986,16 +844,6 @@ def test_the_own_proxy_opens_what_the_configuration_says(
         (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
     found = check_proxy.hosts(tmp_path)
     assert found == hosts if hosts else "integrate.api.nvidia.com" in found
-
-
-@pytest.mark.parametrize(
-    ("hosts", "listed"),
-    [(["127.0.0.1"], True), (["127.0.0.1:1"], False), (["/"], False), ([], False)],
-)
-def test_what_is_listed_is_decided_as_the_addon_does(
-    hosts: list[str], listed: bool
-) -> None:
-    assert check_opaque.is_listed(hosts, "127.0.0.1", 8000) is listed
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import psutil
 import pytest
 
 from desktop_units.machines import Recorded
-from desktop_units.stores import SYSTEMS, Simulated, profile, write_ca
+from desktop_units.stores import SYSTEMS, Simulated, profile
 from llm_normalize.check import browsers, ca, port, variables
 from llm_normalize.check.finding import Finding, Mark, Way
 from llm_normalize.desktop import local_server, processes
-from llm_normalize.desktop.machine import HUNG, Machine
+from llm_normalize.desktop.machine import Machine
 from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.proxy.settings import ProxyError
 from llm_normalize.desktop.trust import authority
@@ -79,20 +79,6 @@ def test_what_others_can_get_at_is_reported_by_both(
     (finding,) = checked(machine, confdir)
     assert finding.mark is Mark.FAIL
     assert warning == f"{finding.saw} ({finding.repair})"
-
-
-@pytest.mark.parametrize("days", [(-9, -1), (1, 9)])
-def test_a_ca_out_of_date_is_refused_by_both(
-    days: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_ca(tmp_path, *days)
-    machine = Recorded(system="linux", environ={})
-    with pytest.raises(authority.AuthorityError, match="not valid now"):
-        started(machine, tmp_path, "install", "--yes").install()
-    assert "NOT VALID NOW" in capsys.readouterr().out
-    (finding,) = checked(machine, tmp_path)
-    assert finding.mark is Mark.FAIL
-    assert "no client trusts it" in finding.saw
 
 
 @pytest.mark.parametrize("text", ["", "no certificate"])
@@ -202,41 +188,7 @@ def test_another_user_s_program_is_taken_for_none_of_this_user(
     assert "which the system does not name" in judged(other)
 
 
-@pytest.mark.parametrize(
-    "error", [psutil.AccessDenied(1), psutil.ZombieProcess(1), psutil.NoSuchProcess(1)]
-)
-def test_a_program_that_ends_meanwhile_is_named_by_its_number(
-    error: psutil.Error, other: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(psutil.Process, "cmdline", refuse)
-    assert taken(other) == f"process {os.getpid()} listens there"
-    assert judged(other).startswith(f"a program (pid {os.getpid()}) has ")
-
-
-def test_a_system_that_names_no_process_is_asked_nothing_more(
-    other: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object) -> None:
-        raise psutil.AccessDenied
-
-    monkeypatch.setattr(psutil, "net_connections", refuse)
-    assert taken(other) == "another program listens there"
-    assert processes.listener(other) is None
-
-
 # -- a shell's variables
-
-
-@pytest.mark.parametrize("name", ["HTTPS_PROXY", "ALL_PROXY"])
-def test_of_two_spellings_the_same_one_counts_for_both(name: str) -> None:
-    environ = {name: "http://old.example:1", name.lower(): "http://corp.example:3128"}
-    assert from_environment(environ) == "corp.example:3128"
-    found = variables.judge(Recorded(system="linux", environ=environ), WAY)
-    says = f"{name.lower()}=http://corp.example:3128 points to another proxy"
-    assert says in [each.saw for each in found]
 
 
 @pytest.mark.parametrize(
@@ -301,10 +253,3 @@ def test_without_psutil_no_setting_is_switched(tmp_path: Path) -> None:
     with pytest.raises(ProxyError, match=r"psutil .*: pip install"):
         proxy_state.started(os.getpid())
     assert not processes.Started(os.getpid(), 1.0, "").is_running
-
-
-@pytest.mark.usefixtures("_bare")
-def test_without_psutil_processes_are_known_by_their_number() -> None:
-    assert processes.is_alive(os.getpid())
-    assert not processes.is_alive(2**22 + 1)
-    assert Machine().run(["sleep", "60"], timeout=0.1).code == HUNG

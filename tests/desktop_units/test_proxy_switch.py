@@ -8,12 +8,11 @@ import pytest
 
 from desktop_units.machines import Recorded
 from desktop_units.proxied import Plasma
-from llm_normalize.desktop.machine import Machine, Result, System
+from llm_normalize.desktop.machine import Machine, Result
 from llm_normalize.desktop.processes import Started
 from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.proxy.gnome import LOGIN, Gnome
 from llm_normalize.desktop.proxy.gnome import NAMES as GNOME_NAMES
-from llm_normalize.desktop.proxy.kde import NAMES as KDE_NAMES
 from llm_normalize.desktop.proxy.kde import Kde
 from llm_normalize.desktop.proxy.settings import (
     ProxyError,
@@ -28,7 +27,6 @@ PLAIN = Target("127.0.0.1", 8080, pac=False)
 PAC = Target("127.0.0.1", 8080, pac=True)
 TARGETS = pytest.mark.parametrize("target", [PLAIN, PAC], ids=["proxy", "pac"])
 ME = Started(os.getpid(), 1.0, "me")
-OTHERS: tuple[System, ...] = ("macos", "windows")
 
 
 def on(settings: Settings, target: Target, folder: Path) -> proxy_state.State:
@@ -111,16 +109,6 @@ def test_kde_6_has_tools_of_its_own() -> None:
     assert "org.kde.KIO.Scheduler.reparseSlaveConfiguration" in machine.ran[-1]
 
 
-def test_exceptions_that_kde_takes_the_other_way_round_are_put_aside() -> None:
-    before = dict.fromkeys(KDE_NAMES) | {
-        "NoProxyFor": "only.example",
-        "ReversedException": "true",
-    }
-    values = Kde(Recorded("linux", {})).wanted(PLAIN, before)
-    assert values["ReversedException"] == "false"
-    assert values["NoProxyFor"] == "localhost,127.0.0.0/8,::1"
-
-
 # GNOME, what its real tools do not show
 
 
@@ -162,35 +150,6 @@ def test_state_is_there_before_anything_is_changed(tmp_path: Path) -> None:
         on(Dead(desktop), PLAIN, tmp_path)
     assert off(desktop, tmp_path) == []
     assert desktop.values == DESKTOPS["office"]
-
-
-def test_own_proxy_is_not_what_was_before(tmp_path: Path) -> None:
-    desktop = plasma("empty", tmp_path)
-    on(Kde(desktop), PLAIN, tmp_path)
-    proxy_state.remove(tmp_path)
-    on(Kde(desktop), PLAIN, tmp_path)
-    off(desktop, tmp_path)
-    assert desktop.values.keys() == {"NoProxyFor"}  # nothing goes to the proxy by it
-
-
-def test_system_that_does_not_take_a_setting_is_reported(tmp_path: Path) -> None:
-    class Deaf(Kde):
-        def write(self, values: object) -> None:
-            pass
-
-    with pytest.raises(ProxyError, match="did not take the proxy setting httpProxy"):
-        on(Deaf(plasma("fresh", tmp_path)), PLAIN, tmp_path)
-
-
-def test_system_that_does_not_take_it_back_keeps_the_state(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    desktop = plasma("fresh", tmp_path)
-    on(Kde(desktop), PLAIN, tmp_path)
-    monkeypatch.setattr(Kde, "write", lambda *_: None)
-    with pytest.raises(ProxyError, match="did not take back ProxyType"):
-        off(desktop, tmp_path)
-    assert (tmp_path / proxy_state.NAME).exists()
 
 
 @pytest.mark.parametrize(
@@ -253,10 +212,3 @@ def test_desktop_is_known_by_its_name_and_its_tools(
     assert (settings.name if settings else None) == found
     if settings:
         assert type(named(settings.name, machine)) is type(settings)
-
-
-def test_settings_of_other_systems_are_not_known() -> None:
-    for system in OTHERS:
-        assert choose(Recorded(system, {})) is None
-    with pytest.raises(ProxyError, match="nothing is known"):
-        named("Plan 9", Machine())

@@ -88,16 +88,6 @@ def test_install_writes_starts_and_sees_it_listen(
     assert "loginctl enable-linger" in said
 
 
-def test_a_dry_run_changes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    on = machine(tmp_path)
-    assert run(on, "install", "--dry-run") == 0
-    assert on.ran == []
-    assert list(tmp_path.iterdir()) == []
-    assert "ExecStart=" in capsys.readouterr().out
-
-
 def test_a_second_install_restarts_what_runs(
     tmp_path: Path, listening: list[bool]
 ) -> None:
@@ -313,16 +303,6 @@ def test_what_has_no_place_in_a_unit_is_refused(
     assert on.ran == []
 
 
-@pytest.mark.parametrize(
-    "given",
-    [["install", "-p", "0"], ["install", "-p", "70000"], ["status", "-x"], ["start"]],
-)
-def test_bad_arguments_are_refused(given: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        script.parse(given)
-    assert ended.value.code == 2
-
-
 # -- other systems --------------------------------------------------------------------------
 
 
@@ -358,37 +338,3 @@ def test_windows_gets_a_task(
     assert "Register-ScheduledTask" in said
     assert said.count("Unregister-ScheduledTask") == 3
     assert "not tried" in said
-
-
-# -- the unit's text --------------------------------------------------------------------------
-
-WORDS = [
-    '/a b/100%/it\'s "x"\\y/mitmdump$HOME',
-    "-s",
-    "$HOME ${X} %h 50%",
-    "",
-    "ä;",
-    ";",
-]
-
-
-def test_words_come_back_as_they_were() -> None:
-    assert unit.unquoted(unit.quoted(WORDS)) == WORDS
-
-
-def test_a_name_that_systemd_refuses_is_started_by_a_shell() -> None:
-    environment, listens = Path("/c"), unit.Listens("127.0.0.1", 1)
-    text = unit.text_of(["/it's/a", "b"], ["/b"], environment, listens)
-    (line,) = [each for each in text.splitlines() if each.startswith("ExecStart=")]
-    words = ["/bin/sh", "-c", 'exec "$0" "$@"', "/it's/a", "b"]
-    assert unit.unquoted(line.removeprefix("ExecStart=")) == words
-
-
-def test_a_changed_unit_is_still_ours_and_not_untouched() -> None:
-    text = unit.text_of(["/a"], ["/b"], Path("/c"), unit.Listens("127.0.0.1", 1))
-    assert unit.is_untouched(text)
-    assert unit.is_ours(text + "X=y\n")
-    assert not unit.is_untouched(text + "X=y\n")
-    assert not unit.is_ours("[Unit]\n")
-    assert unit.listens(text) is None
-    assert unit.listens("[Unit]\n") is None

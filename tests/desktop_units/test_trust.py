@@ -1,4 +1,3 @@
-import errno
 import io
 import json
 import re
@@ -6,14 +5,11 @@ import shlex
 import shutil
 import stat
 import sys
-import threading
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cryptography import x509
 
 from desktop_units.machines import Recorded
 from desktop_units.stores import (
@@ -27,12 +23,12 @@ from desktop_units.stores import (
     profile,
     simulated,
 )
-from llm_normalize.desktop.machine import HUNG, Machine, Result, System
+from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
-from llm_normalize.desktop.trust.certificate import Certificate, read
-from llm_normalize.desktop.trust.lock import BusyError, locked
+from llm_normalize.desktop.trust.certificate import Certificate
+from llm_normalize.desktop.trust.lock import BusyError
 from llm_normalize.desktop.trust.record import RecordError, TrustRecord
 from llm_normalize.desktop.trust.session import Refused
 from llm_normalize.desktop.trust.status import databases, profiles, stores
@@ -329,15 +325,6 @@ def test_other_systems_get_the_commands_and_stay_as_they_are(
     assert digest(tmp_path) == before
 
 
-def test_other_systems_need_a_ca_first(tmp_path: Path) -> None:
-    machine = simulated("macos", tmp_path)
-    with pytest.raises(
-        Refused, match=r"has no CA yet: mitmproxy makes it at its first"
-    ):
-        start(machine, "install").act()
-    assert [*machine.home.iterdir()] == []
-
-
 # Linux, closer
 
 
@@ -585,19 +572,6 @@ def test_javas_keystore_is_read_by_keytool_where_there_is_one(
     assert act(hooked, "remove", capsys).startswith("ok: ")
 
 
-def test_without_keytool_no_java_is_missed_but_one_that_has_it_is_seen(
-    hooked: Hooked, mine: Certificate, capsys: pytest.CaptureFixture[str]
-) -> None:
-    object.__setattr__(hooked, "programs", ("update-ca-certificates", "sudo"))
-    hooked.heeded.discard("java")
-    assert act(hooked, "install", capsys).startswith("ok: trusts it now")
-    hooked.java.write_bytes(b"\xfe\xed\xfe\xed" + mine.der)
-    assert "still has the CA: sudo keytool -delete" in act(hooked, "remove", capsys)
-    hooked.java.unlink()
-    hooked.java.mkdir()
-    assert "cacerts cannot be read: Is a directory" in act(hooked, "remove", capsys)
-
-
 def test_a_bundle_that_has_it_still_is_a_failure_unless_somebody_else_put_it_there(
     linux: Simulated,
     tmp_path: Path,
@@ -618,40 +592,6 @@ def test_a_bundle_that_has_it_still_is_a_failure_unless_somebody_else_put_it_the
     assert f"{bundle} still has the CA" in said
     linux.places["bundle"] = bundle
     assert act(linux, "remove", capsys).startswith("ok: ")
-
-
-@pytest.mark.parametrize(
-    ("err", "said"),
-    [
-        ("a password is required", "as root: install -m 0644 "),
-        ("Read-only file system", "remount it writable, then start"),
-    ],
-)
-def test_a_file_that_cannot_be_written_is_reported_with_the_repair(
-    err: str,
-    said: str,
-    tmp_path: Path,
-    made: list[Path],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    machine = debian(tmp_path, "sudo", root=False)
-    machine.instead["install"] = Result(1, err=f"sudo: {err}")
-    at_home(machine, made)
-    assert said in act(machine, "install", capsys)
-
-
-def test_an_update_that_hangs_stays_written_down(
-    linux: Simulated, confdir: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    err = "update-ca-certificates did not end within 180 s"
-    linux.instead["update-ca-certificates"] = Result(HUNG, err=err)
-    said = act(linux, "install", capsys)
-    assert said.startswith(f"not trusted: {err}")
-    assert said.endswith("start this again")
-    assert "did not end within 180 s" in act(linux, "remove", capsys)
-    assert len(TrustRecord(confdir).entries()) == 1
-    linux.instead.clear()
-    assert act(linux, "remove", capsys) == "ok: was gone already"
 
 
 # Browsers
@@ -725,20 +665,6 @@ def test_a_browser_that_was_asked_for_and_is_not_there_is_said_not_to_be(
     assert "nothing to do yet: Firefox has no profile" in capsys.readouterr().out
 
 
-def test_firefox_without_certutil_is_a_failure(
-    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    linux = debian(tmp_path / "l")
-    at_home(linux, made)
-    profile(linux.home / ".mozilla/firefox", ("a", "1"))
-    actions = start(linux, "install", "--yes")
-    actions.install()
-    assert actions.failed
-    out = capsys.readouterr().out
-    assert "not installed: NSS's certutil is not installed (Debian" in out
-    assert "system        trusts it now" in out
-
-
 # The CA and its key
 
 
@@ -782,15 +708,6 @@ def test_the_certificate_is_the_one_of_the_key_whatever_lies_beside_it(
     written = authority.file_of(mine, confdir)
     assert written.parent == confdir / "normalize"
     assert certificates(written) == [mine]
-
-
-def test_certificates_are_read_among_anything_else(mine: Certificate) -> None:
-    text = f"junk\n{mine.pem}# words\n{mine.pem.replace('MII', '===')}{mine.pem}"
-    found = [*read(text)]
-    assert [found[0], found[-1]] == [mine, mine]
-    assert isinstance(found[0].x509, x509.Certificate)
-    assert not Certificate(b"\x30\x00").is_readable
-    assert not mine.is_namesake(mine)
 
 
 def loosen(confdir: Path) -> None:
@@ -859,16 +776,6 @@ def test_only_a_yes_is_one(
         assert needed in above
 
 
-def test_rights_that_one_does_not_want_mended_stay(
-    linux: Simulated, confdir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loosen(confdir)
-    monkeypatch.setattr(sys, "stdin", Terminal("n\ny\n"))
-    start(linux, "install").install()
-    assert len(authority.loose(linux, confdir)) == 3
-    assert state(linux, confdir) == "trusted"
-
-
 # Root by sudo, and two at once
 
 
@@ -917,33 +824,6 @@ def test_one_start_at_a_time(linux: Simulated) -> None:
         pass
 
 
-def test_the_system_s_folder_is_waited_for(tmp_path: Path) -> None:
-    with ExitStack() as first:
-        first.enter_context(locked([], [tmp_path]))
-        with pytest.raises(BusyError), locked([], [tmp_path], seconds=0):
-            pytest.fail("both are at work")
-        ends = threading.Timer(0.2, first.close)
-        ends.start()
-        with locked([], [tmp_path]) as warnings:
-            assert warnings == []
-        ends.join()
-
-
-def test_a_folder_that_cannot_be_locked_is_named(
-    linux: Simulated,
-    confdir: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr("llm_normalize.desktop.trust.lock.lock", refuse)
-    with start(linux, "install").alone():
-        said = capsys.readouterr().out
-    assert f"WARNING: {confdir} cannot be locked (No locks available): " in said
-
-
 def test_what_trust_itself_says_can_be_typed(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -960,18 +840,6 @@ def test_what_trust_itself_says_can_be_typed(
 
 
 # Status, record, command line
-
-
-def test_status_without_a_ca_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    machine = debian(tmp_path)
-    actions = start(machine, "status")
-    actions.status()
-    assert actions.failed
-    assert "install makes it" in capsys.readouterr().out
-    assert actions.status_data()["ca"] is None
-    assert not (machine.home / ".mitmproxy").exists()
 
 
 def test_status_as_text_and_as_json(

@@ -248,14 +248,6 @@ def test_nim_like_provider_is_repaired_completely(start: Start, run: Run) -> Non
     assert {"content", "finish", "usage", "tool-calls", "error"} <= rules
 
 
-def test_card_of_a_repaired_provider_can_be_read(start: Start, run: Run) -> None:
-    reported = run(*asking(start(as_nim)))
-    assert "Repaired completely: 6 of 7 answers" in reported.out
-    assert "choices[0].delta.role: null → removed" in reported.out
-    assert reported.out.rstrip().endswith("Faults that no fix repairs\n  nothing")
-    assert max(map(len, reported.out.splitlines())) <= 80
-
-
 def test_what_no_fix_repairs_is_left(start: Start, run: Run) -> None:
     @streaming
     def endless(asked: dict[str, Any]) -> Script:
@@ -280,29 +272,6 @@ def test_tools_that_are_refused_are_left(start: Start, run: Run) -> None:
     assert reported.left == ["request: refused with 400: tools are not supported"]
 
 
-def test_usage_that_was_asked_for_and_never_arrived_is_left(
-    start: Start, run: Run
-) -> None:
-    @streaming
-    def mute(asked: dict[str, Any]) -> Script:
-        asked.pop("stream_options", None)
-        return openai(asked)
-
-    reported = run(*asking(start(mute), "--only", "usage", "--json"))
-    assert reported.code == 1
-    assert reported.left == ["usage: is the last, and usage was asked for"]
-
-
-def test_body_without_a_choice_is_left(start: Start, run: Run) -> None:
-    def hollow(_: dict[str, Any]) -> Script:
-        body = {**completion({}), "choices": []}
-        return body_script(json.dumps(body).encode())
-
-    reported = run(*asking(start(hollow), "--only", "plain", "--json"))
-    assert reported.code == 1
-    assert reported.left == ["finish: the body has no choice"]
-
-
 def test_model_that_calls_no_tool_is_reported(start: Start, run: Run) -> None:
     @streaming
     def talks(asked: dict[str, Any]) -> Script:
@@ -314,18 +283,6 @@ def test_model_that_calls_no_tool_is_reported(start: Start, run: Run) -> None:
     assert reported.card["notes"] == [
         "tools: no tool was called: that form was not seen"
     ]
-
-
-def test_request_that_openai_refuses_is_told_when_it_is_answered(
-    start: Start, run: Run
-) -> None:
-    def lax(asked: dict[str, Any]) -> Script:
-        return openai({**asked, "model": MODEL})
-
-    reported = run(*asking(start(lax), "--only", "bad-model", "--json"))
-    assert reported.code == 0
-    note = "bad-model: answered with 200, where OpenAI refuses the request"
-    assert reported.card["notes"] == [note]
 
 
 def test_wrong_content_type_is_a_fault_that_is_repaired(start: Start, run: Run) -> None:
@@ -342,16 +299,6 @@ def test_wrong_content_type_is_a_fault_that_is_repaired(start: Start, run: Run) 
     ]
     (broken,) = reported.card["broken"]
     assert broken["text"] == "the content type is text/plain, not text/event-stream"
-
-
-def test_json_in_place_of_a_stream_becomes_one(start: Start, run: Run) -> None:
-    @streaming
-    def at_once(asked: dict[str, Any]) -> Script:
-        return openai({**asked, "stream": False})
-
-    reported = run(*asking(start(at_once), "--only", "stream", "--json"))
-    assert reported.code == 0
-    assert "body-in-stream" in {each["name"] for each in reported.card["fixes"]}
 
 
 def test_answer_that_can_be_fetched_later_is_not_fetched(
@@ -488,15 +435,6 @@ def test_redirect_is_not_followed(start: Start, run: Run) -> None:
     assert keeps_quiet(reported)
 
 
-def test_proxy_variables_do_not_lead_what_is_here_elsewhere(
-    start: Start, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proxy, server = start(openai), start(openai)
-    monkeypatch.setenv("http_proxy", proxy.url)
-    assert run(*asking(server, "--only", "plain")).code == 0
-    assert proxy.asked == []
-
-
 def test_proxy_variables_are_honoured(
     start: Start, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -535,13 +473,6 @@ def test_key_on_the_command_line_is_refused_and_not_quoted(
     assert keeps_quiet(reported)
 
 
-def test_key_is_read_from_a_file(tmp_path: Path) -> None:
-    (tmp_path / "key").write_text(f"{KEY}\n")
-    url = "https://provider.invalid/v1"
-    flags = doctor.parse([url, "--model", "m", "--key", f"file:{tmp_path}/key"])
-    assert flags.secret == KEY
-
-
 def test_every_spelling_of_a_key_is_masked() -> None:
     secrets = Secrets(
         "https://x/v1?api-key=query-canary", {"authorization": f"Bearer {KEY}"}
@@ -566,13 +497,6 @@ def test_nothing_listens_there(run: Run) -> None:
     assert "cannot be reached" in reported.err
 
 
-def test_what_speaks_no_tls_is_reported(start: Start, run: Run) -> None:
-    url = start(openai).url.replace("http://", "https://")
-    reported = run(url, "--model", MODEL, "--json")
-    assert reported.code == 3
-    assert "TLS failed" in json.loads(reported.out)["error"]
-
-
 def test_unreadable_certificates_are_reported(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -581,16 +505,6 @@ def test_unreadable_certificates_are_reported(
     reported = run("https://127.0.0.1:9/v1", "--model", MODEL)
     assert reported.code == 3
     assert "no certificates can be read" in reported.err
-
-
-def test_path_that_is_not_there_is_reported(start: Start, run: Run) -> None:
-    def nothing(_: dict[str, Any]) -> Script:
-        return body_script(b"404 page not found", 404, "text/plain")
-
-    server = start(nothing)
-    reported = run(*asking(server))
-    assert reported.code == 3
-    assert f"{server.url}/chat/completions is not found (404)" in reported.err
 
 
 def test_nothing_but_failures_is_no_verdict(start: Start, run: Run) -> None:
@@ -602,20 +516,6 @@ def test_nothing_but_failures_is_no_verdict(start: Start, run: Run) -> None:
     assert reported.verdicts == {"plain": NONE, "stream": NONE}
     note = "plain and 1 more: refused with 429: too many requests"
     assert reported.card["notes"] == [note]
-
-
-def test_error_in_a_stream_is_no_verdict_on_that_stream(start: Start, run: Run) -> None:
-    @streaming
-    def fails(_: dict[str, Any]) -> Script:
-        data = b'data: {"error":{"message":"overloaded"}}\n\n'
-        return event_body(data)
-
-    reported = run(*asking(start(fails), "--only", "plain,stream", "--json"))
-    assert reported.code == 0
-    assert reported.verdicts == {"plain": CONFORMS, "stream": NONE}
-    assert reported.card["notes"] == [
-        "stream: an error in place of an answer: overloaded"
-    ]
 
 
 # -- time and size ---------------------------------------------------------------------
@@ -632,49 +532,6 @@ def test_provider_that_hangs_is_asked_twice(start: Start, run: Run) -> None:
     assert len(server.asked) == 2
 
 
-def test_one_request_that_hangs_does_not_hide_the_others(
-    start: Start, run: Run
-) -> None:
-    def hangs(asked: dict[str, Any]) -> Script:
-        if "stream_options" in asked:
-            return Script("", [20.0], framing="raw")
-        return openai(asked)
-
-    server = start(hangs)
-    reported = run(*asking(server, "--timeout", "2", "--json"))
-    assert reported.code == 1
-    assert len(reported.verdicts) == 7
-    assert [name for name, word in reported.verdicts.items() if word != CONFORMS] == [
-        "usage"
-    ]
-    (left,) = reported.left
-    assert left.endswith(" did not answer within 2 s")
-
-
-def test_one_request_that_is_hung_up_on_does_not_hide_the_others(
-    start: Start, run: Run
-) -> None:
-    def hangs_up(asked: dict[str, Any]) -> Script:
-        if asked.get("stream"):
-            return openai(asked)
-        return Script("", [Break.CUT], framing="raw")
-
-    reported = run(*asking(start(hangs_up), "--only", "plain,stream"))
-    assert reported.code == 1
-    assert "gave no answer: Server disconnected" in reported.out
-
-
-def test_stream_that_drips_is_left_when_its_time_is_up(start: Start, run: Run) -> None:
-    @streaming
-    def drips(asked: dict[str, Any]) -> Script:
-        return paced([events(asked)[0], *[b": wait\n\n"] * 200], 0.05)
-
-    server = start(drips)
-    reported = run(*asking(server, "--only", "stream", "--timeout", "1.5", "--json"))
-    assert reported.code == 1
-    assert reported.left == ["transport: it was not complete within 1.5 s"]
-
-
 def test_endless_answer_is_read_in_part(start: Start, run: Run) -> None:
     @streaming
     def pours(_: dict[str, Any]) -> Script:
@@ -685,24 +542,6 @@ def test_endless_answer_is_read_in_part(start: Start, run: Run) -> None:
     assert reported.code == 1
     assert "transport: it is longer than 2 MiB" in reported.left
     assert len(reported.out) < 20_000
-
-
-def test_connection_that_breaks_is_left_and_nothing_is_made_up(
-    start: Start, run: Run
-) -> None:
-    @streaming
-    def breaks(asked: dict[str, Any]) -> Script:
-        return stream(*as_nim_blocks(asked)[:3], Break.CUT)
-
-    reported = run(*asking(start(breaks), "--only", "stream", "--json"))
-    assert reported.code == 1
-    said = "transport: the connection broke off before the end of the answer"
-    assert reported.left == [said]
-    assert "role-null" in {each["name"] for each in reported.card["fixes"]}
-
-
-def as_nim_blocks(asked: dict[str, Any]) -> list[bytes]:
-    return [f"data: {json.dumps(each)}\n\n".encode() for each in nim.chunks(asked)]
 
 
 def test_buffering_is_distinguished_from_streaming(start: Start, run: Run) -> None:
@@ -725,16 +564,6 @@ def test_buffering_is_distinguished_from_streaming(start: Start, run: Run) -> No
 
 
 # -- bytes of every kind ---------------------------------------------------------------
-
-
-def test_web_page_in_place_of_an_answer_is_reported(start: Start, run: Run) -> None:
-    def page(_: dict[str, Any]) -> Script:
-        data = b"<!DOCTYPE html><title>Welcome</title><script>alert(1)</script>"
-        return body_script(data, content_type="text/html")
-
-    reported = run(*asking(start(page)))
-    assert reported.code == 1
-    assert "that is a web page: is the URL right?" in reported.out
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
@@ -814,18 +643,6 @@ def test_any_bytes_get_a_card(seed: int) -> None:
         assert verdict.broken
         text = "\n".join(card_text.as_text(card_of("s", [verdict])))
         assert all(line.isprintable() for line in text.split("\n"))
-
-
-@pytest.mark.parametrize("depth", [900, 3000, 20_000])
-def test_any_depth_gets_a_card(depth: int) -> None:
-    deep = "[" * depth + "]" * depth
-    for text in ("%s", '{"error":%s}', 'data: {"choices":[{"delta":%s,"role":null}]}'):
-        data = text.replace("%s", deep).encode()
-        for stream, status in ((True, 200), (False, 200), (False, 400)):
-            answer = Answer("a", {"stream": stream}, status=status, data=data)
-            card = card_of("s", [judge(answer)])
-            assert card.verdict == LEFT or status == 400
-            assert len("".join(card_text.as_text(card))) < 10_000
 
 
 # -- the command line ------------------------------------------------------------------
@@ -918,31 +735,7 @@ def test_known_providers_are_those_of_the_addon() -> None:
         assert here or name == "openai" or hosts.include(host, 443), name
 
 
-def test_list_names_the_known_providers(run: Run) -> None:
-    reported = run("--list")
-    assert reported.code == 0
-    assert "NVIDIA_API_KEY" in reported.out
-
-
-def test_help_names_the_command_as_it_is_started(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        doctor.main(["--help"])
-    assert ended.value.code == 0
-    assert "usage: llm-normalize doctor (URL" in capsys.readouterr().out
-
-
 # -- what is printed -------------------------------------------------------------------
-
-
-def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    card = card_of("s", [judge(Answer("a", {}, data=b"{}"))])
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b[1ms\x1b[0m" in list(card_text.as_text(card))
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in "".join(card_text.as_text(card))
 
 
 def test_reader_that_leaves_is_no_fault() -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import certifi
 import pytest
 
 from llm_normalize.doctor import http_request
@@ -16,7 +15,6 @@ from llm_normalize.doctor.http_request import (
     ConnectError,
     DisconnectedError,
     posted,
-    trusted,
 )
 from support import LOOPBACK, server_context
 
@@ -179,23 +177,6 @@ def test_certificates_are_those_of_the_file_that_is_named(
             assert await post(url) == b"{}"
 
     run(work)
-
-
-def test_without_such_a_file_the_systems_and_certifis_are_trusted() -> None:
-    both = {str(each) for each in trusted().get_ca_certs()}
-    system = ssl.create_default_context()
-    own = ssl.create_default_context(cafile=certifi.where())
-    assert both == {
-        str(each) for context in (system, own) for each in context.get_ca_certs()
-    }
-
-
-def test_certificates_that_cannot_be_read_are_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-    with pytest.raises(ConnectError, match=r"none\.pem: No such file"):
-        trusted()
 
 
 @pytest.mark.parametrize("encrypted", [False, True])

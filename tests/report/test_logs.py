@@ -60,12 +60,6 @@ def test_folder_is_searched_to_its_depths_and_each_file_counts_once(
     assert [path.name for path in found] == ["pairs-8081.jsonl", "pairs-8082.jsonl.1"]
 
 
-@pytest.mark.parametrize("name", ["nothing", "*.jsonl", ""])
-def test_name_of_nothing_is_an_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(reader.LogError, match="there is no before/after log"):
-        reader.find([str(tmp_path / name)])
-
-
 # -- reading them ----------------------------------------------------------------------
 
 
@@ -86,14 +80,6 @@ def test_torn_last_line_is_counted_and_costs_no_other(tmp_path: Path) -> None:
     summary, notes = summed(path)
     assert only(summary).flows == 1
     assert (notes.torn, notes.unreadable) == (1, 0)
-
-
-def test_last_line_without_its_end_counts_if_it_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "p.jsonl"
-    path.write_bytes(lines(flow()).rstrip(b"\n"))
-    summary, notes = summed(path)
-    assert only(summary).flows == 1
-    assert notes.torn == 0
 
 
 @pytest.mark.parametrize(
@@ -118,15 +104,6 @@ def test_gzipped_log_that_was_cut_off_gives_what_it_has(tmp_path: Path) -> None:
     assert notes.torn == 1
 
 
-def test_line_ends_that_only_text_knows_part_no_line(tmp_path: Path) -> None:
-    path = tmp_path / "p.jsonl"
-    record = json.dumps(flow(model="a\u2028b\x85c"), ensure_ascii=False)
-    path.write_bytes(record.encode() + b"\n")
-    summary, notes = summed(path)
-    assert only(summary).flows == 1
-    assert notes.unreadable == 0
-
-
 # -- adding them up --------------------------------------------------------------------
 
 
@@ -145,15 +122,6 @@ def test_answers_of_many_logs_are_added_up_by_host_model_and_mode(
     assert group.ends == {"complete": 1, "upstream-broke": 1}
     assert group.fixes == {"id-missing": 5, "content-null": 3}
     assert group.fixed == {"content-null": 2, "id-missing": 1}
-
-
-def test_changed_requests_are_counted_beside_the_answers(tmp_path: Path) -> None:
-    request = {"type": "request", "host": "api.x", "model": "m", "fixes": ["x"]}
-    (tmp_path / "a.jsonl").write_bytes(lines(request, flow()))
-    summary, _ = summed(tmp_path)
-    assert (only(summary).requests, only(summary).flows) == (1, 1)
-    (group,) = json.loads(as_json(summary, reader.Notes()))["groups"]
-    assert group["requests"] == 1
 
 
 # -- what is printed -------------------------------------------------------------------

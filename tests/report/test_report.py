@@ -25,7 +25,6 @@ import pytest
 from llm_normalize.exchange.record.answer_record import AnswerRecord
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.pairs_log import PairsLog
-from llm_normalize.records.statistics import PAIRS
 from llm_normalize.repair.fix import wire
 from llm_normalize.report import (
     charts,
@@ -78,13 +77,6 @@ def test_percentile_is_true_to_one_percent(size: int, part: float) -> None:
     assert times.at(part) == pytest.approx(true, rel=0.01)
 
 
-@pytest.mark.parametrize("ms", [0.0, 1e-9, 5e15])
-def test_time_beyond_all_bins_is_kept(ms: float) -> None:
-    times = histogram.Histogram()
-    times.add(ms)
-    assert times.at(0.99) == ms
-
-
 # -- time ------------------------------------------------------------------------------
 
 
@@ -110,14 +102,6 @@ def stamp(seconds: int) -> str:
     return text.moment(1_795_000_000 + seconds, "%Y-%m-%dT%H:%M:%SZ")
 
 
-def test_years_of_seconds_take_no_more_room() -> None:
-    line = timeline.Timeline()
-    for at in range(30_000):
-        line.add(stamp(at * 7919), "complete", 1, 0)
-    assert len(line._buckets) <= 4001
-    assert sum(each.events for _, each in line.buckets()[1]) == 30_000
-
-
 @pytest.mark.parametrize(
     "time", ["", "soon", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2" * 10**6,
              "0001-01-01T00:00:00+23:00", "2026-13-01T00:00:00Z"],
@@ -131,13 +115,6 @@ def test_time_that_cannot_be_leaves_room_for_the_others(time: str) -> None:
 
 
 # -- examples --------------------------------------------------------------------------
-
-
-def best(found: collecting.Collected, name: str = "role-null") -> list[str]:
-    return [
-        f"{each.model}: {each.changes[0]}" if each.changes else each.model
-        for each in found.examples.of(name)
-    ]
 
 
 def test_example_has_the_model_of_its_answer_and_what_changed() -> None:
@@ -169,12 +146,6 @@ def test_examples_are_the_shortest_of_different_models() -> None:
     )
 
 
-def test_event_of_an_answer_that_has_no_end_yet_is_an_example() -> None:
-    assert best(gathered(pair())) == [
-        "not known: choices[0].delta.role: null → removed"
-    ]
-
-
 def test_what_waits_for_the_end_of_its_answer_is_bounded() -> None:
     found = collecting.Collected()
     for at in range(60):
@@ -183,13 +154,6 @@ def test_what_waits_for_the_end_of_its_answer_is_bounded() -> None:
     assert len(found.examples._pending) <= 16
     found.examples.finish()
     assert found.examples._waiting == 0
-
-
-def test_event_that_is_too_long_is_not_looked_into() -> None:
-    found = gathered(pair("x" * 500_000), flow())
-    (example,) = found.examples.of("role-null")
-    assert example.changes == []
-    assert [line.text for line in example.lines] == ["too long to be shown here"]
 
 
 @pytest.mark.parametrize(
@@ -218,14 +182,6 @@ def test_lines_of_an_example_are_those_that_differ(
     assert sorted(found) == sorted(reported)
 
 
-def test_lines_of_an_example_are_few_and_short() -> None:
-    before = "".join(f"data: {at} {'x' * 5000}\n" for at in range(100))
-    shown = list(examples._diff(before, ["data: 1\n\n"]))
-    assert len(shown) == 13
-    assert shown[-1].text == "89 lines more"
-    assert max(len(each.text) for each in shown) <= 1201
-
-
 @pytest.mark.parametrize(
     "odd",
     [
@@ -240,36 +196,6 @@ def test_pair_of_wrong_types_is_no_example(odd: Record) -> None:
 
 
 # -- adding up, in bounded memory ------------------------------------------------------
-
-
-def test_names_beyond_a_number_count_together() -> None:
-    found = gathered(*(flow(model=f"m{at}") for at in range(5000)))
-    assert len(found.groups) == PAIRS + 1
-    assert found.groups["api.acme.example", "other models", "repair"].flows == 4000
-    found = gathered(*(flow(host=f"h{at}", model=f"m{at}") for at in range(5000)))
-    assert len(found.groups) == 2 * PAIRS + 1
-    assert found.groups["other hosts", "other models", "repair"].flows == 3000
-    assert found.overall().flows == 5000
-
-
-def test_fixes_of_unknown_names_beyond_a_number_count_together() -> None:
-    found = gathered(
-        *(flow(fixes={f"{at}": 1, "role-null": 1}) for at in range(500)),
-        flow(fixes={f"x{at}": 2 for at in range(1000)}),
-    )
-    whole = found.overall()
-    assert len(whole.fixes) == 52
-    assert whole.fixes["role-null"] == 500
-    assert whole.fixes["other fixes"] == 450 + 2000
-
-
-def test_latest_answers_that_broke_off_are_told_the_latest_first() -> None:
-    records = [flow(time=stamp(at), end="client-left", events=at) for at in range(100)]
-    random.Random(1).shuffle(records)
-    found = gathered(*records, flow(end="upstream-broke", time="?", events=7))
-    assert [each.events for each in found.latest()] == list(range(99, 69, -1))
-    found = gathered(flow(end="melted", time=None))
-    assert [(each.at, each.end) for each in found.latest()] == [(None, "?")]
 
 
 def traffic(number: int) -> Iterator[Record]:
@@ -300,34 +226,6 @@ def test_memory_does_not_grow_with_the_log() -> None:
 
 
 # -- text and figures ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("part", "whole", "reported"),
-    [(0, 0, "-"), (0, 9, "0 %"), (1, 999, "under 1 %"), (998, 999, "over 99 %"),
-     (9, 9, "100 %"), (1, 3, "33 %")],
-)  # fmt: skip
-def test_share_is_all_or_nothing_only_where_it_is(
-    part: int, whole: int, reported: str
-) -> None:
-    assert text.share(part, whole) == reported
-
-
-@pytest.mark.parametrize(
-    ("ms", "reported"),
-    [(None, "-"), (0.24, "0.2 ms"), (12.3, "12 ms"), (1234.0, "1.23 s"), (45_678.0, "45.7 s"),
-     (300_000.0, "5.0 min"), (7.3e6, "2.0 h")],
-)  # fmt: skip
-def test_duration_has_the_unit_that_fits(ms: float | None, reported: str) -> None:
-    assert text.duration(ms) == reported
-
-
-@pytest.mark.parametrize(
-    ("value", "reported"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 kB"), (2.5e6, "2.5 MB"), (3e9, "3.0 GB")],
-)  # fmt: skip
-def test_size_has_the_unit_that_fits(value: float, reported: str) -> None:
-    assert text.size(value) == reported
 
 
 def test_summary_says_in_words_what_matters() -> None:
@@ -406,16 +304,6 @@ def test_errors_by_status_stand_apart_from_answers_everywhere() -> None:
         "error by status",
     ):
         assert words in shown
-
-
-def test_report_of_errors_alone_counts_no_answer() -> None:
-    found = gathered(flow(status=404, events=1, changed=1, fixes={"error-fields": 1}))
-    shown = " ".join(Parsed(page(found)).text.split())
-    assert "0 answers of 1 model at 1 host." in shown
-    assert "had something to repair" not in shown
-    assert "Every answer was complete." not in " ".join(
-        sentences.summary(found, reader.Notes())
-    )
 
 
 # -- charts ----------------------------------------------------------------------------
@@ -558,16 +446,6 @@ def test_hostile_content_commands_no_terminal() -> None:
     reported = as_json(found, notes)
     assert reported.isascii()
     assert json.loads(reported)["answers"] == found.overall().flows
-
-
-def test_summary_for_a_terminal_stays_on_a_screen() -> None:
-    records = [
-        flow(model=f"m{at}", fixes={fix.name: 1}) for at, fix in enumerate(FIXES)
-    ]
-    shown = list(as_text(gathered(*records), reader.Notes()))
-    assert len(shown) < 40
-    assert f"and {len(FIXES) - 15} lines more: see -o FILE or --json" in shown
-    assert f"and {len(FIXES) - 12} more fixes" in shown
 
 
 def test_empty_log_gives_a_page_that_says_so() -> None:
@@ -823,12 +701,6 @@ def test_command_whose_reader_has_gone_ends_without_a_word(logs: Path) -> None:
         assert running.stderr is not None
         assert running.stderr.read() == ""
     assert running.returncode == 1
-
-
-def test_format_that_is_gone_names_the_others(start: Run) -> None:
-    code, _, err = start("--format", "markdown")
-    assert code == 2
-    assert re.search(r"choose from '?text'?, '?json'?", err)
 
 
 # -- in a browser ----------------------------------------------------------------------

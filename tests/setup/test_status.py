@@ -58,14 +58,6 @@ def test_programs_get_one_object(port: int, capsys: pytest.CaptureFixture[str]) 
     assert (found["ca"], found["system_proxy"], found["service"]) == ("", "", None)
 
 
-def test_another_program_is_not_taken_for_the_proxy(
-    port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(Answers, "body", b"{}")
-    assert command.main(["-p", str(port)]) == 1
-    assert f"proxy         none on port {port}; " in capsys.readouterr().out
-
-
 def test_reverse_proxy_is_not_asked_what_its_provider_would_get(
     port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,12 +59,6 @@ def test_what_is_shown_goes_and_nothing_else(
     assert [each.name for each in (home / ".mitmproxy").iterdir()] == ["config.yaml"]
 
 
-def test_folder_of_mitmproxys_goes_if_it_is_empty(home: Path, used: list[Path]) -> None:
-    assert used
-    assert command.main(["--yes"]) == 0
-    assert list(home.iterdir()) == []
-
-
 @pytest.mark.parametrize("answer", ["", "n", None])
 def test_without_agreement_everything_stays(
     answer: str | None, used: list[Path], monkeypatch: pytest.MonkeyPatch
@@ -145,14 +139,6 @@ def test_a_link_goes_and_what_it_leads_to_stays(
     assert all((each / "kept").exists() for each in theirs)
 
 
-def test_a_demo_of_another_user_stays(
-    used: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "getuid", lambda: used[-1].stat().st_uid + 1)
-    assert command.main(["--yes"]) == 0
-    assert [each.exists() for each in used] == [False, False, False, True]
-
-
 def test_what_cannot_be_removed_is_said_in_a_sentence(
     used: list[Path],
     monkeypatch: pytest.MonkeyPatch,
@@ -191,14 +177,6 @@ def test_a_proxy_that_runs_is_to_be_stopped_first(
     assert f"a proxy still uses {home / '.mitmproxy'}: {stop}\n" in said.err
     assert "the files stay until that is done" in said.err
     assert "Removed" not in said.out
-
-
-def test_a_proxy_without_a_log_is_found_on_the_port_that_is_named(
-    used: list[Path], serving: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command.main(["--yes", "-p", str(serving)]) == 1
-    assert all(each.exists() for each in used)
-    assert f"(port {serving}) first" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
