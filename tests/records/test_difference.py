@@ -91,6 +91,13 @@ def test_aligned_lines_keep_the_object_that_changed() -> None:
     assert aligned(*named) == told_of
 
 
+@given(
+    st.text(alphabet='{},":ab', max_size=40), st.text(alphabet='{},":ab', max_size=40)
+)
+def test_aligned_lines_differ_where_the_lines_do(one: str, other: str) -> None:
+    assert (one == other) is (len(set(aligned(one, other))) == 1)
+
+
 @given(st.one_of(st.none(), st.text()), st.lists(st.text(), max_size=3))
 def test_any_text_can_be_compared(before: str | None, after: list[str]) -> None:
     assert all(isinstance(each, Change) for each in changes(before, after))
