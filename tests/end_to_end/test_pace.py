@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,19 +79,6 @@ def test_stream_that_waits_begins(
     assert sent.count(b"HTTP/1.1") == 0
     assert (b"error" in sent) != (b"[DONE]" in sent)
     assert len(script.requests) == 2
-
-
-@pytest.mark.usefixtures("paced")
-def test_other_credentials_and_bodies_wait_for_themselves(
-    client: Client, upstream: Provider
-) -> None:
-    script = upstream.script(STREAM)
-    begun = time.monotonic()
-    for name in ("a", "b", "c"):
-        assert post(client, script, script.path + name).rest() == STREAM
-    assert time.monotonic() - begun < 2.9
-    assert post(client, script, script.path + "a", BODY).status == 200
-    assert time.monotonic() - begun > 2.9
 
 
 def test_client_that_leaves_gives_its_place_back(

@@ -210,9 +210,6 @@ def test_silent_provider_lets_its_client_know_in_the_protocols_way(
     assert events_in(reply.body)[-1][0] == LAST[end]
 
 
-# -- Anthropic's other paths ---------------------------------------------------------
-
-
 # -- ways to the provider ------------------------------------------------------------
 
 
@@ -276,9 +273,6 @@ def test_gate_knows_both_headers(
     assert TOKEN not in str(got.headers)
     mitmdump.terminate()
     assert TOKEN not in mitmdump.log
-
-
-# -- who does not ask for it ----------------------------------------------------------
 
 
 # -- the end -------------------------------------------------------------------------
