@@ -17,6 +17,7 @@ import pytest
 
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
+from package.test_public_names import NAMES
 from support import (
     LOOPBACK,
     Break,
@@ -28,7 +29,6 @@ from support import (
     to,
     tunnelled,
 )
-from test_public_names import NAMES
 
 type Json = Any
 type Start = Callable[..., Mitmdump]

@@ -11,6 +11,7 @@ import pytest
 
 from end_to_end.test_routing import KEY, OPENAI, TOKEN, Start
 from llm_normalize.repair.fix import DONE, chunk, wire
+from package.test_public_names import NAMES
 from support import (
     LOOPBACK,
     Break,
@@ -25,7 +26,6 @@ from support import (
     to,
     tunnelled,
 )
-from test_public_names import NAMES
 
 type Json = Any
 

@@ -240,7 +240,7 @@ def test_words_that_ask_for_nothing_known_are_logged_without_the_request(
     play(proxy, refused(asked, dumps({"error": {"message": words}}), 422))
     play(proxy, refused(asked, b'{"error":{"message":"No."}}', 429))
     (record,) = proxy.records("refusal")
-    names = Path(__file__).parents[2] / "public_names.json"
+    names = Path(__file__).parents[2] / "package" / "public_names.json"
     assert [*record] == json.loads(names.read_text("utf-8"))["log"]["refusal"]
     assert (record["status"], record["model"]) == (422, "m")
     assert record["words"].startswith("Frobnication is off. You said: ")
