@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 42_177, "scripts": 8_418, "tests": 61_161}
+BUDGETS = {"addon": 42_178, "scripts": 8_418, "tests": 61_163}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 537
 """Modules of the addon."""
