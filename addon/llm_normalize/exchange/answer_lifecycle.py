@@ -11,7 +11,6 @@ from mitmproxy import http
 from ..chat.chunks.growing_text import ProvedGrowth
 from ..mitm.disconnect import client_left, gateway_status
 from ..mitm.second_request import is_gone
-from ..protocols import Endpoint
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
 from ..text.printable import brief
@@ -63,6 +62,10 @@ class Answers:
             exchange: The exchange.
             settings: What counts for it.
         """
+        native = exchange.native
+        if native and not settings.observe and TOOL_ID not in settings.skipped:
+            # Its provider knows the calls by the names that it gave them.
+            exchange.adapted = restore_ids(exchange.flow, native, exchange.adapted)
         made, found = exchange.adapted, None
         if made is None or not exchange.is_native:  # else it has another form now
             found = adapt(
@@ -77,13 +80,6 @@ class Answers:
             found = Adapted(made.original, [*made.edits, *found.edits])
         exchange.adapted = found or made
         exchange.is_expected = exchange.is_asked
-
-    def restore_ids(
-        self, exchange: Exchange, endpoint: Endpoint, settings: Settings
-    ) -> None:
-        """Let a request to a provider of its client's protocol name calls as that does."""
-        if not settings.observe and TOOL_ID not in settings.skipped:
-            exchange.adapted = restore_ids(exchange.flow, endpoint, exchange.adapted)
 
     def begin(self, exchange: Exchange, settings: Settings) -> None:
         """Decide the path of an answer whose headers have arrived, and begin it.

@@ -168,7 +168,7 @@ class Home:
         if not (is_local(flow) and names_proxy(flow)):
             return False
         try:
-            return self.gate is None or is_let_in(flow.request, self.gate.read())
+            return self.gate is None or is_let_in(flow.request, self.gate.read_each())
         except ValueError:  # it is refused, and that is logged
             return False
 

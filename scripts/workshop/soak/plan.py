@@ -335,8 +335,8 @@ def _other(n: int, dice: Random) -> Draft:
         [
             ("/v1/models", body, "application/json"),
             ("/v1/embeddings", body, "application/json"),
-            ("/v1/responses", stream, "text/event-stream"),
-            ("/v1/messages", stream, "text/event-stream; charset=utf-8"),
+            ("/v1/completions", stream, "text/event-stream"),
+            ("/v1/threads/runs", stream, "text/event-stream; charset=utf-8"),
         ]
     )
     asked = conformance.Request(stream=wire is stream)
