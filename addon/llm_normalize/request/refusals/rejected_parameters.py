@@ -49,8 +49,10 @@ _SAYING = {
     "image_url", "input_audio", "file", "function", "custom", "arguments", "input",
     "audio", "refusal",
     # of Responses and Messages
-    "call_id", "data", "encrypted_content", "is_error", "output", "signature", "source",
-    "summary", "thinking", "tool_use_id",
+    "action", "call_id", "code", "context", "data", "encrypted_content", "file_data",
+    "file_id", "file_url", "is_error", "operation", "output", "outputs", "queries",
+    "results", "signature", "source", "summary", "thinking", "title", "tool_use_id",
+    "tools", "url",
 }  # fmt: skip
 _FOREIGN = {"input", "output", "source"}
 """What in a message is a tool's own, or a file."""
