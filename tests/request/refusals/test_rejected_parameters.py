@@ -166,6 +166,7 @@ def test_mark_for_a_cache_is_dropped_wherever_it_is() -> None:
         ({"messages": [{"content": [{"type": "file", "file": {"file_id": "a"}}]}]}, "messages.0.content.0.file.file_id"),
         ({"messages": [{"content": [{"type": "document", "source": {}, "title": "a"}]}]}, "messages.0.content.0.title"),
         ({"input": [{"content": [{"type": "input_file", "file_url": "a"}]}]}, "input.0.content.0.file_url"),
+        ({"inference_geo": "us"}, "inference_geo"),
         ({"input": [{"type": "local_shell_call", "action": {"type": "exec"}}]}, "input.0.action"),
         ({"messages": [{"content": [{"type": "tool_use", "input": {"x": 1}}]}]}, "messages.0.content.0.input.x"),
         ({"output_config": {"format": {"type": "x"}}}, "output_config"),

@@ -37,7 +37,7 @@ _CONTENT = {
     "response_format", "stop", "tools", "functions", "audio", "logprobs",
     "top_logprobs", "max_output_tokens",
     # of Responses and Messages
-    "background", "container", "conversation", "instructions", "mcp_servers",
+    "background", "container", "conversation", "inference_geo", "instructions", "mcp_servers",
     "previous_response_id", "prompt", "stop_sequences", "system",
 }  # fmt: skip
 _FORMATTED = {"output_config", "text"}

@@ -64,16 +64,6 @@ class ThinkingFormRefused(Adaptation):
             _WANTS_OLD,
         ),
         RequestExample(
-            "the old form, by chat's newer limit",
-            {"messages": HI, "max_completion_tokens": 9000, "thinking": _NEW},
-            {
-                "messages": HI,
-                "max_completion_tokens": 9000,
-                "thinking": {"type": "enabled", "budget_tokens": 4500},
-            },
-            _WANTS_OLD,
-        ),
-        RequestExample(
             "the old form, without room",
             {"messages": HI, "max_tokens": 1024, "thinking": _NEW},
             {"messages": HI, "max_tokens": 1024, "thinking": {"type": "disabled"}},
