@@ -246,3 +246,20 @@ def test_what_one_protocol_has_learned_changes_no_request_in_another(
     body = {**asked(MESSAGES, script, {}), "metadata": {"user_id": "a"}}
     assert client.post(other.path, body, HEADERS).rest() == STREAM
     assert json.loads(other.requests[0].body) == body
+
+
+@pytest.mark.usefixtures("bridged")
+@pytest.mark.parametrize("path", [RESPONSES, MESSAGES])
+def test_words_of_a_provider_that_stays_busy_are_an_error_of_the_protocol(
+    client: Client, proxy: Mitmdump, upstream: Provider, path: str
+) -> None:
+    busy = Script("", [b"Too many herons"], 429, {"retry-after": "3"}, "length")
+    script = upstream.script(path=path, turns=[busy, busy])
+    with proxy.options(normalize_retry=4):
+        reply = client.post(script.path, asked(path, script, {}), HEADERS)
+        assert reply.status == 200
+        body = reply.rest()
+    assert len(script.requests) == 2
+    assert b"event: error\ndata: {" in body
+    assert b"Too many herons" in body
+    assert b"\nToo" not in body

@@ -14,6 +14,9 @@ from llm_normalize.request.adaptation import (
     messages,
 )
 from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED
+from llm_normalize.request.adaptations.parameters.thinking_form_refused import (
+    ThinkingFormRefused,
+)
 from llm_normalize.request.refusals.refusal_parser import refusal_of
 from llm_normalize.request.refusals.rejected_parameters import apply, changes_for
 from llm_normalize.routing.hosts import PROVIDERS, HostPattern, Hosts
@@ -145,3 +148,10 @@ def test_messages_of_a_role() -> None:
 
 def test_what_is_never_dropped_is_reported_with_its_reason() -> None:
     assert all(what and reason.endswith(".") for what, reason in NOT_DROPPED)
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+def test_budget_of_thinking_is_half_of_either_limit(limit: str) -> None:
+    body: Any = {limit: 9000, "thinking": {"type": "adaptive"}}
+    assert ThinkingFormRefused("enabled").edit(body)
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 4500}

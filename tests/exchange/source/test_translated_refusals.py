@@ -129,3 +129,27 @@ def test_conversation_that_is_too_long_for_an_answer_is_the_clients(
     said = [{"role": "user", "content": "word"}] * 9
     assert play(proxy, said, TOO_LONG).status_code == 400
     assert not upstream.asked
+
+
+def test_what_is_not_translated_takes_no_form_of_chat(
+    proxy: Proxy, upstream: SecondAnswers
+) -> None:
+    proxy.set(normalize_translate=["off"])
+    system = {"role": "system", "content": "Be terse."}
+    user = {"role": "user", "content": "Hi"}
+    upstream.replies = [Reply(200, "OK", JSON, b'{"odd":1}')]
+    words = b'{"error":{"message":"System message must be at the beginning."}}'
+    assert play(proxy, [system, user], words).status_code == 200
+    (again,) = upstream.bodies
+    assert again == {"model": "m", "input": [user], "instructions": "Be terse."}
+
+
+def test_what_chat_is_known_to_want_changes_no_other_request(proxy: Proxy) -> None:
+    proxy.set(normalize_translate=["off"])
+    parts = [{"type": "text", "text": "Hi"}]
+    asked = {"model": "mistral", "messages": [{"role": "user", "content": parts}]}
+    made = chat_flow(host=HOST, path="/v1/messages", request=asked)
+    made.response, before = None, made.request.content
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    assert made.request.content == before

@@ -235,4 +235,10 @@ FOREIGN = (
     "tool_choice.name must be non-empty",
     "The model response contains an empty message",
     "prompt must be a non-empty string",
+    "tool_call_id 'a' does not match any preceding tool call",
+    "Each tool_call_id must match an id in the previous message's tool_calls",
+    "Invalid verbosity level. Supported values are: 'low', 'medium'",
+    "Invalid image detail level: must be one of 'low', 'high'",
+    "The model returned empty content",
+    "The file content is empty",
 )

@@ -189,6 +189,12 @@ class SecondAnswer:
             if decoder is None:
                 raise ValueError("its encoding is not supported")
             body = first.raw_content or _body_of_status(first.status_code)
+            native = running.native
+            if native is not None and first.status_code >= HTTPStatus.BAD_REQUEST:
+                error = b"".join(decoder.feed(body))
+                asked, fixes = running.asked, running.settings.fixes
+                yield native.body(error, first.status_code, asked, fixes).after[0]
+                return
             async for part in running.live_body or parts_of(body):
                 for decoded in decoder.feed(part):
                     yield decoded

@@ -110,7 +110,8 @@ class Exchange:
         """How its request is sent: as chat, as chat in a translation, or in a protocol."""
         if self.translated is not None:
             return TRANSLATED
-        return CHAT if self.endpoint is None else self.endpoint.protocol.name
+        found = self.endpoint or self.native
+        return CHAT if found is None else found.protocol.name
 
     @property
     def path(self) -> str:

@@ -154,9 +154,9 @@ MESSAGE_ROWS: tuple[Row, ...] = (
             r"\b(?:must not|cannot|can not|can't|should not|may not) be (?:an )?(?:empty|blank)\b",
             r"\b(?:messages?|content(?: blocks?)?)\b[^;\n]{0,40}\b(?:must|should) "
             r"(?:be (?:a )?non-?empty|have non-?empty|contain non-whitespace)\b",
-            r"(?<!response )\b(?:message|content|text field)\b[^;\n]{0,60}"
+            r"(?<!response )(?<!file )(?<!document )\b(?:message|content|text field)\b[^;\n]{0,60}"
             r"\b(?:is|has|have) (?:an )?(?:empty|blank)\b",
-            r"\b(?:empty|blank) (?:message )?content\b",
+            r"(?<!returned )(?<!returned an )\b(?:empty|blank) (?:message )?content\b",
             r"\bcontent\b[^;\n]{0,40}\b(?:at least 1 character|minimum length of 1)\b",
             r"\bassistant messages? (?:must|should) (?:have|contain)(?: either)? content or "
             r"tool[_ ]calls\b(?!,? but not both)|\bneither content nor tool_calls\b",
@@ -201,7 +201,8 @@ MESSAGE_ROWS: tuple[Row, ...] = (
         ToolCallIdRefused,
         words(
             r"\b(?:tool[ _]?)?call[ _]?ids?\b[^;]{0,160}?"
-            r"\b(?:length (?:of )?\d|alphanumeric|too long|max(?:imum)? length|match(?:es)?\b)",
+            r"\b(?:length (?:of )?\d|alphanumeric|too long|max(?:imum)? length"
+            r"|match(?:es)?\b(?=[^;]{0,24}(?:pattern|expression|[\^\[])))",
             rf"\btool_calls{QUOTES}[.\[]\W{{0,3}}\d{{1,4}}\W{{1,4}}id{QUOTES}\b"
             r"[^;]{0,80}?\b(?:too long|maximum length|pattern)",
             rf"\btool_(?:use|result)\.(?:tool_use_)?id{QUOTES}: string should match pattern",

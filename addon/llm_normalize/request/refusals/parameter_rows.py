@@ -132,7 +132,7 @@ PARAMETER_ROWS: tuple[Row, ...] = (
     Row(
         ReasoningEffortUnknown,
         words(
-            rf"(?<![a-z])(?:effort|level|reasoning value)s?\b[^;]{{0,160}}?(?:; )?\b(?:(?:supported|valid|allowed|possible|"
+            rf"(?<![a-z])(?:effort|(?<!verbosity )(?<!detail )(?<!log )level|reasoning value)s?\b[^;]{{0,160}}?(?:; )?\b(?:(?:supported|valid|allowed|possible|"
             rf"accepted) {_LISTED}|should be|must be(?: one of| in)?|one of|choose from|expected|allowed:?|supported:"
             rf"|only|(?<!not )supports?(?: only)?)\W{{0,6}}(?P<value>{_LEVEL}(?:(?:\W{{1,6}}|,? (?:and|or) ){_LEVEL})*)",
         ),

@@ -37,7 +37,7 @@ _CONTENT = {
     "response_format", "stop", "tools", "functions", "audio", "logprobs",
     "top_logprobs", "max_output_tokens",
     # of Responses and Messages
-    "background", "container", "conversation", "instructions", "mcp_servers",
+    "background", "container", "conversation", "inference_geo", "instructions", "mcp_servers",
     "previous_response_id", "prompt", "stop_sequences", "system",
 }  # fmt: skip
 _FORMATTED = {"output_config", "text"}
@@ -49,8 +49,10 @@ _SAYING = {
     "image_url", "input_audio", "file", "function", "custom", "arguments", "input",
     "audio", "refusal",
     # of Responses and Messages
-    "call_id", "data", "encrypted_content", "is_error", "output", "signature", "source",
-    "summary", "thinking", "tool_use_id",
+    "action", "call_id", "code", "context", "data", "encrypted_content", "file_data",
+    "file_id", "file_url", "is_error", "operation", "output", "outputs", "queries",
+    "results", "signature", "source", "summary", "thinking", "title", "tool_use_id",
+    "tools", "url",
 }  # fmt: skip
 _FOREIGN = {"input", "output", "source"}
 """What in a message is a tool's own, or a file."""

@@ -12,6 +12,7 @@ from ...adaptation import (
 )
 
 ADAPTIVE, ENABLED = "adaptive", "enabled"
+_LIMITS = ("max_tokens", "max_completion_tokens")
 _LEAST = 1024
 """Tokens of the smallest budget."""
 _OLD = {"type": "enabled", "budget_tokens": 8000}
@@ -82,7 +83,8 @@ class ThinkingFormRefused(Adaptation):
             made = {"type": ADAPTIVE, "display": "summarized"}
             return replaced(body, "thinking", made)
         if self.value == ENABLED and kind == ADAPTIVE:
-            budget = (whole_number(body.get("max_tokens")) or 0) // 2
+            limits = map(whole_number, map(body.get, _LIMITS))
+            budget = next(filter(None, limits), 0) // 2
             off: Json = {"type": "disabled"}
             old: Json = {"type": ENABLED, "budget_tokens": budget}
             return replaced(body, "thinking", old if budget >= _LEAST else off)

@@ -10,7 +10,7 @@ from ...adaptation import (
     RequestExample,
     replaced,
 )
-from ...tool_schemas import TOP, without, without_choice
+from ...tool_schemas import TOP, TYPE, without, without_choice
 
 _WORDS = (
     b'[{"error":{"message":"Unknown name \\"propertyNames\\" at '
@@ -98,6 +98,13 @@ class ToolSchemaRefused(Adaptation):
             b'defined>"}}',
         ),
         RequestExample(
+            "no type, of a tool without parameters",
+            _tool({}),
+            _tool({"type": "object"}),
+            b'{"error":{"message":"tools.function.parameters is not a valid moonshot '
+            b"flavored json schema, details: <At path '': type is not defined>\"}}",
+        ),
+        RequestExample(
             "required, and not there",
             _asked({"type": "object", "properties": {"b": {}}, "required": ["b", "c"]}),
             _asked({"type": "object", "properties": {"b": {}}, "required": ["b"]}),
@@ -137,10 +144,12 @@ class ToolSchemaRefused(Adaptation):
             return tool
         if isinstance(inner := tool.get("function"), dict):
             return {**tool, "function": self._tool(inner)}
-        is_top = self.value == TOP
-        made = {
-            key: without_choice(tool[key]) if is_top else without(tool[key], self.value)
-            for key in _SCHEMAS
-            if key in tool
-        }
+        made = {key: self._schema(tool[key]) for key in _SCHEMAS if key in tool}
         return {**tool, **made}
+
+    def _schema(self, schema: Json) -> Json:
+        if self.value == TOP:
+            return without_choice(schema)
+        if self.value == TYPE and schema == {}:  # of a tool without parameters
+            return {"type": "object"}
+        return without(schema, self.value)
