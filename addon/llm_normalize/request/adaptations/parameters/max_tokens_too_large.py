@@ -40,6 +40,20 @@ class MaxTokensTooLarge(Adaptation):
             {"messages": HI, "max_tokens": 8192},
             _WORDS,
         ),
+        RequestExample(
+            "thinking",
+            {
+                "messages": HI,
+                "max_tokens": 32000,
+                "thinking": {"type": "enabled", "budget_tokens": 31999},
+            },
+            {
+                "messages": HI,
+                "max_tokens": 8192,
+                "thinking": {"type": "enabled", "budget_tokens": 8191},
+            },
+            _WORDS,
+        ),
         RequestExample.untouched("100", {"messages": HI, "max_tokens": 100}, _WORDS),
         RequestExample.untouched("none", {"messages": HI}, _WORDS),
     )
@@ -52,9 +66,21 @@ class MaxTokensTooLarge(Adaptation):
             return []
         most -= "exclusive" in named or "less" in named
         given = {key: whole_number(body.get(key)) for key in _LIMITS if key in body}
-        return [
+        edits = [
             edit
             for key, asked in given.items()
             if asked is not None and asked > most
             for edit in replaced(body, key, most)
         ]
+        return edits + (_lowered_budget(body, most) if edits else [])
+
+
+def _lowered_budget(body: Body, most: int) -> list[Edit]:
+    """Leave a token to answer with: a budget of thinking has to be below the limit."""
+    thinking = body.get("thinking")
+    if not isinstance(thinking, dict):
+        return []
+    budget = whole_number(thinking.get("budget_tokens"))
+    if budget is None or budget < most:
+        return []
+    return replaced(body, "thinking", {**thinking, "budget_tokens": most - 1})
