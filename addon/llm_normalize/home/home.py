@@ -68,7 +68,7 @@ class Home:
     Attributes:
         hosts: The hosts that are opened.
         routes: Where requests to hosts go instead.
-        gate: The token that clients of a reverse proxy have to present, if one is wanted.
+        gate: Where the tokens are of which clients of a reverse proxy have to present one.
         log: Returns where the before/after log is; None for none.
     """
 
@@ -168,7 +168,7 @@ class Home:
         if not (is_local(flow) and names_proxy(flow)):
             return False
         try:
-            return self.gate is None or is_let_in(flow.request, self.gate.read())
+            return self.gate is None or is_let_in(flow.request, self.gate.read_each())
         except ValueError:  # it is refused, and that is logged
             return False
 
