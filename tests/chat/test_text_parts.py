@@ -11,7 +11,7 @@ from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.optional.think_as_text import ThinkAsText
@@ -725,3 +725,30 @@ def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
     both = [{"index": at, "delta": {"content": text}} for at in (0, 1)]
     data = wire([ROLE, chunk(None, choices=both)])
     assert repaired(data, ASKED, [*EVERY_FIX, Faulty], ended=False) == data
+
+
+def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
+    texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
+    for text in texts:
+        events = [chunk({"content": text}, index=at) for at in range(MAX_TRACKED + 2)]
+        out = b"".join(feed([wire(events)], ASKED, EVERY_FIX, ended=False))
+        assert taken(out).choices[MAX_TRACKED + 1].text == text
+
+
+def test_text_that_waits_is_bounded() -> None:
+    wanted, size = Wanted(TOOLS), 64 * 1024
+    begun = TO + '{"c":"'
+    parts, at = read(Place(), begun, wanted)
+    for _ in range(8):
+        more, at = read(at, "x" * size, wanted)
+        parts += more
+    assert at.held == ""
+    assert "".join(part.text for part in parts) == begun + "x" * 8 * size
+
+
+def test_ends_that_a_call_speaks_of_are_bounded() -> None:
+    wanted, begun = Wanted(TOOLS), TO + '{"c":"'
+    _, at = read(Place(), begun + "<|call|>" * 16, wanted)
+    assert at.held.startswith(TO)
+    _, at = read(at, "<|call|>", wanted)
+    assert at.held == ""

@@ -65,3 +65,8 @@ def test_tags_of_minimax_m3_are_read(text: str, fields: Any) -> None:
 def test_tags_may_end_without_their_token() -> None:
     text = f'{M3}<invoke name="f">{M3}<a>x</a>{M3}<b>y{M3}</b></invoke>'
     assert m3_calls(text, lambda *said: said[2]) == [("f", {"a": "x", "b": "y"})]
+
+
+def test_values_in_values_are_bounded() -> None:
+    with pytest.raises(MalformedError):
+        python_calls("f(a=" + "[" * 99 + "]" * 99 + ")")

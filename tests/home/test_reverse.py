@@ -98,6 +98,17 @@ def test_gate_comes_first(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None
     assert (get(proxy, path, headers=bearer) or (0, ""))[0] == 401
 
 
+def test_each_token_of_a_file_shows_the_pages_and_no_part_of_one_does(
+    proxy: Proxy, tmp_path: Path
+) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("token-of-anna # anna\ntoken-of-ben\n", encoding="utf-8")
+    proxy.set(normalize_gate=f"file:{tokens}")
+    for token, status in {"token-of-anna": 200, "token-of-ben": 200, "t": 401}.items():
+        bearer = {"authorization": f"Bearer {token}"}
+        assert (get(proxy, f"{OWN}/metrics", headers=bearer) or (0, ""))[0] == status
+
+
 def answered(
     proxy: Proxy, path: str = "/", *, status: int = 404, **more: Any
 ) -> http.Response:

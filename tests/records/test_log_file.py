@@ -255,3 +255,39 @@ def test_link_where_nothing_says_so_is_seen_all_the_same(
     link(log.path, tmp_path / "target")
     refused(log, "it is a link")
     assert (tmp_path / "target").read_bytes() == b"mine\n"
+
+
+@posix
+@pytest.mark.parametrize("name", PLACES)
+def test_pipe_is_neither_waited_for_nor_written_to(
+    log: LogFile, folder: Path, name: str
+) -> None:
+    os.mkfifo(folder / name)
+    refused(log, "it is not a regular file")
+    (folder / name).unlink()
+    write(log, b"1\n")  # whatever was done about it helps at once
+    log.close()
+    assert log.path.read_bytes() == b"1\n"
+
+
+@posix
+@pytest.mark.parametrize("name", PLACES)
+def test_file_of_another_user_is_not_written_to(
+    log: LogFile, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / name).write_bytes(b"theirs\n")
+    theirs = (folder / name).stat().st_ino
+    monkeypatch.setattr(log_file, "_is_ours", lambda found: found.st_ino != theirs)
+    refused(log, "it belongs to another user")
+    assert (folder / name).read_bytes() == b"theirs\n"
+
+
+@posix
+def test_file_with_another_name_is_not_written_to(
+    log: LogFile, folder: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(b"mine\n")
+    os.link(target, folder / "a.log")
+    refused(log, "another name")
+    assert target.read_bytes() == b"mine\n"

@@ -241,7 +241,10 @@ def test_each_has_a_token_that_is_revoked_alone_and_goes_no_further(
     assert "proxy-authorization" not in request.headers  # nor saved
     assert "token-anna" not in request.path
     file.write_text("# nobody\n")
-    assert refused(asking("token-anna"), gate) is not None
+    request = asking("token-anna")
+    request.headers["x-api-key"] = "token-ben"
+    assert refused(request, gate) is not None
+    assert not [each for each in request.headers.values() if "token" in each]
     with pytest.raises(ValueError, match="empty"):
         Secret.parse(f"file:{file}", has_lines=True)
 

@@ -202,3 +202,11 @@ def test_who_writes_a_pairs_log_is_to_be_stopped_first(
     finally:
         log.close()
     assert command.main(["--yes"]) == 0  # its lock is there, and nobody holds it
+
+
+def test_a_demo_of_another_user_stays(
+    used: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: used[-1].stat().st_uid + 1)
+    assert command.main(["--yes"]) == 0
+    assert [each.exists() for each in used] == [False, False, False, True]

@@ -68,7 +68,7 @@ class Home:
     Attributes:
         hosts: The hosts that are opened.
         routes: Where requests to hosts go instead.
-        gate: The token that clients of a reverse proxy have to present, if one is wanted.
+        gate: Where the tokens are of which clients of a reverse proxy have to present one.
         log: Returns where the before/after log is; None for none.
     """
 

@@ -16,7 +16,7 @@ from ..text.printable import brief
 from ..wire.json_text import dumps
 from . import cors
 from .hosts import BASE, OTHER_BASES, HostPattern
-from .keys import Secret, is_let_in
+from .keys import HEADER, OTHER_HEADER, Secret, is_let_in
 from .own_address import is_cross_site, is_here
 from .routes import is_reverse
 
@@ -49,13 +49,15 @@ def refused(
 
     Args:
         request: The request.
-        gate: The tokens.
+        gate: Where the tokens are.
         is_translated: Whether its protocol is one that may be translated to chat.
     """
     try:
         known = is_let_in(request, gate.read_each())
     except ValueError as error:
         logger.warning("normalize: normalize_gate: %s; all are refused", error)
+        for name in (HEADER, OTHER_HEADER):  # neither is a token saved
+            request.headers.pop(name, None)
         known = False
     if not known:
         message = "Incorrect API key provided. This proxy wants a token of its own."

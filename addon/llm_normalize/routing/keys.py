@@ -134,7 +134,7 @@ class Keys:
         return None
 
 
-def is_let_in(request: http.Request, tokens: Iterable[str]) -> bool:
+def is_let_in(request: http.Request, tokens: list[str]) -> bool:
     """Tell whether the client has presented one of *tokens*, and take all off.
 
     A token goes no further, wherever it stands: in a path it becomes `***`, and what has
