@@ -271,18 +271,6 @@ def test_pipe_is_neither_waited_for_nor_written_to(
 
 
 @posix
-@pytest.mark.parametrize("name", PLACES)
-def test_file_of_another_user_is_not_written_to(
-    log: LogFile, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / name).write_bytes(b"theirs\n")
-    theirs = (folder / name).stat().st_ino
-    monkeypatch.setattr(log_file, "_is_ours", lambda found: found.st_ino != theirs)
-    refused(log, "it belongs to another user")
-    assert (folder / name).read_bytes() == b"theirs\n"
-
-
-@posix
 def test_file_with_another_name_is_not_written_to(
     log: LogFile, folder: Path, tmp_path: Path
 ) -> None:
