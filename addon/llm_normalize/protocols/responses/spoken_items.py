@@ -79,6 +79,8 @@ class Spoken(OutputItem):
         self.is_said = False
         """Whether the end of the open part's text has been told."""
         self._texts: list[str] = []
+        self._ended = set[str]()
+        """The texts of the parts that have ended."""
 
     def is_in(self, kind: str) -> bool:
         """Tell whether a part of this kind is open, whose text goes on."""
@@ -116,11 +118,7 @@ class Spoken(OutputItem):
 
     def has_said(self, text: Json) -> bool:
         """Tell whether a part that has ended says this."""
-        ended = [part for parts in self.parts.values() for part in parts]
-        return any(
-            part is not self.open_part and part[PARTS[part["type"]].key] == text
-            for part in ended
-        )
+        return isinstance(text, str) and text in self._ended
 
     def say(self, text: str | None = None) -> Iterator[ServerEvent]:
         """Yield the event of the end of the open part's text, which is *text* if given."""
@@ -142,6 +140,7 @@ class Spoken(OutputItem):
         yield from self.say()
         part = self.open_part
         event = self._part_event(f"{PARTS[part['type']].part}.done", part=_copied(part))
+        self._ended.add(part[PARTS[part["type"]].key])
         self.open_part, self.is_said, self._texts = None, False, []
         yield event
 
