@@ -355,3 +355,10 @@ def test_delta_of_another_kind_begins_a_block() -> None:
 
 def test_broken_stream_gets_no_end() -> None:
     assert repaired(RIGHT[:6])[-1] == RIGHT[5]
+
+
+def test_reason_in_the_start_of_an_answer_that_breaks_off_is_no_end() -> None:
+    """Some send one there before the first word."""
+    said = {**MESSAGE, "stop_reason": "end_turn"}
+    broken = [{"type": "message_start", "message": said}, *RIGHT[1:6]]
+    assert repaired(broken)[-1] == RIGHT[5]

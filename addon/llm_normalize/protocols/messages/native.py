@@ -94,7 +94,7 @@ class MessagesReader(BlockReader):
             self._note(as_string(each.get("type")))
             self._said += 1
         self._reason = given.get("stop_reason")
-        self.is_complete = bool(self._reason)
+        self.is_complete = bool(self._reason and self._said)  # a whole one
         message = self._framed(given)
         self._send(value if message is given else {**value, "message": message})
 
