@@ -49,7 +49,7 @@ class AnswerIds:
     """The ids of earlier answers: clients take two answers of one id for one."""
 
     def __init__(self) -> None:
-        self._asked: OrderedDict[tuple[bytes, str], bytes] = OrderedDict()
+        self._asked: OrderedDict[tuple[bytes, bytes], bytes] = OrderedDict()
 
     def is_new(self, client: bytes, talk: bytes, answer_id: str) -> bool:
         """Tell whether no answer in another *talk* of a client has had an id.
@@ -57,7 +57,8 @@ class AnswerIds:
         The same may be answered from a cache.
         """
         digest = sha256(talk).digest()
-        first = self._asked.setdefault((client, answer_id), digest)
+        name = sha256(answer_id.encode(errors="surrogatepass")).digest()
+        first = self._asked.setdefault((client, name), digest)
         if len(self._asked) > _MOST:
             self._asked.popitem(last=False)
         return first == digest
