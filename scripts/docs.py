@@ -24,6 +24,7 @@ DONE = b"data: [DONE]\n\n"
 ENVELOPE = re.compile(
     r'"id":"chatcmpl-1","object":"chat.completion(.chunk)?",'
     r'"created":1700000000,"model":"acme-1",'
+    r'|"object":"response","created_at":1700000000,.*?"completed_at":null,'
 )
 
 
@@ -86,6 +87,10 @@ def _example(example: Example | NativeExample) -> str:
     if not example.changes:
         return f"Untouched: {example.name}."
     before, after = list(example.before), list(example.after)
+    if hasattr(example, "protocol"):  # a whole stream: what stays is not shown
+        for at in (0, -1):
+            while before and after and before[at] == after[at]:
+                del before[at], after[at]
     # Where the framing is what matters, it is shown.
     framed = any(isinstance(event, bytes) and event != DONE for event in before + after)
     diff = [f"-{_line(event, framed)}" for event in before]

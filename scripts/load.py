@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import sys
 from pathlib import Path
 
 import _bootstrap
@@ -92,13 +91,10 @@ def run(flags: argparse.Namespace) -> int:
     """Measure, tell the figures, and return the exit code."""
     from workshop import child  # noqa: PLC0415 - it needs the environment
 
-    return child.guarded(lambda: _run(flags))
+    return child.measured(lambda: _run(flags))
 
 
 def _run(flags: argparse.Namespace) -> int:
-    if not sys.platform.startswith("linux"):
-        print("llm_normalize: this measures with /proc, which only Linux has")
-        return 1
     from workshop.load import command as traffic_load  # noqa: PLC0415 - it needs the environment
     from workshop.load import report as traffic_report  # noqa: PLC0415
     from workshop.load import side as traffic_load_side  # noqa: PLC0415

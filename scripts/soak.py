@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import sys
 from pathlib import Path
 
 import _bootstrap
@@ -88,13 +87,10 @@ def run(flags: argparse.Namespace) -> int:
     """Run it, tell the figures, and return the exit code."""
     from workshop import child  # noqa: PLC0415 - it needs the environment
 
-    return child.guarded(lambda: _run(flags))
+    return child.measured(lambda: _run(flags))
 
 
 def _run(flags: argparse.Namespace) -> int:
-    if not sys.platform.startswith("linux"):
-        print("llm_normalize: this measures with /proc, which only Linux has")
-        return 1
     from workshop.soak import command as traffic_soak  # noqa: PLC0415 - it needs the environment
     from workshop.soak import figures as traffic_soak_figures  # noqa: PLC0415
 

@@ -314,6 +314,8 @@ class Normalize:
         settings = self._settings(exchange)
         if exchange.is_asked:
             self._answers.adapt(exchange, settings)
+        elif (endpoint := exchange.native) is not None:
+            self._answers.restore_ids(exchange, endpoint, settings)
         return self._pacing.wait(exchange, settings)
 
     def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:

@@ -322,5 +322,13 @@ def guarded(work: Callable[[], int], *known: type[Exception]) -> int:
         return INTERRUPTED
 
 
+def measured(work: Callable[[], int], *known: type[Exception]) -> int:
+    """Return the exit code of *work* as `guarded`, where there is what it measures with."""
+    if not sys.platform.startswith("linux"):
+        _bootstrap.say("llm_normalize: this measures with /proc, which only Linux has")
+        return 1
+    return guarded(work, *known)
+
+
 def _end(number: int, _: FrameType | None) -> None:
     sys.exit(128 + number)

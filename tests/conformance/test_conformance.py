@@ -969,6 +969,8 @@ def test_usage(items: list[Any]) -> None:
         ({**TEXT, "error": {"message": "m", "code": 1}}, Error(("m",), "1")),
         ([{"error": {"message": "m", "code": 400}}], Error(("m",), "400")),
         ({"error": {"x": ['a"b', True]}}, Error(("a", "b"))),
+        ({"error": {"x": "a\ud83db"}}, Error(("a", "b"))),
+        ({"error": {"message": "m", "code": "null"}}, Error(("m",))),
         ({"error": True}, Error(())),
         ({"error": {"message": "m", "code": True}}, Error(("m",))),
         ({"choices": [], "errors": 7}, Error(("7",))),

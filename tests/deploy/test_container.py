@@ -265,7 +265,9 @@ print("all is well", os.getuid(), *sorted(os.listdir("/run/home/conf/normalize")
 def test_an_ordinary_user_serves_from_a_file_system_that_is_read_only() -> None:
     port, conf = free_port(), nobody.HOME / "conf"
     program = READ_ONLY.format(
-        folders=[str(ROOT / each) for each in ("tests", "scripts", "addon")],
+        folders=[
+            str(ROOT / each) for each in ("tests", "tests/helpers", "scripts", "addon")
+        ],
         root=str(ROOT),
         command=entrypoint(port, ROOT / "addon", conf),
         port=port,

@@ -12,7 +12,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / each) for each in ("tests", "scripts", "addon")]
+sys.path[:0] = [
+    str(ROOT / each) for each in ("tests", "tests/helpers", "scripts", "addon")
+]
 
 from desktop.session import until  # noqa: E402
 from desktop.starting import assert_it_repairs, is_open  # noqa: E402

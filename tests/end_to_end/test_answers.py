@@ -17,6 +17,7 @@ import pytest
 
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
+from package.test_public_names import NAMES
 from support import (
     LOOPBACK,
     Break,
@@ -28,7 +29,6 @@ from support import (
     to,
     tunnelled,
 )
-from test_public_names import NAMES
 
 type Json = Any
 type Start = Callable[..., Mitmdump]
@@ -169,14 +169,6 @@ def test_large_request_bodies_may_be_streamed(start: Start, provider: Provider) 
         assert reply.until(b"\n\n") == OPENAI[0]
         gate.set()
         assert reply.rest() == body_of(OPENAI)
-
-
-def test_answer_without_a_body_ends(reverse: Mitmdump, provider: Provider) -> None:
-    for framing in ("chunked", "length"):
-        script = provider.script(framing=framing)
-        body, _ = post(reverse, script)
-        assert body == b""
-        assert reverse.records(script)[-1]["end"] == "complete"
 
 
 # -- framing -----------------------------------------------------------------------
@@ -357,21 +349,6 @@ def ask_for(path: Path, mitmdump: Mitmdump, provider: Provider) -> tuple[Script,
     )
     body, _ = post(mitmdump, script, request_of(info["asked"]))
     return script, body
-
-
-def test_strict_answers_have_only_what_openai_defines(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    said = {"role": "assistant", "content": "Hi", "reasoning": "so"}
-    spoken = event(chunk(said, provider="Brook"))
-    script = provider.script(spoken, *OPENAI[3:])
-    with reverse.options(normalize_strict=True):
-        body, _ = post(reverse, script)
-    assert b"provider" not in body
-    assert b"reasoning" not in body
-    assert b'"content":"Hi"' in body
-    body, _ = post(reverse, provider.script(spoken, *OPENAI[3:]))
-    assert b'"provider":"Brook"' in body
 
 
 # -- whose TLS is opened -----------------------------------------------------------
@@ -671,9 +648,6 @@ def test_what_a_model_quotes_of_the_prompt_is_its_answer(
     script = provider.script(nim(PROMPT), DONE)
     post(reverse, script, asked)
     assert PROMPT in json.dumps(reverse.records(script))
-
-
-# -- options -----------------------------------------------------------------------
 
 
 # -- bugs, reloads, commands -------------------------------------------------------

@@ -41,9 +41,6 @@ STOP = chunk({}, finish="stop")
 LAST = chunk(None, usage=USAGE)
 NULL = chunk({"role": "assistant", "content": None})
 LINE = b"data: " + dumps(TEXT) + b"\n"
-NAMELESS = chunk(
-    {"tool_calls": [{"index": 0, "id": "call_0", "function": {"arguments": "{}"}}]}
-)
 
 
 @pytest.mark.parametrize(
@@ -81,30 +78,6 @@ def test_what_waits_is_sent_while_the_provider_hangs(
     reply = client.post(script.path, asked)
     assert reply.until(wire(due)) == wire(due)
     never.set()
-
-
-@pytest.mark.usefixtures("bridged")
-def test_call_without_a_name_is_sent_while_the_provider_hangs(
-    client: Http1Client | Http2Client, upstream: Provider
-) -> None:
-    never = threading.Event()
-    script = upstream.script(wire([TEXT, NAMELESS]), never)
-    assert b"call_0" in client.post(script.path, WITH_TOOLS).until(b'"call_0"')
-    never.set()
-
-
-def test_usage_that_comes_after_its_finish_has_been_sent_is_dropped_and_counted(
-    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
-) -> None:
-    gate = threading.Event()
-    script = upstream.script(wire([TEXT, STOP]), gate, wire([LAST, DONE]))
-    reply = client.post(script.path, ASKED)
-    reply.until(wire([TEXT, STOP]))
-    gate.set()
-    assert reply.rest() == wire([TEXT, STOP, DONE])
-    pair, flow = proxy.records(script)
-    assert (pair["n"], pair["after"], pair["fixes"]) == (2, [], ["usage-unasked"])
-    assert flow["fixes"] == {"usage-unasked": 1}
 
 
 @pytest.mark.parametrize("how", [Break.RESET, Break.CUT])
@@ -161,17 +134,6 @@ def test_newline_to_a_silent_compressed_answer_leaves_it_readable(
     gate.set()
     assert "content-encoding" not in reply.headers
     assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire([TEXT, STOP, DONE])
-
-
-@pytest.mark.usefixtures("bridged")
-def test_provider_that_sends_an_event_byte_by_byte_is_bridged_too(
-    client: Http1Client | Http2Client, upstream: Provider
-) -> None:
-    event = wire([chunk({"content": "a heron" * 20})])
-    slowly = [part for byte in event for part in (bytes([byte]), 0.1)]
-    script = upstream.script(wire([TEXT]), *slowly)
-    reply = client.post(script.path, ASKED)
-    assert reply.until(wire([TEXT]) + b"\n") == wire([TEXT]) + b"\n"
 
 
 # -- a second answer ---------------------------------------------------------------
@@ -260,24 +222,6 @@ def test_client_that_leaves_ends_the_requests_to_a_busy_provider(
         *_, flow = proxy.records(script)
     assert (flow["status"], flow["end"]) == (200, "client-left")
     assert len(script.requests) == 1
-
-
-@pytest.mark.usefixtures("bridged")
-def test_client_gets_signs_of_life_while_a_result_is_pending(
-    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
-) -> None:
-    script = upstream.script()
-    name = script.path.split("/")[1]
-    script.turns = [refusal(202, {}, nvcf_reqid=name)]
-    gate, status = threading.Event(), f"/v2/nvcf/pexec/status/{name}"
-    result = Script(status, [wire([TEXT, STOP, DONE])], silent=gate)
-    upstream.alias(result, status)
-    reply = client.post(script.path, ASKED)
-    assert (reply.status, reply.until(b"\n")) == (200, b"\n")
-    gate.set()
-    assert reply.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
-    *_, flow = proxy.records(script)
-    assert (flow["end"], flow["fixes"]) == ("complete", {"answer-pending": 1})
 
 
 # -- the addon is reloaded, or mitmproxy ends, while something waits -------------------

@@ -100,33 +100,11 @@ def in_turn(upstream: Provider, events: Wire) -> Script:
             "{}",
         ),
         (
-            [
-                OPENING,
-                HEAD,
-                calling(rest()),
-                calling(rest(0, '{"zone":1}')),
-                CALLS,
-                DONE,
-            ],
-            '{"zone":1}',
-        ),
-        (
-            [
-                OPENING,
-                HEAD,
-                calling(rest()),
-                b": ping\n\n",
-                calling(rest(0, '{"zone":1}')),
-                *(CALLS, DONE),
-            ],
-            '{"zone":1}',
-        ),
-        (
             [OPENING, HEAD, CALLS, calling(rest(0, '{"zone":1}')), CALLS, DONE],
             '{"zone":1}',
         ),
     ],
-    ids=["half a name", "late name", "blank", "blank and a comment", "early finish"],
+    ids=["half a name", "late name", "early finish"],
 )
 def test_call_is_whole_although_its_provider_pauses(
     client: Http1Client | Http2Client,
@@ -140,19 +118,6 @@ def test_call_is_whole_although_its_provider_pauses(
     assert (call.name, call.arguments) == ("get_time", arguments)
     assert out.index(b'"get_time"') < out.index(b'"finish_reason":"tool_calls"')
     assert out.count(b'"finish_reason":"tool_calls"') == 1
-
-
-def test_model_with_a_finish_on_each_chunk_is_known_after_its_first_pause(
-    client: Http1Client | Http2Client, upstream: Provider
-) -> None:
-    words = [chunk({"content": word}, finish="stop") for word in ("a", " heron")]
-    script = in_turn(upstream, [chunk({"role": "assistant", "content": ""}), *words])
-    first, second = (
-        client.post(script.path, asked_of(script)).rest() for _ in range(2)
-    )
-    assert first.index(b'"stop"') < first.index(b" heron")
-    assert second.index(b'"stop"') > second.index(b" heron")
-    assert second.count(b'"stop"') == 1
 
 
 @pytest.mark.usefixtures("bridged")
@@ -214,13 +179,8 @@ def test_client_gets_the_end_at_once_although_the_provider_stays(
 @pytest.mark.usefixtures("bridged")
 @pytest.mark.parametrize(
     "events",
-    [
-        [TEXT],
-        [TEXT, ERROR],
-        [TEXT, STOP, ERROR],
-        [TEXT, STOP, b'data: {"error": bro\n\n'],
-    ],
-    ids=["no finish", "error", "error after the finish", "half an error"],
+    [[TEXT], [TEXT, STOP, ERROR]],
+    ids=["no finish", "error after the finish"],
 )
 def test_stream_without_a_sure_finish_does_not_end(
     client: Http1Client | Http2Client,
@@ -228,7 +188,7 @@ def test_stream_without_a_sure_finish_does_not_end(
     proxy: Mitmdump,
     events: Wire,
 ) -> None:
-    script = upstream.script(wire(events), 2.5, Break.CUT)
+    script = upstream.script(wire(events), 1.8, Break.CUT)
     reply = client.post(script.path, asked_of(script))
     assert b"[DONE]" not in reply.broken()
     is_recorded(proxy, script, "upstream-broke")

@@ -144,14 +144,6 @@ def over_tls(proxy: Mitmdump, place: str) -> bool:
         return b"trusts its CA" in answer
 
 
-def test_in_reverse_mode_all_is_the_providers(start: Start, provider: Provider) -> None:
-    reverse = start("--mode", f"reverse:http://{LOOPBACK}:{provider.port}")
-    for path in ("/", "/proxy.pac", "/status.json", "/mitmproxy-ca-cert.pem"):
-        script = provider.script(b"the provider's")
-        provider.alias(script, path)
-        assert ask(reverse, path)[2] == "the provider's"
-
-
 def test_behind_another_proxy(start: Start) -> None:
     other = start()
     up = start("--mode", f"upstream:http://{LOOPBACK}:{other.port}")

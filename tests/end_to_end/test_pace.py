@@ -84,19 +84,6 @@ def test_stream_that_waits_begins(
     assert len(script.requests) == 2
 
 
-@pytest.mark.usefixtures("paced")
-def test_other_credentials_and_bodies_wait_for_themselves(
-    client: Client, upstream: Provider
-) -> None:
-    script = upstream.script(STREAM)
-    begun = time.monotonic()
-    for name in ("a", "b", "c"):
-        assert post(client, script, script.path + name).rest() == STREAM
-    assert time.monotonic() - begun < 2.9
-    assert post(client, script, script.path + "a", BODY).status == 200
-    assert time.monotonic() - begun > 2.9
-
-
 def test_client_that_leaves_gives_its_place_back(
     proxy: Mitmdump, upstream: Provider
 ) -> None:

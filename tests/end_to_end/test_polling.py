@@ -99,17 +99,6 @@ def test_stream_is_fetched_and_repaired(reverse: Mitmdump, provider: Provider) -
     assert made["fixes"] == {"data-space-missing": 4, "answer-pending": 1}
 
 
-@pytest.mark.parametrize(("asked", "status"), [(WHOLE, 422), (STREAM, 404)])
-def test_error_is_an_answer_too(
-    reverse: Mitmdump, provider: Provider, asked: Json, status: int
-) -> None:
-    script = pending(provider, body_script(b'{"detail":"no such model"}', status))
-    found, headers, body = ask(reverse, script, asked)
-    assert (found, headers["content-type"]) == (status, "application/json")
-    assert json.loads(body)["error"]["message"] == "no such model"
-    assert record(reverse, script)["status"] == status
-
-
 def test_client_that_leaves_while_a_result_is_held_back_ends_the_requests(
     reverse: Mitmdump, provider: Provider
 ) -> None:

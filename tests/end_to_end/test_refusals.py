@@ -246,6 +246,3 @@ def test_what_a_host_is_known_for_never_reaches_it(
         client.post(script.path, untouched, HEADERS).rest()
         assert script.requests[-1].body == untouched
         assert reported(mitmdump, script, 4)[0] == []
-
-
-# -- refusals of another form --------------------------------------------------------

@@ -77,10 +77,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-PROGRAMS = ("mitmdump", "mitmproxy", "mitmweb")
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", ["mitmproxy", "mitmweb"])
 def test_value_of_the_wrong_type_ends_the_start_with_a_sentence(
     tmp_path: Path, mitm_ca: Path, program: str
 ) -> None:
@@ -173,13 +170,6 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def remove(addon: Path) -> Callable[[], None]:
-    module = addon / "llm_normalize" / "repair" / "fix.py"
-    text = module.read_text(encoding="utf-8")
-    module.unlink()
-    return lambda: _write(module, text)
-
-
 def asked(
     mitmdump: Mitmdump, url: str, token: str = TOKEN, host: str = "localhost"
 ) -> tuple[int, bytes]:
@@ -209,9 +199,7 @@ def half_write_script(addon: Path) -> Callable[[], None]:
     return correct
 
 
-@pytest.mark.parametrize(
-    "damage", [half_write, remove, refuse_options, half_write_script]
-)
+@pytest.mark.parametrize("damage", [refuse_options, half_write_script])
 def test_gate_stays_shut_until_the_package_loads_again(
     start: Start,
     provider: Provider,

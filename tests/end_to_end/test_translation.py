@@ -11,6 +11,7 @@ import pytest
 
 from end_to_end.test_routing import KEY, OPENAI, TOKEN, Start
 from llm_normalize.repair.fix import DONE, chunk, wire
+from package.test_public_names import NAMES
 from support import (
     LOOPBACK,
     Break,
@@ -25,7 +26,6 @@ from support import (
     to,
     tunnelled,
 )
-from test_public_names import NAMES
 
 type Json = Any
 
@@ -224,9 +224,6 @@ def test_silent_provider_lets_its_client_know_in_the_protocols_way(
     assert events_in(reply.body)[-1][0] == LAST[end]
 
 
-# -- Anthropic's other paths ---------------------------------------------------------
-
-
 # -- ways to the provider ------------------------------------------------------------
 
 
@@ -290,9 +287,6 @@ def test_gate_knows_both_headers(
     assert TOKEN not in str(got.headers)
     mitmdump.terminate()
     assert TOKEN not in mitmdump.log
-
-
-# -- who does not ask for it ----------------------------------------------------------
 
 
 # -- the end -------------------------------------------------------------------------

@@ -12,8 +12,7 @@ import pytest
 from mitmproxy import flow, http
 from mitmproxy.flow import Error
 
-from llm_normalize.chat.state.stream_state import Asked
-from llm_normalize.exchange.delivery import answer_streams, buffered_answer
+from llm_normalize.exchange.delivery import buffered_answer
 from llm_normalize.exchange.source import pending_result
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply
@@ -36,7 +35,6 @@ from proxies import (
     CHAT,
     FINISH,
     GOOD,
-    GOOD_BODY,
     HEAD,
     HOST,
     SSE,
@@ -195,30 +193,6 @@ def test_a_stream_that_another_addon_streams_stays(
     assert proxy.end() == "complete"
 
 
-def test_a_body_that_another_addon_streams_stays(proxy: Proxy) -> None:
-    made = chat_flow(request={"model": "m"})
-    response_of(made).stream = bytes.upper
-    proxy.addon.responseheaders(made)
-    response_of(made).raw_content = dumps(BAD_BODY)  # store_streamed_bodies
-    proxy.addon.response(made)
-    assert response_of(made).raw_content == dumps(BAD_BODY)
-    assert [line["type"] for line in proxy.records()] == ["flow"]
-
-
-def test_an_encoding_that_cannot_be_undone_passes_streamed(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    headers = {"content-type": SSE, "content-encoding": "what", "content-length": "9"}
-    made = chat_flow(headers=headers)
-    proxy.addon.responseheaders(made)
-    assert response_of(made).stream is True
-    assert headers_of(made) == headers
-    assert "unsupported encoding (what)" in messages(caplog)[0]
-    proxy.addon.response(made)
-    (record,) = proxy.records()
-    assert (record["end"], record["changed"]) == ("complete", 0)
-
-
 # -- observe -----------------------------------------------------------------------
 
 
@@ -238,19 +212,6 @@ def test_observing_changes_neither_bytes_nor_headers(proxy: Proxy) -> None:
     assert len(pairs) == 4
     assert {each["mode"] for each in (*pairs, record)} == {"observe"}
     assert record["bytes_out"] == len(data)
-
-
-def test_observing_leaves_a_body_alone(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    proxy.set(normalize_mode="observe")
-    made = chat_flow(request={"model": "m"}, headers={"content-type": "text/plain"})
-    assert proxy.body(made, dumps(BAD_BODY)) == dumps(BAD_BODY)
-    assert headers_of(made) == {"content-type": "text/plain"}
-    assert "1 of 1 events would be repaired" in messages(caplog, "INFO")[0]
-    record = proxy.records("flow")[0]
-    assert (record["mode"], record["changed"]) == ("observe", 1)
 
 
 # -- bodies ------------------------------------------------------------------------
@@ -284,64 +245,6 @@ def test_a_body_is_repaired_whole(proxy: Proxy) -> None:
     }
     assert {key: record[key] for key in expected} == expected
     assert made.metadata[KEY]["changed"] == 1
-
-
-def test_a_body_with_only_an_error_gets_its_status(proxy: Proxy) -> None:
-    made = chat_flow(request={"model": "m"}, headers={"content-type": "text/json"})
-    proxy.body(made, b'{"error":{"message":"Busy","code":503}}')
-    response = response_of(made)
-    assert (response.status_code, response.reason) == (503, "Service Unavailable")
-    assert b'"code":"503"' in (response.content or b"")
-    *_, record = proxy.records()
-    assert record["status"] == 503
-
-
-@pytest.mark.parametrize(
-    ("data", "kind"),
-    [
-        (dumps(GOOD_BODY), "application/json"),
-        (b"[]", "application/json"),
-        (b"...", "text/plain"),
-        (b"7", "text/plain"),
-    ],
-)
-def test_a_body_is_called_json_if_it_is(proxy: Proxy, data: bytes, kind: str) -> None:
-    made = chat_flow(request={"model": "m"}, headers={"content-type": "text/plain"})
-    assert proxy.body(made, data) == data
-    assert headers_of(made)["content-type"] == kind
-
-
-@pytest.mark.parametrize("status", [400, 429, 500, 503])
-def test_a_refused_stream_is_buffered(proxy: Proxy, status: int) -> None:
-    made = chat_flow(status=status, headers={"content-type": "text/plain"})
-    body = proxy.body(made, b"no such model")
-    assert body is not None
-    assert json.loads(body)["error"]["message"] == "no such model"
-    assert response_of(made).status_code == status
-    assert headers_of(made) == {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-    }
-
-
-@pytest.mark.parametrize("data", [dumps(BAD_BODY), dumps(GOOD_BODY), b"hello"])
-def test_an_encoded_body_is_decoded_as_it_was_asked_to_be(
-    proxy: Proxy, data: bytes
-) -> None:
-    headers = {"content-type": "application/json", "content-encoding": "gzip"}
-    made = chat_flow(request={"model": "m"}, headers=headers)
-    body = proxy.body(made, gzip.compress(data))
-    assert body == repair_body(data, 200, Asked(id=made.id), FIXES).after[0]
-    assert "content-encoding" not in headers_of(made)
-    assert headers_of(made)["content-length"] == str(len(body))
-
-
-def test_an_empty_error_body_says_what_http_says(proxy: Proxy) -> None:
-    made = chat_flow(request={"model": "m"}, status=503)
-    body = proxy.body(made, b"")
-    assert body is not None
-    assert json.loads(body)["error"]["message"] == "Service Unavailable"
-    assert headers_of(made)["content-type"] == "application/json"
 
 
 # -- ends --------------------------------------------------------------------------
@@ -411,17 +314,6 @@ def test_a_lost_finish_reason_is_reported(
     ]
 
 
-def test_nothing_is_said_when_nothing_waited(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    made = chat_flow()
-    proxy.addon.responseheaders(made)
-    proxy.feed(made, wire([HEAD, TEXT]))
-    broken(made, "Server disconnected.")
-    proxy.addon.error(made)
-    assert messages(caplog) == []
-
-
 def test_a_body_that_broke_off_has_a_record(proxy: Proxy) -> None:
     made = chat_flow(request={"model": "m"})
     proxy.addon.responseheaders(made)
@@ -460,32 +352,6 @@ def test_log_says_why_no_answer_arrived(
     assert (record["end"], record["status"]) == ("error", status)
 
 
-def test_an_answer_that_mitmproxy_refused_has_a_record(proxy: Proxy) -> None:
-    # Bad headers: the response is there, but its headers hook was never called.
-    made = chat_flow()
-    proxy.addon.requestheaders(made)
-    broken(made, "Received header from server, refusing to prevent attacks")
-    proxy.addon.error(made)
-    assert len(proxy.records("flow")) == 1
-
-
-def test_a_flow_with_an_error_from_a_file_has_no_new_record(proxy: Proxy) -> None:
-    made = chat_flow()
-    made.live = False
-    proxy.addon.requestheaders(made)
-    broken(made, "no")
-    proxy.addon.error(made)
-    assert proxy.records() == []
-
-
-def test_each_answer_has_one_record(proxy: Proxy) -> None:
-    made = chat_flow()
-    proxy.stream(made, GOOD)
-    proxy.addon.response(made)
-    proxy.addon.error(made)
-    assert len(proxy.records("flow")) == 1
-
-
 def test_a_corrupt_stream_is_broken_off_and_said_to_be(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -516,32 +382,6 @@ def test_streams_that_outlive_the_addon_are_repaired_and_recorded_to_their_end(
 
 
 # -- answers that are not ready ------------------------------------------------------
-
-
-def pending_flow(stream: Any = None) -> Any:
-    asked = {"model": "m", "stream": stream} if stream else {"model": "m"}
-    made = chat_flow(request=asked, status=202, headers={"nvcf-reqid": "r-1"})
-    response_of(made).raw_content = b"{}"
-    return made
-
-
-def test_an_answer_that_has_left_already_is_not_fetched(proxy: Proxy) -> None:
-    made = pending_flow()
-    proxy.addon.responseheaders(made)
-    response_of(made).stream = True
-    assert proxy.addon.response(made) is None
-    assert proxy.end() == "complete"
-
-
-@pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/2.0"])
-def test_trailers_are_for_clients_that_can_be_sent_them(
-    proxy: Proxy, version: str
-) -> None:
-    made = chat_flow()
-    made.request.http_version = version
-    response_of(made).trailers = http.Headers(x="y")
-    proxy.stream(made, GOOD)
-    assert (response_of(made).trailers is None) is (version == "HTTP/1.1")
 
 
 @pytest.mark.parametrize(
@@ -642,16 +482,6 @@ def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
     ]
 
 
-def test_bug_in_what_slows_a_provider_down_costs_no_stream(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(answer_streams, "slow_down", fail)
-    assert proxy.stream(chat_flow(), BAD) == GOOD
-    (said,) = messages(caplog, "ERROR")
-    assert said.endswith(": its provider is not slowed down")
-    assert proxy.end() == "complete"
-
-
 @pytest.mark.parametrize(
     "host", ["api.openai.com", "eu.api.openai.com", "api.openai.com."]
 )
@@ -675,11 +505,3 @@ def test_what_openais_own_libraries_read_stays_as_openai_sends_it(
     )
     made = chat_flow(host=host, request={"model": "m", "tool_choice": "required"})
     assert proxy.body(made, dumps(called)) == dumps(called)
-
-
-def test_a_chunk_of_openais_without_choices_is_dropped(proxy: Proxy) -> None:
-    proxy.set(normalize_hosts=["api.openai.com"])
-    opening = chunk({"role": "assistant", "content": ""})
-    bare = {key: each for key, each in opening.items() if key != "choices"}
-    out = proxy.stream(chat_flow(host="api.openai.com"), wire([opening, bare, DONE]))
-    assert out == wire([opening, chunk({}, finish="stop"), DONE])

@@ -1,5 +1,6 @@
 """What is recorded and shown of answers in their client's own protocol."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -147,3 +148,24 @@ def test_answer_names_the_model_that_was_asked_for(proxy: Proxy) -> None:
     made.response = response
     data = wire([start(), *TEXT, end(), STOP])
     assert proxy.stream(made, data) == data.replace(b'"acme-1"', b'"m"')
+
+
+def test_provider_gets_its_own_ids_of_calls_back(proxy: Proxy) -> None:
+    proxy.set(normalize_hosts=["example.com"])
+    call = block("tool_use", id="functions.f:0")
+    stream = wire([start(), call, stop(), end("tool_use"), STOP])
+    out = proxy.stream(asked(host="example.com"), stream)
+    (named,) = re.findall(rb'"id":"(toolu-[^"]*)"', out)
+    use = {"type": "tool_use", "id": named.decode(), "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": named.decode(), "content": "ok"}
+    talk = [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+    again = asked(host="example.com", request={"model": "m", "messages": talk})
+    again.response = None
+    proxy.addon.requestheaders(again)
+    proxy.addon.request(again)
+    sent = loads(again.request.content)["messages"]
+    assert sent[0]["content"][0]["id"] == "functions.f:0"
+    assert sent[1]["content"][0]["tool_use_id"] == "functions.f:0"

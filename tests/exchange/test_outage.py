@@ -13,13 +13,11 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 
 from llm_normalize.exchange import outage
-from llm_normalize.exchange.outage import end, error_of, wait
+from llm_normalize.exchange.outage import error_of
 from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.exchange.state.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.stream import keepalive_clock
-from llm_normalize.mitm.extended_methods import is_extended
 from llm_normalize.mitm.failure_reason import reason_of
-from llm_normalize.mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
 from llm_normalize.repair.fix import DONE, completion
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.routes import Routed, Target
@@ -207,25 +205,6 @@ def test_upstream_proxy_that_fails_is_not_taken_for_the_host(
     assert found[1]["message"].startswith(f"No answer from {says}")
 
 
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
-        ("The remote server does not speak TLS.", "it does not speak TLS"),
-        (
-            "Certificate verify failed: hostname mismatch",
-            "its certificate is invalid (",
-        ),
-    ],
-)
-def test_neither_is_named_alone_where_both_speak_tls(message: str, reason: str) -> None:
-    made = failed(message)
-    made.server_conn.via = ("https", ("10.0.0.7", 3128))
-    found = error_for(made)
-    assert found is not None
-    both = f"the upstream proxy, or from {HOST} through it"
-    assert found[1]["message"].startswith(f"No answer from {both}: {reason}")
-
-
 def test_only_what_is_ours_gets_our_error() -> None:
     assert error_for(failed("server closed connection"), "other.test") is None
     models = failed("server closed connection", path="/v1/models", method="GET")
@@ -243,13 +222,6 @@ def test_only_what_is_ours_gets_our_error() -> None:
 )
 def test_error_that_is_not_the_providers_is_mitmproxys(message: str) -> None:
     assert error_for(failed(message)) is None
-
-
-def test_client_of_http_2_may_ask_again_by_http_1() -> None:
-    made = failed("stream reset by client (HTTP_1_1_REQUIRED)")
-    assert error_for(made) is not None
-    made.request.http_version = "HTTP/2.0"
-    assert error_for(made) is None
 
 
 def test_way_back_to_the_proxy_is_a_loop() -> None:
@@ -310,15 +282,6 @@ def test_loop_is_recorded_with_the_status_that_was_sent(
     assert (response.status_code, ends) == (508, True)
 
 
-def test_client_that_has_left_has_no_status(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = failed("stream reset by client (CANCEL)")
-    client_stream = ClientStream(is_open=False)
-    assert ended(proxy, monkeypatch, made, client_stream) == ("error", None)
-    assert len(client_stream.sent) == 1
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -333,16 +296,6 @@ def test_error_that_mitmproxy_always_reports_is_the_last_of_a_connection(
     assert ended(proxy, monkeypatch, failed(message), client_stream) == ("error", 502)
     ((_, ends),) = client_stream.sent
     assert not ends
-
-
-def test_nothing_is_sent_where_an_answer_has_begun(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client_stream = ClientStream(begun=True)
-    made = failed("server closed connection")
-    assert ended(proxy, monkeypatch, made, client_stream) == ("error", 502)
-    assert client_stream.sent == []
-    assert client_stream.drained
 
 
 @pytest.mark.parametrize("reload", [False, True])
@@ -390,19 +343,6 @@ def test_observed_failure_stays_mitmproxys(
 # -- where mitmproxy is another ----------------------------------------------------
 
 
-@pytest.mark.usefixtures("proxy")
-def test_client_stream_that_cannot_be_found_costs_a_line(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(outage, "ClientStream", SimpleNamespace(of=fail))
-    closed: list[int | None] = []
-    made = failed("server closed connection")
-    assert end(made, http.Response.make(502), closed.append) is None
-    assert wait(made) is None
-    assert closed == [None]
-    assert messages(caplog, "ERROR") == ["normalize: cannot send beside mitmproxy"] * 2
-
-
 def test_client_stream_that_cannot_send_costs_a_line(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -448,38 +388,6 @@ def test_client_may_ask_although_the_provider_is_down(
 
 def test_client_of_another_protocol_is_hung_up_on(proxy: Proxy) -> None:
     assert Start(proxy, "reverse:tcp://there.test:5").play("refused")
-
-
-def test_mitmproxy_hangs_up_again_without_the_addon(proxy: Proxy) -> None:
-    assert is_extended(modes.ReverseProxy, "finish_start")
-    stop_letting_clients_ask()
-    assert "finish_start" not in vars(modes.ReverseProxy)
-    assert Start(proxy, "reverse:https://there.test").play("refused")
-
-
-def test_start_that_is_another_is_left_to_mitmproxy(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stop_letting_clients_ask()
-    monkeypatch.delattr(modes.DestinationKnown, "finish_start")
-    let_clients_ask(lambda: True)
-    assert not hasattr(modes.ReverseProxy, "finish_start")
-
-
-@pytest.mark.usefixtures("proxy")
-def test_connection_that_has_ended_is_forgotten(proxy: Proxy) -> None:
-    start, made = Start(proxy, "reverse:https://there.test"), chat_flow()
-    server = proxy.context.master.addons.get("proxyserver")
-    transports = server.connections[start.client.id].transports
-    data: Any = SimpleNamespace(client=start.client, server=made.server_conn)
-    hooks = proxy.addon
-    for ends in (hooks.server_connect_error, hooks.server_disconnected):
-        transports[made.server_conn] = SimpleNamespace(writer=None)
-        ends(data)
-        assert transports == {}
-    transports[start.client] = SimpleNamespace(writer=None)
-    hooks.client_disconnected(start.client)
-    assert transports == {}
 
 
 # -- a reverse proxy whose provider is down ----------------------------------------
@@ -598,6 +506,3 @@ def test_clients_with_tls_of_a_reverse_proxy_get_it_too(
         with Http1Client(raw) as client:
             for _ in range(2):
                 error_in(client.post(PATH, ASKED), held)
-
-
-# -- an upstream proxy that is down ------------------------------------------------

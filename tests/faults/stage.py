@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 from llm_normalize.repair.fix import DONE, chunk, wire
 from support import (
-    BrokenEndError,
     Http1Client,
     Http2Client,
     Mitmdump,
@@ -126,16 +125,3 @@ class Stage:
         log = self.mitmdump.printed()[begun:]
         reported = sum(log.count(bug) for bug in BUGS)
         assert reported == bugs if bugs is not None else reported, log
-
-
-def hung_up(client: Http1Client | Http2Client) -> bool:
-    """Tell whether mitmdump has closed the connection of *client*."""
-    try:
-        return client.socket.recv(65536) == b""
-    except TimeoutError:
-        return False
-    except OSError:
-        return True
-
-
-__all__ = ["BrokenEndError"]

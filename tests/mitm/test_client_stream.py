@@ -1,8 +1,6 @@
 import asyncio
 import collections
-import gc
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,11 +24,8 @@ from mitmproxy.proxy.layers.http._events import (
 from mitmproxy.proxy.layers.http._http1 import Http1Server
 from mitmproxy.proxy.layers.http._http2 import Http2Server
 from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
-from mitmproxy.test import taddons
 
-from llm_normalize.mitm import client_stream as client_stream_module
-from llm_normalize.mitm.client_stream import ClientStream, close, slow_down
-from llm_normalize.mitm.proxy_server import handler_of
+from llm_normalize.mitm.client_stream import ClientStream, slow_down
 from proxies import chat_flow
 
 
@@ -140,18 +135,6 @@ def test_other_streams_go_on(*, tunnelled: bool) -> None:
     assert kept.server_state == kept.state_stream_response_body
 
 
-def test_stream_that_has_ended_meanwhile_is_left_alone() -> None:
-    made = Connections()
-
-    async def ask() -> None:
-        made.client_stream(made.flows[1]).reset()
-        del made.http.streams[3]
-        await asyncio.sleep(0.01)
-
-    asyncio.run(ask())
-    assert made.client.events == made.provider.events == []
-
-
 @pytest.mark.parametrize("tunnelled", [False, True])
 def test_stream_that_cannot_be_found_is_not_reset(*, tunnelled: bool) -> None:
     made = Connections(tunnelled=tunnelled)
@@ -249,19 +232,6 @@ def test_break_is_an_end_for_the_client_of_an_answer_that_is_over(
     assert rest == [ResponseData(3, b"rest")]
     assert isinstance(last, ResponseEndOfMessage if ends else ResponseProtocolError)
     assert 3 not in made.http.streams
-
-
-def test_nothing_of_what_was_sent_waits_for_the_collector() -> None:
-    made = Connections(tunnelled=True)
-    client_stream = made.client_stream(made.flows[1])
-
-    async def send() -> int:
-        gc.collect()
-        assert await client_stream.send(lambda: b"\n")
-        return gc.collect()
-
-    assert asyncio.run(send()) == 0
-    assert made.client.events == [ResponseData(3, b"\n")]
 
 
 def failing(version: str = "HTTP/1.1", method: str = "POST") -> Connections:
@@ -375,53 +345,6 @@ def test_reset_waits_for_what_http_2_holds_back() -> None:
     assert not side.h2_conn.stream_buffers[3]
 
 
-def test_reset_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_normalize.mitm.client_stream._PATIENCE", 0.1)
-    side = Buffered(b"a", b"b")
-    drain(side, side.h2_conn.stream_buffers[3].pop)
-    assert len(side.h2_conn.stream_buffers[3]) == 1
-
-
-def test_by_http_1_nothing_has_to_be_waited_for() -> None:
-    drain(Side())
-
-
-# -- mitmproxy's connections -------------------------------------------------------
-
-
-class Writer:
-    closed = False
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def test_connection_that_has_ended_is_closed() -> None:
-    made, server = chat_flow(), Proxyserver()
-    with (
-        taddons.context(server) as context,
-        closing(context.master.event_loop),  # mitmproxy 12.0 leaves it open
-    ):
-        writer = Writer()
-        transports = {
-            made.client_conn: SimpleNamespace(writer=writer),
-            made.server_conn: SimpleNamespace(writer=None),
-        }
-        handler: Any = SimpleNamespace(transports=transports)
-        close(made.client_conn, made.client_conn)
-        server.connections[made.client_conn.id] = handler
-        assert not writer.closed
-        for each in (made.client_conn, made.server_conn, made.server_conn):
-            close(made.client_conn, each)
-        assert transports == {}
-        assert writer.closed
-
-
-def test_without_connections_nobody_is_found() -> None:
-    with taddons.context() as context, closing(context.master.event_loop):
-        assert handler_of(chat_flow().client_conn) is None
-
-
 # -- who has given up ------------------------------------------------------------------
 
 
@@ -431,16 +354,6 @@ def test_client_that_gave_up_is_known_whoever_is_named(*, tunnelled: bool) -> No
     first, second = map(made.client_stream, made.flows)
     before = second.has_left
     made.streams[1].client_state = made.streams[1].state_errored
-    assert (before, second.has_left, first.has_left) == (False, True, False)
-
-
-def test_client_that_gave_up_is_known_while_a_hook_is_awaited() -> None:
-    made = Connections()
-    client: Any = made.client
-    client.streams = {1: "headers", 3: "headers"}
-    first, second = map(made.client_stream, made.flows)
-    before = second.has_left
-    del client.streams[3]
     assert (before, second.has_left, first.has_left) == (False, True, False)
 
 
@@ -602,45 +515,6 @@ def test_body_that_fails_breaks_the_answer_off() -> None:
     (error,) = made.client.events
     assert isinstance(error, ResponseProtocolError)
     assert error.message == "it broke off"
-
-
-def test_nothing_is_received_for_a_client_that_has_left() -> None:
-    made = Connections()
-    client_stream = made.client_stream(made.flows[1])
-    made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
-    asyncio.run(client_stream.receive(parts(b"a")))
-    assert made.client.events == []
-
-
-def test_body_that_nobody_wants_any_more_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(client_stream_module, "_SECOND", 0.01)
-    made = Connections()
-    client_stream = made.client_stream(made.flows[1])
-    closed: list[bool] = []
-
-    async def body() -> AsyncIterator[bytes]:
-        try:
-            yield b"a"
-            await asyncio.sleep(0.05)
-            made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
-            await asyncio.Event().wait()
-        finally:
-            closed.append(True)
-
-    asyncio.run(client_stream.receive(body()))
-    assert closed == [True]
-    assert [type(each) for each in made.client.events] == [ResponseData]
-
-
-def test_client_that_is_behind_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Connections()
-    client_stream = made.client_stream(made.flows[1])
-    looks = [False, True, True]
-    monkeypatch.setattr(ClientStream, "is_behind", property(lambda _: looks.pop()))
-    asyncio.run(client_stream.receive(parts(b"a")))
-    assert looks == []
 
 
 def test_client_is_behind_as_long_as_it_has_not_taken_all() -> None:

@@ -36,10 +36,6 @@ def test_who_left_is_recognised_by_the_connection_and_the_error(
     assert client_left(made) is left
 
 
-def test_without_an_error_the_client_is_still_there() -> None:
-    assert not client_left(chat_flow())
-
-
 @pytest.mark.parametrize(
     ("client", "server", "reason", "left"),
     [
@@ -60,14 +56,6 @@ def test_a_reset_by_an_http_2_upstream_is_not_the_client_s(
     response_of(made).http_version = server
     broken(made, f"stream reset by client ({reason})")
     assert client_left(made) is left
-
-
-def test_a_reset_before_an_answer_is_the_client_s() -> None:
-    made = chat_flow()
-    made.request.http_version = "HTTP/2.0"
-    made.response = None
-    broken(made, "stream reset by client (INTERNAL_ERROR)")
-    assert client_left(made)
 
 
 @pytest.mark.parametrize("left", [True, False])
@@ -141,29 +129,6 @@ def test_a_break_off_kills_the_flow_and_closes_the_upstream_s_connection(
     assert closed == [made.server_conn]
 
 
-@pytest.mark.usefixtures("resets")
-def test_a_flow_that_the_user_killed_is_closed_all_the_same(
-    server: Proxyserver,
-) -> None:
-    made = open_flow()
-    closed = closed_for(made, server)
-    made.live = False
-    break_off(made)
-    assert made.error is None
-    assert closed == [made.server_conn]
-
-
-@pytest.mark.usefixtures("resets")
-def test_a_connection_that_is_closed_already_is_left_alone(
-    server: Proxyserver,
-) -> None:
-    made = chat_flow()
-    made.server_conn.state = connection.ConnectionState.CLOSED
-    closed = closed_for(made, server)
-    break_off(made)
-    assert closed == []
-
-
 def test_one_stream_is_reset_and_its_connection_stays_open(
     server: Proxyserver, resets: list[http.HTTPFlow]
 ) -> None:
@@ -186,14 +151,6 @@ def test_the_connection_is_closed_if_one_stream_cannot_be_reset(
     break_off(made)
     assert closed == [made.server_conn]
     assert caplog.messages == ["normalize: one stream cannot be reset alone"]
-
-
-@pytest.mark.usefixtures("server")
-def test_the_flow_of_a_client_that_has_gone_is_killed_only() -> None:
-    made = open_flow()
-    break_off(made)
-    assert made.error is not None
-    assert made.server_conn.connected
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,6 @@
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from mitmproxy import http
@@ -12,10 +9,8 @@ from mitmproxy.addons.stickycookie import StickyCookie
 from mitmproxy.test import taddons
 
 from llm_normalize.addon import Normalize
-from llm_normalize.mitm.flow_list import annotate, is_shown, is_stored, show_anew
+from llm_normalize.mitm.flow_list import annotate, is_shown, is_stored
 from proxies import chat_flow
-
-ADDON = Path(__file__).parents[2] / "addon"
 
 
 class Dumper:
@@ -91,47 +86,7 @@ def test_another_addon_can_look_at_a_flow(addon: object, can: bool) -> None:
     context.master.event_loop.close()
 
 
-LOADED = """
-import sys
-
-from mitmproxy.addons import dumper, save, script
-from mitmproxy.test import taddons
-
-with taddons.context(dumper.Dumper(), save.Save(), script.ScriptLoader()) as context:
-    context.options.update(flow_detail=0)
-    for path in sys.argv[1:]:
-        context.master.addons.chain.append(script.Script(path, reload=False))
-    from llm_normalize.mitm.flow_list import is_shown
-
-    print(is_shown())
-"""
-
-
-def test_script_that_loads_the_addon_is_no_other() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED, str(ADDON / "normalize.py")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout.splitlines()[-1] == "False", done
-
-
-def test_elsewhere_anybody_can() -> None:
-    with taddons.context() as context:
-        assert is_shown()
-    context.master.event_loop.close()
-
-
 MARKS = (":star:", ":mag:")
-
-
-def test_a_note_is_one_line_and_no_longer_than_a_list_can_show() -> None:
-    made = chat_flow()
-    annotate(made, "a\nb" + "x" * 999, ":star:", MARKS)
-    assert made.comment.startswith("normalize: a\\nb")
-    assert len(made.comment) == 200
 
 
 def test_a_note_of_ours_gives_way_and_one_of_the_users_stays() -> None:
@@ -144,20 +99,3 @@ def test_a_note_of_ours_gives_way_and_one_of_the_users_stays() -> None:
     made.comment, made.marked = "mine", ":zap:"
     annotate(made, "new", ":mag:", MARKS)
     assert (made.comment, made.marked) == ("mine", ":zap:")
-
-
-def test_whoever_lists_flows_learns_that_there_is_more() -> None:
-    class View:
-        name = "view"
-        reported: ClassVar[list[Any]] = []
-
-        def update(self, flows: list[http.HTTPFlow]) -> None:
-            self.reported.append(flows)
-
-    made = chat_flow()
-    with taddons.context() as context:
-        show_anew(made)  # nobody lists them
-        context.master.addons.add(View())
-        show_anew(made)
-    assert View.reported == [[made]]
-    context.master.event_loop.close()

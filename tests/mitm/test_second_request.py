@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import os
 import socket
 import ssl
@@ -21,11 +20,9 @@ from mitmproxy.addons.upstream_auth import UpstreamAuth
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
-from llm_normalize.mitm import second_request
 from llm_normalize.mitm.second_request import (
     Reply,
     UpstreamError,
-    drop,
     is_gone,
     replace_response,
     request_with,
@@ -311,24 +308,6 @@ def test_password_for_the_proxy_goes_to_the_proxy_alone(
     assert ("proxy-authorization" in request_with(made, b"").headers) is stays
 
 
-def test_body_is_sent() -> None:
-    body = b'{"a":"' + b"x" * 100_000 + b'"}'
-    found = []
-
-    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        found.append(await reader.readexactly(len(body)))
-        await saying(WHOLE)(reader, writer)
-
-    async def scene() -> Reply:
-        async with serving(play) as server:
-            made = flow_to(server.url())
-            made.request.content = body
-            return await reply_to(made)
-
-    assert run(scene()).body == b"hi"
-    assert found == [body]
-
-
 def test_connection_to_the_proxy_itself_is_not_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -468,11 +447,6 @@ def test_reply_that_breaks_off_is_none(
     assert refused(play(data))
 
 
-def test_reset_is_not_the_end_of_a_reply() -> None:
-    # Without a length, mitmproxy takes it for one.
-    assert "closed the connection" in refused(resetting(OK + b"\r\nhalf"))
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -526,19 +500,6 @@ def test_header_that_could_smuggle_is_refused_as_mitmproxy_does(proxy: Proxy) ->
     assert fetched(answer)[0].body == b"hi"
 
 
-def test_connection_refused_is_an_error() -> None:
-    with socket.create_server((LOOPBACK, 0)) as listener:
-        port = listener.getsockname()[1]
-    made = flow_to(f"http://{LOOPBACK}:{port}/")
-    assert run(failure_of(made)) == "it refused the connection"
-
-
-def test_host_that_nobody_knows_is_an_error() -> None:
-    made = flow_to("http://no-where.invalid:1/")
-    with pytest.raises(UpstreamError, match=r"^http://no-where\.invalid:1: its name "):
-        run(reply_to(made))
-
-
 # -- how long ----------------------------------------------------------------------
 
 
@@ -557,60 +518,12 @@ def test_server_that_says_nothing_more_is_given_up(play: Play) -> None:
     assert refused(play, silence=0.1) == LATE
 
 
-def test_body_may_take_its_time() -> None:
-    parts = [part for _ in range(4) for part in (0.25, b"1\r\nx\r\n")]
-    reply, _ = fetched(saying(CHUNKED, *parts, b"0\r\n\r\n"), silence=0.8)
-    assert reply.body == b"xxxx"
-
-
-def test_handshake_that_does_not_end_is_given_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(second_request, "_CONNECT", 0.1)
-    assert refused(saying(), scheme="https", silent=True) == LATE
-
-
-@contextlib.contextmanager
-def deaf() -> Iterator[int]:
-    """Yield a port where connecting takes for ever (elsewhere it is refused)."""
-    with contextlib.ExitStack() as opened:
-        listener = opened.enter_context(socket.socket())
-        listener.bind((LOOPBACK, 0))
-        listener.listen(0)
-        for _ in range(3):
-            waiting = opened.enter_context(socket.socket())
-            waiting.setblocking(False)
-            waiting.connect_ex(listener.getsockname())
-        yield listener.getsockname()[1]
-
-
-def test_connecting_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second_request, "_CONNECT", 0.1)
-
-    async def scene(port: int) -> None:
-        assert await failure_of(flow_to(f"http://{LOOPBACK}:{port}/")) == LATE
-        await asyncio.sleep(0.1)
-
-    with deaf() as port:
-        run(scene(port))
-    gc.collect()  # a socket that leaked would say so
-
-
 async def cancelled(made: http.HTTPFlow) -> None:
     task = asyncio.create_task(reply_to(made))
     await asyncio.sleep(0.1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-
-
-def test_what_is_cancelled_while_it_connects_leaves_nothing() -> None:
-    async def scene(port: int) -> None:
-        await cancelled(flow_to(f"http://{LOOPBACK}:{port}/"))
-
-    with deaf() as port:
-        run(scene(port))
-    gc.collect()
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -725,30 +638,6 @@ def test_server_that_had_to_prove_its_name_has_to_again(
     assert run(scene()) == (b"hi", why, 1)
 
 
-def test_server_that_speaks_no_tls_is_an_error() -> None:
-    answer = saying(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-    why = refused(answer, scheme="https", silent=True)
-    assert why == "it does not speak TLS on this port"
-
-
-def test_server_that_hangs_up_in_the_handshake_is_an_error() -> None:
-    for play in (saying(end=True), resetting(b"")):
-        assert "closed the connection" in refused(play, scheme="https", silent=True)
-
-
-def test_reply_over_tls_may_end_with_the_connection(
-    proxy: Proxy, tls: ssl.SSLContext
-) -> None:
-    proxy.set(ssl_insecure=True)
-
-    async def scene() -> bytes:
-        play = saying(OK + b"\r\nall", end=True)
-        async with serving(play, context=tls) as server:
-            return (await reply_to(flow_to(server.url(scheme="https")))).body
-
-    assert run(scene()) == b"all"
-
-
 # -- HTTP/2 ------------------------------------------------------------------------
 
 
@@ -809,29 +698,6 @@ def test_http2_is_spoken_where_the_first_request_spoke_it(
     assert reply == Reply(200, "", [("x", "y")], b"hi")
 
 
-def test_trailers_are_no_part_of_a_live_body(proxy: Proxy, ca: Path) -> None:
-    def ticking(made: h2.connection.H2Connection, stream: int) -> None:
-        kind = ("content-type", "text/event-stream")
-        made.send_headers(stream, [(":status", "200"), kind])
-        made.send_data(stream, b"data: 1\n\n")
-        made.send_headers(stream, [("x-trailer", "z")], end_stream=True)
-
-    async def scene(server: Provider) -> bytes:
-        made = flow_to(f"https://{LOOPBACK}:{server.port}/r")
-        made.server_conn.alpn = b"h2"
-        reply = await live_reply(made)
-        assert reply.live_body is not None
-        body = b"".join([part async for part in reply.live_body])
-        await reply.live_body.close()
-        return body
-
-    trusting(proxy, ca)
-    context = server_context(ca.parent, "test", ["h2"])
-    acting = Script("", [ticking], framing="raw")
-    with Provider(context, answer=lambda _: acting) as server:
-        assert run(scene(server)) == b"data: 1\n\n"
-
-
 def half(made: h2.connection.H2Connection, stream: int) -> None:
     made.send_headers(stream, [(":status", "200")])
     made.send_data(stream, b"h")
@@ -855,26 +721,6 @@ def test_reply_by_http2_that_breaks_off_is_none(
 ) -> None:
     trusting(proxy, ca)
     assert asked_by_http2(act, ca, flow_to(f"https://{LOOPBACK}/r"))[1] == why
-
-
-@pytest.mark.parametrize(("version", "alpn"), [("HTTP/2.0", b"h2"), ("HTTP/3", b"h3")])
-def test_server_that_speaks_only_http1_now_is_asked_by_it(
-    proxy: Proxy, ca: Path, tls: ssl.SSLContext, version: str, alpn: bytes
-) -> None:
-    trusting(proxy, ca)
-
-    async def scene() -> tuple[Reply, Server]:
-        async with serving(WHOLE, context=tls) as server:
-            made = flow_to(server.url(scheme="https"))
-            made.request.http_version = version
-            made.request.headers.pop("host")
-            made.request.authority = "there"
-            made.server_conn.alpn = alpn
-            return await reply_to(made), server
-
-    reply, server = run(scene())
-    assert reply.body == b"hi"
-    assert fields_of(server.heads[0]) == {"host": "there", "authorization": KEY}
 
 
 # -- through a proxy ---------------------------------------------------------------
@@ -977,25 +823,6 @@ def test_proxy_that_speaks_tls_has_to_prove_its_name(tls: ssl.SSLContext) -> Non
         assert heads == []
 
 
-def test_plain_http_goes_through_a_tunnel_where_only_an_addon_wants_a_proxy() -> None:
-    answer = b"HTTP/1.1 200 OK\r\n\r\n"
-
-    async def scene() -> tuple[str, str]:
-        async with (
-            serving(WHOLE) as server,
-            serving(tunnel(answer, server.port)) as upstream,
-        ):
-            made = flow_to("http://there.test/", via=("http", upstream.port))
-            made.client_conn.proxy_mode = ProxyMode.parse("regular")
-            made.request.authority = ""
-            assert (await reply_to(made)).body == b"hi"
-        return upstream.heads[0], server.heads[0]
-
-    first, second = run(scene())
-    assert first.startswith("CONNECT there.test:80 HTTP/1.1\r\n")
-    assert second.startswith("GET / HTTP/1.1\r\n")
-
-
 def through(answer: bytes | Play) -> str:
     """Return why there is no tunnel through a proxy that answers so."""
 
@@ -1007,33 +834,6 @@ def through(answer: bytes | Play) -> str:
         return why
 
     return run(scene())
-
-
-@pytest.mark.parametrize("status", [407, 403, 502])
-def test_refusal_of_the_proxy_is_reported(status: int) -> None:
-    said = through(f"HTTP/1.1 {status} No\r\ncontent-length: 2\r\n\r\nno".encode())
-    assert said == f"the upstream proxy refused ({status})"
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        b"SSH-2.0 200 hello\r\n\r\n",
-        saying(end=True),
-        saying(b"HTTP/1.1 200 OK\r\n", end=True),
-        resetting(b""),
-        saying(b"HTTP/1.1 200 OK\r\n\r\n", 0.1, b"SSH-2.0-OpenSSH_9.6\r\n"),
-    ],
-)
-def test_proxy_that_talks_nonsense_is_an_error(answer: bytes | Play) -> None:
-    assert through(answer)
-
-
-def test_proxy_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second_request, "_CONNECT", 0.1)
-    said = b"HTTP/1.1 200 OK\r\n"
-    for play in (saying(), saying(said), saying(said + b"\r\n")):
-        assert through(play) == LATE
 
 
 # -- replies that are read as they arrive --------------------------------------------
@@ -1097,81 +897,3 @@ def test_stream_that_breaks_off_says_why_after_what_arrived(
     found, said, _, server = read_live(play, silence=0.3)
     assert (found, said) == ([b"data: 1\n\n"], why)
     assert server.gone == 1
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [WHOLE, EVENTS.replace(b"200 OK", b"503 Busy") + TICK + END],
-    ids=["no events", "refusal"],
-)
-def test_any_other_reply_is_collected_although_a_live_one_is_wanted(
-    answer: bytes,
-) -> None:
-    async def scene() -> Reply:
-        async with serving(answer) as server:
-            return await live_reply(flow_to(server.url()))
-
-    reply = run(scene())
-    assert reply.live_body is None
-    assert reply.body in (b"hi", b"data: 1\n\n")
-
-
-def test_live_reply_that_nobody_wants_is_closed() -> None:
-    async def scene() -> Server:
-        async with serving(saying(EVENTS, TICK)) as server:
-            await drop(None)
-            await drop(Reply())
-            await drop(await live_reply(flow_to(server.url())))
-        return server
-
-    assert run(scene()).gone == 1
-
-
-def test_server_is_read_no_faster_than_its_stream_is_taken(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(second_request, "_QUEUED", 2)
-    size, count = 64 * 1024, 400
-    written = 0
-
-    async def play(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal written
-        writer.write(EVENTS)
-        for _number in range(count):
-            writer.write(b"%x\r\n%b\r\n" % (size, b"x" * size))
-            await writer.drain()
-            written += 1
-        writer.write(END)
-
-    async def scene() -> tuple[int, int]:
-        async with serving(play) as server:
-            reply = await live_reply(flow_to(server.url()))
-            assert reply.live_body is not None
-            before = -1
-            while before != written:  # until the server has to wait
-                before = written
-                await asyncio.sleep(0.2)
-            taken = 0
-            async for part in reply.live_body:
-                taken += len(part)
-            await reply.live_body.close()
-        return before, taken
-
-    before, taken = run(scene())
-    assert before < count
-    assert taken == size * count
-
-
-# -- IPv6 --------------------------------------------------------------------------
-
-
-def test_address_may_be_of_version_6() -> None:
-    async def scene() -> None:
-        try:
-            async with serving(WHOLE, host="::1") as server:
-                made = flow_to(f"http://[::1]:{server.port}/r")
-                assert (await reply_to(made)).body == b"hi"
-        except OSError:
-            pytest.skip("there is no IPv6 here")
-
-    run(scene())

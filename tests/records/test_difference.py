@@ -92,6 +92,13 @@ def test_aligned_lines_keep_the_object_that_changed() -> None:
     assert aligned(*named) == told_of
 
 
+@given(
+    st.text(alphabet='{},":ab', max_size=40), st.text(alphabet='{},":ab', max_size=40)
+)
+def test_aligned_lines_differ_where_the_lines_do(one: str, other: str) -> None:
+    assert (one == other) is (len(set(aligned(one, other))) == 1)
+
+
 LONG = st.sampled_from(["", "x" * 50, "x" * 300, "x" * 150 + "y" + "x" * 150])
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(0, 1), LONG),

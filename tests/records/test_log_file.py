@@ -65,6 +65,22 @@ def test_a_log_that_is_deleted_or_moved_goes_on_where_it_is_looked_for(
 
 
 @posix
+def test_a_name_whose_lock_was_deleted_is_locked_again(
+    log: LogFile, said: list[str]
+) -> None:
+    write(log, b"1\n")
+    shutil.rmtree(log.path.parent)
+    other = LogFile(log.wanted, 20, said.append)
+    write(other, b"other\n")
+    write(log, b"2\n")
+    assert other.path == log.wanted
+    assert log.path == log.wanted.with_name("a-2.log")
+    assert len(said) == 1
+    log.close()
+    other.close()
+
+
+@posix
 def test_a_folder_in_the_logs_place_is_an_error_until_it_is_gone(log: LogFile) -> None:
     write(log, b"1\n")
     log.path.unlink()
@@ -150,6 +166,18 @@ def test_link_is_not_followed(
     assert (target.read_bytes() if exists else target.exists()) == (
         b"mine\n" * exists or 0
     )
+
+
+@posix
+@pytest.mark.parametrize("name", PLACES)
+def test_file_of_another_user_is_not_written_to(
+    log: LogFile, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / name).write_bytes(b"theirs\n")
+    theirs = (folder / name).stat().st_ino
+    monkeypatch.setattr(log_file, "_is_ours", lambda found: found.st_ino != theirs)
+    refused(log, "it belongs to another user")
+    assert (folder / name).read_bytes() == b"theirs\n"
 
 
 @posix

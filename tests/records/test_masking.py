@@ -71,6 +71,11 @@ def test_what_is_echoed_in_json_within_a_string_is_masked(key: str, depth: int) 
     assert "Upstream" in masked
 
 
+def test_what_is_echoed_in_an_error_beside_choices_is_masked() -> None:
+    value = {"choices": [], "error": {"message": "no", "input": "SECRET"}}
+    assert "SECRET" not in mask(json.dumps(value))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -147,3 +152,8 @@ def test_response_object_has_nothing_of_its_request(is_event: bool) -> None:
     found = masked["response"] if is_event else masked
     hidden = dict.fromkeys(("instructions", "tools", "metadata"), MASK)
     assert found == frame | hidden
+
+
+def test_response_that_is_no_object_stays() -> None:
+    text = '{"object":"other","response":"wagtail"}'
+    assert mask(text, echo=Echo(b'{"x":"heron"}')) == text

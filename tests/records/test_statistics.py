@@ -61,3 +61,10 @@ def test_pairs_beyond_the_bound_are_counted_together(
         ["b", OTHER_MODELS, "2", "2", "content-null", "2"],
         [OTHER_HOSTS, OTHER_MODELS, "2", "2", "content-null", "2"],
     ]
+
+
+def test_names_are_cut_and_escaped() -> None:
+    stats = Stats()
+    stats.add("a\n", "m" * 1000, {})
+    _, (host, model, *_) = stats.rows()
+    assert (host, len(model)) == (r"a\n", 200)

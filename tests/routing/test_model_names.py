@@ -2,8 +2,6 @@ import json
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from llm_normalize.routing.model_names import Models
 
@@ -24,12 +22,6 @@ MODELS = Models.parse(["gpt-4o*=meta/llama", "exact=other", " same = same "])
 )
 def test_first_name_that_fits_counts(asked: str, sent: str | None) -> None:
     assert MODELS.sent(asked) == sent
-
-
-@pytest.mark.parametrize("text", ["", "a", "a=", "=b"])
-def test_what_is_no_name_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="expected asked=sent"):
-        Models.parse([text])
 
 
 @pytest.mark.parametrize(
@@ -65,10 +57,6 @@ STARS = Models.parse(
 )
 def test_star_on_both_sides_keeps_what_it_matches(asked: str, sent: str | None) -> None:
     assert STARS.sent(asked) == sent
-
-
-def test_stars_on_both_sides_name_what_is_asked_for_again() -> None:
-    assert STARS.rename(b'{"model":"gpt-4o"}') == (b'{"model":"acme/gpt-4o"}', "gpt-4o")
 
 
 def test_list_of_models_has_what_stars_on_both_sides_make_of_it() -> None:
@@ -109,15 +97,6 @@ def test_what_names_no_such_model_stays(body: bytes) -> None:
     assert Models().rename(body) is None
 
 
-@given(st.text(), st.text(min_size=1))
-def test_any_name_is_spelled_as_json(asked: str, sent: str) -> None:
-    body = json.dumps({"model": asked}).encode()
-    renamed = Models([("*", sent)]).rename(body)
-    if asked and asked != sent and sent.isprintable() and "*" not in sent:
-        assert renamed is not None
-        assert json.loads(renamed[0])["model"] == sent
-
-
 def test_list_of_models_has_the_names_that_may_be_asked_for() -> None:
     body = b'{"object":"list","data":[{"id":"same","x":1.50}]}'
     listed = MODELS.listed(body)
@@ -128,10 +107,3 @@ def test_list_of_models_has_the_names_that_may_be_asked_for() -> None:
     names = [each["id"] for each in json.loads(listed)["data"]]
     assert names == ["same", "exact"]
     assert MODELS.listed(listed) is None
-
-
-@pytest.mark.parametrize(
-    "body", [b"", b"[]", b'{"data":{}}', b"<html>", b'{"data":[7]']
-)
-def test_what_is_no_list_stays(body: bytes) -> None:
-    assert MODELS.listed(body) is None

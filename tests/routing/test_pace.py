@@ -124,16 +124,6 @@ def test_request_that_is_sent_again_comes_first(clock: Clock) -> None:
     assert order == ["again", "second"]
 
 
-def test_provider_may_pause_its_requests_but_not_for_ever(clock: Clock) -> None:
-    queue, clients = Queue(Pace.parse("h=99/1s")), list[Client]()
-    queue.pause(20)
-    clock.run(lambda: clients.append(Client(clock, queue)), 22)
-    assert clients[0].sent == pytest.approx(1020, abs=0.1)
-    queue.pause(1e9)
-    clock.run(lambda: clients.append(Client(clock, queue)), 601)
-    assert clients[1].sent is not None
-
-
 def test_another_pace_counts_at_once(clock: Clock) -> None:
     queues, slots = Queues(), list[Slot]()
     queues.paces = paces(["h=1/60s"])
@@ -214,10 +204,3 @@ def test_headers_say_when_more_is_taken(
     status: int, headers: dict[str, str], seconds: float
 ) -> None:
     assert pause_of(status, headers.items()) == seconds
-
-
-@pytest.mark.parametrize("unit", [1, 1000])
-def test_time_of_a_reset_may_be_a_date(unit: int) -> None:
-    reset = str(int((time.time() + 30) * unit))
-    headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
-    assert 28 < pause_of(200, headers.items()) <= 30

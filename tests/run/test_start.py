@@ -1,7 +1,6 @@
 """What `run` makes of its arguments, of the port, and of a proxy that is there."""
 
 import importlib.metadata
-import io
 import os
 import re
 import socket
@@ -20,7 +19,6 @@ from launchers import load
 from llm_normalize.desktop.local_server import fetch, status
 from llm_normalize.desktop.machine import Machine, System
 from llm_normalize.desktop.proxy.settings import Target
-from llm_normalize.home import trust_advice
 from llm_normalize.run import command as run_command
 from llm_normalize.run import start
 from llm_normalize.run.handover import SAYS, UPSTREAM_AUTH
@@ -95,11 +93,6 @@ def test_config_file_counts(home: Path) -> None:
     assert planned().confdir == home / "third"  # where mitmproxy looks for its CA
 
 
-def test_looking_at_arguments_leaves_no_file(home: Path) -> None:
-    assert planned("-w", str(home / "flows")).listens
-    assert list(home.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -124,13 +117,6 @@ def test_modes_that_clients_learn_of() -> None:
     assert planned("-n").listens == ()
     local = planned("--mode", "local:curl")
     assert (local.forward, local.listens[0].port) == (None, None)
-
-
-def test_page_of_mitmweb_has_a_port() -> None:
-    assert planned(program="mitmweb").page == 8081
-    assert planned("--web-port", "9", program="mitmweb").page == 9
-    assert planned("--set", "web_port=10", program="mitmweb").page == 10
-    assert planned(program="mitmproxy").page is None
 
 
 # The port
@@ -179,26 +165,6 @@ def test_own_port_of_a_mode_is_mended_in_the_mode(other: int) -> None:
     taken = first_taken(planned("--mode", f"reverse:https://a.example@{other}"))
     assert taken is not None
     assert taken.repair == f"--mode reverse:https://a.example@{taken.free}"
-
-
-def test_page_is_not_given_as_the_free_port(other: int) -> None:
-    web = planned("-p", str(other), "--web-port", str(other + 1), program="mitmweb")
-    taken = first_taken(web)
-    assert taken is not None
-    assert taken.free > other + 1
-    page = planned("-p", "0", "--web-port", str(other), program="mitmweb")
-    taken = first_taken(page)
-    assert taken is not None
-    assert taken.repair == f"--web-port {taken.free}"
-
-
-def test_free_port_and_no_port_are_fine() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    assert first_taken(planned("-p", str(port))) is None
-    assert first_taken(planned("--mode", "local:curl")) is None
-    assert not is_taken("no.such.host.invalid", port)
-    assert fetch("127.0.0.1", port, "/") is None
 
 
 # What is started
@@ -379,11 +345,6 @@ def test_reverse_proxy_says_its_base_url_when_it_listens(
         assert second == f"  It stands for {base}:\n"
 
 
-def test_proxy_with_a_password_says_its_steps_too() -> None:
-    with started("-p", "0", "--proxyauth", "me:word") as (_, said):
-        until(said, "its home page: ")
-
-
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -438,18 +399,6 @@ def test_flag_with_another_dash_is_refused(
     )
 
 
-@pytest.mark.parametrize(
-    "given", ["--system_proxy", "-SYSTEM-PROXY", "\u2014system_proxy"]
-)
-def test_flag_is_suggested_as_it_is_spelled(
-    given: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        run(given)
-    said = capsys.readouterr().err
-    assert f"unknown flag {given}: did you mean --system-proxy?" in said
-
-
 def test_folder_that_cannot_be_written_gets_a_sentence(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
@@ -462,17 +411,6 @@ def test_folder_that_cannot_be_written_gets_a_sentence(
     assert "mitmproxy-ca.pem is empty: remove it" in capsys.readouterr().err
     (home / "conf" / "mitmproxy-ca.pem").write_text("a CA")
     command("--set", f"confdir={home / 'conf'}", "-p", free())
-
-
-def test_full_disk_is_named_as_such(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(**_: object) -> io.FileIO:
-        return io.FileIO("/dev/full", "w")
-
-    monkeypatch.setattr("tempfile.TemporaryFile", full)
-    assert run("-p", free()) == 1
-    assert "the disk is full (No space left on device)" in capsys.readouterr().err
 
 
 def test_port_for_root_gets_a_sentence(
@@ -577,38 +515,10 @@ def test_what_makes_no_sense_gets_a_sentence(
     assert not (home / ".mitmproxy" / "normalize" / "system-proxy.json").exists()
 
 
-def test_mitmproxy_itself_says_what_is_wrong_with_its_configuration(
-    capsys: pytest.CaptureFixture[str], home: Path
-) -> None:
-    (home / ".mitmproxy").mkdir()
-    (home / ".mitmproxy" / "config.yaml").write_text("mode: [odd]\n")
-    command("--pac")
-    assert (
-        "--pac switches nothing: mitmproxy prints the reason" in capsys.readouterr().err
-    )
-
-
-def test_another_folder_of_mitmproxys_is_named_where_the_ca_is() -> None:
-    reported = planned("--set", "confdir=/tmp/a b")
-    says = "\n".join(next_steps("mitmdump", reported, Ways("linux")))
-    trusts = trust_advice.command("install", Path("/tmp/a b"), system="linux")
-    assert trusts.endswith(" install --confdir '/tmp/a b'")
-    assert trusts in says
-    assert "--confdir" not in "".join(next_steps("mitmdump", planned(), Ways("linux")))
-
-
 def test_taken_port_is_refused(other: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("-p", str(other)) == 1
     said = capsys.readouterr().err
     assert f"port {other} is taken: llm_normalize 0.1.0 is running there" in said
-
-
-def test_nothing_to_put_back_is_no_failure(
-    capsys: pytest.CaptureFixture[str], home: Path
-) -> None:
-    assert run("--restore") == 0
-    assert "nothing to restore" in capsys.readouterr().err
-    assert list(home.iterdir()) == []
 
 
 def test_state_that_cannot_be_read_is_reported_and_stops_a_switch(
@@ -716,15 +626,6 @@ def test_steps_fit_the_mode() -> None:
     )
     six = next_steps("mitmdump", planned("--listen-host", "::1"), Ways("linux"))[0]
     assert six.endswith("home page: http://[::1]:8080/")
-
-
-def test_refusal_names_the_desktop() -> None:
-    target = Target("127.0.0.1", 1, pac=True)
-    desktop = Machine("linux", {"XDG_CURRENT_DESKTOP": "XFCE"})
-    assert "the desktop 'XFCE'" in refusal("--pac", desktop, target)
-    assert "HTTPS_PROXY=http://127.0.0.1:1" in refusal(
-        "--pac", Machine("linux", {}), target
-    )
 
 
 INTERNET = r'"HKCU\Software\Microsoft\Windows\CurrentVersion\Internet Settings"'

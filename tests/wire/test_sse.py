@@ -308,3 +308,11 @@ def test_blanks_beyond_the_budget_pass_together(line_end: bytes) -> None:
     parser.budget_left = -1
     (found,) = parser.feed((b" " + line_end) * 3)
     assert found.raw == (b" " + line_end) * 3
+
+
+def test_events_beyond_the_budget_pass_also_where_none_has_a_blank_line() -> None:
+    parser = EventParser()
+    parser.budget_left = -1
+    data = b"data:: ping\n" * 3
+    found = parser.feed(data + b"data: x\n\n" + data)
+    assert {type(each) for each in found} == {Oversized}

@@ -194,7 +194,7 @@ def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> N
 def test_cost_of_a_read_is_limited(
     target: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for unit in (b"x\n\r\n", b"data: x\r\r", b"\r "):
+    for unit in (b"x\n\r\n", b"\r ", b"data:: x\n"):
         case = target.Case(Asked(), unit, "size", 0, place=0)
         assert target.check(case.write()) == []
     monkeypatch.setattr(sizes, "_DEAR", 0)

@@ -12,7 +12,8 @@ MODULES = sorted(SCRIPTS.rglob("*.py"))
 OF_SCRIPTS = {
     path.stem for path in MODULES if path.parent in (SCRIPTS, SCRIPTS / "deploy")
 } | {"workshop"}
-TESTS = {path.stem for path in (ROOT / "tests").iterdir()} - OF_SCRIPTS
+FOLDERS = (ROOT / "tests", ROOT / "tests" / "helpers")
+TESTS = {path.stem for each in FOLDERS for path in each.iterdir()} - OF_SCRIPTS
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -88,7 +88,7 @@ def test_script_is_written_for_python_3_8(name: str) -> None:
 
 NO_MITMPROXY = """
 import glob, importlib, sys
-sys.path[:0] = ["addon", "tests", "scripts"]
+sys.path[:0] = ["addon", "tests", "tests/helpers", "scripts"]
 given = [each if each.endswith(".py") else each + "/test_*.py" for each in sys.argv[1:]]
 for path in [path for each in given for path in glob.glob(each)]:
     module = path.removeprefix("tests/").removesuffix(".py")

@@ -45,7 +45,10 @@ def error_in(value: dict[str, object]) -> Error | None:
     if not texts and not (error or _tells_errors(value)):
         return None  # of those, there has to be an error even without words
     is_code = isinstance(code, str | int) and not isinstance(code, bool)
-    return Error(texts, str(code) if is_code else "")
+    return Error(texts, "" if not is_code or code in _NONE else str(code))
+
+
+_NONE = ("None", "null")  # as text
 
 
 def _tells_errors(value: dict[str, object]) -> bool:
@@ -85,7 +88,7 @@ def leaves(value: object) -> Iterator[str]:
             yield from leaves(part)
     elif value and isinstance(value, str | int) and not isinstance(value, bool):
         # They are written as JSON, in which some characters are written in other ways.
-        yield from filter(None, re.split(r'["\\\x00-\x1f]+', str(value)))
+        yield from filter(None, re.split(r'["\\\x00-\x1f\ud800-\udfff]+', str(value)))
 
 
 WORDS = ("message", "msg", "detail", "errors", "title", "error", "error_msg")

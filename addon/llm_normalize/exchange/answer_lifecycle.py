@@ -11,6 +11,7 @@ from mitmproxy import http
 from ..chat.chunks.growing_text import ProvedGrowth
 from ..mitm.disconnect import client_left, gateway_status
 from ..mitm.second_request import is_gone
+from ..protocols import Endpoint
 from ..records.record_line import Entry, TextPair
 from ..records.statistics import Stats
 from ..text.printable import brief
@@ -20,7 +21,7 @@ from .delivery.answer_path import AnswerPath, path_of
 from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
 from .request.adapted_request import Adapted, adapt
-from .request.native_answer import AnswerIds
+from .request.native_answer import TOOL_ID, AnswerIds, restore_ids
 from .source.chat_retry import AskedRetry, ChatRetry
 from .source.replacements import Replacements
 from .source.retry import Retry
@@ -76,6 +77,13 @@ class Answers:
             found = Adapted(made.original, [*made.edits, *found.edits])
         exchange.adapted = found or made
         exchange.is_expected = exchange.is_asked
+
+    def restore_ids(
+        self, exchange: Exchange, endpoint: Endpoint, settings: Settings
+    ) -> None:
+        """Let a request to a provider of its client's protocol name calls as that does."""
+        if not settings.observe and TOOL_ID not in settings.skipped:
+            exchange.adapted = restore_ids(exchange.flow, endpoint, exchange.adapted)
 
     def begin(self, exchange: Exchange, settings: Settings) -> None:
         """Decide the path of an answer whose headers have arrived, and begin it.

@@ -178,6 +178,15 @@ class ClientProtocol(ABC):
     error_fix: ClassVar[str] = ""
     """The fix that puts the body of a provider's own error into its form, if not chat's."""
 
+    def restore_ids(self, body: JsonObject) -> Iterable[str]:
+        """Put ids back into a request that a native answer had in other letters.
+
+        Returns:
+            The paths of those that were changed.
+        """
+        del body
+        return ()
+
     def is_error(self, value: Json) -> bool:
         """Tell whether the body of an error has its form already, if that is not chat's."""
         del value

@@ -30,6 +30,7 @@ _COLON = ord(":")
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n?|\n)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LINE_ENDS = re.compile(rb"[\r\n]+")
+_BLANKS = re.compile(rb"(?:[ \t]*+[\r\n]++)++")
 _COMMENTS = re.compile(rb"(?:(?::[^\r\n]*+\n)++\n)++")
 _BLANK_LINES = (b"\n\n", b"\n\r", b"\r\r")  # of any line ends, but for a last "\n"
 
@@ -299,24 +300,27 @@ class EventParser:
         items: list[Item | Comments] = []
         if self._oversized is not None:
             data = self._pass_oversized(data, items)
-        if not self._boundary.has_cr and data.find(b"\r") >= 0:
-            self._boundary.has_cr = True
-        buffer = self._buffer
+        self._boundary.has_cr = self._boundary.has_cr or b"\r" in data
+        buffer, new = self._buffer, len(data)
         buffer += data
         while True:
             if items:
                 yield from items
                 items.clear()
+            is_over = self.budget_left < 0
             if not buffer:
                 break
             if buffer[0] in b"\r\n":
                 end = self._gap(items)
-            elif self.budget_left < 0 and (end := self._end_of_all(len(data))):
+            elif is_over and (end := self._end_of_all(new)):
                 self._pass(end, items)
             elif not (end := self._comments(items)):
                 end = self._next(items)
                 if end < 0:
                     break
+                if is_over and end:  # it has no blank line, nor has any other
+                    items[:] = [Oversized(each.raw, is_many=True) for each in items]
+                    new = 0
             del buffer[:end]  # which moves nothing
         self.is_between = not (buffer or self._after_cr or self.in_oversized)
 
@@ -411,7 +415,9 @@ class EventParser:
         start = max(len(buffer) - new - 1, 0)
         at = max(buffer.rfind(each, start) for each in _BLANK_LINES)
         end = at + 2 + buffer.startswith(b"\r\n", at + 1) if at >= 0 else 0
-        if self._boundary.one_by_one or buffer[0] in b"{[ \t":
+        if blanks := _BLANKS.match(buffer):
+            end = max(end, blanks.end())
+        if self._boundary.one_by_one or buffer[0] in b"{[":
             end = max(end, buffer.rfind(b"\n", start) + 1) or len(buffer)
         return end
 

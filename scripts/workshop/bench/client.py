@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from workshop import LOOPBACK
-from workshop.bench import machine
 from workshop.bench.provider import GAP
 from workshop.bench.sides import Proxy
 from workshop.bench.traffic import HEADER, PATH, Form, Plan, expected, text_of
 from workshop.child import ChildError
 from workshop.traffic.client import Client, connect, rest
 from workshop.traffic.http1 import FramingError
+from workshop.traffic.memory import cpu_seconds
 
 PATIENCE = 60.0  # seconds for a stream, and for a proxy to rest
 STAGGER = 1.382 * GAP
@@ -206,10 +206,10 @@ def settle(pids: Sequence[int]) -> list[float]:
     """Return the CPU time of each of *pids* once they rest: a log is written late."""
     end = time.monotonic() + PATIENCE
     quiet = 0
-    used = [machine.cpu_of(pid) for pid in pids]
+    used = [cpu_seconds(pid) for pid in pids]
     while quiet < 5 and time.monotonic() < end:  # noqa: PLR2004 - see `QUIET`
         time.sleep(QUIET)
-        now = [machine.cpu_of(pid) for pid in pids]
+        now = [cpu_seconds(pid) for pid in pids]
         steps = [late - early for late, early in zip(now, used, strict=True)]
         quiet = quiet + 1 if max(steps) < QUIET_CPU else 0
         used = now

@@ -19,7 +19,7 @@ from workshop.bench.figures import Duel, figures
 from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps, Proxy
 from workshop.bench.traffic import Form, Plan
 from workshop.certificates import client_context, server_context
-from workshop.child import guarded
+from workshop.child import measured
 from workshop.traffic.server import ServerThread
 
 QUICK_SHARE = 5  # the part of the usual streams
@@ -40,7 +40,7 @@ def main(flags: argparse.Namespace) -> int:
         tell(flags, measure(flags))
         return 0
 
-    return guarded(work, markers.MarkersError, OverloadedError, OSError)
+    return measured(work, markers.MarkersError, OverloadedError, OSError)
 
 
 def tell(flags: argparse.Namespace, result: dict[str, Any]) -> None:

@@ -1,45 +1,15 @@
-"""What the benchmark asks the machine: CPU time, CPUs to pin to, and its name.
-
-Where there is no Linux, psutil has to do.
-"""
+"""What the benchmark asks the machine: CPUs to pin to, and its name."""
 
 import contextlib
 import importlib.metadata
 import os
 import platform
 import re
-import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
-
-from workshop.traffic.memory import cpu_seconds
-
-LINUX = sys.platform == "linux"
-
-
-class GoneError(Exception):
-    """A process to be read has ended."""
-
-
-def cpu_of(pid: int) -> float:
-    """Return the seconds of CPU time that the process *pid* has used.
-
-    Raises:
-        GoneError: There is no such process.
-    """
-    try:
-        return cpu_seconds(pid) if LINUX else cpu_anywhere(pid)
-    except (OSError, psutil.Error) as error:
-        raise GoneError(f"process {pid} has ended") from error
-
-
-def cpu_anywhere(pid: int) -> float:
-    """Return what psutil tells of *pid*."""
-    times = psutil.Process(pid).cpu_times()
-    return float(times.user + times.system)
 
 
 class Cpus(NamedTuple):
@@ -56,15 +26,9 @@ class Cpus(NamedTuple):
     sentence: str
 
 
-def share_cpus(cpus: set[int] | None = None) -> Cpus:
-    """Return which of *cpus* (those that this process may use) is the proxies' own."""
-    if cpus is None:
-        if not hasattr(os, "sched_getaffinity"):
-            sentence = (
-                f"nothing is pinned to a CPU: {platform.system()} has no way to ask"
-            )
-            return Cpus(frozenset(), frozenset(), sentence)
-        cpus = os.sched_getaffinity(0)
+def share_cpus() -> Cpus:
+    """Return which of the CPUs that this process may use is the proxies' own."""
+    cpus = os.sched_getaffinity(0)
     own = max(cpus)
     # What shares a core with the proxies would slow them down by turns.
     traffic = cpus - siblings(own) or cpus - {own}
@@ -91,7 +55,7 @@ def siblings(cpu: int) -> set[int]:
 
 def pin(pid: int, cpus: frozenset[int]) -> None:
     """Keep a process, with all its threads and what they start, on *cpus*; if any."""
-    if cpus and sys.platform == "linux":
+    if cpus:
         with contextlib.suppress(OSError):  # it has ended: found out soon enough
             for thread in Path(f"/proc/{pid}/task").iterdir():
                 os.sched_setaffinity(int(thread.name), cpus)
@@ -113,12 +77,11 @@ def describe() -> dict[str, str]:
 
 def system_name() -> str:
     """Return the system's name and its version."""
-    if LINUX:
-        with contextlib.suppress(OSError):
-            kernel = re.match(r"[\d.]*", platform.release())
-            assert kernel is not None
-            name = platform.freedesktop_os_release()["PRETTY_NAME"]
-            return f"{name}, Linux {kernel[0]}"
+    with contextlib.suppress(OSError):
+        kernel = re.match(r"[\d.]*", platform.release())
+        assert kernel is not None
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+        return f"{name}, Linux {kernel[0]}"
     return platform.platform(aliased=True, terse=True)
 
 

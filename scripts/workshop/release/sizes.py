@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 46_030, "scripts": 8_404, "tests": 62_600}
+BUDGETS = {"addon": 47_400, "scripts": 8_260, "tests": 60_000}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 618
+MODULES = 631
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,

@@ -41,11 +41,13 @@ class Sent:
     Attributes:
         wire: The bytes, decoded.
         arrived: Whether all of them have come to the proxy, for sure.
+        bare: Whether events have no `data:` before them.
         narrow: Whether the client may have got no more of it than fits its window.
     """
 
     wire: bytes
     arrived: bool
+    bare: bool
     narrow: bool = False
 
 
@@ -62,9 +64,11 @@ def broken_stream(out: bytes, request: conformance.Request, sent: Sent) -> list[
         return found
     after = taken(whole)
     if sent.arrived:
-        before = replace(meaning_of(closed(sent.wire)), unread=[])
+        wire = whole_values(sent.wire[:-1]) if sent.bare else closed(sent.wire)
+        before = replace(meaning_of(wire), unread=[])
     else:
-        before = _shortened(meaning_of(sent.wire), after)
+        wire = whole_values(sent.wire) if sent.bare else sent.wire
+        before = _shortened(meaning_of(wire), after)
         after = replace(after, unread=before.unread)  # it may have become an error
     # Usage has its place at the end: before it, there is none to send it in.
     return conformance.lost(replace(before, usage=after.usage), after, broke=True)
@@ -117,6 +121,21 @@ def _is_value(block: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def whole_values(wire: bytes) -> bytes:
+    """Return *wire* without a value at its end that was cut off."""
+    text = re.sub("\r\n?", "\n", wire.decode("latin-1"))
+    at = 0
+    while at < len(text):
+        if text[at] != "{":
+            at = text.find("\n", at) + 1 or len(text)
+            continue
+        try:
+            _, at = json.JSONDecoder().raw_decode(text, at)
+        except ValueError:
+            break
+    return text[:at].encode("latin-1")
 
 
 def _shortened(

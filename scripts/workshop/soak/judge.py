@@ -134,7 +134,7 @@ def _stream(plan: Plan, seen: Seen) -> list[str]:
     # Of some quirks something waits; JSON is given out as soon as it is whole.
     waits = bases & set(WAITING) or plan.kind == "body for stream" or plan.narrow
     arrived = transfer.arrives and transfer.breaks and not waits
-    sent = Sent(plan.wire, arrived, plan.narrow)
+    sent = Sent(plan.wire, arrived, "json-lines" in bases, plan.narrow)
     if bases & set(UNREAD):  # what the wire says is no measure
         figures = transfer.fault not in PARTS
         found = started_stream(seen.body, plan.request, plan.meaning, figures=figures)

@@ -5,7 +5,7 @@ import pytest
 from llm_normalize import conformance
 from llm_normalize.exchange.delivery.answer_path import LARGEST
 from llm_normalize.wire.json_text import dumps, loads
-from proxies import BAD, GOOD_BODY, Proxy, chat_flow, response_of
+from proxies import BAD, Proxy, chat_flow, response_of
 
 ASKED = {"model": "m", "stream": True}
 REFUSED = dumps({"message": "No permission invoke API", "success": False})
@@ -21,16 +21,6 @@ def play(proxy: Proxy, body: bytes, kind: str = "application/json", **more: Any)
     if not response.stream:
         proxy.respond(made)
     return response
-
-
-def test_completion_becomes_a_stream(proxy: Proxy) -> None:
-    response = play(proxy, dumps(GOOD_BODY), "application/json; charset=utf-8")
-    assert response.status_code == 200
-    assert response.headers["content-type"] == "text/event-stream"
-    assert response.content.endswith(b"data: [DONE]\n\n")
-    assert b'"content":"Hi"' in response.content
-    (record,) = proxy.records("flow")
-    assert (record["stream"], record["end"]) == (True, "complete")
 
 
 @pytest.mark.parametrize(
@@ -81,18 +71,6 @@ def test_head_of_another_answer_does_not_wait(
     proxy: Proxy, more: dict[str, str]
 ) -> None:
     assert play(proxy, REFUSED, **more).stream
-
-
-def test_head_does_not_wait_where_nothing_is_changed(proxy: Proxy) -> None:
-    proxy.set(normalize_mode="observe")
-    assert play(proxy, REFUSED).stream
-
-
-def test_without_the_fix_the_error_is_an_event(proxy: Proxy) -> None:
-    proxy.set(normalize_skip=["error-status"])
-    response = play(proxy, REFUSED)
-    assert response.status_code == 200
-    assert response.content.startswith(b'data: {"error":{"message":"No permission')
 
 
 @pytest.mark.parametrize(

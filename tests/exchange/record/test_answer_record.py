@@ -100,11 +100,6 @@ def test_the_flow_record_says_it_all(clock: Clock) -> None:
     ]
 
 
-def test_a_clock_that_was_set_back_gives_no_negative_time(clock: Clock) -> None:
-    clock.now -= 3600
-    assert answer().close(200, "complete", 0, 0, 0)["total_ms"] == 0
-
-
 def test_what_was_changed_in_the_request_is_reported_before_the_end() -> None:
     records: list[Record] = []
     each = answer(records, observe=True)
@@ -167,15 +162,6 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
     }
 
 
-@pytest.mark.usefixtures("clock")
-def test_pairs_that_nobody_can_look_at_are_left_out() -> None:
-    each = answer(shown=False)
-    each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
-    each.count(1, b"<a>", b"[a]", SIMPLE)
-    shown = each.metadata(each.close(200, "complete", 1, 1, 1), Snapshot())
-    assert (shown["pairs"], shown["left_out"], shown["changed"]) == ([], 2, 2)
-
-
 SIMPLE = Around((b"<", b">"), (b"[", b"]"), ("x", "y"))
 
 
@@ -216,14 +202,3 @@ def test_an_event_that_was_not_parsed_is_handed_over_in_brief(clock: Clock) -> N
     form = TextPairs("f1", (), ("x", "y"), 50.0, (b"<", b">"), (b"[", b"]"), False)
     assert records[1] == (form, 1, clock.steady, b"b")
     assert each.close(200, "complete", 2, 9, 9)["changed"] == 2
-
-
-@pytest.mark.usefixtures("clock")
-def test_a_translated_event_is_handed_over_whole() -> None:
-    """What is sent for it has numbers of its own around the text."""
-    records: list[Any] = []
-    each = answer(records, protocol="responses")
-    each.count(0, b"<a>", b"0 a", SIMPLE)
-    each.count(1, b"<b>", b"", SIMPLE)
-    assert [record["after"] for record in records] == [[b"0 a"], []]
-    assert [row[4:] for row in rows(each)] == [[[b"0 a"], 1, [1, b"<b>", []]]]

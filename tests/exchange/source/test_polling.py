@@ -13,8 +13,6 @@ from llm_normalize.mitm.second_request import Reply, UpstreamError
 NAME = "req-1"
 READY = Reply(200, "OK", [("content-type", "text/plain")], b"hi")
 WAIT = Reply(202)
-UNKNOWN = Reply(404)
-BUSY = Reply(503, "", [], b"busy")
 BROKE = UpstreamError("https://there: broke off")
 
 type EventRecord = Reply | Exception
@@ -115,29 +113,6 @@ def test_waits_grow_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert waits == [1.0, 1.5, 2.0, 2.0, 2.0]
 
 
-# -- addresses ---------------------------------------------------------------------
-
-
-def test_next_address_is_asked_where_one_does_not_know_the_request() -> None:
-    first, second = Asks(UNKNOWN), Asks(WAIT, READY)
-    assert polled(first, second) is READY
-    assert (first.count, second.count) == (1, 2)
-
-
-def test_address_that_knows_the_request_no_more_leads_to_the_next() -> None:
-    first, second = Asks(WAIT, UNKNOWN), Asks(READY)
-    assert polled(first, second) is READY
-    assert (first.count, second.count) == (2, 1)
-
-
-def test_next_address_is_not_asked_for_other_reasons() -> None:
-    for status in (401, 500):
-        second = Asks(READY)
-        reply = polled(Asks(Reply(status)), second)
-        assert reply is not None
-        assert (reply.status, second.count) == (status, 0)
-
-
 # -- failures ----------------------------------------------------------------------
 
 
@@ -148,35 +123,6 @@ def test_three_failures_in_a_row_are_reported() -> None:
     assert ask.count == 3
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
-def test_busy_server_is_asked_three_times_and_then_has_the_word(status: int) -> None:
-    reply = Reply(status, "", [], b"busy")
-    ask = Asks(reply)
-    assert polled(ask) is reply
-    assert ask.count == 3
-
-
-@pytest.mark.parametrize("failed", [BROKE, BUSY])
-def test_failure_is_forgiven(failed: EventRecord) -> None:
-    steps = [failed, failed, WAIT] * 3
-    assert polled(Asks(*steps, READY)) is READY
-    assert polled(Asks(failed, failed, READY)) is READY
-    result = polled(Asks(*steps, failed, BUSY, BUSY))
-    assert result is BUSY
-
-
-def test_last_failure_is_the_one_that_is_reported() -> None:
-    assert polled(Asks(BROKE, BROKE, BUSY)) is BUSY
-    status, body = failure(polled(Asks(BUSY, BUSY, BROKE)))
-    assert (status, body) == (502, error("https://there: broke off (request req-1)"))
-
-
-def test_bug_in_asking_is_a_failure_whose_text_is_not_told() -> None:
-    bug = RuntimeError("Bearer nvapi-canary")
-    assert failure(polled(Asks(bug))) == (502, error("RuntimeError (request req-1)"))
-    assert polled(Asks(bug, READY)) is READY
-
-
 # -- time --------------------------------------------------------------------------
 
 
@@ -184,22 +130,6 @@ def test_result_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(polling, "LIMIT", 0.1)
     expected = 504, error("No result within 0.1 seconds (request req-1)")
     assert failure(polled(Asks(WAIT))) == expected
-
-
-@pytest.mark.parametrize("first", [[], [WAIT], [BROKE, BROKE]])
-def test_asking_does_not_outlive_the_limit(
-    monkeypatch: pytest.MonkeyPatch, first: list[EventRecord]
-) -> None:
-    monkeypatch.setattr(polling, "LIMIT", 0.1)
-    endless, ask = Endless(), Asks(*first, READY)
-
-    async def asked() -> Reply:
-        return await (ask() if ask.count < len(first) else endless())
-
-    begun = time.monotonic()
-    assert failure(polled(asked))[0] == 504
-    assert time.monotonic() - begun < 30  # and not 60
-    assert endless.cancelled
 
 
 def test_waiting_does_not_outlive_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,12 +143,6 @@ def test_waiting_does_not_outlive_the_limit(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 # -- the client --------------------------------------------------------------------
-
-
-def test_client_that_has_left_asks_for_nothing() -> None:
-    ask = Asks(READY)
-    assert polled(ask, is_gone=lambda: True) is None
-    assert ask.count == 0
 
 
 def test_client_that_leaves_in_a_wait_is_noticed(
@@ -235,24 +159,3 @@ def test_client_that_leaves_while_it_is_asked_for_is_noticed() -> None:
     endless = Endless()
     assert polled(endless, is_gone=endless.asked.is_set) is None
     assert endless.cancelled
-
-
-def test_result_that_comes_after_the_client_left_goes_nowhere() -> None:
-    for step in (READY, WAIT, BROKE):
-        ask = Asks(step)
-        assert polled(ask, is_gone=lambda ask=ask: ask.count > 0) is None  # type: ignore[misc]
-        assert ask.count == 1
-
-
-def test_end_of_the_proxy_ends_the_requests() -> None:
-    async def scene() -> Endless:
-        endless = Endless()
-        task = asyncio.create_task(result_of([endless], lambda: False, NAME))
-        await endless.asked.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await asyncio.sleep(0.001)
-        return endless
-
-    assert asyncio.run(scene()).cancelled

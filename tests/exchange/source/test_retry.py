@@ -5,7 +5,6 @@ import pytest
 
 from exchange.source.second_answers import SecondAnswers
 from llm_normalize.exchange.request.adapted_request import key_of
-from llm_normalize.exchange.source import retry
 from llm_normalize.exchange.source.retry import MAX_RETRIES, RefusedRequest
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
@@ -149,14 +148,6 @@ def test_without_an_answer_the_refusal_stays(
     assert "store" in loads(made.request.content)
 
 
-def test_answer_that_takes_too_long_leaves_the_refusal(
-    proxy: Proxy, upstream: SecondAnswers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retry, "LIMIT", 0)
-    upstream.replies = [Reply(200, "OK", JSON, b"{}")]
-    assert play(proxy, refused()).status_code == 400
-
-
 def test_client_that_leaves_gets_nothing_and_nothing_is_learned(
     proxy: Proxy, upstream: SecondAnswers
 ) -> None:
@@ -171,31 +162,6 @@ def test_client_that_leaves_gets_nothing_and_nothing_is_learned(
     assert loads(again.request.content) == ASKED
 
 
-def test_replayed_request_is_asked_again_too(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    made = refused()
-    made.is_replay = "request"
-    broken(made, "Client disconnected.", connected=False)
-    made.error = None
-    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
-    assert play(proxy, made).status_code == 200
-
-
-def test_logs_stay_open_for_it_during_a_reload(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
-    made = refused()
-    proxy.addon.responseheaders(made)
-    waits = proxy.addon.response(made)
-    assert waits is not None
-    proxy.addon.done()
-    proxy.context.master.event_loop.run_until_complete(waits)
-    (flow,) = proxy.records("flow")
-    assert (flow["end"], flow["status"]) == ("complete", 200)
-
-
 def test_observing_tells_what_would_be_dropped(
     proxy: Proxy, upstream: SecondAnswers
 ) -> None:
@@ -208,60 +174,6 @@ def test_observing_tells_what_would_be_dropped(
     (request,) = proxy.records("request")
     assert (request["mode"], request["dropped"]) == ("observe", ["seed"])
     assert made.comment.endswith("request: seed would be dropped")
-
-
-def test_what_is_no_refusal_gets_no_retry(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    proxy.set(normalize_skip=["parameter-learned"])
-    assert play(proxy, refused()).status_code == 400
-    proxy.set(normalize_skip=[])
-    assert play(proxy, refused(b"{}")).status_code == 400
-    assert play(proxy, refused(STORE, {"model": "m"})).status_code == 400
-    for status in (401, 404, 429, 500):
-        another = refused()
-        response_of(another).status_code = status
-        assert play(proxy, another).status_code == status
-    unread = refused()
-    unread.request.raw_content = None
-    assert play(proxy, unread).status_code == 400
-    # A replay of what a server once said: it has not been asked.
-    replayed = refused()
-    replayed.server_conn.timestamp_start = None
-    assert play(proxy, replayed).status_code == 400
-    assert upstream.asked == []
-
-
-@pytest.mark.parametrize(
-    ("encoding", "body"),
-    [
-        ("zstd", SEED),
-        ("gzip", SEED),
-        ("gzip", gzip.compress(b'{"a":"' + b" " * 300_000 + SEED)),
-    ],
-)
-def test_refusal_that_cannot_be_read_is_none(encoding: str, body: bytes) -> None:
-    made = refused(body)
-    response_of(made).headers["content-encoding"] = encoding
-    found = RefusedRequest.of(made, made.response)
-    assert found
-    assert found.changes == []
-
-
-@pytest.mark.parametrize("key", ["", "seedling"])
-def test_refusal_that_repeats_a_key_names_no_parameter(key: str) -> None:
-    made = refused(SEED.replace(b"seed", b"seedling"), {"model": "m", "seedling": 1})
-    made.request.headers["x-api-key"] = key
-    found = RefusedRequest.of(made, made.response)
-    assert found
-    assert bool(found.changes) is not bool(key)
-
-
-def test_request_is_not_shown_by_its_representation() -> None:
-    made = refused(request={**ASKED, "messages": ["canary"]})
-    found = RefusedRequest.of(made, made.response)
-    assert found
-    assert "canary" not in repr(found)
 
 
 def test_what_helped_is_learned_though_more_is_refused_than_tries(
@@ -322,15 +234,3 @@ def test_form_of_messages_does_not_use_up_the_tries(
     proxy.addon.requestheaders(made)
     proxy.addon.request(made)
     assert loads(made.request.content) == upstream.bodies[-1]
-
-
-def test_role_that_a_template_fails_at_is_changed(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
-    made = refused(ROLE.replace(b"400", b"500"), {"model": "m", "messages": SAID})
-    response_of(made).status_code = 500
-    assert play(proxy, made).status_code == 200
-    failed = refused()  # a parameter that a failure names is none that is refused
-    response_of(failed).status_code = 500
-    assert play(proxy, failed).status_code == 500

@@ -137,16 +137,6 @@ def test_body_takes_the_place_of_a_refusal(
     assert response.content.startswith(b"data: ")
 
 
-@pytest.mark.parametrize("body", [None, b'{"detail":"no"}'])
-def test_refusal_that_nothing_can_be_done_about_passes(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, body: bytes | None
-) -> None:
-    client_stream = first(monkeypatch, body)
-    response = play(proxy, refused())
-    assert (response.status_code, response.raw_content) == (400, None)
-    assert not client_stream.is_forgotten
-
-
 @pytest.mark.parametrize("is_reloaded", [False, True])
 def test_client_that_leaves_meanwhile_is_recorded(
     proxy: Proxy,
@@ -210,42 +200,6 @@ def test_mitmproxy_that_lacks_a_part_is_reported_once(
         assert play(proxy, refused()).status_code == 400
     (message,) = messages(caplog)
     assert "does not let an addon send while nothing is received" in message
-
-
-@pytest.mark.parametrize("then", ["reload", "end"])
-@pytest.mark.parametrize("is_stream", [True, False])
-def test_addon_that_is_gone_when_the_answer_arrives(
-    proxy: Proxy,
-    replies: list[Any],
-    monkeypatch: pytest.MonkeyPatch,
-    then: str,
-    *,
-    is_stream: bool,
-) -> None:
-    client_stream = first(monkeypatch)
-    body = dumps(GOOD_BODY)
-
-    def reply() -> Reply:
-        if then == "end":
-            proxy.context.master.should_exit.set()
-        proxy.addon.done()
-        if is_stream:
-            return Reply(200, "OK", EVENTS, live_body=Rest(STREAM))
-        return Reply(401, "No", JSON, body)
-
-    replies.append(reply)
-    made = refused()
-    play(proxy, made)
-    if then == "end":
-        assert proxy.records("flow")[0]["end"] == "upstream-broke"
-        assert not client_stream.is_forgotten
-        return
-    assert client_stream.is_forgotten
-    if is_stream:
-        assert proxy.feed(made, STREAM) == STREAM
-        proxy.feed(made, b"")
-    (record,) = proxy.records("flow")
-    assert record["end"] == "complete"
 
 
 @pytest.fixture

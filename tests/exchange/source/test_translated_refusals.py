@@ -64,20 +64,6 @@ def test_image_that_the_model_cannot_see_becomes_a_sentence(
     assert "attachment-refused" in record["fixes"]
 
 
-def test_who_asks_for_chat_is_told_of_the_image(
-    proxy: Proxy, upstream: SecondAnswers
-) -> None:
-    image = {"type": "image_url", "image_url": {"url": PIXEL}}
-    asked = {"model": "m", "messages": [{"role": "user", "content": [image]}]}
-    words = b'{"error":{"message":"m is not a multimodal model"}}'
-    made = chat_flow(request=asked, status=400, headers=dict(JSON))
-    response_of(made).raw_content = words
-    proxy.addon.responseheaders(made)
-    proxy.respond(made)
-    assert response_of(made).status_code == 400
-    assert not upstream.asked
-
-
 def test_conversation_that_is_too_long_for_its_summary_is_halved(
     proxy: Proxy, upstream: SecondAnswers
 ) -> None:

@@ -14,14 +14,13 @@ from mitmproxy.io import FlowReader, FlowWriter
 from exchange.source.test_second_answer import (
     EVENTS,
     JSON,
-    FirstAnswer,
     Rest,
     first,
     play,
 )
 from llm_normalize.addon import Normalize
 from llm_normalize.exchange.record.stored_flow import stored
-from llm_normalize.exchange.source import chat_retry, translation
+from llm_normalize.exchange.source import chat_retry
 from llm_normalize.exchange.state.exchange import HANDED_OVER
 from llm_normalize.inspect.before_after import BeforeAfter
 from llm_normalize.inspect.transcript import Transcript
@@ -30,7 +29,6 @@ from llm_normalize.protocols.messages import Messages
 from llm_normalize.protocols.messages.stream import MessagesAnswer
 from llm_normalize.protocols.responses import Responses
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
-from llm_normalize.repair.machine.machine import Machine
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     HOST,
@@ -162,13 +160,6 @@ def test_first_event_leaves_with_its_chat_event(proxy: Proxy) -> None:
     assert out.endswith(b"\n\n")
 
 
-def test_host_is_known_by_the_name_that_its_client_has(proxy: Proxy) -> None:
-    made = flow()
-    made.request.headers["host"] = HOST
-    made.request.data.host = "192.0.2.1"  # in transparent mode
-    assert send(proxy, made).request.path == "/v1/chat/completions"
-
-
 def test_own_authorization_comes_first(proxy: Proxy) -> None:
     made = flow()
     made.request.headers["x-api-key"] = "sk-other"
@@ -213,14 +204,6 @@ def test_answer_that_failed_is_an_error_in_its_words(proxy: Proxy) -> None:
     assert response_of(made).status_code == 502
 
 
-def test_body_that_cannot_be_decoded_is_an_error(proxy: Proxy) -> None:
-    made = send(proxy, flow(stream=False))
-    answered(made, kind="application/json", encoding="gzip")
-    assert loads(proxy.body(made, b"\x1f\x8bno") or b"")["type"] == "error"
-    assert response_of(made).status_code == 502
-    assert "content-encoding" not in response_of(made).headers
-
-
 def test_bug_in_a_translator_is_an_error_of_the_answer(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -229,20 +212,6 @@ def test_bug_in_a_translator_is_an_error_of_the_answer(
     error = loads(proxy.body(made, BODY) or b"")["error"]
     assert error["message"] == "The proxy failed at translating the answer."
     assert "it cannot be translated" in caplog.text
-
-
-def test_bug_in_the_repair_of_a_stream_ends_it_with_an_error(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = answered(send(proxy, flow()))
-    proxy.addon.responseheaders(made)
-    *events, _ = STREAM.split(b"\n\n")
-    out = proxy.feed(made, events[0] + b"\n\n")
-    monkeypatch.setattr(Machine, "chunk", fail)
-    out += proxy.feed(made, b"\n\n".join(events[1:]) + b"\n\n") + proxy.feed(made, b"")
-    assert b"event: error" in out
-    assert b"choices" not in out
-    assert b"message_stop" not in out
 
 
 def test_answer_stays_translated_whatever_is_set_meanwhile(proxy: Proxy) -> None:
@@ -260,11 +229,6 @@ def test_option_says_what_it_takes(proxy: Proxy, value: list[str]) -> None:
     assert send(proxy, flow()).request.path == CHAT
 
 
-def test_option_turns_it_off(proxy: Proxy) -> None:
-    proxy.set(normalize_translate=["off"])
-    assert send(proxy, flow()).request.path == MESSAGES
-
-
 @BOTH
 def test_hosts_whose_own_endpoints_are_not_used(proxy: Proxy, path: str) -> None:
     assert send(proxy, flow(path, host=OTHER)).request.path == path
@@ -272,12 +236,6 @@ def test_hosts_whose_own_endpoints_are_not_used(proxy: Proxy, path: str) -> None
     assert send(proxy, flow(path, host=OTHER)).request.path == CHAT
     assert send(proxy, flow(path)).request.path == CHAT
     assert send(proxy, flow(path, host="api.cerebras.ai")).request.path == path
-
-
-def test_request_that_mitmproxy_streams_is_not_read(proxy: Proxy) -> None:
-    made = flow()
-    made.request.stream = True
-    assert send(proxy, made).request.path == MESSAGES
 
 
 @pytest.mark.parametrize(
@@ -358,20 +316,6 @@ def test_tokens_are_counted_without_the_provider(proxy: Proxy) -> None:
     )
 
 
-@pytest.mark.parametrize("status", [404, 405])
-def test_tokens_are_counted_where_the_provider_does_not(
-    proxy: Proxy, status: int
-) -> None:
-    made = answered(send(proxy, flow(COUNT, host=OTHER)), status, "text/plain")
-    assert made.request.path == COUNT
-    proxy.body(made, MISSING)
-    response = response_of(made)
-    assert response.status_code == 200
-    assert loads(response.content or b"")["input_tokens"] > 0
-    # Nobody has answered it with success, so nothing is remembered.
-    assert send(proxy, flow(COUNT, host=OTHER)).response is None
-
-
 def test_tokens_are_counted_at_once_where_messages_are_not_served(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
 ) -> None:
@@ -396,38 +340,6 @@ def test_refusal_that_passes_is_not_replaced(proxy: Proxy) -> None:
     response_of(made).stream = True
     proxy.addon.response(made)
     assert response_of(made).status_code == 404
-
-
-def with_calls(count: int) -> dict[str, Any]:
-    """Return a request of Responses with so many calls and their outputs."""
-    call = {"type": "function_call", "name": "f", "arguments": "{}"}
-    output = {"type": "function_call_output", "output": "a"}
-    ids = [{"call_id": f"c{at}"} for at in range(count)]
-    return {"input": [{**each, **one} for one in ids for each in (call, output)]}
-
-
-@pytest.mark.parametrize("mapped", [False, True])
-def test_long_history_is_not_refused_for_the_objects_of_chat(
-    proxy: Proxy, mapped: bool
-) -> None:
-    if mapped:
-        proxy.set(normalize_models=["m=other"])
-    made = send(proxy, flow(RESPONSES, **with_calls(5000)))
-    assert made.response is None
-    assert len(asked_of(made)["messages"]) == 10_000
-    assert asked_of(made)["model"] == ("other" if mapped else "m")
-    assert LAST[RESPONSES] in proxy.stream(answered(made), STREAM)
-
-
-@BOTH
-def test_request_with_too_many_values_gets_a_sentence(proxy: Proxy, path: str) -> None:
-    response = response_of(send(proxy, flow(path, x=[[]] * 30_000)))
-    error = loads(response.content or b"")["error"]
-    assert response.status_code == 400
-    assert error["type"] == "invalid_request_error"
-    assert error["message"] == (
-        "The body of the request is not read: it has too many values."
-    )
 
 
 # -- a host that says so -------------------------------------------------------------
@@ -524,17 +436,6 @@ def test_what_one_client_was_told_changes_no_other_requests(
     learn(proxy, monkeypatch, replies, "three")
     assert is_translated(proxy, asks("four"))  # several say so
     assert not is_translated(proxy, asks("four", model="other"))
-
-
-def test_what_was_said_of_one_query_is_not_said_of_another(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
-) -> None:
-    old, new = f"{MESSAGES}?api-version=1", f"{MESSAGES}?api-version=2"
-    for who in ("one", "two", "three"):
-        learn(proxy, monkeypatch, replies, who, path=f"{old}&key={who}")
-    assert is_translated(proxy, asks("four", f"{old}&key=four"))
-    assert not is_translated(proxy, asks("one", f"{new}&key=one"))
-    assert not is_translated(proxy, asks("one"))
 
 
 def test_clients_of_the_proxys_key_count_by_their_addresses(
@@ -696,53 +597,6 @@ def test_model_that_chat_does_not_know_either_is_the_clients_error(
     assert send(proxy, flow(host=OTHER)).request.path == MESSAGES  # not remembered
 
 
-def test_provider_that_fails_has_said_nothing_about_its_paths(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
-) -> None:
-    client = first(monkeypatch, MISSING)
-    replies.append(Reply(503, "No", JSON, b"{}"))
-    made = first_refusal(proxy, MESSAGES)
-    response = play(proxy, made)
-    response.raw_content = client.received
-    proxy.addon.response(made)
-    assert response.status_code == 503
-    assert send(proxy, flow(host=OTHER)).request.path == MESSAGES
-
-
-OWN = pytest.mark.parametrize(
-    ("host", "path"),
-    [
-        ("api.openai.com", RESPONSES),
-        ("eu.api.openai.com", RESPONSES),
-        ("api.anthropic.com", MESSAGES),
-        ("api.anthropic.com", COUNT),
-    ],
-)
-
-
-@OWN
-@pytest.mark.parametrize("is_by_model", [False, True])
-def test_whoever_has_made_a_protocol_serves_it(
-    proxy: Proxy,
-    monkeypatch: pytest.MonkeyPatch,
-    host: str,
-    path: str,
-    is_by_model: bool,
-) -> None:
-    first(monkeypatch, MISSING)
-    proxy.set(normalize_hosts=[host])
-    if is_by_model:
-        proxy.set(normalize_routes=[f"{host}/other=https://{HOST}/v1"])
-    made = answered(send(proxy, flow(path, host=host)), 404, "text/plain")
-    assert made.request.path == path
-    assert proxy.addon.responseheaders(made) is None
-    response = response_of(made)
-    response.raw_content = MISSING
-    proxy.addon.response(made)
-    assert (response.status_code, response.raw_content) == (404, MISSING)
-    assert proxy.records() == []
-
-
 def test_key_does_not_replace_the_one_of_a_client_of_anthropics(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -787,29 +641,6 @@ def test_request_that_cannot_be_translated_gets_a_sentence(
     assert "previous_response_id" in str(loads(response.content or b""))
 
 
-def test_long_history_is_asked_as_chat_where_the_path_is_missing(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
-) -> None:
-    first(monkeypatch, MISSING)
-    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
-    made = first_refusal(proxy, RESPONSES, **with_calls(5000))
-    assert play(proxy, made).status_code == 200
-    again = send(proxy, flow(RESPONSES, host=OTHER, **with_calls(5000)))
-    assert again.request.path.endswith("/completions")
-
-
-def test_request_with_too_many_values_gets_a_sentence_where_the_path_is_missing(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first(monkeypatch, MISSING)
-    made = first_refusal(proxy, RESPONSES, x=[[]] * 30_000)
-    play(proxy, made)
-    response_of(made).raw_content = MISSING
-    proxy.addon.response(made)
-    assert response_of(made).status_code == 400
-    assert b"is not read: it has too many values." in (response_of(made).content or b"")
-
-
 def test_bug_in_a_translator_leaves_the_first_answer(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -831,18 +662,6 @@ def test_answer_that_is_not_the_providers_passes(
     made = first_refusal(proxy, MESSAGES)
     response_of(made).raw_content = MISSING  # another addon's
     assert proxy.addon.responseheaders(made) is None
-    monkeypatch.setattr(FirstAnswer, "of", lambda *_: None)  # its client is gone
-    assert proxy.addon.responseheaders(first_refusal(proxy, MESSAGES)) is None
-
-
-def test_paths_that_are_remembered_are_bounded(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
-) -> None:
-    monkeypatch.setattr(translation, "_MOST", 1)
-    for who in ("one", "two"):
-        learn(proxy, monkeypatch, replies, who, path=f"/{who}{MESSAGES}")
-    assert is_translated(proxy, asks("two", f"/two{MESSAGES}"))
-    assert not is_translated(proxy, asks("one", f"/one{MESSAGES}"))  # the oldest
 
 
 # -- a provider with a protocol of its own, a route by model, a reload ----------------
@@ -944,32 +763,3 @@ def test_views_and_commands_know_what_the_provider_sent(
     assert found.is_translated
     rows = list(proxy.addon.rerun_command([made]))
     assert rows[1][3] == "translated: what was sent is not compared"
-
-
-def test_transcript_of_a_running_answer_is_of_what_came(proxy: Proxy) -> None:
-    made = answered(send(proxy, flow()))
-    proxy.addon.responseheaders(made)
-    proxy.feed(made, STREAM[: STREAM.index(b"Hi") + 60])
-    proxy.addon._refresh(made)
-    view = Transcript(proxy.addon._refresh)
-    response = response_of(made)
-    shown = view.prettify(b"", contentviews.Metadata(flow=made, http_message=response))
-    assert "still running" in shown
-
-
-def test_flow_in_a_protocol_that_is_not_known_any_more_is_left_out(
-    proxy: Proxy,
-) -> None:
-    made = send(proxy, flow())
-    proxy.stream(answered(made), STREAM)
-    made.request.path = "/v1/other"
-    with pytest.raises(ValueError, match="protocol is not known"):
-        stored(made)
-
-
-def test_answers_are_counted_by_protocol(proxy: Proxy) -> None:
-    for path in (RESPONSES, MESSAGES, MESSAGES):
-        proxy.stream(answered(send(proxy, flow(path))), STREAM)
-    rows = [row[4:] for row in proxy.addon.stats.rows()]
-    assert ["protocol: messages", "2"] in rows
-    assert ["protocol: responses", "1"] in rows

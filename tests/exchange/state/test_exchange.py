@@ -3,27 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.exchange.state.exchange import HANDED_OVER, Exchange
+from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.routing.routes import Routed, Target
-from proxies import BAD, GOOD, HOST, Proxy, chat_flow, connected, response_of
+from proxies import BAD, GOOD, Proxy, chat_flow, connected
 
 OPENAI = "api.openai.com"
-
-
-def test_client_stays_who_it_was_when_another_key_is_put_on() -> None:
-    exchange = Exchange(chat_flow())
-    mine = exchange.client
-    exchange.flow.request.headers["authorization"] = "Bearer of-the-proxy"
-    assert exchange.client == mine != Exchange(exchange.flow).client
-
-
-def test_path_is_the_one_that_its_client_asked_for() -> None:
-    exchange = Exchange(chat_flow(path="/v1/chat/completions?a=b"))
-    assert exchange.path == "/v1/chat/completions"
-    target = Target.parse("https://there.test/base")
-    exchange.route = Routed.send(exchange.flow.request, target)
-    assert exchange.flow.request.path == "/base/chat/completions?a=b"
-    assert exchange.path == "/v1/chat/completions"
 
 
 @pytest.mark.parametrize("method", ["POST", "GET"])
@@ -63,22 +47,3 @@ def test_request_that_waits_at_a_reload_keeps_its_route_and_its_model(
     assert (record["host"], record["model"]) == ("other.test", "gpt-4o")
     assert made.request.host == OPENAI
     assert made.metadata.keys() == {"llm_normalize"}
-
-
-def test_flow_that_an_older_version_handed_over_is_resumed() -> None:
-    made = chat_flow(host=HOST)
-    made.metadata[HANDED_OVER] = [None, "mine"]
-    resumed = Exchange.resume(made)
-    assert (resumed.mapped_model, resumed.translated) == ("mine", None)
-
-
-def test_flow_without_route_or_other_model_has_nothing_to_hand_over(
-    tmp_path: Path,
-) -> None:
-    made = chat_flow(host=HOST)
-    with Proxy(tmp_path) as proxy:
-        proxy.addon.requestheaders(made)
-        proxy.addon.done()
-        assert made.metadata == {}
-        proxy.addon.responseheaders(made)
-        assert callable(response_of(made).stream)

@@ -19,33 +19,10 @@ from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.content_encoding import Decoder, decoder_for
-from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
+from proxies import BAD, GOOD, broken, chat_flow, response_of
 
 NO_LOG: dict[str, Any] = {"observe": False, "strict": False, "log": None}
 ALL = Settings(FIXES, **NO_LOG)
-
-
-def test_equal_fixes_have_one_plan_and_others_another() -> None:
-    one, same = (Settings(list(FIXES), **NO_LOG) for _ in range(2))
-    assert one.plan is same.plan
-    for other in (list(FIXES[1:]), list(FIXES[::-1])):
-        assert Settings(other, **NO_LOG).plan != one.plan
-
-
-def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
-    for stored, snapshot in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
-        made = chat_flow()
-        response_of(made).data.content = stored
-        running = RunningAnswer.of(made, ALL)
-        pipeline = Pipeline(running.asked, FIXES)
-        running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
-        running.rewriter.read(b"sent")
-        running.rewriter.read(b"")
-        running.store(running.close(Stats(), 200, "complete"))
-        assert response_of(made).raw_content == snapshot
-    made.response = None
-    running.store(running.close(Stats(), None, "error"))
-    assert made.metadata[KEY]["end"] == "error"
 
 
 def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
@@ -54,29 +31,6 @@ def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
     pipeline = Pipeline(running.asked, FIXES, running.record.add_event)
     running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
     return running
-
-
-@pytest.mark.parametrize("shown", [False, True])
-def test_events_that_are_changed_alike_are_counted_each(shown: bool) -> None:
-    """Where nobody looks at them, only their number is known until the end."""
-    made, stats = chat_flow(), Stats()
-    settings = Settings(FIXES, **NO_LOG, shown=shown, stored=shown)
-    running = RunningAnswer.of(made, settings)
-    rewriter = running.stream_through(Decoder())
-    said = [chunk({"role": None, "content": f" {at}"}) for at in range(20)]
-    said[12] = chunk({"role": None, "reasoning_content": " so"})
-    opening = chunk({"role": "assistant", "content": ""})
-    for event in (opening, *said, chunk({}, finish="stop")):
-        rewriter.read(wire([event]))
-        assert rewriter.newline() == b"\n"
-    rewriter.read(wire([DONE]))
-    rewriter.read(b"")
-    line = running.close(stats, 200, "complete")
-    assert running.figures()[0] == 23
-    assert running.record.changed == 20
-    assert running.record.fixes["role-null"] == 20
-    running.store(line)
-    assert (line is not None) is (KEY in made.metadata) is shown
 
 
 def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
@@ -245,13 +199,3 @@ def test_log_has_the_same_lines_whether_anybody_looks_on_or_not(observe: bool) -
     alone, watched = logged
     assert alone == watched
     assert [each["n"] for each in alone[:-1]] == [*range(1, 28)]
-
-
-def test_events_that_passed_unread_are_said_once(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    proxy.stream(chat_flow(), b"data: ?\n\n" + wire([{"object": "x"}]))
-    proxy.stream(chat_flow(), GOOD)
-    said = [each for each in caplog.messages if "unread" in each]
-    assert len(said) == 1

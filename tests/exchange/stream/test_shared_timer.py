@@ -1,10 +1,7 @@
 import asyncio
 
-import pytest
-
 from llm_normalize.exchange.stream.shared_timer import ScheduledCall, SharedTimer
-from proxies import fail, messages
-from support import PATIENCE
+from proxies import fail
 
 
 def test_calls_are_made_in_order_with_one_timer() -> None:
@@ -30,54 +27,3 @@ def test_cancelled_call_holds_nothing() -> None:
     call = ScheduledCall(0.0, fail)
     call.cancel()
     assert call.act is None
-
-
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_call_that_fails_costs_no_other(
-    error: type[BaseException], caplog: pytest.LogCaptureFixture
-) -> None:
-    made = list[str]()
-
-    def failing() -> None:
-        raise error
-
-    async def play(timer: SharedTimer) -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-        timer.after(failing)
-        timer.after(lambda: made.append("other"))
-        await asyncio.sleep(0.05)
-
-    async def resume(timer: SharedTimer) -> None:
-        timer.after(lambda: made.append("later"))
-        await asyncio.sleep(0.05)
-
-    timer = SharedTimer(0.01)
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(play(timer))
-    try:
-        loop.run_until_complete(task)
-    except KeyboardInterrupt:  # the loop goes on
-        loop.run_until_complete(task)
-    loop.run_until_complete(resume(timer))
-    loop.close()
-    assert made == ["other", "later"]
-    known = ["normalize: a call on a timer failed"]
-    assert messages(caplog, "ERROR") == (known if error is RuntimeError else [])
-
-
-def test_another_loop_begins_anew() -> None:
-    # Long enough for the first loop to end before, on a busy machine, too.
-    made, timer = list[str](), SharedTimer(0.5)
-
-    async def leave() -> None:
-        timer.after(lambda: made.append("of a loop that has ended"))
-
-    async def play() -> None:
-        is_over = asyncio.Event()
-        timer.after(lambda: made.append("mine"))
-        timer.after(is_over.set)
-        await asyncio.wait_for(is_over.wait(), PATIENCE)
-
-    asyncio.run(leave())
-    asyncio.run(play())
-    assert made == ["mine"]

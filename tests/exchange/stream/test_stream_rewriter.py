@@ -1,8 +1,6 @@
-import functools
 import gzip
 import random
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -27,7 +25,7 @@ from llm_normalize.wire.content_encoding import (
     decoder_for,
 )
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
-from llm_normalize.wire.json_text import dumps, loads
+from llm_normalize.wire.json_text import loads
 from llm_normalize.wire.sse import LIMIT
 from streams import cuts
 
@@ -95,46 +93,7 @@ def test_observing_leaves_every_byte_encoded_as_it_came(encoding: str) -> None:
     assert rewrite(data, encoding, repair=False) == data
 
 
-def test_observing_sees_what_repair_would_do() -> None:
-    watched, repaired = Client("gzip", repair=False), Client("gzip")
-    for each in (watched, repaired):
-        each.run([gzip.compress(BAD)])
-    assert watched.steps == repaired.steps
-    assert any(step.changed for step in watched.steps)
-
-
-def test_bytes_are_counted_as_they_come_and_leave() -> None:
-    client = Client("gzip")
-    data = gzip.compress(BAD)
-    out = client.run([data[:30], data[30:]])
-    rewriter = client.rewriter
-    assert (rewriter.bytes_in, rewriter.bytes_out) == (len(data), len(out))
-
-
-def test_bytes_after_an_empty_read_are_not_lost() -> None:
-    # mitmproxy also forwards empty HTTP/2 frames that are not the last.
-    client = Client()
-    client.run([GOOD])
-    assert client.read(b"note:late\n\n") == b"note:late\n\n"
-    assert client.read(b"") == b""
-    assert client.read(b"x") + client.read(b"") == b"x"
-    assert client.rewriter.bytes_out == len(GOOD) + len(b"note:late\n\nx")
-
-
-def test_bytes_after_an_empty_read_are_decoded_all_the_same() -> None:
-    # The client was told that nothing is encoded.
-    client = Client("gzip")
-    data = gzip.compress(GOOD)
-    out = client.read(data[:40]) + client.read(b"") + client.read(data[40:])
-    assert out == GOOD
-
-
 # -- a corrupt body ----------------------------------------------------------------
-
-
-def broken_gzip(body: bytes) -> bytes:
-    deflate = zlib.compressobj(wbits=31)
-    return deflate.compress(body) + deflate.flush(zlib.Z_FULL_FLUSH) + b"\xff" * 9
 
 
 def test_a_corrupt_body_is_given_up_once_and_named(
@@ -149,12 +108,6 @@ def test_a_corrupt_body_is_given_up_once_and_named(
     assert record.levelname == "WARNING"
     assert record.getMessage().startswith("label: the compressed body is corrupt (")
     assert record.getMessage().endswith("; the answer is broken off")
-
-
-def test_what_came_before_the_corrupt_part_leaves_even_in_one_read() -> None:
-    client = Client("gzip")
-    assert client.read(broken_gzip(wire([HEAD, TEXT]))) == wire([HEAD, TEXT])
-    assert client.given_up == 1
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
@@ -217,40 +170,6 @@ def test_a_pipeline_that_fails_costs_no_byte(
         monkeypatch.setattr(client.pipeline, name, fail)
     out += client.read(GOOD[half:]) + client.read(b"")
     assert out == GOOD
-
-
-def test_growth_is_reported_with_the_first_bytes_and_now_and_then() -> None:
-    rewriter = Client(repair=False).rewriter
-    reported: list[int] = []
-    rewriter.on_growth = lambda: reported.append(rewriter.bytes_out)
-    for _ in range(100):
-        rewriter.read(b"x" * 1000)
-    assert reported[0] == 1000
-    assert 3 <= len(reported) <= 10
-
-
-def test_who_shows_it_cannot_cost_bytes(caplog: pytest.LogCaptureFixture) -> None:
-    client = Client(repair=False)
-
-    def fail() -> None:
-        raise RuntimeError
-
-    client.rewriter.on_growth = fail
-    assert client.read(BAD) == BAD
-    assert "it is not shown" in caplog.text
-
-
-def test_who_keeps_what_is_sent_by_the_clock_cannot_cost_bytes(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(_: bytes) -> None:
-        raise RuntimeError
-
-    client = Client()
-    out = client.read(GOOD.removesuffix(DONE))
-    monkeypatch.setattr(client.rewriter.snapshot, "add_sent", fail)
-    assert out + client.rewriter.release() + DONE == GOOD
-    assert "it is not shown" in caplog.text
 
 
 def test_a_decoder_that_fails_never_raises() -> None:
@@ -387,11 +306,6 @@ def test_event_of_very_many_values_passes_as_it_is() -> None:
     assert client.pipeline.raw_events == {"too-many": 1}
 
 
-def parted(data: bytes) -> list[bytes]:
-    """Return *data* as mitmproxy reads it."""
-    return [data[at : at + 65535] for at in range(0, len(data), 65535)]
-
-
 LARGE_EVENTS = {
     "numbers": b'"a":[' + b"1," * 120_000 + b"1]",
     "objects": b'"a":[' + b"{}," * 20_000 + b"{}]",
@@ -416,24 +330,6 @@ def test_event_that_takes_long_to_read_passes_as_it_is(
     assert client.read(data) == data
     assert client.pipeline.raw_events.total() == 1
     assert not read
-
-
-@pytest.mark.parametrize("count", [3, 6_000_000])
-def test_long_text_is_repaired_however_long(count: int) -> None:
-    client = Client()
-    data = wire([chunk({"role": None, "content": "A" * count})])
-    assert b'"role":"assistant"' in client.run(parted(data))
-    assert client.pipeline.raw_events.total() == 0
-
-
-def test_body_in_a_stream_is_repaired_up_to_its_bound() -> None:
-    for count, unread in ((1, 0), (2 << 20, 1)):
-        client = Client()
-        message = {"role": "assistant", "content": "A" * count}
-        body = {"object": "chat.completion", "choices": [{"message": message}]}
-        out = client.run(parted(dumps(body)))
-        assert client.pipeline.raw_events == Counter({"too-large": unread})
-        assert (out == dumps(body)) is bool(unread)
 
 
 def _said(text: str, **more: Any) -> bytes:
@@ -530,22 +426,6 @@ def test_what_is_not_parsed_is_sent_and_counted_as_ever(
     assert slow.counted == []
     if drawn[: len(_SETTLED)] == _SETTLED:
         assert quick.counted
-
-
-def test_turn_ends_for_all_who_wait_for_that() -> None:
-    later, ended = list[Callable[[], None]](), list[str]()
-    turn = Turn(later.append)
-    for name in "ab":
-        turn.at_end(functools.partial(ended.append, name))
-    assert len(later) == 1
-    later.pop()()
-    assert ended == []
-    later.pop()()
-    assert (ended, turn.number) == (["a", "b"], 1)
-    assert turn.begin() == 1
-    later.pop()()
-    later.pop()()
-    assert (ended, turn.number) == (["a", "b"], 2)
 
 
 def test_bug_in_the_memory_costs_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:

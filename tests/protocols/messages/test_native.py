@@ -2,7 +2,7 @@
 
 import copy
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -72,7 +72,9 @@ RIGHT: Events = [*BEGIN, *THOUGHT, *TEXT, *CALLS, *END]
 def repaired(events: Iterable[dict[str, Any]], asked: NativeAsked = ASKED) -> Events:
     reader, out = MessagesReader(asked), list[dict[str, Any]]()
     for each in events:
-        out += [value for _, value in reader.event(each.get("type", ""), each).events]
+        kind = each.get("type", "")
+        name = kind if isinstance(kind, str) else ""
+        out += [value for _, value in reader.event(name, each).events]
     return [*out, *(value for _, value in reader.end().events)]
 
 
@@ -198,6 +200,10 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     # the start of the message
     "no fields": lambda e: at(e, "message_start").update(message={"usage": FIGURES}),
     "no content": lambda e: at(e, "message_start")["message"].pop("content", None),
+    "content is null": lambda e: at(e, "message_start")["message"].update(content=None),
+    "another type and role": lambda e: at(e, "message_start")["message"].update(
+        type="chat.completion", role="model"
+    ),
     "no model": lambda e: at(e, "message_start")["message"].pop("model", None),
     "second start": lambda e: e.insert(4, copy.deepcopy(e[0])),
     "second start of another id": lambda e: e.insert(
@@ -224,6 +230,9 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     "text without text": lambda e: said(e, 1).pop("text", None),
     "thoughts without a key": lambda e: said(e).pop("signature", None),
     "call without input": lambda e: said(e, 2).pop("input", None),
+    "text without a block": lambda e: at(e, "content_block_start", 1).pop(
+        "content_block"
+    ),
     "text in the start": lambda e: (said(e, 1).update(text="Hi"), e.pop(7)),
     # what is said
     "input in the start": in_start,
@@ -238,6 +247,8 @@ WRONG: dict[str, Callable[[Events], Any]] = {
     "two calls of one id": lambda e: said(e, 3).update(id="toolu_2"),
     # the end
     "stop word": lambda e: end_of(e).update(stop_reason="stop"),
+    "a token's number": lambda e: end_of(e).update(stop_reason=128009),
+    "in capitals": lambda e: end_of(e).update(stop_reason="TOOL_USE"),
     "tool_calls": lambda e: end_of(e).update(stop_reason="tool_calls"),
     "end_turn with calls": lambda e: end_of(e).update(stop_reason="end_turn"),
     "no stop_sequence": lambda e: end_of(e).pop("stop_sequence", None),
@@ -282,7 +293,12 @@ ALONE = {
     *("no block starts", "no start of the text", "no block stops", "calls take turns"),
     *("second start", "second start of another id", "second start behind the thoughts"),
     *("text in the start", "block starts twice", "text without text"),
-    *("call without input", "input in the start", "input in the start as text"),
+    *(
+        "text without a block",
+        "call without input",
+        "input in the start",
+        "input in the start as text",
+    ),
     *("no reason", "reason is null", "signed in the start", "signed with nothing"),
     *("no start", "indexes with gaps", "indexes from one", "no indexes"),
     "no stop of the last",
@@ -362,3 +378,39 @@ def test_reason_in_the_start_of_an_answer_that_breaks_off_is_no_end() -> None:
     said = {**MESSAGE, "stop_reason": "end_turn"}
     broken = [{"type": "message_start", "message": said}, *RIGHT[1:6]]
     assert repaired(broken)[-1] == RIGHT[5]
+
+
+JUNK: list[Any] = [
+    None, 0, -1, 1.5, True, "", "x", [], {}, [None], [[]], [{}], {"a": None}, {"type": 1},
+]  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of each value in *value*."""
+    found: Any = value.items() if isinstance(value, dict) else []
+    found = enumerate(value) if isinstance(value, list) else found
+    for key, each in found:
+        yield (*path, key)
+        yield from places(each, (*path, key))
+
+
+def test_no_shape_of_an_event_makes_the_reader_fail() -> None:
+    whole = {**MESSAGE, "content": [said(RIGHT, 1), said(RIGHT, 2)]}
+    for path in places(RIGHT):
+        for junk in JUNK:
+            events: list[Any] = copy.deepcopy(RIGHT)
+            parent: Any = events
+            for key in path[:-1]:
+                parent = parent[key]
+            parent[path[-1]] = junk
+            once = [each for each in events if isinstance(each, dict)]
+            assert isinstance(repaired(once), list)
+    for path in places(whole):
+        for junk in JUNK:
+            body = copy.deepcopy(whole)
+            parent = body
+            for key in path[:-1]:
+                parent = parent[key]
+            parent[path[-1]] = junk
+            assert MessagesReader(ASKED).body(body).events
+            MessagesReader(ASKED).whole(body)

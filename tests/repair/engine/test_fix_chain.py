@@ -139,6 +139,30 @@ def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
     assert "a stream: the held data passes as it is" in caplog.text
 
 
+def held_back(chain: Chain, value: Chunk) -> tuple[list[Outgoing], list[str]]:
+    """Return what *chain* makes of a chunk of which a part has been sent already."""
+    record = EventRecord(0, RAW, after=[b"part"])
+    payload = json.dumps(value).encode()
+    return list(chain.run(record, json.loads(payload), payload, RAW)), record.fixes
+
+
+def test_what_was_changed_before_a_fix_failed_is_sent_as_it_is_then() -> None:
+    class Begins(Fix):
+        name = "begins"
+        handles = ANY
+
+        def edit(self, chunk: Chunk) -> bool:
+            chunk["begun"] = True
+            raise RuntimeError
+
+    class Asks(A):
+        handles = Finding.LEFT_NULL
+
+    made, fixes = held_back(chain_of(B, Begins, Asks), TEXT)
+    assert marks(made) == [(None, "ba")]  # there was no such key before
+    assert fixes == ["mark-b", "mark-a"]
+
+
 def test_fix_that_failed_reads_no_words() -> None:
     class Ends(A, HoldingFix):
         times = 0

@@ -23,7 +23,13 @@ from ...repair.fix import Fix
 from ...repair.outcome import EventRecord
 from ...routing.hosts import Hosts
 from ...wire.json_text import Json, dumps, loads
+from ..message.message_body import put_content, request_body
+from .adapted_request import Adapted
 
+_PACKED = b"toolu-base64-"
+"""What is in a request that may have ids in other letters than its provider's."""
+TOOL_ID = "tool-id-foreign"
+"""The fix that writes them in other letters."""
 _MOST = 10_000
 """Ids of answers that are remembered; the oldest goes first."""
 
@@ -43,6 +49,38 @@ def native_endpoint(request: http.Request) -> Endpoint | None:
     if found is None or found.end != found.protocol.path or is_owners(request, found):
         return None
     return found
+
+
+def restore_ids(
+    flow: http.HTTPFlow, endpoint: Endpoint, made: Adapted | None
+) -> Adapted | None:
+    """Put the provider's ids of calls back into a request that goes to it natively.
+
+    Args:
+        flow: The flow; none of its request has been sent.
+        endpoint: Where it goes.
+        made: What was changed in it before.
+
+    Returns:
+        What has been changed in it now.
+    """
+    request = flow.request
+    body = request_body(request) or b""
+    if _PACKED not in body or request.stream:
+        return made
+    try:
+        value = read_request(body)
+    except ValueError:
+        return made
+    paths = endpoint.protocol.restore_ids(value)
+    if not paths:
+        return made
+    request.headers.pop("content-encoding", None)
+    put_content(request, dumps(value))
+    edits = [(TOOL_ID, "changed", path) for path in paths]
+    if made is None:
+        return Adapted(body, edits)
+    return Adapted(made.original, [*made.edits, *edits])
 
 
 class AnswerIds:

@@ -4,6 +4,7 @@ from ..message_events import STOP, end, start
 from ..native_fix import MessagesExample, NativeFix
 
 _BARE = b"event: message_stop\ndata: {}\n\n"
+_NULL = b'event: message_stop\ndata: {"type":null}\n\n'
 
 
 class EventTypeMissing(NativeFix):
@@ -16,6 +17,7 @@ class EventTypeMissing(NativeFix):
     sources = ("https://platform.claude.com/docs/en/build-with-claude/streaming",)
     examples = (
         MessagesExample("none", [start(), end(), _BARE], [start(), end(), STOP]),
+        MessagesExample("null", [start(), end(), _NULL], [start(), end(), STOP]),
         MessagesExample.untouched("there", [start(), end(), STOP]),
         MessagesExample.untouched(
             "of no event that is known", [b"event: odd\ndata: {}\n\n"]

@@ -1,6 +1,6 @@
 """Anthropic's Messages, translated to chat completions and back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import override
 
 from ...wire.json_text import Json
@@ -21,6 +21,7 @@ from .errors import LAST_RESORT, error_body, is_error
 from .model_list import model_list
 from .request import chat_request
 from .stream import MessagesAnswer
+from .tool_ids import restore
 
 __all__ = ["MESSAGES", "count_tokens", "model_list"]
 
@@ -33,6 +34,10 @@ class Messages(ClientProtocol):
     owners = ("api.anthropic.com",)
     last_resort = LAST_RESORT
     error_fix = "message-error-foreign"
+
+    @override
+    def restore_ids(self, body: JsonObject) -> Iterable[str]:
+        return list(restore(body))
 
     @override
     def is_error(self, value: Json) -> bool:

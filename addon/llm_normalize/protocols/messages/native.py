@@ -63,7 +63,7 @@ class MessagesReader(BlockReader):
             if kind not in self._handlers or not self._does("event-type-missing"):
                 self._out.append((name, value))
                 return
-            value = {"type": kind, **value}
+            value = {**value, "type": kind}
         handle = self._handlers.get(kind)
         if handle is None or self.is_over:
             self._late(kind, value)
@@ -71,8 +71,8 @@ class MessagesReader(BlockReader):
             handle(value)
         is_named = name == kind or (name and handle is None)
         if name != kind and (is_named or not self._does("event-name-missing")):
-            kept = ((name if each is value else kind, each) for kind, each in self._out)
-            self._out = [*kept]
+            sent = self._out
+            self._out = [(name if each is value else of, each) for of, each in sent]
 
     def _late(self, kind: str, value: JsonObject) -> None:
         """Send an event that means nothing here, or comes behind the last one."""
@@ -113,9 +113,11 @@ class MessagesReader(BlockReader):
     def _framed(self, given: JsonObject) -> JsonObject:
         """The message of a start, or a body, with what a message has."""
         blank = {**_MESSAGE, "model": self.asked.model}
-        missing = {key: blank[key] for key in blank if key not in given}
-        if not given.get("model"):
-            missing["model"] = self.asked.model
+        wrong = {"type": given.get("type") != "message"}
+        wrong["role"] = given.get("role") != "assistant"
+        wrong["content"] = not isinstance(given.get("content"), list)
+        wrong["model"] = not given.get("model")
+        missing = {k: v for k, v in blank.items() if wrong.get(k, k not in given)}
         made = given
         if missing and self._does("message-fields-missing"):
             made = {**given, **missing}
@@ -158,6 +160,7 @@ class MessagesReader(BlockReader):
         has_reason = bool(as_object(value.get("delta")).get("stop_reason"))
         if not has_reason and self._does("message-delta-missing"):
             self._unsaid = as_object(value.get("usage"))  # they wait for the reason
+            self._count(by_own_names(self._unsaid))
             return
         self._close_all()
         given = as_object(value.get("delta"))
@@ -198,9 +201,11 @@ class MessagesReader(BlockReader):
             reason = reason_of("end_turn", None, (), self._uses)
             delta = {"stop_reason": reason, "stop_sequence": None}
             usage = {**self._estimates(), **NO_CACHE, **self._unsaid}
+            counted = self.tokens
             self._message_delta(
                 {"type": "message_delta", "delta": delta, "usage": usage}
             )
+            self.tokens = counted  # by the provider
         self.is_over = self.is_complete = True
         self._send(value)
 

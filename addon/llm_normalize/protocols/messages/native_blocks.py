@@ -64,6 +64,8 @@ class BlockReader(NativeReader):
     def _block_start(self, value: JsonObject) -> None:
         self._begin_if_missing()
         given = as_object(value.get("content_block"))
+        if not given.get("type") and self._does("block-fields-missing"):
+            return  # the first delta tells what it is
         last = self._blocks[-1] if self._blocks else None
         is_second = last is not None and last.is_same(value, given)
         if is_second and self._does("block-start-repeated"):
@@ -189,7 +191,9 @@ class BlockReader(NativeReader):
         found = [each for each in still_open if each.given == index]
         if not found and len(still_open) == 1 and self.is_on("block-index-wrong"):
             found = still_open
-        of_kind = [each for each in found if kind is not None and each.kind == kind]
+        of_kind = [each for each in found if each.kind == kind]
+        if kind == "tool_use" and not of_kind:  # nothing else takes an input
+            of_kind = [each for each in still_open if each.kind == kind]
         return (of_kind or found)[-1] if found else None
 
     def _put(self, block: Block, value: JsonObject) -> None:

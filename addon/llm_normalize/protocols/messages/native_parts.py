@@ -42,6 +42,8 @@ _REASONS = {
     "length": "max_tokens",
     "max_length": "max_tokens",
     "max_output_tokens": "max_tokens",
+    "max_new_tokens": "max_tokens",
+    "model_length": "max_tokens",
     "tool_call": "tool_use",
     "tool_calls": "tool_use",
     "function_call": "tool_use",
@@ -49,6 +51,7 @@ _REASONS = {
     "safety": "refusal",
 }
 """Reasons of OpenAI and others, and what Anthropic says."""
+_OWN = ("end_turn", "max_tokens", "stop_sequence", "tool_use", "refusal")
 _CHAT = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 NO_CACHE: JsonObject = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 USES = "tool_use"
@@ -136,7 +139,12 @@ def reason_of(
     """
     known = [*kinds]
     has_call = USES in known
-    found = _REASONS.get(given.lower(), given) if isinstance(given, str) else given
+    found: str | None
+    if isinstance(given, str):
+        said = given.lower()
+        found = _REASONS.get(said) or (said if said in _OWN else given)
+    else:
+        found = "end_turn" if given else None  # the number of a token, say
     if found in ("end_turn", "stop_sequence") and has_call:
         return USES
     if found == "end_turn" and isinstance(stop, str) and stop in stops:
@@ -179,11 +187,11 @@ class CallIds:
 
     def take(self, given: Json) -> str:
         """Return the id for a call that the provider calls so."""
-        name = plain(as_string(given))
-        wanted = made = name or f"toolu_{make_id(self._seed)}"
+        name = as_string(given) or f"toolu_{make_id(self._seed)}"
+        made = plain(name)
         while made in self._taken:
-            number = self._numbers[wanted] = self._numbers.get(wanted, 1) + 1
-            made = f"{wanted}-{number}"
+            number = self._numbers[name] = self._numbers.get(name, 1) + 1
+            made = plain(f"{name}-{number}")
         self._left -= len(made)
         if self._left >= 0:
             self._taken.add(made)

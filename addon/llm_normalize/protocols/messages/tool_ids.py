@@ -6,6 +6,10 @@ is packed, and unpacked where it comes back: nothing has to be stored.
 
 import re
 from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Iterator
+
+from ..json_values import objects_in
+from ..protocol import JsonObject
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]*")
 _PREFIX = "toolu-base64-"
@@ -30,3 +34,14 @@ def original(call_id: str) -> str:
         return data.decode(errors="surrogatepass")
     except ValueError:
         return call_id
+
+
+def restore(body: JsonObject) -> Iterator[str]:
+    """Put the provider's ids back into a request, and yield where they are."""
+    for at, turn in enumerate(objects_in(body.get("messages"))):
+        for place, block in enumerate(objects_in(turn.get("content"))):
+            key = "tool_use_id" if block.get("type") == "tool_result" else "id"
+            given = block.get(key)
+            if isinstance(given, str) and original(given) != given:
+                block[key] = original(given)
+                yield f"messages[{at}].content[{place}].{key}"

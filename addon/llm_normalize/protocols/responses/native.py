@@ -10,7 +10,13 @@ from ..protocol import JsonObject
 from .native_form import fitted, parted, unnested
 from .native_names import named
 from .native_output import Handler, OutputReader
-from .native_response import TERMINAL, NativeResponse, is_error, response_in
+from .native_response import (
+    TERMINAL,
+    NativeResponse,
+    is_error,
+    is_response,
+    response_in,
+)
 from .output_items import COMPLETED
 from .response_object import error_of
 
@@ -134,7 +140,7 @@ class ResponsesReader(OutputReader):
     @override
     def body(self, body: JsonObject) -> Repaired:
         made = body
-        if "output" in body or body.get("object") == "response":
+        if is_response(body):
             output = as_list(body.get("output"))
             items = [self._item(each) for each in output]
             if any(one is not other for one, other in zip(items, output, strict=True)):
@@ -149,7 +155,7 @@ class ResponsesReader(OutputReader):
 
     @override
     def _streamed(self, value: JsonObject) -> None:
-        if "output" in value:
+        if is_response(value):
             status = as_string(value.get("status"))
             kind = f"response.{status}"
             kind = kind if kind in TERMINAL else "response.completed"

@@ -13,6 +13,8 @@ from ..protocol import JsonObject, ServerEvent
 from .native_form import fitted
 
 _FIELDS = "event-fields-missing"
+_INNER = (("item", "item-fields-missing"), ("part", _FIELDS))
+"""What an event may be about, and the fix of what that lacks."""
 _MISSING = {
     "response.output_item.added": "item-added-missing",
     "response.output_item.done": "item-done-missing",
@@ -64,17 +66,17 @@ class EventReader(NativeReader):
             The event as it was sent.
         """
         *missing, (_, due) = events
-        self._put_in(missing)
-        due = {key: each for key, each in due.items() if key not in optional}
-        more = {}
-        for key, other in ("item", "item-fields-missing"), ("part", _FIELDS):
+        if missing:
+            self._put_in(missing)
+        for key in optional:
+            due.pop(key, None)
+        for key, other in _INNER:
             if key in due:
                 given = as_object(value.get(key))
                 made = fitted(given, due.pop(key), self._does, other)
                 if made is not value.get(key):
-                    more[key] = made
+                    value = {**value, key: made}
         made = fitted(value, due, self._does, _FIELDS)
-        made = {**made, **more} if more else made
         self._numbered(made)
         return made
 

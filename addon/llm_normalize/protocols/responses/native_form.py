@@ -61,17 +61,16 @@ def fitted(
     more = {}
     for key, wanted in due.items():
         has = given.get(key)
-        if has is wanted:
+        if has is not None and type(has) is type(wanted) and has == wanted:
             continue
         if key in _LISTS and isinstance(has, list) and has and wanted:
             item = as_string(due.get("type"))
             made = _parts(item, key, has, as_list(wanted), does)
             if made is not has:
                 more[key] = made
-        elif key in _EXACT and not (key == "call_id" and not has):
-            if (type(has) is not type(wanted) or has != wanted) and does(_EXACT[key]):
-                more[key] = wanted
-        elif _lacks(given, key, wanted) and does(_fix(key, has, other)):
+        elif (key in _EXACT or _lacks(given, key, wanted)) and does(
+            _fix(key, has, other)
+        ):
             more[key] = wanted
     return {**given, **more} if more else given
 
@@ -79,7 +78,9 @@ def fitted(
 def unnested(value: JsonObject, does: Does) -> JsonObject:
     """An event that says where it belongs itself, and not in its item or part."""
     for key in ("item", "part"):
-        inner = as_object(value.get(key))
+        if key not in value:
+            continue
+        inner = as_object(value[key])
         if not inner.keys().isdisjoint(_PLACES) and does("output-index-wrong"):
             rest = {name: each for name, each in inner.items() if name not in _PLACES}
             moved = {name: inner[name] for name in _PLACES if name in inner}
@@ -119,6 +120,8 @@ def _lacks(given: JsonObject, key: str, wanted: Json) -> bool:
 
 
 def _fix(key: str, has: Json, other: str) -> str:
+    if key in _EXACT and (has or key not in _FILLED):
+        return _EXACT[key]
     if key in _TEXTS and isinstance(has, dict | list):
         return "call-arguments-object"
     return _FILLED.get(key, "text-done-empty" if has == [] else other)

@@ -116,19 +116,10 @@ class NativeItem:
             for place in ("summary", "content"):
                 yield from self._parts(self.made, place, objects_in(given.get(place)))
 
-    def said(self, text: str) -> Iterator[ServerEvent]:
-        """Yield the event of the rest of a *text* that is whole."""
-        if isinstance(self.made, Call):
-            yield from self._more(text)
-        elif isinstance(self.made, Spoken):
-            more = _addition(self.made.text, text)
-            if more and not self.made.is_said:
-                yield self.made.write(more)
-
     def _more(self, text: str) -> Iterator[ServerEvent]:
         assert isinstance(self.made, Call)
         if not self.made.is_said:
-            yield from self.made.write(_addition(self.made.text, text))
+            yield from self.made.write(addition(self.made.text, text))
 
     def _parts(
         self, made: Spoken, place: str, given: Sequence[JsonObject]
@@ -139,14 +130,16 @@ class NativeItem:
             kind = part_kind(self.kind, place, part.get("type"))
             if kind is None:
                 return  # it has no events
-            text = part.get(PARTS[kind].key)
-            if self.kind == "reasoning" and made.has_said(text):
-                return  # in the other list
+            text = as_string(part.get(PARTS[kind].key))
             if not has_open:
                 yield from made.parts_closed()
+                if self.kind == "reasoning" and text in made.ended:
+                    return  # in the other list
                 yield from made.begin(kind)
             has_open = False
-            yield from self.said(as_string(text))
+            more = addition(made.text, text)
+            if more and not made.is_said:
+                yield made.write(more)
 
 
 class NativeItems:
@@ -286,6 +279,6 @@ def as_text(given: Json) -> str:
     return as_string(given)
 
 
-def _addition(told: str, whole: str) -> str:
+def addition(told: str, whole: str) -> str:
     """What *whole* says beyond what has been told."""
     return whole[len(told) :] if whole.startswith(told) else ""

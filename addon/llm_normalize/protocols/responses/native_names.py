@@ -40,15 +40,15 @@ def named(name: str, value: JsonObject, does: Does) -> JsonObject | None:
     """
     kind = value.get("type")
     if not isinstance(kind, str):
-        kind = "error" if value.get("error") else name
-        is_known = kind == "error" or kind.startswith("response.")
-        if not is_known or not does("event-type-missing"):
+        is_named = name.startswith("response.")
+        kind = "error" if value.get("error") and not is_named else name
+        if not (is_named or kind == "error") or not does("event-type-missing"):
             return None
         value = {"type": kind, **value, **({"type": kind} if "type" in value else {})}
     due = _FOREIGN.get(kind)
     if kind == "response.done":
-        status = as_string(response_in(value).get("status"))
-        due = f"response.{status if status in _ENDS else 'completed'}"
+        status = response_in(value).get("status") or "completed"
+        due = f"response.{status}" if status in _ENDS else None
     if due is None or not does("event-name-foreign"):
         return value
     return {**value, "type": due, **_words(value)}

@@ -12,7 +12,7 @@ from ..native import NativeAsked
 from ..protocol import JsonObject, ServerEvent, make_id
 from .native_events import EventReader
 from .native_form import fitted, parted
-from .native_items import NativeItem, NativeItems, as_text
+from .native_items import NativeItem, NativeItems, addition, as_text
 from .native_names import CALLS, TEXTS
 from .output_items import COMPLETED, Call
 from .spoken_items import PARTS, Message, Spoken, part_kind
@@ -340,8 +340,6 @@ class OutputReader(EventReader):
     def _call_done(self, value: JsonObject) -> None:
         self._hold(value)
         kind = CALLS[value["type"].rpartition(".")[0]]
-        if self._is_late(kind, value):
-            return
         item = self._for(kind, value)
         assert isinstance(item.made, Call)
         self._name(item, value)
@@ -382,6 +380,5 @@ def _item_of(part: str) -> str:
 
 def _rest_of(made: Spoken, text: str) -> list[ServerEvent]:
     """The event of what a part's text says beyond what has been told of it."""
-    told = made.text
-    more = text[len(told) :] if text.startswith(told) and not made.is_said else ""
+    more = "" if made.is_said else addition(made.text, text)
     return [made.write(more)] if more else []

@@ -154,6 +154,11 @@ def response_in(value: JsonObject) -> JsonObject:
     }
 
 
+def is_response(value: JsonObject) -> bool:
+    """Tell whether a body is a response: some do not say so. A compaction has output, too."""
+    return value.get("object", "response") == "response" and "output" in value
+
+
 def is_error(given: Json) -> bool:
     """Tell whether *given* is an error with a code and words."""
     error = as_object(given)

@@ -46,7 +46,7 @@ _MEANT = {
     ("reasoning", "summary"): ("summary_text",),
 }
 """The kinds of parts that an item may have: by its type and key, the usual one first."""
-_ANY_TEXT = ("text", "output_text", "input_text", "reasoning_text", "summary_text")
+_ANY_TEXT = ("text", "output_text", "reasoning_text", "summary_text")
 
 
 def part_kind(item: str, place: str, given: Json) -> str | None:
@@ -78,9 +78,9 @@ class Spoken(OutputItem):
         self.open_part: JsonObject | None = None
         self.is_said = False
         """Whether the end of the open part's text has been told."""
+        self.ended = set[str]()
+        """What the parts that have ended say."""
         self._texts: list[str] = []
-        self._ended = set[str]()
-        """The texts of the parts that have ended."""
 
     def is_in(self, kind: str) -> bool:
         """Tell whether a part of this kind is open, whose text goes on."""
@@ -116,10 +116,6 @@ class Spoken(OutputItem):
         """The text of the open part."""
         return "".join(self._texts)
 
-    def has_said(self, text: Json) -> bool:
-        """Tell whether a part that has ended says this."""
-        return isinstance(text, str) and text in self._ended
-
     def say(self, text: str | None = None) -> Iterator[ServerEvent]:
         """Yield the event of the end of the open part's text, which is *text* if given."""
         if self.is_said:
@@ -140,7 +136,7 @@ class Spoken(OutputItem):
         yield from self.say()
         part = self.open_part
         event = self._part_event(f"{PARTS[part['type']].part}.done", part=_copied(part))
-        self._ended.add(part[PARTS[part["type"]].key])
+        self.ended.add(part[PARTS[part["type"]].key])
         self.open_part, self.is_said, self._texts = None, False, []
         yield event
 

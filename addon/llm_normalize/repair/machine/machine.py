@@ -45,7 +45,7 @@ One opening, one finish and one usage chunk are held at most, the opening for on
 | clean end | over, no `[DONE]` | send what is held, add `[DONE]` | `end` | done-missing |
 
 **A finish that is sent** follows all of its choice: `{}` for a call without arguments
-(tool-call-arguments-missing), then fragments that a fix holds until their call gets its
+that is not cut short (tool-call-arguments-missing), then fragments that a fix holds until their call gets its
 name (tool-call-name-late). A late name overtakes a held finish, as text does; if none
 arrives, the fragments are sent without. Then the reason is made to fit the calls, see
 `finish.fit_calls`: `tool_calls` if there are any (finish-stop-with-calls), `stop` if there

@@ -38,6 +38,7 @@ IMPORTED = (
 )
 PACKAGE = "llm_normalize"
 TESTS = ROOT / "tests"
+HELPERS = TESTS / "helpers"
 
 
 def available() -> bool:
@@ -51,7 +52,9 @@ def _context() -> ForkServerContext:
     context.set_forkserver_preload([__name__, *IMPORTED])
     # Older Pythons do not tell it where we find modules (python/cpython gh-117378).
     before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (SCRIPTS, ADDON, TESTS)))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        map(str, (SCRIPTS, ADDON, TESTS, HELPERS))
+    )
     try:
         forkserver.ensure_running()
     finally:
@@ -109,7 +112,7 @@ def _key(proven: Callable[..., Any], data: bytes, password: bytes | None) -> Any
     )
 
 
-_OURS = {str(each) for each in (ROOT, SCRIPTS, ADDON, TESTS)}
+_OURS = {str(each) for each in (ROOT, SCRIPTS, ADDON, TESTS, HELPERS)}
 
 
 class _Imported(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -16,7 +16,7 @@ import pytest
 from llm_normalize import __version__, cli
 from llm_normalize.run import command
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "addon" / "normalize.py"
 NAMES: dict[str, Any] = json.loads(
     Path(__file__).with_name("public_names.json").read_text("utf-8")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
-from llm_normalize.repair.fix import Example, Fix, HoldingFix, wire
+from llm_normalize.repair.fix import Fix, HoldingFix
 from llm_normalize.repair.look import Finding
 from llm_normalize.repair.outcome import EventRecord
 from measured import unmeasured
@@ -100,7 +100,3 @@ def alone(fix: type[Fix]) -> list[type[Fix]]:
         {"handles": ANY, "flush": lambda _: []} if fix.handles & Finding.LEFT else {}
     )
     return [type(fix.__name__, (fix, HoldingFix), every)]
-
-
-def run_example(example: Example, fixes: Sequence[type[Fix]]) -> bytes:
-    return repaired(wire(example.before), example.asked, fixes, ended=example.ended)

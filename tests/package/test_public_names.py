@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.fixes import EVERY_FIX
+from llm_normalize.native_fixes import NATIVE_FIXES
 from llm_normalize.request.adaptations import ADAPTATIONS
 from proxies import BAD, Proxy, chat_flow, connected
 
@@ -32,6 +33,7 @@ def test_no_command_is_lost(proxy: Proxy) -> None:
 
 def test_no_fix_is_lost() -> None:
     assert set(NAMES["fixes"]) <= {each.name for each in EVERY_FIX}
+    assert set(NAMES["native_fixes"]) <= {each.name for each in NATIVE_FIXES}
 
 
 def test_no_adaptation_is_lost() -> None:

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from clients.chat_only import REQUEST
-from clients.families.shapes import ARGUMENTS, NAME, TEXT, THOUGHTS, WORDS, Json
-from clients.lacking import give_up
+from clients.families.shapes import ARGUMENTS, NAME, THOUGHTS, WORDS, Json
+from clients.native_loops import wrong_loops
 from clients.programs import runners
 from clients.servers import Proxy
 from clients.test_translated import PROGRAMS
-from environments import EnvironmentLackingError
 from native_faults import ALL, call, made, stream
 from scripted import Provider, Script, body_script
 from workshop.traffic.http1 import Request
@@ -56,24 +54,4 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_client_reads_a_repaired_tool_loop(client: str, native: str) -> None:
-    cases = [
-        {
-            "client": client,
-            "url": f"{native}/{client}/{fault}/v1",
-            "request": REQUEST,
-        }
-        for fault in FAULTS
-    ]
-    try:
-        reports = CLIENTS[client].run(cases)
-    except EnvironmentLackingError as error:
-        give_up(client, error)
-    wrong = {}
-    for fault, report in zip(FAULTS, reports, strict=True):
-        outcome = report["outcome"]
-        calling, saying = [*outcome.get("turns", []), {}, {}][:2]
-        found = [calling.get("calls"), saying.get("text"), saying.get("calls")]
-        is_wrong = {"error", "unhandled"} & outcome.keys()
-        if is_wrong or found != [[[NAME, json.loads("".join(ARGUMENTS))]], TEXT, []]:
-            wrong[fault] = outcome
-    assert wrong == {}
+    assert wrong_loops(CLIENTS[client], client, native, FAULTS) == {}

@@ -5,7 +5,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SHARED = ("workshop", "_bootstrap", "_uv", "drain")
 """What tests import of the scripts: what these share, and a program that is shipped."""
 
