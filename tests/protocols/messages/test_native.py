@@ -414,3 +414,13 @@ def test_no_shape_of_an_event_makes_the_reader_fail() -> None:
             parent[path[-1]] = junk
             assert MessagesReader(ASKED).body(body).events
             MessagesReader(ASKED).whole(body)
+
+
+@pytest.mark.parametrize("ending", [END, END[1:]])
+def test_call_that_is_cut_has_come_to_the_limit(ending: Events) -> None:
+    """An agent runs half a command otherwise."""
+    begun = start(0, "tool_use", id="t", name="f", input={})
+    cut = [begun, delta(0, "input_json", "partial_json", '{"a":"b'), stop(0)]
+    sent = repaired([*BEGIN, *cut, *ending])
+    assert [each["type"] for each in sent[-2:]] == ["message_delta", "message_stop"]
+    assert sent[-2]["delta"]["stop_reason"] == "max_tokens"
