@@ -5,6 +5,8 @@ import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.test import tflow
 
+from growth import MOST, growth
+from llm_normalize.inspect.native_answer import native_contents
 from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import (
@@ -132,3 +134,31 @@ def test_only_answers_to_chat_completions_are_shown(
     if not shown:
         with pytest.raises(ValueError, match="not an answer"):
             VIEW.prettify(b"", metadata)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "response.output_text.delta", "output_index": [1], "delta": "Hi"},
+        {
+            "type": "response.output_item.done",
+            "output_index": {},
+            "item": {"text": "Hi"},
+        },
+        {"type": "content_block_start", "content_block": {"content": 1, "text": "Hi"}},
+        {"content": [{"content": True}, {"text": "Hi"}]},
+    ],
+)
+def test_odd_answer_in_its_clients_protocol_is_shown_all_the_same(
+    event: dict[str, Any],
+) -> None:
+    assert "  Hi" in VIEW.prettify(wire([event]), answer("/v1/responses"))
+
+
+def test_long_answer_in_its_clients_protocol_costs_as_much_as_it_is_long() -> None:
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"text": "x" * 300}}
+
+    def make(count: int) -> bytes:
+        return wire([delta] * count)
+
+    assert growth(make, native_contents, 4_000) < MOST

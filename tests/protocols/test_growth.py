@@ -249,3 +249,35 @@ def test_native_messages_cost_as_much_as_they_are_long(name: str) -> None:
         stream.end()
 
     assert growth(NATIVE[name], read, 100) < MOST
+
+
+def spoken(kind: str, key: str, size: int) -> dict[str, Any]:
+    """Return an item with so many parts."""
+    return {"type": kind, key: [{"text": f"{at}"} for at in range(size)]}
+
+
+PARTS_OF: dict[str, Make] = {
+    "reasoning": partial(spoken, "reasoning", "summary"),
+    "message": partial(spoken, "message", "content"),
+}
+
+
+@each_case(PARTS_OF)
+def test_parts_of_a_native_response_cost_as_much_as_they_are_many(name: str) -> None:
+    def read(item: dict[str, Any]) -> None:
+        reader = native_reader("responses", {}, "exchange")
+        end = {"type": "response.completed", "response": {"output": [item]}}
+        reader.event("response.completed", end)
+
+    assert growth(PARTS_OF[name], read, 1000) < MOST
+
+
+def test_body_in_the_place_of_a_stream_costs_as_much_as_it_is_long() -> None:
+    def read(size: int) -> None:
+        reader = native_reader("responses", {}, "exchange")
+        stream = NativeStream(reader, lambda _: None, "stream")
+        stream.feed(b"{")
+        for _ in range(size):
+            stream.feed(b" " * 64)
+
+    assert growth(lambda n: n, read, 4_000) < MOST

@@ -22,11 +22,21 @@ class Part:
 
     Attributes:
         title: What it is.
-        text: What it says.
+        texts: What it says, in pieces.
     """
 
     title: str
-    text: str = ""
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return "".join(self.texts)
+
+    def add(self, text: str) -> None:
+        """Add a piece."""
+        if text:
+            self.texts.append(text)
 
 
 @dataclass(slots=True)
@@ -71,14 +81,15 @@ class NativeContents:
         if kind in _CALLS:
             title = f"call: {block.get('name')}"
             title += f" ({block.get('call_id') or block.get('id')})"
-        part = self.parts.setdefault(place, Part(title))
-        part.text = part.text or _said(block)
+        part = self.parts.setdefault(_place(place), Part(title))
+        if not part.texts:
+            part.add(_said(block))
 
     def _add(self, value: _Object) -> None:
         delta = value.get("delta")
         text = delta if isinstance(delta, str) else _said(_object(delta))
         place = value.get("output_index", value.get("index"))
-        self.parts.setdefault(place, Part("text")).text += text
+        self.parts.setdefault(_place(place), Part("text")).add(text)
 
     def _whole(self, answer: _Object) -> None:
         self.head |= answer
@@ -132,7 +143,13 @@ def _said(block: _Object) -> str:
             given = block[key]
             return given if isinstance(given, str) else dumps(given).decode()
     inner = block.get("content") or block.get("summary")
-    return "".join(_said(each) for each in inner or () if isinstance(each, dict))
+    parts = inner if isinstance(inner, list) else []
+    return "".join(_said(each) for each in parts if isinstance(each, dict))
+
+
+def _place(given: Json) -> Json:
+    """Return a place that may be a key."""
+    return dumps(given) if isinstance(given, dict | list) else given
 
 
 def _object(value: Any) -> _Object:

@@ -26,6 +26,12 @@ class ObjectEnd:
         self._read_all()
         return self._has_begun and self._depth <= 0 and not self._in_string
 
+    @property
+    def is_open(self) -> bool:
+        """Whether something that was opened is not closed."""
+        self._read_all()
+        return self._depth > 0 or self._in_string
+
     def _read_all(self) -> None:
         # By methods of strings alone: a loop over the marks takes seconds for megabytes.
         text = "".join(self._unread).replace(r"\\", "").replace(r"\"", "")

@@ -373,6 +373,13 @@ def test_broken_stream_gets_no_end() -> None:
     assert repaired(RIGHT[:6])[-1] == RIGHT[5]
 
 
+def test_reason_in_the_start_of_an_answer_that_breaks_off_is_no_end() -> None:
+    """Some send one there before the first word."""
+    said = {**MESSAGE, "stop_reason": "end_turn"}
+    broken = [{"type": "message_start", "message": said}, *RIGHT[1:6]]
+    assert repaired(broken)[-1] == RIGHT[5]
+
+
 JUNK: list[Any] = [
     None, 0, -1, 1.5, True, "", "x", [], {}, [None], [[]], [{}], {"a": None}, {"type": 1},
 ]  # fmt: skip
@@ -407,3 +414,13 @@ def test_no_shape_of_an_event_makes_the_reader_fail() -> None:
             parent[path[-1]] = junk
             assert MessagesReader(ASKED).body(body).events
             MessagesReader(ASKED).whole(body)
+
+
+@pytest.mark.parametrize("ending", [END, END[1:]])
+def test_call_that_is_cut_has_come_to_the_limit(ending: Events) -> None:
+    """An agent runs half a command otherwise."""
+    begun = start(0, "tool_use", id="t", name="f", input={})
+    cut = [begun, delta(0, "input_json", "partial_json", '{"a":"b'), stop(0)]
+    sent = repaired([*BEGIN, *cut, *ending])
+    assert [each["type"] for each in sent[-2:]] == ["message_delta", "message_stop"]
+    assert sent[-2]["delta"]["stop_reason"] == "max_tokens"

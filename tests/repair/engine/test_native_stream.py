@@ -1,14 +1,18 @@
 """Streams in their client's protocol: bytes in, bytes out."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from llm_normalize.protocols.messages.native import MessagesReader
+from llm_normalize.protocols.messages.native_parts import CallIds
 from llm_normalize.protocols.native import NativeAsked
+from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.wire.sse import LIMIT
 
 START = {
     "type": "message_start",
@@ -108,3 +112,49 @@ def test_events_that_differ_in_their_words_alone_count_however_they_are_cut() ->
     for size in (1, 2, 3, 7, 50, 1000):
         parts = [data[at : at + size] for at in range(0, len(data), size)]
         assert play(*parts)[0] == out
+
+
+def item(kind: str, *, ends: bool, **more: Any) -> dict[str, Any]:
+    what = "done" if ends else "added"
+    return {"type": f"response.output_item.{what}", "item": {"type": kind, **more}}
+
+
+GROWING: dict[str, dict[str, Any]] = {
+    "items": item("message", ends=True, content="x" * 100_000),
+    "items of other kinds": item("image_generation_call", ends=True, result="x" * 100_000),
+    "parts": {
+        "type": "response.content_part.added",
+        "part": {"type": "output_text", "text": "x" * 100_000},
+    },
+    "log probabilities": {
+        "type": "response.output_text.delta",
+        "delta": "x",
+        "logprobs": [{"token": "x" * 100_000}],
+    },
+    "arguments": {
+        "type": "response.function_call_arguments.done",
+        "name": "f",
+        "arguments": "x" * 100_000,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_what_is_kept_of_a_response_is_bounded(name: str) -> None:
+    stream = NativeStream(native_reader("responses", {}, "x"), lambda _: None, "stream")
+    tracemalloc.start()
+    for at in range(240):
+        # Not the same text, of which one would be kept for all.
+        stream.feed(sent(GROWING[name]).replace(b"xx", b"%04d" % at, 1))
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1.5 * LIMIT
+
+
+def test_ids_of_calls_that_are_kept_are_bounded() -> None:
+    ids = CallIds("exchange", ())
+    tracemalloc.start()
+    assert len({ids.take("x" * 100_000 + str(at)) for at in range(240)}) == 240
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1.5 * LIMIT

@@ -87,7 +87,7 @@ class AnswerIds:
     """The ids of earlier answers: clients take two answers of one id for one."""
 
     def __init__(self) -> None:
-        self._asked: OrderedDict[bytes, bytes] = OrderedDict()
+        self._asked: OrderedDict[tuple[bytes, bytes], bytes] = OrderedDict()
 
     def is_new(self, client: bytes, talk: bytes, answer_id: str) -> bool:
         """Tell whether no answer in another *talk* of a client has had an id.
@@ -95,9 +95,8 @@ class AnswerIds:
         The same may be answered from a cache.
         """
         digest = sha256(talk).digest()
-        # A provider chooses its ids: their hashes take the same room whatever they are.
-        key = sha256(client + answer_id.encode(errors="surrogatepass")).digest()
-        first = self._asked.setdefault(key, digest)
+        name = sha256(answer_id.encode(errors="surrogatepass")).digest()
+        first = self._asked.setdefault((client, name), digest)
         if len(self._asked) > _MOST:
             self._asked.popitem(last=False)
         return first == digest

@@ -1,9 +1,10 @@
 """A reason in other words than Anthropic's, or one that is not so."""
 
-from ..message_events import block, end, message, start, stop
+from ..message_events import block, delta, end, message, start, stop
 from ..native_fix import MessagesExample, NativeFix
 
 _CALL = [start(), block("tool_use"), stop()]
+_CUT = [start(), block("tool_use"), delta("input_json_delta", '{"a":"b'), stop()]
 _STOPS = {"model": "acme-1", "stop_sequences": ["END"]}
 
 
@@ -12,7 +13,7 @@ def _by(reason: str, stop_sequence: str | None) -> dict[str, object]:
 
 
 class StopReasonForeign(NativeFix):
-    """Say it in Anthropic's words; with a call it is the call, and a stop sequence is named."""
+    """Say it in Anthropic's words: with a call the call, within one the limit of tokens."""
 
     name = "stop-reason-foreign"
     changes = "`stop`, `length`, `tool_calls` … -> `end_turn`, `max_tokens`, `tool_use`"
@@ -33,6 +34,9 @@ class StopReasonForeign(NativeFix):
         ),
         MessagesExample(
             "with a call", [*_CALL, end("end_turn")], [*_CALL, end("tool_use")]
+        ),
+        MessagesExample(
+            "within a call", [*_CUT, end("tool_use")], [*_CUT, end("max_tokens")]
         ),
         MessagesExample(
             "of a stop sequence",

@@ -94,7 +94,7 @@ class MessagesReader(BlockReader):
             self._note(as_string(each.get("type")))
             self._said += 1
         self._reason = given.get("stop_reason")
-        self.is_complete = bool(self._reason)
+        self.is_complete = bool(self._reason and self._said)  # a whole one
         message = self._framed(given)
         self._send(value if message is given else {**value, "message": message})
 
@@ -188,6 +188,8 @@ class MessagesReader(BlockReader):
         """The reason of an end, in Anthropic's words."""
         stop, stops = given.get("stop_sequence"), self.asked.stops
         reason = reason_of(given.get("stop_reason"), stop, stops, self._uses)
+        if self._is_cut and reason == "tool_use":
+            reason = "max_tokens"  # nothing else ends an answer within an object
         due = {"stop_reason": reason, "stop_sequence": stop}
         is_right = {**given, **due} == given
         if is_right or not self._does("stop-reason-foreign"):

@@ -49,6 +49,8 @@ class BlockReader(NativeReader):
         self._ended = deque[Json](maxlen=_OPEN)
         """The indexes of those that have ended, as the provider says them."""
         self._waiting = 0
+        self._is_cut = False
+        """Whether the last call has ended within its input."""
         self._calls = CallIds(asked.seed, asked.calls)
         self._written = 0
         """Bytes of what the message says."""
@@ -231,6 +233,8 @@ class BlockReader(NativeReader):
             delta: JsonObject = {"type": SIGNED, "signature": SIGNATURE}
             head = {"type": "content_block_delta", "index": block.index}
             self._put(block, {**head, "delta": delta})
+        if block.kind == "tool_use":
+            self._is_cut = block.end.is_open
         block.has_ended = True
         self._ended.append(block.given)
         if stop:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...wire.json_text import Json, dumps, whole_number
+from ...wire.sse import LIMIT
 from ..json_values import as_object, as_string
 from ..object_end import ObjectEnd
 from ..protocol import JsonObject, make_id
@@ -181,6 +182,8 @@ class CallIds:
         self._seed = seed
         self._taken = set(taken)
         self._numbers: dict[str, int] = {}
+        self._left = LIMIT
+        """Letters of further ids that are remembered."""
 
     def take(self, given: Json) -> str:
         """Return the id for a call that the provider calls so."""
@@ -189,5 +192,7 @@ class CallIds:
         while made in self._taken:
             number = self._numbers[name] = self._numbers.get(name, 1) + 1
             made = plain(f"{name}-{number}")
-        self._taken.add(made)
+        self._left -= len(made)
+        if self._left >= 0:
+            self._taken.add(made)
         return made

@@ -78,7 +78,7 @@ class OutputReader(EventReader):
         if self.is_on(_ITEM_DONE):
             for each in self._items.open_items(*_SPOKEN):
                 self._ends(each, {})
-        self._held += _ITEM
+        self._hold(given)
         return self._items.add(kind, given, (value or {}).get("output_index"))
 
     def _for(self, kind: str, value: JsonObject) -> NativeItem:
@@ -146,6 +146,7 @@ class OutputReader(EventReader):
         return {**value, "item": {**given, **{key: due[key] for key in keys}}}
 
     def _item_done(self, value: JsonObject) -> None:
+        self._hold(value)
         given = parted(as_object(value.get("item")), self._does)
         if given is not value.get("item"):
             value = {**value, "item": given}
@@ -268,6 +269,7 @@ class OutputReader(EventReader):
         return part_kind(of, "content", given) or usual
 
     def _part_added(self, value: JsonObject) -> None:
+        self._hold(value)
         kind = self._kind_of(value)
         made = self._spoken(kind, value)
         events = [*made.parts_closed(), *made.begin(kind)]
@@ -277,6 +279,7 @@ class OutputReader(EventReader):
         self._own(value, events)
 
     def _part_done(self, value: JsonObject) -> None:
+        self._hold(value)
         kind = self._kind_of(value)
         if self._is_late(_item_of(kind), value):
             return
@@ -293,11 +296,14 @@ class OutputReader(EventReader):
         made = self._spoken(kind, value)
         text = as_string(value.get("delta"))
         self._count(text)
+        logprobs = as_list(value.get("logprobs"))
+        self._held += len(repr(logprobs)) if logprobs else 0
         self._has_logprobs = self._has_logprobs or "logprobs" in value
         self._put_in(made.begin(kind))
-        self._own(value, [made.write(text, as_list(value.get("logprobs")))])
+        self._own(value, [made.write(text, logprobs)])
 
     def _text_done(self, value: JsonObject) -> None:
+        self._hold(value)
         kind = TEXTS[value["type"].rpartition(".")[0]]
         if self._is_late(_item_of(kind), value):
             return
@@ -316,7 +322,7 @@ class OutputReader(EventReader):
     def _annotation(self, value: JsonObject) -> None:
         made = self._for("message", value).made
         assert isinstance(made, Message)
-        self._held += _ITEM
+        self._hold(value)
         self._own(value, made.annotate(value.get("annotation")))
 
     # -- calls -------------------------------------------------------------------------
@@ -332,6 +338,7 @@ class OutputReader(EventReader):
             self._own(value, events or [empty])
 
     def _call_done(self, value: JsonObject) -> None:
+        self._hold(value)
         kind = CALLS[value["type"].rpartition(".")[0]]
         item = self._for(kind, value)
         assert isinstance(item.made, Call)
@@ -346,6 +353,10 @@ class OutputReader(EventReader):
         if not self._waits(item):
             optional = () if "name" in value else ("name",)
             self._own(value, events or [item.made.said()], *optional)
+
+    def _hold(self, value: JsonObject) -> None:
+        """Count what is kept of an event that is more than a piece of text."""
+        self._held += _ITEM + len(repr(value))
 
     def _count(self, text: str) -> None:
         self._held += len(text)

@@ -96,8 +96,9 @@ class NativeStream(EventStream):
         body = self._body
         if body is None or not (body or data.strip(b"\r\n")):
             return super().feed(data)
+        may_be = bool(body) or data.lstrip().startswith(b"{")
         body += data
-        if body.lstrip().startswith(b"{") and len(body) <= LIMIT:
+        if may_be and len(body) <= LIMIT:
             return []
         return self._let_go(body)
 
@@ -289,4 +290,4 @@ def _object_in(data: bytes, event: Event) -> tuple[dict[str, Any] | None, Outcom
 
 def written(name: str, value: dict[str, Any]) -> bytes:
     """Return an event as it is sent."""
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(value))
+    return b"event: %b\ndata: %b\n\n" % (name.encode(errors="replace"), dumps(value))
