@@ -473,6 +473,19 @@ def test_nothing_is_repaired_once_events_cannot_be_found(
     assert len(caplog.records) == 1
 
 
+def test_bug_in_what_is_remembered_costs_no_repair(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    data = wire([OPENING, NULL_ROLE, NULL_ROLE])
+    pipe = Pipeline(STREAM, FIXES)
+    monkeypatch.setattr(pipe._memory, "learn", fail)
+    assert pipe.feed(data) == Pipeline(STREAM, FIXES).feed(data)
+    assert caplog.messages == ["stream: nothing is remembered"] * 2
+
+
 @pytest.mark.parametrize("asked", [STREAM, replace(STREAM, usage=True)])
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "with the finish"])
 @pytest.mark.parametrize("thought", [[], ["Hm", " so"]], ids=["text", "thought"])
