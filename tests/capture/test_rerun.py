@@ -49,3 +49,10 @@ def test_differences_are_reported_by_event_and_field() -> None:
         "event 3: event: added data: [DONE]"
     ]
     assert list(differences(b'{"a":1}', b'{"a":2}', is_stream=False)) == ["a: 1 → 2"]
+
+
+def test_many_differences_are_counted() -> None:
+    many = [chunk({"role": None, "content": "x"})] * 9
+    reported = list(differences(wire(many), wire([chunk({"content": "x"})] * 9)))
+    assert len(reported) == 4
+    assert reported[-1] == "and 6 events more"
