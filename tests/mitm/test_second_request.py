@@ -965,6 +965,25 @@ def test_stream_that_breaks_off_says_why_after_what_arrived(
     assert server.gone == 1
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [WHOLE, EVENTS.replace(b"200 OK", b"503 Busy") + TICK + END],
+    ids=["no events", "refusal"],
+)
+def test_any_other_reply_is_collected_although_a_live_one_is_wanted(
+    answer: bytes,
+) -> None:
+    async def scene() -> Reply:
+        async with serving(answer) as server:
+            return await live_reply(flow_to(server.url()))
+
+    reply = run(scene())
+    assert reply.live_body is None
+    assert reply.body in (b"hi", b"data: 1\n\n")
+
+
+
+
 def test_live_reply_that_nobody_wants_is_closed() -> None:
     async def scene() -> Server:
         async with serving(saying(EVENTS, TICK)) as server:
