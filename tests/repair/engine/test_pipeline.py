@@ -229,6 +229,25 @@ def test_fix_that_fails_costs_itself_and_leaves_the_event_raw(
     ] * 2  # once for each of the two ways to feed
 
 
+def test_bug_outside_of_the_fixes_passes_the_rest_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stop = wire([chunk({}, finish="stop")])
+    comment = b": x\n\n"
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(GOOD + stop) == [GOOD]
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(Machine, "chunk", fail)
+    assert pipe.feed(GOOD) == [stop, GOOD]
+    monkeypatch.undo()
+    assert pipe.feed(BOOM + comment) == [BOOM, comment]
+    assert pipe.end() == []
+    assert "the rest passes as it is" in caplog.text
+
+
 def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = wire([chunk({}, finish="stop")])
     pipe = Pipeline(STREAM, FIXES)
