@@ -32,6 +32,11 @@ def test_calls_in_python_are_read(text: str, calls: Any) -> None:
     assert python_calls(text) == calls
 
 
+def test_values_in_values_are_bounded() -> None:
+    with pytest.raises(MalformedError):
+        python_calls("f(a=" + "[" * 99 + "]" * 99 + ")")
+
+
 @pytest.mark.parametrize(
     "text", ["f{}", "call:f", "call:f{a:<escape>x}", "call:f{a:x}"]
 )
@@ -65,3 +70,11 @@ def test_tags_of_minimax_m3_are_read(text: str, fields: Any) -> None:
 def test_tags_may_end_without_their_token() -> None:
     text = f'{M3}<invoke name="f">{M3}<a>x</a>{M3}<b>y{M3}</b></invoke>'
     assert m3_calls(text, lambda *said: said[2]) == [("f", {"a": "x", "b": "y"})]
+
+
+@pytest.mark.parametrize(
+    "text", ["x", invoked("<a>x"), invoked("x"), invoked("<a>" * 99), invoked("") + "x"]
+)
+def test_other_text_is_no_call_of_minimax_m3(text: str) -> None:
+    with pytest.raises(MalformedError):
+        m3_calls(text, lambda *said: said[2])
