@@ -982,8 +982,6 @@ def test_any_other_reply_is_collected_although_a_live_one_is_wanted(
     assert reply.body in (b"hi", b"data: 1\n\n")
 
 
-
-
 def test_live_reply_that_nobody_wants_is_closed() -> None:
     async def scene() -> Server:
         async with serving(saying(EVENTS, TICK)) as server:
