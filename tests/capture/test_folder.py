@@ -65,6 +65,13 @@ def test_who_asked_is_in_no_name(tmp_path: Path) -> None:
     assert other.folder.name.startswith("host-")
 
 
+def test_place_that_a_link_leads_nowhere_from_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "nowhere").touch()
+    with pytest.raises(OSError, match="link"):
+        write(tmp_path / "link", CAPTURE, FIXES)
+
+
 def test_each_capture_has_a_folder_of_its_own(tmp_path: Path) -> None:
     names = [write(tmp_path, CAPTURE, FIXES).folder.name for _ in range(3)]
     first = "api.acme.test-brook-8b-stream"

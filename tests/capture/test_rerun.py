@@ -1,3 +1,5 @@
+import pytest
+
 from llm_normalize.capture.rerun import differences, repair
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
@@ -49,3 +51,15 @@ def test_differences_are_reported_by_event_and_field() -> None:
         "event 3: event: added data: [DONE]"
     ]
     assert list(differences(b'{"a":1}', b'{"a":2}', is_stream=False)) == ["a: 1 → 2"]
+
+
+def test_many_differences_are_counted() -> None:
+    many = [chunk({"role": None, "content": "x"})] * 9
+    reported = list(differences(wire(many), wire([chunk({"content": "x"})] * 9)))
+    assert len(reported) == 4
+    assert reported[-1] == "and 6 events more"
+
+
+@pytest.mark.parametrize("at", range(0, len(LEFT), 37))
+def test_beginning_of_an_answer_differs_nowhere(at: int) -> None:
+    assert list(differences(LEFT[:at], LEFT, is_complete=False)) == []

@@ -5,6 +5,7 @@ import pytest
 from llm_normalize.chat.chunks.chunk import (
     Chunk,
     drop_other_usage,
+    enveloped_in,
     is_chunk,
     is_readable,
 )
@@ -104,6 +105,14 @@ def test_a_chunk_is_readable_where_its_types_are_those_of_providers(
 )
 def test_error_is_distinguished_from_a_notice(value: object, reported: bool) -> None:
     assert is_error(value) is reported
+
+
+def test_usage_alone_is_a_chunk_in_an_envelope() -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    for object_ in ({}, {"object": ""}):
+        inner = {"choices": [], **object_}
+        assert enveloped_in({"data": {**inner, "usage": usage}}) == "data"
+        assert enveloped_in({"data": {**inner, "usage": {"pages": 1}}}) is None
 
 
 def test_usage_elsewhere_leaves_with_the_chunks_own() -> None:

@@ -114,6 +114,21 @@ def test_a_missing_reason_is_what_the_message_implies(
     assert chunks_of(body, forced=forced)[-1] == end
 
 
+@pytest.mark.parametrize("key", ["content", "refusal"])
+def test_log_probabilities_stand_beside_what_they_are_of(key: str) -> None:
+    logprobs = {"content": None, "refusal": None, key: [TOKEN]}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "so",
+        key: "Hi",
+    }
+    chunks = chunks_of(with_choice(completion(message), logprobs=logprobs))
+    found = [each["choices"][0] for each in chunks if each["choices"]]
+    assert [choice.get("logprobs") for choice in found] == [None, None, logprobs, None]
+    assert found[2]["delta"] == {key: "Hi"}
+
+
 def test_keys_that_openai_does_not_define_are_kept_at_each_level() -> None:
     body = with_choice(
         {**said(x_message=[1]), "citations": ["https://x"], "x_null": None},
@@ -143,6 +158,35 @@ def test_a_long_text_comes_in_pieces() -> None:
         " again.",
         None,
     ]
+
+
+@pytest.mark.parametrize("keys", [["reasoning"], ["reasoning", "reasoning_content"]])
+def test_reasoning_comes_in_pieces_under_each_of_its_names(keys: list[str]) -> None:
+    body = said(x_more=1, **dict.fromkeys(keys, LONG_TEXT))
+    first, *more = deltas_of(body)[1:-2]
+    assert first.pop("x_more") == 1
+    assert [set(delta) for delta in (first, *more)] == [set(keys)] * 3
+    for key in keys:
+        assert "".join(delta[key] for delta in (first, *more)) == LONG_TEXT
+    message = there_and_back(body)["choices"][0]["message"]
+    assert message["reasoning_content"] == LONG_TEXT
+
+
+def test_a_text_with_log_probabilities_stays_whole() -> None:
+    body = with_choice(said(content=LONG_TEXT), logprobs={"content": [TOKEN]})
+    assert {"content": LONG_TEXT} in deltas_of(body)
+
+
+def test_lists_are_joined_and_other_values_replaced() -> None:
+    body = body_of(
+        [
+            chunk({"annotations": [CITED], "x": 1, "y": {"index": 3, "z": "a"}}),
+            chunk({"annotations": [CITED], "x": 2, "y": {"z": "b"}}),
+        ]
+    )
+    message = body["choices"][0]["message"]
+    assert message["annotations"] == [CITED, CITED]
+    assert (message["x"], message["y"]) == (2, {"index": 3, "z": "ab"})
 
 
 # -- there and back ----------------------------------------------------------------

@@ -6,6 +6,7 @@ from llm_normalize.chat.errors.errors import (
     code_of,
     kind_of,
     message_of,
+    phrase,
     status_of,
     text_of,
     words_of,
@@ -61,6 +62,11 @@ def test_message_keeps_the_providers_words(body: dict[str, object], words: str) 
 )
 def test_value_as_text(value: object, text: str | None) -> None:
     assert text_of(value) == text
+
+
+def test_phrase_of_a_status_that_http_does_not_know() -> None:
+    assert phrase(404) == "Not Found"
+    assert phrase(599) == "HTTP status 599"
 
 
 @pytest.mark.parametrize(
@@ -158,6 +164,14 @@ def test_code_of_a_flat_error(body: dict[str, Any], code: object) -> None:
 )
 def test_words_go_before_json(value: Any, words: str | None) -> None:
     assert words_of(value) == words
+
+
+@pytest.mark.parametrize("key", ["error", "detail", "errors", "result", "message"])
+def test_depth_costs_no_error_its_status(key: str) -> None:
+    deep: Any = "no"
+    for _ in range(400):
+        deep = {key: [deep]}
+    assert status_of(deep) == 500
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,14 @@ def test_a_body_that_may_be_an_answer_is_no_failure(value: Any) -> None:
     assert not tells_only_failure(value)
 
 
+@pytest.mark.parametrize("key", ["error", "detail", "errors", "result", "message"])
+def test_depth_is_bounded(key: str) -> None:
+    deep: Any = "no"
+    for _ in range(400):
+        deep = {key: [deep]}
+    assert tells_only_failure(deep) is (key in ("error", "errors", "detail"))
+
+
 USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
 
 
@@ -104,6 +112,26 @@ def test_event_without_choices_may_be_a_notice(
 ) -> None:
     assert fails_instead(value, has_begun=False) is before
     assert fails_instead(value, has_begun=True) is after
+
+
+def test_event_without_a_key_for_errors_is_looked_at_no_further(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def looked(_: object) -> bool:
+        raise AssertionError("it is looked at")
+
+    monkeypatch.setattr("llm_normalize.chat.errors.chunk_errors.is_chunk", looked)
+    plain = {"choices": [{"index": 0, "delta": {"error": "x"}}], "k1": 1, "usage": {}}
+    assert errors_in(plain) == []
+    for telling in (
+        {**plain, "x_groq": {"error": "no"}},
+        {**plain, "message": "no"},
+        {**plain, "base_resp": {}},
+        {"choices": [{"error": "no"}]},
+        {"choices": [1]},
+    ):
+        with pytest.raises(AssertionError):
+            errors_in(telling)
 
 
 def test_usage_and_words_of_success_are_no_error() -> None:

@@ -451,6 +451,16 @@ def test_call_in_reasoning_that_goes_on_is_reasoning(
         assert repair_body(data, 200, ASKED, EVERY_FIX).after[0] == data
 
 
+def test_call_in_reasoning_counts_once_whatever_its_keys() -> None:
+    keys = ("reasoning_content", "reasoning")
+    expected = ("", "Hm. ", ONE, "tool_calls")
+    assert reasoned(*thought("Hm. " + F, 9, *keys)) == expected
+    data = dumps(completion({"content": None, **dict.fromkeys(keys, "Hm. " + F)}))
+    (choice,) = json.loads(repair_body(data, 200, ASKED, EVERY_FIX).after[0])["choices"]
+    assert len(choice["message"]["tool_calls"]) == 1
+    assert F not in json.dumps(choice)
+
+
 def places(fix: ToolCallAsText) -> list[dict[int, Place]]:
     return [dict(each._at) for each in fix._texts._texts.values()]
 
@@ -633,6 +643,29 @@ def test_marks_of_harmony_s_messages_go_with_what_they_mean(size: int) -> None:
     assert said(ANALYSIS + plan + call, size) == calling
     words = said(ANALYSIS + plan + call, size, fixes=THOUGHTS_ALONE)
     assert words == ("Plan:" + call, "so", [], "stop")
+
+
+SPOKEN = [
+    (FINAL + "It ends by <|end|> or so.<|end|>", "It ends by <|end|> or so.", ""),
+    (FINAL + "Hi" + FINAL + " there", "Hi there", ""),
+    (FINAL + "Hi <|channel|> there", "Hi <|channel|> there", ""),
+    (FINAL + "Hi<|end|>\n<|st", "Hi<|end|>\n<|st", ""),
+    (FINAL + "Hi<|re", "Hi<|re", ""),
+    ("<|start|>assistant<|message|>Hi<|end|>", "Hi", ""),
+    (ANALYSIS + ANALYSIS + "Hi", "Hi", "soso"),
+    ("<|channel|>analysis<|message|>so" + FINAL + "Hi", "Hi", "so"),
+    ("<|channel|>analysis<|message|>so", "", "so"),
+    (ANALYSIS + "<|start|>assistant to=functions.h<|message|>{}<|call|>", None, "so"),
+]
+
+
+@pytest.mark.parametrize(("text", "words", "thought"), SPOKEN)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_message_that_speaks_of_marks(
+    text: str, words: str | None, thought: str, size: int
+) -> None:
+    words = text.removeprefix(ANALYSIS) if words is None else words
+    assert said(text, size) == (words, thought, [], "stop")
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])

@@ -1,6 +1,6 @@
 from llm_normalize.chat.state.declared_tools import NONE
 from llm_normalize.chat.tool_calls.call_records import CallRecords
-from llm_normalize.chat.tool_calls.unnamed_calls import Unnamed
+from llm_normalize.chat.tool_calls.unnamed_calls import Unnamed, join_fragments
 
 
 def fragment(index: int, arguments: str, **more: object) -> dict[str, object]:
@@ -14,6 +14,17 @@ def waiting() -> Unnamed:
 def undo(unnamed: Unnamed, n: int) -> None:
     unnamed._records.undo(n)
     unnamed.undo(n)
+
+
+def test_foreign_fields_are_added_up() -> None:
+    first = {"index": 0, "a": "x", "b": {"c": "y", "d": 1}, "function": {"e": [1]}}
+    more = {"index": 0, "a": "z", "b": {"c": "y", "d": 2}, "function": {"e": [2]}}
+    assert join_fragments(first, more) == {
+        "index": 0,
+        "a": "xz",
+        "b": {"c": "y", "d": 1},
+        "function": {"e": [1, 2], "arguments": ""},
+    }
 
 
 def test_fragments_leave_when_there_are_too_many() -> None:

@@ -32,6 +32,11 @@ def test_calls_in_python_are_read(text: str, calls: Any) -> None:
     assert python_calls(text) == calls
 
 
+def test_values_in_values_are_bounded() -> None:
+    with pytest.raises(MalformedError):
+        python_calls("f(a=" + "[" * 99 + "]" * 99 + ")")
+
+
 @pytest.mark.parametrize(
     "text", ["f{}", "call:f", "call:f{a:<escape>x}", "call:f{a:x}"]
 )
@@ -70,3 +75,11 @@ def test_tags_may_end_without_their_token() -> None:
 def test_values_in_values_are_bounded() -> None:
     with pytest.raises(MalformedError):
         python_calls("f(a=" + "[" * 99 + "]" * 99 + ")")
+
+
+@pytest.mark.parametrize(
+    "text", ["x", invoked("<a>x"), invoked("x"), invoked("<a>" * 99), invoked("") + "x"]
+)
+def test_other_text_is_no_call_of_minimax_m3(text: str) -> None:
+    with pytest.raises(MalformedError):
+        m3_calls(text, lambda *said: said[2])

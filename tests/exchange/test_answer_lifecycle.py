@@ -12,7 +12,7 @@ import pytest
 from mitmproxy import flow, http
 from mitmproxy.flow import Error
 
-from llm_normalize.exchange.delivery import buffered_answer
+from llm_normalize.exchange.delivery import answer_streams, buffered_answer
 from llm_normalize.exchange.source import pending_result
 from llm_normalize.fixes import FIXES
 from llm_normalize.mitm.second_request import Reply
@@ -193,6 +193,20 @@ def test_a_stream_that_another_addon_streams_stays(
     assert proxy.end() == "complete"
 
 
+def test_an_encoding_that_cannot_be_undone_passes_streamed(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = {"content-type": SSE, "content-encoding": "what", "content-length": "9"}
+    made = chat_flow(headers=headers)
+    proxy.addon.responseheaders(made)
+    assert response_of(made).stream is True
+    assert headers_of(made) == headers
+    assert "unsupported encoding (what)" in messages(caplog)[0]
+    proxy.addon.response(made)
+    (record,) = proxy.records()
+    assert (record["end"], record["changed"]) == ("complete", 0)
+
+
 # -- observe -----------------------------------------------------------------------
 
 
@@ -314,6 +328,17 @@ def test_a_lost_finish_reason_is_reported(
     ]
 
 
+def test_nothing_is_said_when_nothing_waited(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, wire([HEAD, TEXT]))
+    broken(made, "Server disconnected.")
+    proxy.addon.error(made)
+    assert messages(caplog) == []
+
+
 def test_a_body_that_broke_off_has_a_record(proxy: Proxy) -> None:
     made = chat_flow(request={"model": "m"})
     proxy.addon.responseheaders(made)
@@ -352,6 +377,23 @@ def test_log_says_why_no_answer_arrived(
     assert (record["end"], record["status"]) == ("error", status)
 
 
+def test_a_flow_with_an_error_from_a_file_has_no_new_record(proxy: Proxy) -> None:
+    made = chat_flow()
+    made.live = False
+    proxy.addon.requestheaders(made)
+    broken(made, "no")
+    proxy.addon.error(made)
+    assert proxy.records() == []
+
+
+def test_each_answer_has_one_record(proxy: Proxy) -> None:
+    made = chat_flow()
+    proxy.stream(made, GOOD)
+    proxy.addon.response(made)
+    proxy.addon.error(made)
+    assert len(proxy.records("flow")) == 1
+
+
 def test_a_corrupt_stream_is_broken_off_and_said_to_be(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -379,6 +421,17 @@ def test_streams_that_outlive_the_addon_are_repaired_and_recorded_to_their_end(
     lines = [json.loads(line) for line in proxy.log.read_text().splitlines()]
     ends = {line["flow"]: line["end"] for line in lines if line["type"] == "flow"}
     assert ends == {made.id: "complete" for made in flows}
+
+
+@pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/2.0"])
+def test_trailers_are_for_clients_that_can_be_sent_them(
+    proxy: Proxy, version: str
+) -> None:
+    made = chat_flow()
+    made.request.http_version = version
+    response_of(made).trailers = http.Headers(x="y")
+    proxy.stream(made, GOOD)
+    assert (response_of(made).trailers is None) is (version == "HTTP/1.1")
 
 
 # -- answers that are not ready ------------------------------------------------------
@@ -480,6 +533,16 @@ def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
     assert messages(caplog, "ERROR") == [
         f"normalize: {HOST}: an answer has no record",
     ]
+
+
+def test_bug_in_what_slows_a_provider_down_costs_no_stream(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(answer_streams, "slow_down", fail)
+    assert proxy.stream(chat_flow(), BAD) == GOOD
+    (said,) = messages(caplog, "ERROR")
+    assert said.endswith(": its provider is not slowed down")
+    assert proxy.end() == "complete"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 
 from llm_normalize.exchange import outage
-from llm_normalize.exchange.outage import error_of
+from llm_normalize.exchange.outage import end, error_of, wait
 from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.exchange.state.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.stream import keepalive_clock
@@ -205,6 +205,25 @@ def test_upstream_proxy_that_fails_is_not_taken_for_the_host(
     assert found[1]["message"].startswith(f"No answer from {says}")
 
 
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("The remote server does not speak TLS.", "it does not speak TLS"),
+        (
+            "Certificate verify failed: hostname mismatch",
+            "its certificate is invalid (",
+        ),
+    ],
+)
+def test_neither_is_named_alone_where_both_speak_tls(message: str, reason: str) -> None:
+    made = failed(message)
+    made.server_conn.via = ("https", ("10.0.0.7", 3128))
+    found = error_for(made)
+    assert found is not None
+    both = f"the upstream proxy, or from {HOST} through it"
+    assert found[1]["message"].startswith(f"No answer from {both}: {reason}")
+
+
 def test_only_what_is_ours_gets_our_error() -> None:
     assert error_for(failed("server closed connection"), "other.test") is None
     models = failed("server closed connection", path="/v1/models", method="GET")
@@ -222,6 +241,13 @@ def test_only_what_is_ours_gets_our_error() -> None:
 )
 def test_error_that_is_not_the_providers_is_mitmproxys(message: str) -> None:
     assert error_for(failed(message)) is None
+
+
+def test_client_of_http_2_may_ask_again_by_http_1() -> None:
+    made = failed("stream reset by client (HTTP_1_1_REQUIRED)")
+    assert error_for(made) is not None
+    made.request.http_version = "HTTP/2.0"
+    assert error_for(made) is None
 
 
 def test_way_back_to_the_proxy_is_a_loop() -> None:
@@ -298,6 +324,16 @@ def test_error_that_mitmproxy_always_reports_is_the_last_of_a_connection(
     assert not ends
 
 
+def test_nothing_is_sent_where_an_answer_has_begun(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client_stream = ClientStream(begun=True)
+    made = failed("server closed connection")
+    assert ended(proxy, monkeypatch, made, client_stream) == ("error", 502)
+    assert client_stream.sent == []
+    assert client_stream.drained
+
+
 @pytest.mark.parametrize("reload", [False, True])
 def test_what_waits_in_an_answer_that_breaks_off_is_sent_first(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, *, reload: bool
@@ -338,6 +374,19 @@ def test_observed_failure_stays_mitmproxys(
     made = failed("server closed connection")
     assert ended(proxy, monkeypatch, made, client_stream) == ("error", 502)
     assert client_stream.sent == []
+
+
+@pytest.mark.usefixtures("proxy")
+def test_client_stream_that_cannot_be_found_costs_a_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(outage, "ClientStream", SimpleNamespace(of=fail))
+    closed: list[int | None] = []
+    made = failed("server closed connection")
+    assert end(made, http.Response.make(502), closed.append) is None
+    assert wait(made) is None
+    assert closed == [None]
+    assert messages(caplog, "ERROR") == ["normalize: cannot send beside mitmproxy"] * 2
 
 
 # -- where mitmproxy is another ----------------------------------------------------

@@ -15,6 +15,7 @@ from mitmproxy.test import tflow
 
 import zstd_frames
 from llm_normalize import conformance
+from llm_normalize.exchange.routing_policy import Routing
 from llm_normalize.records.snapshot import KEY as NOTED
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
@@ -144,6 +145,19 @@ def test_request_of_no_routed_model_stays_as_it_is(proxy: Proxy) -> None:
     streamed.response, streamed.request.stream = None, True
     send(proxy, streamed)
     assert streamed.request.host == OPENAI  # it is sent before its model is known
+
+
+def test_body_that_cannot_be_read_goes_nowhere(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=BY_MODEL[:1])
+    made = unsent(**model("deepseek-chat"))
+    made.request.headers["content-encoding"] = "gzip"
+    send(proxy, made)
+    assert response_of(made).status_code == 400
+    for body in (b"\xff", b"[]", b""):
+        made = chat_flow(**model("deepseek-chat"))
+        made.response, made.request.raw_content = None, body
+        send(proxy, made)
+        assert (made.response, made.request.host) == (None, OPENAI)
 
 
 def test_list_of_models_has_those_that_routes_name(proxy: Proxy) -> None:
@@ -545,6 +559,24 @@ def test_key_goes_unencrypted_where_the_user_says_so_or_to_this_machine(
         assert made.request.headers["authorization"] == f"Bearer {KEY}"
 
 
+@pytest.mark.parametrize("reloads", [False, True])
+def test_connection_that_was_opened_for_a_route_stays_one_of_tls(
+    proxy: Proxy, reloads: bool
+) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    made = unsent(host=OPENAI)
+    context = Context(made.client_conn, proxy.context.options)
+    context.server.address = (OPENAI, 443)
+    client_hello = cast(tls.ClientHello, SimpleNamespace(sni=OPENAI))
+    proxy.addon.tls_clienthello(tls.ClientHelloData(context, client_hello))
+    proxy.set(normalize_routes=[])
+    if reloads:
+        proxy.addon._routing = Routing(hosts=proxy.addon.options.hosts)
+    made.request.scheme = "http"
+    send(proxy, made)
+    assert made.request.scheme == "https"
+
+
 def test_what_is_answered_at_once_leaves_nothing_behind(proxy: Proxy) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
     for _ in range(3):
@@ -674,6 +706,23 @@ def test_request_is_put_into_the_form_of_its_provider_and_back(proxy: Proxy) -> 
     assert ["request-not-native", "dropped", "prompt_cache_key"] in reported
     (record,) = proxy.records("flow")
     assert record["path"] == "/v1/chat/completions"
+
+
+def test_answer_in_one_piece_becomes_the_stream_that_was_asked_for(
+    proxy: Proxy,
+) -> None:
+    out = answered(proxy, native(proxy, stream=True), TOLD)
+    assert conformance.check_stream(out, conformance.Request()) == []
+    assert b'"model":"gpt-4o"' in out
+    assert conformance.meaning_of_stream(out).choices[0].text == "Hi"
+
+
+def test_request_that_cannot_be_translated_is_refused(proxy: Proxy) -> None:
+    strange: list[dict[str, Any]] = [{"messages": []}, {"model": ""}]
+    for asked in strange:
+        made = native(proxy, **asked)
+        assert response_of(made).status_code == 400
+        assert conformance.check_error_body(response_of(made).content or b"") == []
 
 
 def test_native_provider_serves_nothing_but_its_models(proxy: Proxy) -> None:
@@ -814,6 +863,16 @@ def test_log_lines_are_searched_for_each_key_and_the_gates_token(proxy: Proxy) -
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"], normalize_gate="env:A_TOKEN")
     found = [each.text for each in proxy.addon._routing._secrets()]
     assert found == ["env:A_KEY", "env:A_TOKEN"]
+
+
+def test_a_body_that_is_renamed_is_sent_as_it_is(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["gpt-4o=meta/llama"])
+    made = unsent(request={"model": "gpt-4o"})
+    made.request.headers["content-encoding"] = "utf-8"  # none at all, and sent as if
+    send(proxy, made)
+    assert made.response is None
+    assert made.request.raw_content == b'{"model":"meta/llama"}'
+    assert "content-encoding" not in made.request.headers
 
 
 NOT_FOUND = {"status": 404, "title": "Not Found", "detail": "Function 'f': Not found"}

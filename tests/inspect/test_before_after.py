@@ -184,6 +184,11 @@ def test_a_dropped_a_split_and_an_added_event_are_shown() -> None:
     ]
 
 
+def test_event_that_only_left_later_is_said_to_be_the_same() -> None:
+    block = b"data: a\n\n"
+    assert events(row(block, block)) == [HEAD, "    the event itself is as it was"]
+
+
 def test_a_chunk_that_became_several_is_shown_beside_them() -> None:
     words = "The mill brook runs past the old weir and on to the sea. " * 9
 
@@ -246,6 +251,20 @@ def test_events_that_were_changed_alike_are_one() -> None:
     assert events(run)[-1] == (
         "    next 212 events: choices[0].delta.role: null → removed (to event 219)"
     )
+
+
+def test_rows_that_say_the_same_are_one_and_what_differs_is_left_out() -> None:
+    rows = [
+        row(delta(f'"role":null,"content":"{n}"'), delta('"content":""'), n=n)
+        for n in range(5)
+    ]
+    lines = events(*rows)
+    assert lines[0].startswith("event 0, ")
+    assert lines[-1] == (
+        "    next 4 events: choices[0].delta.role: null → removed; "
+        'choices[0].delta.content: … → "" (to event 4)'
+    )
+    assert not [line for line in lines[1:] if line.startswith("event")]
 
 
 def test_rows_of_other_fixes_or_fields_are_shown_apart() -> None:

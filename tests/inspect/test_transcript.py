@@ -70,6 +70,13 @@ def test_a_body_is_shown_alike() -> None:
     assert "usage: " in reported
 
 
+@pytest.mark.parametrize(
+    "data", [b"", wire([OPENING])[:30], b"data: {\n\n", b"\x00\xff"]
+)
+def test_what_says_nothing_is_no_error(data: bytes) -> None:
+    assert VIEW.prettify(data, answer()).startswith("\n")
+
+
 def test_a_stream_that_broke_off_has_no_finish_yet() -> None:
     reported = VIEW.prettify(wire([OPENING, chunk({"content": "Hi"})]), answer())
     assert "text:\n  Hi\nfinish: none yet\n" in reported
@@ -80,6 +87,11 @@ def test_errors_and_what_is_no_chunk_are_shown() -> None:
     reported = text(OPENING, b'data: {"a":NaN}\n\n', busy)
     assert 'error:\n  {"message":"Busy"' in reported
     assert "1 events that are not chunks" in reported
+
+
+def test_a_cut_body_says_so() -> None:
+    assert "this is its beginning" in text(OPENING, **RECORD | {"is_cut": True})
+    assert "this is its beginning" not in text(OPENING, **RECORD)
 
 
 @pytest.mark.parametrize("encoding", ["", "gzip", "zstd", "compress"])

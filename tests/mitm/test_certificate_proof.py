@@ -2,10 +2,11 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from mitmproxy import connection
+from mitmproxy import connection, tls
+from mitmproxy.proxy.context import Context
 from mitmproxy.test import taddons, tflow
 
-from llm_normalize.mitm.certificate_proof import demand, is_proven
+from llm_normalize.mitm.certificate_proof import demand, is_proven, remember
 from proxies import connected
 
 
@@ -42,3 +43,10 @@ def test_name_is_proven_where_somebody_looked_at_the_certificate_for_it(
     assert is_proven(made.server_conn, "address") is proven
     context.options.ssl_insecure = True
     assert not is_proven(made.server_conn, "address")
+
+
+def test_nothing_is_proven_where_there_is_no_openssl(context: taddons.context) -> None:
+    server = connection.Server(address=("a.test", 443))  # HTTP/3 has another TLS
+    server.sni = "a.test"
+    remember(tls.TlsData(server, Context(tflow.tclient_conn(), context.options)))
+    assert not is_proven(server, "a.test")

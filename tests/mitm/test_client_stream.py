@@ -1,6 +1,7 @@
 import asyncio
 import collections
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,8 +25,10 @@ from mitmproxy.proxy.layers.http._events import (
 from mitmproxy.proxy.layers.http._http1 import Http1Server
 from mitmproxy.proxy.layers.http._http2 import Http2Server
 from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
+from mitmproxy.test import taddons
 
-from llm_normalize.mitm.client_stream import ClientStream, slow_down
+from llm_normalize.mitm import client_stream as client_stream_module
+from llm_normalize.mitm.client_stream import ClientStream, close, slow_down
 from proxies import chat_flow
 
 
@@ -345,6 +348,38 @@ def test_reset_waits_for_what_http_2_holds_back() -> None:
     assert not side.h2_conn.stream_buffers[3]
 
 
+def test_by_http_1_nothing_has_to_be_waited_for() -> None:
+    drain(Side())
+
+
+class Writer:
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_connection_that_has_ended_is_closed() -> None:
+    made, server = chat_flow(), Proxyserver()
+    with (
+        taddons.context(server) as context,
+        closing(context.master.event_loop),  # mitmproxy 12.0 leaves it open
+    ):
+        writer = Writer()
+        transports = {
+            made.client_conn: SimpleNamespace(writer=writer),
+            made.server_conn: SimpleNamespace(writer=None),
+        }
+        handler: Any = SimpleNamespace(transports=transports)
+        close(made.client_conn, made.client_conn)
+        server.connections[made.client_conn.id] = handler
+        assert not writer.closed
+        for each in (made.client_conn, made.server_conn, made.server_conn):
+            close(made.client_conn, each)
+        assert transports == {}
+        assert writer.closed
+
+
 # -- who has given up ------------------------------------------------------------------
 
 
@@ -354,6 +389,16 @@ def test_client_that_gave_up_is_known_whoever_is_named(*, tunnelled: bool) -> No
     first, second = map(made.client_stream, made.flows)
     before = second.has_left
     made.streams[1].client_state = made.streams[1].state_errored
+    assert (before, second.has_left, first.has_left) == (False, True, False)
+
+
+def test_client_that_gave_up_is_known_while_a_hook_is_awaited() -> None:
+    made = Connections()
+    client: Any = made.client
+    client.streams = {1: "headers", 3: "headers"}
+    first, second = map(made.client_stream, made.flows)
+    before = second.has_left
+    del client.streams[3]
     assert (before, second.has_left, first.has_left) == (False, True, False)
 
 
@@ -515,6 +560,45 @@ def test_body_that_fails_breaks_the_answer_off() -> None:
     (error,) = made.client.events
     assert isinstance(error, ResponseProtocolError)
     assert error.message == "it broke off"
+
+
+def test_nothing_is_received_for_a_client_that_has_left() -> None:
+    made = Connections()
+    client_stream = made.client_stream(made.flows[1])
+    made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
+    asyncio.run(client_stream.receive(parts(b"a")))
+    assert made.client.events == []
+
+
+def test_body_that_nobody_wants_any_more_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client_stream_module, "_SECOND", 0.01)
+    made = Connections()
+    client_stream = made.client_stream(made.flows[1])
+    closed: list[bool] = []
+
+    async def body() -> AsyncIterator[bytes]:
+        try:
+            yield b"a"
+            await asyncio.sleep(0.05)
+            made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
+            await asyncio.Event().wait()
+        finally:
+            closed.append(True)
+
+    asyncio.run(client_stream.receive(body()))
+    assert closed == [True]
+    assert [type(each) for each in made.client.events] == [ResponseData]
+
+
+def test_client_that_is_behind_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Connections()
+    client_stream = made.client_stream(made.flows[1])
+    looks = [False, True, True]
+    monkeypatch.setattr(ClientStream, "is_behind", property(lambda _: looks.pop()))
+    asyncio.run(client_stream.receive(parts(b"a")))
+    assert looks == []
 
 
 def test_client_is_behind_as_long_as_it_has_not_taken_all() -> None:

@@ -129,6 +129,29 @@ def test_a_break_off_kills_the_flow_and_closes_the_upstream_s_connection(
     assert closed == [made.server_conn]
 
 
+@pytest.mark.usefixtures("resets")
+def test_a_flow_that_the_user_killed_is_closed_all_the_same(
+    server: Proxyserver,
+) -> None:
+    made = open_flow()
+    closed = closed_for(made, server)
+    made.live = False
+    break_off(made)
+    assert made.error is None
+    assert closed == [made.server_conn]
+
+
+@pytest.mark.usefixtures("resets")
+def test_a_connection_that_is_closed_already_is_left_alone(
+    server: Proxyserver,
+) -> None:
+    made = chat_flow()
+    made.server_conn.state = connection.ConnectionState.CLOSED
+    closed = closed_for(made, server)
+    break_off(made)
+    assert closed == []
+
+
 def test_one_stream_is_reset_and_its_connection_stays_open(
     server: Proxyserver, resets: list[http.HTTPFlow]
 ) -> None:
@@ -151,6 +174,14 @@ def test_the_connection_is_closed_if_one_stream_cannot_be_reset(
     break_off(made)
     assert closed == [made.server_conn]
     assert caplog.messages == ["normalize: one stream cannot be reset alone"]
+
+
+@pytest.mark.usefixtures("server")
+def test_the_flow_of_a_client_that_has_gone_is_killed_only() -> None:
+    made = open_flow()
+    break_off(made)
+    assert made.error is not None
+    assert made.server_conn.connected
 
 
 @pytest.mark.parametrize(

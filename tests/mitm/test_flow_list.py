@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from mitmproxy import http
@@ -9,7 +9,7 @@ from mitmproxy.addons.stickycookie import StickyCookie
 from mitmproxy.test import taddons
 
 from llm_normalize.addon import Normalize
-from llm_normalize.mitm.flow_list import annotate, is_shown, is_stored
+from llm_normalize.mitm.flow_list import annotate, is_shown, is_stored, show_anew
 from proxies import chat_flow
 
 
@@ -99,3 +99,20 @@ def test_a_note_of_ours_gives_way_and_one_of_the_users_stays() -> None:
     made.comment, made.marked = "mine", ":zap:"
     annotate(made, "new", ":mag:", MARKS)
     assert (made.comment, made.marked) == ("mine", ":zap:")
+
+
+def test_whoever_lists_flows_learns_that_there_is_more() -> None:
+    class View:
+        name = "view"
+        reported: ClassVar[list[Any]] = []
+
+        def update(self, flows: list[http.HTTPFlow]) -> None:
+            self.reported.append(flows)
+
+    made = chat_flow()
+    with taddons.context() as context:
+        show_anew(made)  # nobody lists them
+        context.master.addons.add(View())
+        show_anew(made)
+    assert View.reported == [[made]]
+    context.master.event_loop.close()

@@ -23,6 +23,7 @@ from mitmproxy.test import tflow
 from llm_normalize.mitm.second_request import (
     Reply,
     UpstreamError,
+    drop,
     is_gone,
     replace_response,
     request_with,
@@ -447,6 +448,11 @@ def test_reply_that_breaks_off_is_none(
     assert refused(play(data))
 
 
+def test_reset_is_not_the_end_of_a_reply() -> None:
+    # Without a length, mitmproxy takes it for one.
+    assert "closed the connection" in refused(resetting(OK + b"\r\nhalf"))
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -498,6 +504,13 @@ def test_header_that_could_smuggle_is_refused_as_mitmproxy_does(proxy: Proxy) ->
     assert refused(answer) == "it answered with invalid HTTP"
     proxy.set(validate_inbound_headers=False)
     assert fetched(answer)[0].body == b"hi"
+
+
+def test_connection_refused_is_an_error() -> None:
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        port = listener.getsockname()[1]
+    made = flow_to(f"http://{LOOPBACK}:{port}/")
+    assert run(failure_of(made)) == "it refused the connection"
 
 
 # -- how long ----------------------------------------------------------------------
@@ -723,6 +736,26 @@ def test_reply_by_http2_that_breaks_off_is_none(
     assert asked_by_http2(act, ca, flow_to(f"https://{LOOPBACK}/r"))[1] == why
 
 
+@pytest.mark.parametrize(("version", "alpn"), [("HTTP/2.0", b"h2"), ("HTTP/3", b"h3")])
+def test_server_that_speaks_only_http1_now_is_asked_by_it(
+    proxy: Proxy, ca: Path, tls: ssl.SSLContext, version: str, alpn: bytes
+) -> None:
+    trusting(proxy, ca)
+
+    async def scene() -> tuple[Reply, Server]:
+        async with serving(WHOLE, context=tls) as server:
+            made = flow_to(server.url(scheme="https"))
+            made.request.http_version = version
+            made.request.headers.pop("host")
+            made.request.authority = "there"
+            made.server_conn.alpn = alpn
+            return await reply_to(made), server
+
+    reply, server = run(scene())
+    assert reply.body == b"hi"
+    assert fields_of(server.heads[0]) == {"host": "there", "authorization": KEY}
+
+
 # -- through a proxy ---------------------------------------------------------------
 
 
@@ -823,6 +856,25 @@ def test_proxy_that_speaks_tls_has_to_prove_its_name(tls: ssl.SSLContext) -> Non
         assert heads == []
 
 
+def test_plain_http_goes_through_a_tunnel_where_only_an_addon_wants_a_proxy() -> None:
+    answer = b"HTTP/1.1 200 OK\r\n\r\n"
+
+    async def scene() -> tuple[str, str]:
+        async with (
+            serving(WHOLE) as server,
+            serving(tunnel(answer, server.port)) as upstream,
+        ):
+            made = flow_to("http://there.test/", via=("http", upstream.port))
+            made.client_conn.proxy_mode = ProxyMode.parse("regular")
+            made.request.authority = ""
+            assert (await reply_to(made)).body == b"hi"
+        return upstream.heads[0], server.heads[0]
+
+    first, second = run(scene())
+    assert first.startswith("CONNECT there.test:80 HTTP/1.1\r\n")
+    assert second.startswith("GET / HTTP/1.1\r\n")
+
+
 def through(answer: bytes | Play) -> str:
     """Return why there is no tunnel through a proxy that answers so."""
 
@@ -834,6 +886,20 @@ def through(answer: bytes | Play) -> str:
         return why
 
     return run(scene())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0 200 hello\r\n\r\n",
+        saying(end=True),
+        saying(b"HTTP/1.1 200 OK\r\n", end=True),
+        resetting(b""),
+        saying(b"HTTP/1.1 200 OK\r\n\r\n", 0.1, b"SSH-2.0-OpenSSH_9.6\r\n"),
+    ],
+)
+def test_proxy_that_talks_nonsense_is_an_error(answer: bytes | Play) -> None:
+    assert through(answer)
 
 
 # -- replies that are read as they arrive --------------------------------------------
@@ -897,3 +963,31 @@ def test_stream_that_breaks_off_says_why_after_what_arrived(
     found, said, _, server = read_live(play, silence=0.3)
     assert (found, said) == ([b"data: 1\n\n"], why)
     assert server.gone == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [WHOLE, EVENTS.replace(b"200 OK", b"503 Busy") + TICK + END],
+    ids=["no events", "refusal"],
+)
+def test_any_other_reply_is_collected_although_a_live_one_is_wanted(
+    answer: bytes,
+) -> None:
+    async def scene() -> Reply:
+        async with serving(answer) as server:
+            return await live_reply(flow_to(server.url()))
+
+    reply = run(scene())
+    assert reply.live_body is None
+    assert reply.body in (b"hi", b"data: 1\n\n")
+
+
+def test_live_reply_that_nobody_wants_is_closed() -> None:
+    async def scene() -> Server:
+        async with serving(saying(EVENTS, TICK)) as server:
+            await drop(None)
+            await drop(Reply())
+            await drop(await live_reply(flow_to(server.url())))
+        return server
+
+    assert run(scene()).gone == 1

@@ -52,9 +52,31 @@ def test_framing_shows_its_line_ends() -> None:
     ]
 
 
+def test_several_data_lines_are_one_value() -> None:
+    before = 'data: {"choices":\ndata: []}\n\n'
+    assert reported(before, event('{"choices":[]}')) == [
+        r"framing: data: …\ndata: …\n\n → data: …\n\n"
+    ]
+
+
 def test_event_that_went_and_one_that_was_added() -> None:
     assert reported(event("null")) == ["event: data: null → removed"]
     assert reported(None, event("[DONE]")) == ["event: added data: [DONE]"]
+
+
+def test_what_is_no_json_is_reported_whole() -> None:
+    assert reported(": ping\n\n", "\n") == ["event: : ping → a bare newline"]
+    assert reported(event("[done]"), event("[DONE]")) == [
+        "event: data: [done] → data: [DONE]"
+    ]
+
+
+def test_each_part_of_a_split_chunk_is_compared() -> None:
+    before = chunk('{"content":"Hi"}', '"stop"')
+    assert reported(before, chunk('{"content":"Hi"}'), chunk("{}", '"stop"')) == [
+        'event 1: choices[0].finish_reason: "stop" → null',
+        'event 2: choices[0].delta.content: "Hi" → removed',
+    ]
 
 
 def test_what_is_no_chunk_is_reported_with_what_it_became() -> None:
@@ -121,3 +143,9 @@ def test_long_lines_differ_where_their_values_do(one: Any, other: Any) -> None:
 @given(st.one_of(st.none(), st.text()), st.lists(st.text(), max_size=3))
 def test_any_text_can_be_compared(before: str | None, after: list[str]) -> None:
     assert all(isinstance(each, Change) for each in changes(before, after))
+
+
+def test_changes_are_counted_as_far_as_it_pays() -> None:
+    old = {f"k{at}": at for at in range(5000)}
+    (*_, last) = changes(json.dumps(old), ["{}"])
+    assert str(last) == "event: at least 960 changes more → …"

@@ -109,6 +109,17 @@ def test_a_shared_name_is_locked_and_rotated_by_the_one_that_comes_after(
     new.close()
 
 
+@posix
+def test_a_lock_that_was_deleted_alone_is_taken_again(log: LogFile) -> None:
+    write(log, b"1\n")
+    lock = log.path.with_name(".a.log.lock")
+    lock.unlink()
+    write(log, b"2\n")
+    assert lock.exists()
+    log.close()
+    assert log.path.read_bytes() == b"1\n2\n"
+
+
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
@@ -126,6 +137,23 @@ def test_others_lose_their_rights_to_a_log_that_was_there(
     found = [log.path, *log.path.parent.glob("a.log.*")]
     assert [mode(each) for each in found] == [0o600] * (2 if size else 1)
     assert said == []
+
+
+@posix
+def test_mode_that_cannot_be_set_is_reported_and_the_log_goes_on(
+    log: LogFile, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_file: int, _mode: int) -> None:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(log_file, "_set_mode", refuse)
+    log.path.parent.mkdir()
+    log.path.touch()
+    log.path.chmod(0o644)
+    write(log, b"1\n")
+    log.close()
+    assert log.path.read_bytes() == b"1\n"
+    assert said == [f"others may be able to read {log.path}: no"]
 
 
 # -- what somebody else has a hand in ---------------------------------------------------

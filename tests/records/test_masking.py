@@ -128,11 +128,23 @@ def test_an_echo_is_masked_whatever_stands_around_it(around: Any, key: str) -> N
     assert "SECRET" not in mask(json.dumps(value))
 
 
+def test_what_stands_between_many_objects_stays() -> None:
+    text = 'a {"n":1} b\n{"choices":[ ]} c {"input": 1} d {"input": 2'
+    assert (
+        mask(text) == 'a {"n":1} b\n{"choices":[ ]} c {"input":"***"} d {"input": ***'
+    )
+
+
 def test_input_value_of_a_pydantic_message_is_masked() -> None:
     reported = (
         "1 validation error [type=missing, input_value='my prompt', input_type=str]"
     )
     assert "prompt" not in mask(reported)
+
+
+def test_what_stands_beside_choices_stays_json_whatever_is_masked() -> None:
+    text = '{"choices":[],"pins":[471147],"error":"none"}'
+    assert mask(text, (), Echo(None)) == '{"choices":[],"pins":"***","error":"***"}'
 
 
 @pytest.mark.parametrize("is_event", [True, False])

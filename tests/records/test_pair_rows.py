@@ -26,6 +26,15 @@ def test_a_row_is_a_pair_and_how_many_more_were_changed_alike() -> None:
     }
 
 
+def test_what_was_stored_does_not_change_later() -> None:
+    made = Rows()
+    row = add(made, 0)
+    stored = made.stored()
+    made.count(row, 1, (1, None, ()))
+    assert stored["pairs"][0][5:] == [0, []]
+    assert made.stored()["pairs"][0][5:] == [1, [1, None, []]]
+
+
 def test_a_row_is_read_as_it_was_stored() -> None:
     for last in (None, LastPair(4, b"b", [b"a"])):
         row = Row(1, 1.5, ["x"], None, [b"a"], 3 if last else 0, last)
@@ -42,6 +51,19 @@ def test_the_first_and_the_last_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -
     assert (stored["left_out"], stored["left_out_at"]) == (47, 3)
 
 
+def test_large_rows_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_rows, "_BYTES", 10)
+    monkeypatch.setattr(pair_rows, "_LONG", 5)
+    made = Rows()
+    add(made, 0, b"x" * 8)
+    add(made, 1, b"x" * 5)
+    add(made, 2, b"x" * 4)
+    add(made, 3, b"")  # it would fit, but the gap is there
+    stored = made.stored()
+    assert [row[0] for row in stored["pairs"]] == [0, 2, 3]
+    assert (stored["left_out"], stored["left_out_at"]) == (1, 1)
+
+
 def test_the_same_pair_again_and_again_is_one_row() -> None:
     made = Rows()
     for n, before in enumerate((None, b"b", b"b", b"b", b"c", b"b")):
@@ -52,3 +74,13 @@ def test_the_same_pair_again_and_again_is_one_row() -> None:
         (4, 0, []),
         (5, 0, []),
     ]
+
+
+def test_last_pair_of_a_row_is_not_kept_if_it_is_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pair_rows, "_LONG", 5)
+    made = Rows()
+    row = add(made, 0)
+    made.count(row, 1, (1, b"x" * 5, [b"y"]))
+    assert made.stored()["pairs"][0][5:] == [1, [1, b"b", [b"a"]]]

@@ -14,6 +14,8 @@ from llm_normalize.records import log_file, pairs_log
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.records.record_line import (
     Entry,
+    TextPair,
+    TextPairs,
 )
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
@@ -311,6 +313,24 @@ def test_a_stuck_disk_never_holds_a_writer_and_its_queue_is_bounded(
     assert numbers(logs.path) == [*range(10), 102]
 
 
+def test_a_full_queue_is_said_once_in_the_event_log(
+    logs: Logs, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs_log, "_QUEUE_BYTES", 1000)
+    log = logs.make()
+    disk.gate.clear()
+    log.write(pair(0))
+    assert disk.waiting.wait(20)
+    for n in range(1, 9):
+        log.write(pair(n))
+    assert log.lost > 0
+    disk.gate.set()
+    until(written(log))
+    log.write(pair(9))
+    log.close()
+    assert len(logs.said) == 1
+
+
 @pytest.mark.parametrize(
     "bad",
     [
@@ -335,6 +355,23 @@ def test_a_record_that_cannot_be_formatted_costs_at_most_itself(
     assert len(caplog.records) <= 1
 
 
+def test_a_sentence_that_cannot_be_said_costs_nothing(logs: Logs, disk: Disk) -> None:
+    # mitmproxy's log handlers raise once its event loop is closed.
+    def fail(_: str) -> None:
+        raise RuntimeError
+
+    log = PairsLog(logs.path, 1000, fail)
+    logs.open.append(log)
+    disk.full = True
+    log.write(pair(0))
+    until(written(log))
+    assert log.lost == 1
+    disk.full = False
+    log.write(pair(1))
+    log.close()
+    assert numbers(logs.path) == [1]
+
+
 def test_whatever_fails_the_thread_goes_on(
     logs: Logs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -351,3 +388,46 @@ def test_whatever_fails_the_thread_goes_on(
     log.write(pair(1))
     log.close()
     assert [each["type"] for each in lines(logs.path)] == ["lost", "pair"]
+
+
+def test_long_lines_are_not_all_written_at_once(logs: Logs, disk: Disk) -> None:
+    log = logs.make(size=1 << 30)
+    disk.gate.clear()
+    log.write(pair(0))
+    assert disk.waiting.wait(20)
+    for n in range(1, 1001):
+        log.write(pair(n, b"x" * 7000))
+    disk.gate.set()
+    log.close()
+    assert numbers(logs.path) == list(range(1001))
+    assert 500_000 < max(disk.writes) <= 1024 * 1024
+
+
+def test_a_log_that_shares_its_name_lets_go_of_it_at_once(logs: Logs) -> None:
+    old = logs.make()
+    old.write(pair(0))
+    until(written(old))
+    old.share()
+    until(lambda: old._file._lock is None)
+    new = logs.make()
+    new.write(pair(1))
+    until(written(new))
+    assert new.path == old.path
+    old.close()
+    new.close()
+
+
+def test_a_pair_that_was_not_parsed_is_written_and_weighed(
+    logs: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = logs.make()
+    form = TextPairs("f", (), ("x",), 0.0, (b"<", b">"), (b"[", b"]"), False)
+    known: TextPair = (form, 3, 1.5, b"a")
+    log.write(known)
+    until(written(log))
+    monkeypatch.setattr(pairs_log, "_QUEUE_BYTES", 100)
+    log.write(known)
+    log.close()
+    assert log.lost == 1
+    (reported,) = [each for each in lines(logs.path) if each["type"] == "pair"]
+    assert (reported["n"], reported["before"], reported["after"]) == (3, "<a>", ["[a]"])

@@ -1,4 +1,5 @@
 import random
+import zlib
 
 import pytest
 from hypothesis import given
@@ -81,3 +82,8 @@ def test_a_long_stream_takes_no_more_than_it_should() -> None:
 def test_what_is_damaged_is_refused(damaged: object) -> None:
     with pytest.raises(ValueError, match="the original answer is damaged"):
         unpacked(damaged)  # type: ignore[arg-type]
+
+
+def test_bomb_in_a_file_stays_small() -> None:
+    bomb = zlib.compress(bytes(64 * 1024 * 1024))
+    assert len(unpacked([bomb] * 9)) <= 4 * snapshot.LIMIT

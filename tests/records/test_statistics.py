@@ -34,6 +34,17 @@ def test_errors_by_status_are_no_answers() -> None:
     ]
 
 
+def test_changes_of_requests_are_counted_apart() -> None:
+    stats = Stats()
+    stats.add("a.test", "m", {}, ["tools-empty", "store-refused"])
+    stats.add("a.test", "m", {"content-null": 1}, iter(["store-refused"]))
+    assert list(stats.rows())[1:] == [
+        ["a.test", "m", "2", "1", "content-null", "1"],
+        ["a.test", "m", "2", "1", "request: store-refused", "2"],
+        ["a.test", "m", "2", "1", "request: tools-empty", "1"],
+    ]
+
+
 def test_hosts_and_models_are_distinguished_and_sorted() -> None:
     stats = Stats()
     stats.add("b.test", "m", {"content-null": 1})

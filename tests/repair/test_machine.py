@@ -27,6 +27,7 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.repair.machine import machine
 from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.wire.json_text import dumps
 from streams import STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -34,9 +35,15 @@ MORE = chunk({"content": " you"})
 EMPTY = chunk({"content": ""})
 STOP = chunk({}, finish="stop")
 USED = chunk(None, usage=USAGE)
+
+ERROR = wire(
+    [{"error": {"message": "Overloaded", "type": None, "param": None, "code": None}}]
+)
 ASKED = Asked(stream=True, usage=True)
 TWO = Asked(stream=True, n=2)
 OTHER = chunk({"role": "assistant", "content": "Ho"}, index=1)
+
+OTHER_STOP = chunk({}, finish="stop", index=1)
 
 
 def with_usage(chunk: Chunk) -> Chunk:
@@ -117,10 +124,36 @@ def test_finish_with_its_own_usage_leaves_at_once() -> None:
     assert out[1:] == [wire([with_usage(STOP)]), b"", DONE, b""]
 
 
+@pytest.mark.parametrize("asked", [STREAM, ASKED, TWO])
+def test_finish_of_a_call_without_arguments_waits_for_them(asked: Asked) -> None:
+    called = with_usage(CALLED) if asked is STREAM else CALLED
+    out = run([calling(head()), called, calling(rest()), DONE], asked)
+    assert out[1:3] == [b"", wire([calling(rest())])]
+    assert b"".join(out).count(b"{}") == 2  # the arguments, and the delta of the finish
+
+
+def test_call_that_an_error_cut_short_gets_no_arguments() -> None:
+    opened = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
+    data = wire([opened, CALLED]) + ERROR
+    assert repaired(data) == data
+    assert repaired(data + wire([calling(rest())])) == data + wire([calling(rest())])
+
+
 def _with_logprobs(chunk: Chunk, token: str) -> Chunk:
     (choice,) = chunk["choices"]
     said = [{"token": token, "logprob": -1, "top_logprobs": []}]
     return {**chunk, "choices": [{**choice, "logprobs": {"content": said}}]}
+
+
+def test_extra_fields_of_a_repeated_finish_follow_one_that_was_sent() -> None:
+    late = {**_with_logprobs(chunk({}, index=1), "a"), "note": "x"}
+    again = {**_with_logprobs(OTHER_STOP, "a"), "note": "x"}
+    used = with_usage(OTHER_STOP)
+    events: Wire = [TEXT, OTHER, STOP, used]
+    out = after_a_pause(events, [again, DONE], TWO)
+    assert out == wire([*events, late, DONE])
+    out = repaired(wire([*events, again, DONE]), TWO)
+    assert out.count(b'"note":"x"') == out.count(b'"token":"a"') == 1
 
 
 def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
@@ -138,6 +171,13 @@ def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
 def test_chunks_after_done_pass() -> None:
     data = wire([TEXT, STOP, DONE, USED])
     assert repaired(data) == data
+
+
+def test_choice_that_is_over_and_says_nothing_does_not_pass_after_done() -> None:
+    events: Wire = [TEXT, STOP, DONE]
+    late = chunk({}, choice={"logprobs": None})
+    without_empty = [fix for fix in FIXES if fix.name != "event-empty"]
+    assert repaired(wire([*events, late]), STREAM, without_empty) == wire(events)
 
 
 BEFORE = with_usage(MORE)
@@ -207,6 +247,42 @@ def test_skipped_fix_of_the_machine_changes_nothing(name: str) -> None:
     assert repaired(wire(events), asked) != wire(events)
 
 
+def fixes_that_ran(events: Wire, skipped: str) -> set[str]:
+    """Return the names of the fixes that a stream records if one is skipped."""
+    records: list[EventRecord] = []
+    pipeline = Pipeline(ASKED, without(skipped), records.append)
+    sent = [*pipeline.feed(wire(events)), *pipeline.end()]
+    assert b"x_other" in b"".join(sent)
+    return {name for record in records for name in record.fixes}
+
+
+@pytest.mark.parametrize(
+    ("events", "name"),
+    [
+        ([TEXT, {**USED, "x_other": 1}, USED, STOP, DONE], "usage-early"),
+        ([TEXT, STOP, USED, {**USED, "x_other": 1}, DONE], "usage-repeated"),
+        ([TEXT, STOP, {**EMPTY, "x_other": 1}, DONE], "choice-after-finish"),
+    ],
+)
+def test_extra_fields_are_recorded_under_the_fix_that_held_them(
+    events: Wire, name: str
+) -> None:
+    assert fixes_that_ran(events, "choices-empty") == {name}
+
+
+def test_extra_fields_of_one_of_several_chunks_are_those_of_its_fix() -> None:
+    first = {**EMPTY, "x_a": 1}
+    second = {**chunk({"role": None, "content": ""}), "object": "x", "x_b": 2}
+    glued = b"data: " + dumps(first) + dumps(second) + b"\n\n"
+    records: list[EventRecord] = []
+    pipeline = Pipeline(STREAM, FIXES, records.append)
+    pipeline.feed(wire([TEXT, with_usage(STOP)]) + glued)
+    (out,) = pipeline.feed(wire([MORE]))
+    assert b'"x_a":1' in out
+    assert b'"x_b":2' in out
+    assert [each.fixes for each in records if each.n == 3] == [["choice-after-finish"]]
+
+
 def test_extra_fields_of_a_held_opening_are_those_of_the_fix_that_drops_it() -> None:
     example = ToolCallArgumentsBlank.examples[0]  # its blank arguments, then real ones
     at = example.before.index(calling(rest()))
@@ -220,12 +296,27 @@ def test_extra_fields_of_a_held_opening_are_those_of_the_fix_that_drops_it() -> 
     assert changed == {ToolCallArgumentsBlank.name}
 
 
+def test_usage_waits_behind_a_finish_whose_call_has_no_name_yet() -> None:
+    fragment = {"index": 0, "id": "call_1", "type": "function"}
+    early = calling({**fragment, "function": {"arguments": '{"a"'}})
+    early["choices"][0]["finish_reason"] = "tool_calls"
+    pipeline = Pipeline(ASKED, FIXES)
+    pipeline.feed(wire([TEXT, with_usage(early)]))
+    assert (pipeline.release(), pipeline.waiting) == ([], None)
+    waited = b"".join(pipeline.release(silent=True))
+    assert b'"arguments"' in waited
+    assert b'"usage":{' not in waited
+    assert b"".join(pipeline.feed(wire([DONE]))) == wire([USED, DONE])
+
+
 # -- what waits, where something else comes ------------------------------------------
 
 
 TOOLS = Asked(stream=True, tools=True)
 OPENING = chunk({"role": "assistant", "content": None})
 EMPTY = chunk({"role": "assistant", "content": ""})
+
+CALLED = chunk({}, finish="tool_calls")
 
 
 def without(*names: str) -> list[type[Fix]]:
@@ -358,6 +449,22 @@ FORCED = Asked(stream=True, tools=True, forced_tool=True)
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "after"),
+    [
+        ("stop", "length", "length"),
+        ("stop", "stop", "stop"),
+        ("length", "content_filter", "length"),
+        ("length", "stop", "length"),
+    ],
+)
+def test_stop_that_is_held_gives_way_to_a_more_specific_reason(
+    first: str, second: str, after: str
+) -> None:
+    events: Wire = [TEXT, chunk({}, finish=first), chunk({}, finish=second), DONE]
+    assert reasons(events) == [after]
+
+
+@pytest.mark.parametrize(
     ("asked", "reason", "skipped", "after"),
     [
         (STREAM, "stop", "", "tool_calls"),
@@ -379,6 +486,19 @@ def test_known_choices_are_bounded() -> None:
     for index in range(1500):
         pipeline.feed(wire([chunk({"content": "Hi"}, index=index)]))
     assert len(pipeline._machine.state.opened) == 1024
+
+
+@pytest.mark.parametrize("asked", [STREAM, ASKED], ids=["not asked", "usage asked"])
+def test_usage_among_extra_fields_is_null_where_usage_was_asked_for(
+    asked: Asked,
+) -> None:
+    extra = {"x_other": {"usage": {"total_tokens": 3}}}
+    repeated = chunk({}, finish="stop", **extra)
+    other = [chunk({"content": "Ho"}, index=1), OTHER_STOP]
+    both = Asked(stream=True, n=2, usage=asked.usage)
+    sent = chunks(repaired(wire([TEXT, STOP, repeated, *other, DONE]), both))
+    (found,) = [each for each in sent if "x_other" in each]
+    assert ("usage" in found) is asked.usage
 
 
 def test_words_beside_usage_and_a_choice_that_has_finished_ride_on_its_finish() -> None:

@@ -153,6 +153,12 @@ def test_no_native_answer_is_read_after_chunks(event: Any) -> None:
     assert repaired(wire([HI, event, STOP, DONE])) == wire([HI, b"\n", STOP, DONE])
 
 
+def test_usage_without_choices_counts_whatever_else_its_event_says() -> None:
+    for more in ({"type": "usage"}, {"response": ""}):
+        out = repaired(wire([HI, STOP, {**more, "usage": USAGE}, DONE]))
+        assert b'"total_tokens":5' in out
+
+
 # -- bytes that are no UTF-8 -----------------------------------------------------------
 
 LATIN = wire([chunk({"role": None, "content": "caf@"})]).replace(b"@", b"\xe9")
@@ -170,6 +176,27 @@ def test_bytes_that_are_no_text_cost_their_event_only(bad: bytes) -> None:
     out = repaired(data)
     assert out == wire([HI, *[PLAIN] * 6, event, *[PLAIN] * 6, STOP, DONE])
     assert repaired(out) == out
+
+
+def test_a_finish_beside_such_bytes_counts() -> None:
+    last = LATIN.replace(b'"finish_reason":null', b'"finish_reason":"length"')
+    assert repaired(wire([HI, last])) == wire([HI, last, DONE])
+    assert repaired(wire([HI, last, DONE])) == wire([HI, last, DONE])
+
+
+def test_a_body_with_such_bytes_is_repaired_or_stays() -> None:
+    body = dumps(completion({"role": "assistant", "content": "caf@"}))
+    good = body.replace(b"@", b"\xe9")
+    assert repair_body(good, 200, Asked(), FIXES).after == [good]
+    wrong = good.replace(b'"index":0,', b"")
+    made = repair_body(wrong, 200, Asked(), FIXES).after[0].decode()
+    message = json.loads(made)["choices"][0]["message"]
+    assert message["content"] == "caf\N{REPLACEMENT CHARACTER}"
+    refused = repair_body(b'{"error":{"message":"\xe9"}}', 400, Asked(), FIXES).after[0]
+    assert json.loads(refused)["error"]["message"] == "\N{REPLACEMENT CHARACTER}"
+    stream = wire([HI]) + LATIN + wire([STOP, DONE])
+    assert repair_body(stream, 200, Asked(), FIXES).status == 502
+    assert b"caf\xef\xbf\xbd" in repaired(good)
 
 
 # -- log probabilities -------------------------------------------------------------------
@@ -314,6 +341,11 @@ def test_words_wait_however_long_and_leave_before_a_break() -> None:
     assert b"upstream timed out" in b"".join(pipeline.release(last=True))
 
 
+def test_words_that_wait_are_bounded() -> None:
+    out = repaired(wire([HI, *WORDS[-1:] * 20]))
+    assert out.count(b"upstream timed out") <= 8
+
+
 def test_words_of_a_failure_may_stand_in_place_of_arguments() -> None:
     first, *rest_of_them = ARGUMENTS
     failed = repaired(
@@ -323,6 +355,13 @@ def test_words_of_a_failure_may_stand_in_place_of_arguments() -> None:
     assert b'"tool_calls"}' not in failed
     notice = wire([first, rest_of_them[0], WORDS[0], rest_of_them[1], CALLED, DONE])
     assert b'"error"' not in repaired(notice)
+
+
+def test_a_notice_waits_through_silence() -> None:
+    pipeline = Pipeline(UNASKED, FIXES)
+    sent = pipeline.feed(wire([HI, WORDS[0]])) + pipeline.release(silent=True)
+    assert b"".join(sent).strip() == wire([HI]).strip()
+    assert b'"error"' not in b"".join(pipeline.feed(wire([YOU, STOP, DONE])))
 
 
 def test_usage_alone_is_no_answer_that_goes_on() -> None:

@@ -8,8 +8,12 @@ from mitmproxy.test import tflow
 
 from llm_normalize import conformance
 from llm_normalize.routing.gate import (
+    is_asked,
+    is_list,
     is_plain,
     key_refused,
+    not_found,
+    refusal,
     refused,
     wants_key,
     warn,
@@ -80,6 +84,14 @@ def test_host_on_this_machine_is_another_one_behind_another_proxy(
     made.request = http.Request.make("POST", "http://localhost:8000/v1/x")
     reported = key_refused(made, frozenset(), is_routed=False, is_known=True)
     assert (reported is not None) is refused
+
+
+def test_errors_are_openais() -> None:
+    assert b'"type":"server_error"' in (refusal(500, "No", None).content or b"")
+    reported = not_found(asking("", "GET", "/a\x1b"))
+    assert b"GET /a\\\\x1b" in (reported.content or b"")
+    assert is_list(asking("", "GET", "/models"))
+    assert is_asked(asking(""))
 
 
 ARK = "/api/v3 /api/v3/bots /api/v3/batch /api/coding/v3"

@@ -67,6 +67,12 @@ def test_what_spells_no_host_is_refused_with_the_reason(text: str, why: str) -> 
         HostPattern.parse(text)
 
 
+def test_no_host_is_none_of_them() -> None:
+    hosts = Hosts.parse(["a.test", "*.test"])
+    assert not hosts.include(None, 443)
+    assert not hosts.include("", 443)
+
+
 def test_every_built_in_host_is_a_pattern_that_means_itself() -> None:
     hosts = Hosts.parse(PROVIDERS)
     for text in PROVIDERS:
@@ -97,6 +103,16 @@ def test_what_documents_of_a_provider_name_is_built_in(host: str) -> None:
 )
 def test_what_a_provider_has_beside_is_not(host: str) -> None:
     assert not Hosts.parse(PROVIDERS).include(host, 443)
+
+
+def test_what_is_remembered_of_hosts_is_bounded() -> None:
+    hosts = Hosts.parse(["*.a.test"])
+    for _ in range(2):
+        assert all(hosts.include(f"h{n}.a.test", 443) for n in range(600))
+        assert not any(hosts.include(f"h{n}.b.test", 443) for n in range(600))
+        assert hosts.include("x" * 10_000 + ".a.test", 443)
+    assert len(hosts._known) <= 256
+    assert max(len(host) for host, _ in hosts._known) <= 255
 
 
 def test_known_providers_stand_for_those_of_the_default() -> None:

@@ -31,6 +31,15 @@ def test_key_is_found_however_it_is_spelled(spelled: bytes) -> None:
     assert without(b"a " + spelled + b" b", KEY) == b"a *** b"
 
 
+@pytest.mark.parametrize(
+    "spelled",
+    [KEY, rb"nvapi\/canary+4711=", b"bnZhcGkvY2FuYXJ5KzQ3MTE9", KEY.hex().encode()],
+)
+def test_usual_spellings_are_found_in_long_answers(spelled: bytes) -> None:
+    text = b"a " + spelled + b" b"
+    assert without(text, KEY, is_thorough=False) == b"a *** b"
+
+
 def test_answer_of_a_model_is_not_searched_for_rare_spellings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -59,6 +59,19 @@ def test_key_stands_in_the_headers_and_in_nothing_that_is_saved() -> None:
     assert made.get_state()["request"]["path"] == made.request.data.path
 
 
+def test_guard_is_put_in_place_once_and_taken_away_with_the_addon(proxy: Proxy) -> None:
+    before = http.HTTPFlow.get_state, http.HTTPFlow.copy
+    keyed()
+    guarded = http.HTTPFlow.get_state, http.HTTPFlow.copy
+    assert not {*guarded} & {*before}
+    keyed()
+    assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == guarded
+    proxy.addon.done()
+    assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == before
+    proxy.addon.done()
+    assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == before
+
+
 def test_guard_of_the_package_before_a_reload_guards_the_keys_of_the_next() -> None:
     keyed()
     spec = importlib.util.find_spec(GuardedKey.__module__)
@@ -73,6 +86,19 @@ def test_guard_of_the_package_before_a_reload_guards_the_keys_of_the_next() -> N
     assert made.request.headers["authorization"] == f"Bearer {KEY}"
     assert KEY not in str(made.get_state())
     assert KEY not in str(made.copy().request.headers)
+
+
+def test_headers_may_be_changed_while_the_key_is_due() -> None:
+    key, made = keyed()
+    headers = made.request.headers
+    early = made.server_conn
+    connected(made)
+    headers["x"] = "1"  # which reads all, and writes all
+    assert headers.copy()["authorization"] == f"Bearer {KEY}"
+    made.server_conn = early
+    assert KEY not in str(headers)
+    key.take_off()
+    assert made.request.headers["x"] == "1"
 
 
 def test_key_is_seen_by_nobody_before_the_connection_is_there() -> None:
@@ -113,6 +139,25 @@ def test_no_more_is_known_of_a_flow_that_is_over() -> None:
     key.close()
     assert response_of(made).text == "***"
     assert KEY not in repr(vars(key))
+
+
+def test_headers_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    key, made = keyed()
+    made.response = http.Response.make(200, b"", {"x": KEY, "y": "1"})
+    key.hide_in_head()
+    searched: list[bytes] = []
+
+    def without(data: bytes, key: bytes, **_: bool) -> bytes:
+        searched.append(data)
+        return data.replace(key, b"***")
+
+    monkeypatch.setattr("llm_normalize.routing.key_echo.without", without)
+    made.response.headers["later"] = KEY
+    made.response.trailers = http.Headers(last=KEY)
+    key.hide_in_head()
+    key.close()
+    assert not {b"x", b"y", b"1"} & {*searched}
+    assert made.response.headers["later"] == made.response.trailers["last"] == "***"
 
 
 def test_key_that_is_gone_is_reported(

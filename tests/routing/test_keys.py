@@ -196,3 +196,18 @@ def test_short_token_is_no_part_of_other_words() -> None:
     assert request.path == "/v1/chat/completions?a=chats"
     assert request.headers.fields == ((b"User-Agent", b"Chatbox/1 chat"),)
     assert request.authority == "chat.test"
+
+
+def test_refused_request_is_not_searched_for_rare_spellings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("llm_normalize.routing.keys.places_of", pytest.fail)
+    request = tflow.tflow().request
+    request.path = "/x?a=b&key=token-0815"
+    request.headers["authorization"] = "Bearer other"
+    request.headers["api-key"] = "token-0815"
+    request.headers["x-other"] = "%" * 65536
+    assert not is_let_in(request, ["token-0815"])
+    assert request.path == "/x"
+    assert "api-key" not in request.headers
+    assert "x-other" in request.headers

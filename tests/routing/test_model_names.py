@@ -24,6 +24,12 @@ def test_first_name_that_fits_counts(asked: str, sent: str | None) -> None:
     assert MODELS.sent(asked) == sent
 
 
+@pytest.mark.parametrize("text", ["", "a", "a=", "=b"])
+def test_what_is_no_name_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="expected asked=sent"):
+        Models.parse([text])
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -107,3 +113,10 @@ def test_list_of_models_has_the_names_that_may_be_asked_for() -> None:
     names = [each["id"] for each in json.loads(listed)["data"]]
     assert names == ["same", "exact"]
     assert MODELS.listed(listed) is None
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b'{"data":{}}', b"<html>", b'{"data":[7]']
+)
+def test_what_is_no_list_stays(body: bytes) -> None:
+    assert MODELS.listed(body) is None

@@ -12,7 +12,7 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import taddons, tflow
 
 from llm_normalize.mitm.asked_host import asked_host, remember_hosts
-from llm_normalize.routing.own_address import is_here, leads_back
+from llm_normalize.routing.own_address import is_cross_site, is_here, leads_back
 from llm_normalize.text.loopback import is_loopback
 from proxies import Listening
 
@@ -121,6 +121,21 @@ def test_connection_to_an_own_port_leads_back(
     assert leads_back(data) is leads
 
 
+def test_where_a_server_listens_is_asked_once_it_does(
+    server: Proxyserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listening = Listening(("127.0.0.1", 8080))
+    listening.is_running = False
+    monkeypatch.setattr(server, "servers", [listening])
+    made = Server(address=("127.0.0.1", 8080))
+    data = ServerConnectionHookData(server=made, client=tflow.tclient_conn())
+    assert not leads_back(data)
+    listening.is_running = True
+    assert leads_back(data)
+    listening.listen_addrs = ()
+    assert leads_back(data)
+
+
 @pytest.mark.parametrize(
     ("given", "host"),
     [
@@ -146,3 +161,10 @@ def test_host_is_known_although_mitmproxy_puts_another_in_its_place() -> None:
     HttpStream.state_wait_for_request_headers(stream, event)
     request.host_header = "up.test"
     assert asked_host(request) == "a.test"
+
+
+def test_browser_says_whether_a_page_of_another_site_asks() -> None:
+    for said in ("cross-site", "same-site", "none, cross-site", "Cross-Site", "x"):
+        assert is_cross_site({"sec-fetch-site": said})
+    for said in ("none", "same-origin", ""):
+        assert not is_cross_site({"sec-fetch-site": said})

@@ -204,3 +204,10 @@ def test_headers_say_when_more_is_taken(
     status: int, headers: dict[str, str], seconds: float
 ) -> None:
     assert pause_of(status, headers.items()) == seconds
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_time_of_a_reset_may_be_a_date(unit: int) -> None:
+    reset = str(int((time.time() + 30) * unit))
+    headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
+    assert 28 < pause_of(200, headers.items()) <= 30

@@ -55,6 +55,24 @@ def test_what_has_a_meaning_in_a_path_is_quoted(model: str, quoted: str) -> None
     assert native_path(BASE, model) == f"{BASE}/ai/run/{quoted}"
 
 
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("", "names no model"),
+        ("..", "part"),
+        ("@cf/../../../x", "part"),
+        ("@cf/./x", "part"),
+        ("/x", "part"),
+        ("x/", "part"),
+        ("a//b", "part"),
+        ("\ud800", "valid text"),
+    ],
+)
+def test_a_name_that_is_no_model_is_refused(model: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        native_path(BASE, model)
+
+
 @given(st.text())
 def test_no_model_leaves_its_place(model: str) -> None:
     try:
@@ -380,6 +398,31 @@ NO_STREAM = "AiError: JSON Schema mode is not supported with stream mode."
 def test_a_refusal_to_stream_is_known(status: int, body: Any) -> None:
     data = body.encode() if body is NO_STREAM else json.dumps(body).encode()
     assert refusal_means_no_stream(status, data)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, envelope({"response": NO_STREAM})),
+        (200, envelope({"response": ""})),
+        (200, {"success": True}),
+        (200, {"result": {}}),
+        (200, NO_STREAM),
+        (400, envelope(None, success=False, errors=[{"code": 5006, "message": "Bad input"}])),
+        (500, ""),
+        (500, {}),
+        (500, None),
+        (500, envelope({})),
+    ],
+)  # fmt: skip
+def test_another_answer_is_no_refusal_to_stream(status: int, body: Any) -> None:
+    data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    assert not refusal_means_no_stream(status, data)
+
+
+@given(st.sampled_from([200, 400, 500]), st.binary(max_size=30))
+def test_any_answer_can_be_asked_about(status: int, data: bytes) -> None:
+    assert not refusal_means_no_stream(status, data)
 
 
 # -- the answers -------------------------------------------------------------------

@@ -12,6 +12,18 @@ def test_people_read_it_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "a b\nllm_normalize: no\n")
 
 
+class Closed:
+    def write(self, _text: str) -> int:
+        raise OSError(5, "the terminal is gone")
+
+
+def test_a_terminal_that_was_closed_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", Closed())
+    say("a")
+
+
 @pytest.mark.parametrize(
     ("variables", "is_terminal", "shows"),
     [

@@ -202,6 +202,13 @@ def test_what_is_no_json_is_a_string_of_its_own() -> None:
         assert "canary" not in Echo(body).hidden("bad: canary-prompt, raw")
 
 
+def test_what_is_nested_too_deeply_is_found_too() -> None:
+    value: Any = "my canary-prompt"
+    for _ in range(100):
+        value = [value]
+    assert "canary" not in echo(value).hidden("bad: canary-prompt")
+
+
 def test_what_a_request_may_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_REMEMBERED", 2)
     found = echo()

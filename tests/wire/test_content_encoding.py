@@ -19,6 +19,7 @@ from llm_normalize.wire.content_encoding import (
     CorruptBodyError,
     Decoder,
     LargeBodyError,
+    beginning,
     decoder_for,
 )
 from llm_normalize.wire.content_encoding import (
@@ -288,6 +289,14 @@ def test_a_whole_body_that_is_cut_off_is_corrupt(name: str) -> None:
             decode_whole(data[:-1], encoding)
 
 
+def test_a_whole_body_without_an_encoding_has_a_bound_too() -> None:
+    assert decode_whole(b"1234", "", 4) == b"1234"
+    with pytest.raises(LargeBodyError, match="larger than 3 bytes"):
+        decode_whole(b"1234", "none", 3)
+    with pytest.raises(CorruptBodyError, match="not supported"):
+        decode_whole(b"1234", "compress")
+
+
 @pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate"])
 def test_a_bomb_comes_out_in_bounded_steps(name: str) -> None:
     data = ENCODERS[name](bytes(200 * OUTPUT_SIZE))
@@ -363,3 +372,19 @@ def test_a_whole_body_without_an_encoding_has_a_bound_too() -> None:
         decode_whole(b"1234", "none", 3)
     with pytest.raises(CorruptBodyError, match="not supported"):
         decode_whole(b"1234", "compress")
+
+
+@pytest.mark.usefixtures("old_brotli")
+def test_no_piece_is_empty_with_brotli_before_1_2() -> None:
+    assert empty_pieces("br") == 0
+
+
+def test_beginning_of_a_body_is_decoded_as_far_as_it_goes() -> None:
+    packed = gzip.compress(b"x" * 3 * OUTPUT_SIZE)
+    assert beginning(packed, "gzip", 10 * OUTPUT_SIZE) == b"x" * 3 * OUTPUT_SIZE
+    assert beginning(packed, "gzip", OUTPUT_SIZE) == b"x" * 2 * OUTPUT_SIZE
+    assert (
+        beginning(gzip.compress(b"good")[:-8] + b"bad", "gzip", OUTPUT_SIZE) == b"good"
+    )
+    assert beginning(b"as it is", "", OUTPUT_SIZE) == b"as it is"
+    assert beginning(b"?", "unknown", OUTPUT_SIZE) == b""

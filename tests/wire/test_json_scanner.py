@@ -45,12 +45,23 @@ def test_each_event_begins_anew() -> None:
     assert found('data: {"a":"x"}data: {"b":"y"}') == [("x", ("a",)), ("y", ("b",))]
 
 
+def test_body_may_span_lines() -> None:
+    assert found('{\n "a": {\n\n  "b": "x"\n }\n}') == [("x", ("a", "b"))]
+
+
 def test_words_outside_of_json_are_plain() -> None:
     stream = 'event: error\ndata: Busy now\n\ndata: [DONE]\n\ndata: {"a":1} and\n\n'
     assert words(stream, "plain") == ["Busy now", " and"]
     page = '<h1>Bad gateway</h1>\nTry {"a":1} later\n'
     assert words(page, "plain") == ["<h1>Bad gateway</h1>", "Try ", " later"]
     assert words("{'a': 'b', c: 1}", "plain") == ["'a'", " 'b'", " c"]
+
+
+def test_comments_and_ids_are_distinguished() -> None:
+    stream = ': say "hello"\nid: 5\nretry: 7\nevent: x\ndata: [done]\n\n'
+    assert words(stream, "comment") == [' say "hello"']
+    assert words(stream, "id") == ["5"]
+    assert words(stream, "plain", "string", "number") == []
 
 
 @given(st.text(alphabet='{}[],:"\\ a1\n', max_size=60))

@@ -9,6 +9,9 @@ from llm_normalize.wire.json_text import (
     Number,
     RepeatedKeyError,
     dumps,
+    escaped,
+    is_broken,
+    is_crowded,
     loads,
     loads_request,
 )
@@ -182,3 +185,33 @@ def test_text_that_is_cut_off_is_refused_without_reading_it_again_and_again() ->
     half = '{"a":"' + '[{\\"k\\":1}],' * 100_000
     with pytest.raises(ValueError, match="Unterminated"):
         loads(half.encode())
+
+
+@pytest.mark.parametrize(
+    ("data", "crowded"),
+    [
+        (b'{"a":"' + b"1,[{" * 100_000 + b'"}', False),  # a text
+        (b'{"a":"' + b'\\"1,' * 100_000 + b'"}', False),
+        (b"[" + b"1," * 60_000 + b"1]", True),
+        (b"[" + b'"",' * 60_000 + b"1]", True),
+        (b"[" + b"[]," * 60_000 + b"1]", True),
+        (b"[" + b'{"a":1,"b":2},' * 60_000 + b"1]", False),
+        (b"[" + b"{}," * 110_000 + b"1]", True),
+        (b"[" + (b'{"a":[' + b"1," * 40_000 + b"1]},") * 30 + b"1]", True),
+        (b"[" + (b'{"a":[' + b"1," * 40_000 + b"1]},") * 20 + b"1]", False),
+        (b"[" + b'{"a":""},' * 110_000 + b"1]", True),
+        (b'{"a":' + b'"' + b"," * 60_000, False),  # cut off
+    ],
+)
+def test_many_values_are_seen_before_they_are_read(data: bytes, crowded: bool) -> None:
+    assert is_crowded(data, 100_000) is crowded
+
+
+@pytest.mark.parametrize("data", [b'{"a":"\xff"}', b"[" * 100_000])
+def test_what_cannot_be_looked_at_is_not_called_broken(data: bytes) -> None:
+    assert not is_broken(data)
+
+
+def test_strings_that_lack_many_escapes_are_left_alone() -> None:
+    assert escaped(b'{"a":"\t"}') == rb'{"a":"\t"}'
+    assert escaped(b'{"a":"' + b"\t" * 20_001 + b'"}') is None

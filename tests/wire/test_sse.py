@@ -110,6 +110,22 @@ def test_a_cut_does_not_decide_what_is_over_the_limit(
     assert first == (large if read_up_to > limit else lines)(raw)
 
 
+LOOKS_AHEAD = [
+    b'data: {"a":1}\n:\ndata: {"b":2}\n',  # the next line shows where it ends
+    b'data: {"a":1}\ndata: {"b":2}\ndata: {"c":\ndata: {"d":3}\n',  # it has half a value
+    b'{\ndata: {"a":1}\ndata: {"b":"\n\n',  # no value, as a later line shows
+]
+
+
+@pytest.mark.parametrize("data", LOOKS_AHEAD)
+def test_what_follows_a_block_does_not_decide_what_is_over_the_limit(
+    monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    for limit in range(4, len(data) + 2):
+        monkeypatch.setattr(sse, "LIMIT", limit)
+        read(data + b"data: 1\n\n")
+
+
 def test_a_block_over_the_limit_counts_once(limit: int) -> None:
     parser = EventParser()
     for _ in range(5):

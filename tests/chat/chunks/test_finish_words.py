@@ -44,6 +44,13 @@ def test_synonyms_mean_openais_word(given: Json, meant: str) -> None:
     assert meaning(given) == meant
 
 
+@pytest.mark.parametrize(
+    "given", [None, "", " ", False, 0, 0.0, [], {}, "null", "None", "undefined", "0"]
+)
+def test_what_says_nothing_is_no_reason(given: Json) -> None:
+    assert meaning(given) == ""
+
+
 FAILURES = [
     "error", "ERROR", "model_error", "engine_overloaded", "timeout", "timed out", "failed",
     "network_error", "server_error", "MALFORMED_FUNCTION_CALL", "error: busy",

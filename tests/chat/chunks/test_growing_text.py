@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judge.strict import taken
 from llm_normalize.chat.chunks.chunk import Chunk
-from llm_normalize.chat.chunks.growing_text import Growth, ProvedGrowth
+from llm_normalize.chat.chunks.growing_text import GrowingTexts, Growth, ProvedGrowth
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.engine.pipeline import Pipeline
@@ -180,3 +180,22 @@ def test_contrary_stream_loses_nothing(texts: list[str], key: str, size: int) ->
     assert text_of(sent(stream(["a", "ab"], key), made), key) == (
         "ab" if grows else "aab"
     )
+
+
+def test_what_waited_leaves_in_a_chunk_of_its_stream() -> None:
+    texts = GrowingTexts(Growth(proof(), "here"), "content")
+    for n, text in enumerate(("-", "--")):
+        texts.cut(chunk({"content": text}, id="chatcmpl-7"), ["content"], n)
+    assert texts.waiting
+    choice = {"index": 0, "delta": {"content": "-"}, "finish_reason": None}
+    (released,) = texts.release(None)
+    assert released == chunk(None, id="chatcmpl-7", choices=[choice])
+
+
+def test_nothing_waits_of_an_event_that_is_undone() -> None:
+    texts = GrowingTexts(Growth(proof(), "here"), "content")
+    texts.cut(chunk({"content": "-"}), ["content"], 0)
+    texts.cut(chunk({"content": "--"}), ["content"], 1)
+    assert texts.waiting
+    texts.undo(1)
+    assert texts.waiting is None

@@ -37,10 +37,25 @@ def test_long_number_beside_a_repeated_key_hides_nothing(key: str) -> None:
     assert Asked.from_body(body) == Asked(stream=True)
 
 
+@pytest.mark.parametrize("value", [False, None, 1, "true", {}])
+def test_only_true_asks_for_a_stream_or_usage(value: Any) -> None:
+    assert asked(stream=True).stream
+    assert not asked(stream=value).stream
+    assert asked(stream_options={"include_usage": True}).usage
+    assert not asked(stream_options={"include_usage": value}).usage
+
+
 def test_a_request_that_repeats_a_key_means_its_last_value() -> None:
     # As JSON parsers have it, the provider's among them.
     body = b'{"model":"a","stream":false,"stream":true,"model":"b"}'
     assert Asked.from_body(body) == Asked(stream=True, model="b")
+
+
+@pytest.mark.parametrize("key", ["tools", "functions"])
+def test_tools_have_to_be_offered(key: str) -> None:
+    assert asked(**{key: [{"name": "f"}]}).tools
+    assert not asked(**{key: []}).tools
+    assert not asked(**{key: None}).tools
 
 
 @pytest.mark.parametrize(
@@ -60,6 +75,13 @@ def test_a_tool_is_forced_when_the_choice_names_one(
     request_: dict[str, Any], expected: bool
 ) -> None:
     assert asked(**request_).forced_tool is expected
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(3, 3), (1, 1), (0, 1), (-2, 1), (None, 1), ("3", 1), (True, 1)]
+)
+def test_the_number_of_choices_is_a_number_over_0(n: Any, expected: int) -> None:
+    assert asked(n=n).n == expected
 
 
 @pytest.mark.parametrize(
@@ -133,3 +155,10 @@ def test_last_usage_that_counted_is_remembered() -> None:
     assert seen.tokens == (7, 2)
     seen.note({"choices": [], "usage": {"prompt_tokens": True, "total_tokens": 9}})
     assert [*map(str, seen.tokens)] == ["None", "None"]
+
+
+def test_many_short_arguments_are_what_they_say_together() -> None:
+    call = SentCall("call_1", "f", room=1000)
+    for digit in "0123456789" * 60:
+        call.add(digit)
+    assert call.arguments == "0123456789" * 60

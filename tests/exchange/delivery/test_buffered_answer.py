@@ -7,9 +7,10 @@ from llm_normalize.exchange.message import message_body
 from llm_normalize.exchange.state.running_answer import RunningAnswer
 from llm_normalize.exchange.state.settings import Settings
 from llm_normalize.fixes import FIXES
+from llm_normalize.repair.engine.body import LARGE
 from llm_normalize.wire.content_encoding import LARGEST
 from llm_normalize.wire.json_text import dumps
-from proxies import GOOD_BODY, chat_flow, messages, response_of
+from proxies import BAD_BODY, GOOD_BODY, chat_flow, fail, messages, response_of
 
 
 def running(*, observe: bool = False) -> RunningAnswer:
@@ -60,3 +61,31 @@ def test_a_body_that_cannot_be_read_passes_and_is_named(
     assert repair(data, encoding=encoding) == (data, (0, len(data), len(data)))
     (said,) = messages(caplog)
     assert said.startswith("an answer: the body cannot be decoded")
+
+
+def test_a_bug_lets_it_pass(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(buffered_answer, "repair_body", fail)
+    assert repair(dumps(BAD_BODY))[0] == dumps(BAD_BODY)
+    assert "repair failed" in messages(caplog, "ERROR")[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "slow"),
+    [
+        (dumps(GOOD_BODY), "", False),
+        (b" " * LARGE, "", False),
+        (b" " * (LARGE + 1), "", True),
+        (gzip.compress(b" " * (LARGE + 1)), "gzip", True),
+        (b"{}," * 1001, "", True),
+        (b"data: x\n\n" * 501, "", True),
+        (b"nonsense", "gzip", False),
+    ],
+)
+def test_what_takes_long_is_known_before(
+    data: bytes, encoding: str, slow: bool
+) -> None:
+    response = response_of(chat_flow(headers={"content-encoding": encoding}))
+    response.raw_content = data
+    assert buffered_answer.is_slow(response) is slow

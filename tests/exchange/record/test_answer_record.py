@@ -202,3 +202,14 @@ def test_an_event_that_was_not_parsed_is_handed_over_in_brief(clock: Clock) -> N
     form = TextPairs("f1", (), ("x", "y"), 50.0, (b"<", b">"), (b"[", b"]"), False)
     assert records[1] == (form, 1, clock.steady, b"b")
     assert each.close(200, "complete", 2, 9, 9)["changed"] == 2
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_translated_event_is_handed_over_whole() -> None:
+    """What is sent for it has numbers of its own around the text."""
+    records: list[Any] = []
+    each = answer(records, protocol="responses")
+    each.count(0, b"<a>", b"0 a", SIMPLE)
+    each.count(1, b"<b>", b"", SIMPLE)
+    assert [record["after"] for record in records] == [[b"0 a"], []]
+    assert [row[4:] for row in rows(each)] == [[[b"0 a"], 1, [1, b"<b>", []]]]

@@ -78,6 +78,23 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
     assert taken is isinstance(reply, Reply)
 
 
+def test_answer_is_not_asked_for_again_where_that_is_of_no_use() -> None:
+    for made, answer in (
+        running({"result": {"response": "Hi"}, "success": True}),
+        running(EMPTY, stream=False),
+        running(EMPTY, observe=True),
+    ):
+        assert retry_without_stream(made, answer) is None
+    made, answer = running(EMPTY)
+    made.server_conn.timestamp_start = None  # a replay
+    assert retry_without_stream(made, answer) is None
+    made, answer = running(EMPTY)
+    made.request.content = dumps({"messages": []})  # it has been done
+    assert retry_without_stream(made, answer) is None
+    made.request.content = b"?"
+    assert retry_without_stream(made, answer) is None
+
+
 @pytest.mark.parametrize(
     ("status", "body", "good"),
     [
@@ -99,3 +116,10 @@ def test_answer_that_is_not_read_is_none() -> None:
     response_of(made).headers["content-encoding"] = "gzip"
     assert not is_native_answer(response_of(made))
     assert retry_without_stream(made, answer) is None
+
+
+def test_request_that_is_not_read_is_not_translated() -> None:
+    made = chat_flow(request=REQUEST)
+    made.request.headers["content-encoding"] = "br"
+    with pytest.raises(ValueError, match="cannot be decoded"):
+        translate(Exchange(made), "/base")

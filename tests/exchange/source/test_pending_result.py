@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from mitmproxy import http
+from mitmproxy.proxy.mode_specs import ProxyMode
 
 from exchange.source.second_answers import SecondAnswers
 from llm_normalize.exchange.delivery.answer_path import is_pending
@@ -18,6 +19,7 @@ from proxies import (
     BAD_BODY,
     HOST,
     Proxy,
+    broken,
     chat_flow,
     headers_of,
     response_of,
@@ -93,6 +95,20 @@ def test_host_that_answered_is_asked(proxy: Proxy, status: Status) -> None:
     assert (one(status).method, one(status).raw_content) == ("GET", b"")
 
 
+@pytest.mark.parametrize("host", ["nim.test", "nim.test:8443", "[::1]:8443"])
+@pytest.mark.parametrize("name", ["nim.test", "kept.test"])
+def test_host_and_port_are_those_of_the_request(
+    proxy: Proxy, status: Status, host: str, name: str
+) -> None:
+    made = accepted(host)
+    made.request.host_header = name
+    assert fetched(proxy, made)
+    request = one(status)
+    assert (request.scheme, request.path) == ("https", STATUS + NAME)
+    assert (request.host, request.port) == (made.request.host, made.request.port)
+    assert request.headers["host"] == name
+
+
 @pytest.mark.parametrize(
     ("host", "sni"),
     [
@@ -113,6 +129,24 @@ def test_nvidias_own_address_is_asked_next(
     first, home, _ = status.asked
     assert home.headers.pop("host") == "api.nvcf.nvidia.com"
     assert home.headers == first.headers
+
+
+def test_password_for_the_proxy_goes_along_by_plain_http_alone(
+    proxy: Proxy, status: Status
+) -> None:
+    made = accepted()
+    made.request.scheme, made.request.port = "http", 80
+    made.client_conn.proxy_mode = ProxyMode.parse("upstream:http://p.test")
+    made.server_conn.via = ("http", ("p.test", 8080))
+    made.request.headers["proxy-authorization"] = "Basic x"
+    made.request.authority = HOST
+    status.replies = [UNKNOWN, READY]
+    assert fetched(proxy, made)
+    plain, home = status.asked
+    assert plain.headers["proxy-authorization"] == "Basic x"
+    assert (plain.url, plain.authority) == (f"http://{HOST}{STATUS}{NAME}", HOST)
+    assert "proxy-authorization" not in home.headers
+    assert (home.url, home.authority) == (HOME + NAME, "")
 
 
 @pytest.mark.parametrize(
@@ -192,6 +226,22 @@ def test_nothing_of_the_client_is_sent_but_its_key(
         "accept": "application/json",
         "accept-encoding": "identity",
     }
+
+
+@pytest.mark.parametrize("left", ["connection", "error"])
+def test_answer_stays_when_the_client_has_left(
+    proxy: Proxy, status: Status, left: str
+) -> None:
+    made = accepted()
+    response_of(made).raw_content = b"later"
+    words = "Client disconnected."
+    status.meanwhile = lambda: broken(made, words, connected=left == "error")
+    assert not fetched(proxy, made)
+    assert len(status.asked) == 1
+    assert (response_of(made).status_code, response_of(made).raw_content) == (
+        202,
+        b"later",
+    )
 
 
 # -- as an answer on its way -------------------------------------------------------

@@ -13,6 +13,8 @@ from llm_normalize.mitm.second_request import Reply, UpstreamError
 NAME = "req-1"
 READY = Reply(200, "OK", [("content-type", "text/plain")], b"hi")
 WAIT = Reply(202)
+
+BUSY = Reply(503, "", [], b"busy")
 BROKE = UpstreamError("https://there: broke off")
 
 type EventRecord = Reply | Exception
@@ -123,6 +125,26 @@ def test_three_failures_in_a_row_are_reported() -> None:
     assert ask.count == 3
 
 
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_busy_server_is_asked_three_times_and_then_has_the_word(status: int) -> None:
+    reply = Reply(status, "", [], b"busy")
+    ask = Asks(reply)
+    assert polled(ask) is reply
+    assert ask.count == 3
+
+
+def test_last_failure_is_the_one_that_is_reported() -> None:
+    assert polled(Asks(BROKE, BROKE, BUSY)) is BUSY
+    status, body = failure(polled(Asks(BUSY, BUSY, BROKE)))
+    assert (status, body) == (502, error("https://there: broke off (request req-1)"))
+
+
+def test_bug_in_asking_is_a_failure_whose_text_is_not_told() -> None:
+    bug = RuntimeError("Bearer nvapi-canary")
+    assert failure(polled(Asks(bug))) == (502, error("RuntimeError (request req-1)"))
+    assert polled(Asks(bug, READY)) is READY
+
+
 # -- time --------------------------------------------------------------------------
 
 
@@ -130,6 +152,22 @@ def test_result_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(polling, "LIMIT", 0.1)
     expected = 504, error("No result within 0.1 seconds (request req-1)")
     assert failure(polled(Asks(WAIT))) == expected
+
+
+@pytest.mark.parametrize("first", [[], [WAIT], [BROKE, BROKE]])
+def test_asking_does_not_outlive_the_limit(
+    monkeypatch: pytest.MonkeyPatch, first: list[EventRecord]
+) -> None:
+    monkeypatch.setattr(polling, "LIMIT", 0.1)
+    endless, ask = Endless(), Asks(*first, READY)
+
+    async def asked() -> Reply:
+        return await (ask() if ask.count < len(first) else endless())
+
+    begun = time.monotonic()
+    assert failure(polled(asked))[0] == 504
+    assert time.monotonic() - begun < 30  # and not 60
+    assert endless.cancelled
 
 
 def test_waiting_does_not_outlive_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:

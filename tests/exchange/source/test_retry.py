@@ -5,6 +5,7 @@ import pytest
 
 from exchange.source.second_answers import SecondAnswers
 from llm_normalize.exchange.request.adapted_request import key_of
+from llm_normalize.exchange.source import retry
 from llm_normalize.exchange.source.retry import MAX_RETRIES, RefusedRequest
 from llm_normalize.mitm.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
@@ -146,6 +147,14 @@ def test_without_an_answer_the_refusal_stays(
     assert messages(caplog) == [f"normalize: cannot ask again: {said}"]
     assert made.metadata[KEY]["request"] == [["parameter-learned", "dropped", "seed"]]
     assert "store" in loads(made.request.content)
+
+
+def test_answer_that_takes_too_long_leaves_the_refusal(
+    proxy: Proxy, upstream: SecondAnswers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "LIMIT", 0)
+    upstream.replies = [Reply(200, "OK", JSON, b"{}")]
+    assert play(proxy, refused()).status_code == 400
 
 
 def test_client_that_leaves_gets_nothing_and_nothing_is_learned(

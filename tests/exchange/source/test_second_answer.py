@@ -202,6 +202,42 @@ def test_mitmproxy_that_lacks_a_part_is_reported_once(
     assert "does not let an addon send while nothing is received" in message
 
 
+@pytest.mark.parametrize("then", ["reload", "end"])
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_addon_that_is_gone_when_the_answer_arrives(
+    proxy: Proxy,
+    replies: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    then: str,
+    *,
+    is_stream: bool,
+) -> None:
+    client_stream = first(monkeypatch)
+    body = dumps(GOOD_BODY)
+
+    def reply() -> Reply:
+        if then == "end":
+            proxy.context.master.should_exit.set()
+        proxy.addon.done()
+        if is_stream:
+            return Reply(200, "OK", EVENTS, live_body=Rest(STREAM))
+        return Reply(401, "No", JSON, body)
+
+    replies.append(reply)
+    made = refused()
+    play(proxy, made)
+    if then == "end":
+        assert proxy.records("flow")[0]["end"] == "upstream-broke"
+        assert not client_stream.is_forgotten
+        return
+    assert client_stream.is_forgotten
+    if is_stream:
+        assert proxy.feed(made, STREAM) == STREAM
+        proxy.feed(made, b"")
+    (record,) = proxy.records("flow")
+    assert record["end"] == "complete"
+
+
 @pytest.fixture
 def impatient(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Proxy:
     """A proxy that begins a stream in a moment, whatever its provider says."""

@@ -20,7 +20,7 @@ from exchange.source.test_second_answer import (
 )
 from llm_normalize.addon import Normalize
 from llm_normalize.exchange.record.stored_flow import stored
-from llm_normalize.exchange.source import chat_retry
+from llm_normalize.exchange.source import chat_retry, translation
 from llm_normalize.exchange.state.exchange import HANDED_OVER
 from llm_normalize.inspect.before_after import BeforeAfter
 from llm_normalize.inspect.transcript import Transcript
@@ -316,6 +316,20 @@ def test_tokens_are_counted_without_the_provider(proxy: Proxy) -> None:
     )
 
 
+@pytest.mark.parametrize("status", [404, 405])
+def test_tokens_are_counted_where_the_provider_does_not(
+    proxy: Proxy, status: int
+) -> None:
+    made = answered(send(proxy, flow(COUNT, host=OTHER)), status, "text/plain")
+    assert made.request.path == COUNT
+    proxy.body(made, MISSING)
+    response = response_of(made)
+    assert response.status_code == 200
+    assert loads(response.content or b"")["input_tokens"] > 0
+    # Nobody has answered it with success, so nothing is remembered.
+    assert send(proxy, flow(COUNT, host=OTHER)).response is None
+
+
 def test_tokens_are_counted_at_once_where_messages_are_not_served(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
 ) -> None:
@@ -340,6 +354,17 @@ def test_refusal_that_passes_is_not_replaced(proxy: Proxy) -> None:
     response_of(made).stream = True
     proxy.addon.response(made)
     assert response_of(made).status_code == 404
+
+
+@BOTH
+def test_request_with_too_many_values_gets_a_sentence(proxy: Proxy, path: str) -> None:
+    response = response_of(send(proxy, flow(path, x=[[]] * 30_000)))
+    error = loads(response.content or b"")["error"]
+    assert response.status_code == 400
+    assert error["type"] == "invalid_request_error"
+    assert error["message"] == (
+        "The body of the request is not read: it has too many values."
+    )
 
 
 # -- a host that says so -------------------------------------------------------------
@@ -436,6 +461,17 @@ def test_what_one_client_was_told_changes_no_other_requests(
     learn(proxy, monkeypatch, replies, "three")
     assert is_translated(proxy, asks("four"))  # several say so
     assert not is_translated(proxy, asks("four", model="other"))
+
+
+def test_what_was_said_of_one_query_is_not_said_of_another(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    old, new = f"{MESSAGES}?api-version=1", f"{MESSAGES}?api-version=2"
+    for who in ("one", "two", "three"):
+        learn(proxy, monkeypatch, replies, who, path=f"{old}&key={who}")
+    assert is_translated(proxy, asks("four", f"{old}&key=four"))
+    assert not is_translated(proxy, asks("one", f"{new}&key=one"))
+    assert not is_translated(proxy, asks("one"))
 
 
 def test_clients_of_the_proxys_key_count_by_their_addresses(
@@ -641,6 +677,18 @@ def test_request_that_cannot_be_translated_gets_a_sentence(
     assert "previous_response_id" in str(loads(response.content or b""))
 
 
+def test_request_with_too_many_values_gets_a_sentence_where_the_path_is_missing(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first(monkeypatch, MISSING)
+    made = first_refusal(proxy, RESPONSES, x=[[]] * 30_000)
+    play(proxy, made)
+    response_of(made).raw_content = MISSING
+    proxy.addon.response(made)
+    assert response_of(made).status_code == 400
+    assert b"is not read: it has too many values." in (response_of(made).content or b"")
+
+
 def test_bug_in_a_translator_leaves_the_first_answer(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -662,6 +710,16 @@ def test_answer_that_is_not_the_providers_passes(
     made = first_refusal(proxy, MESSAGES)
     response_of(made).raw_content = MISSING  # another addon's
     assert proxy.addon.responseheaders(made) is None
+
+
+def test_paths_that_are_remembered_are_bounded(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    monkeypatch.setattr(translation, "_MOST", 1)
+    for who in ("one", "two"):
+        learn(proxy, monkeypatch, replies, who, path=f"/{who}{MESSAGES}")
+    assert is_translated(proxy, asks("two", f"/two{MESSAGES}"))
+    assert not is_translated(proxy, asks("one", f"/one{MESSAGES}"))  # the oldest
 
 
 # -- a provider with a protocol of its own, a route by model, a reload ----------------
@@ -763,3 +821,13 @@ def test_views_and_commands_know_what_the_provider_sent(
     assert found.is_translated
     rows = list(proxy.addon.rerun_command([made]))
     assert rows[1][3] == "translated: what was sent is not compared"
+
+
+def test_flow_in_a_protocol_that_is_not_known_any_more_is_left_out(
+    proxy: Proxy,
+) -> None:
+    made = send(proxy, flow())
+    proxy.stream(answered(made), STREAM)
+    made.request.path = "/v1/other"
+    with pytest.raises(ValueError, match="protocol is not known"):
+        stored(made)

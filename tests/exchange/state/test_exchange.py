@@ -5,7 +5,7 @@ import pytest
 
 from llm_normalize.exchange.state.exchange import Exchange
 from llm_normalize.routing.routes import Routed, Target
-from proxies import BAD, GOOD, Proxy, chat_flow, connected
+from proxies import BAD, GOOD, HOST, Proxy, chat_flow, connected, response_of
 
 OPENAI = "api.openai.com"
 
@@ -47,3 +47,15 @@ def test_request_that_waits_at_a_reload_keeps_its_route_and_its_model(
     assert (record["host"], record["model"]) == ("other.test", "gpt-4o")
     assert made.request.host == OPENAI
     assert made.metadata.keys() == {"llm_normalize"}
+
+
+def test_flow_without_route_or_other_model_has_nothing_to_hand_over(
+    tmp_path: Path,
+) -> None:
+    made = chat_flow(host=HOST)
+    with Proxy(tmp_path) as proxy:
+        proxy.addon.requestheaders(made)
+        proxy.addon.done()
+        assert made.metadata == {}
+        proxy.addon.responseheaders(made)
+        assert callable(response_of(made).stream)

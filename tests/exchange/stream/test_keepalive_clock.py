@@ -147,6 +147,39 @@ def test_message_ends_soon_after_its_last_event(sent: Sent) -> None:
     assert sent.out == []
 
 
+def test_what_waits_for_the_next_event_leaves_in_a_long_silence(sent: Sent) -> None:
+    half = chunk({"tool_calls": [{"index": 0, "id": "c", "function": {}}]})
+
+    async def act(clock: StreamClock, made: Rewriter) -> None:
+        made.read(wire([TEXT, half]))
+        await asyncio.sleep(0.05)
+        assert (sent.out, made.waits, made.holds) == ([], False, True)
+        for _ in range(11):
+            clock._check_now()
+            await asyncio.sleep(0)
+
+    assert run(act, 100) == 0
+    assert b'"c"' in sent.out[0]
+    assert not sent.ended
+
+
+def test_there_is_no_newline_where_no_block_has_ended() -> None:
+    made = rewriter()
+    assert made.newline() == b"\n"
+    made.read(b"data: " + b"x" * (8 * 1024 * 1024 + 1))
+    assert made.newline() == b""
+    assert made.release() == b""
+    assert rewriter(repair=False).newline() == b""
+
+
+def test_observed_stream_gets_nothing_by_the_clock() -> None:
+    made = rewriter(repair=False)
+    made.read(wire([TEXT, STOP]))
+    assert (made.waits, made.release(), made.waits) == (True, b"", False)
+    made.read(DONE)
+    assert (made.waits, made.conclude(broke=True)) == (False, (b"", False))
+
+
 def test_clock_ends_with_its_stream(sent: Sent) -> None:
     async def act(clock: StreamClock, made: Rewriter) -> None:
         sent.is_there = False

@@ -1,7 +1,9 @@
 import asyncio
 
+import pytest
+
 from llm_normalize.exchange.stream.shared_timer import ScheduledCall, SharedTimer
-from proxies import fail
+from proxies import fail, messages
 
 
 def test_calls_are_made_in_order_with_one_timer() -> None:
@@ -27,3 +29,36 @@ def test_cancelled_call_holds_nothing() -> None:
     call = ScheduledCall(0.0, fail)
     call.cancel()
     assert call.act is None
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_call_that_fails_costs_no_other(
+    error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    made = list[str]()
+
+    def failing() -> None:
+        raise error
+
+    async def play(timer: SharedTimer) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        timer.after(failing)
+        timer.after(lambda: made.append("other"))
+        await asyncio.sleep(0.05)
+
+    async def resume(timer: SharedTimer) -> None:
+        timer.after(lambda: made.append("later"))
+        await asyncio.sleep(0.05)
+
+    timer = SharedTimer(0.01)
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(play(timer))
+    try:
+        loop.run_until_complete(task)
+    except KeyboardInterrupt:  # the loop goes on
+        loop.run_until_complete(task)
+    loop.run_until_complete(resume(timer))
+    loop.close()
+    assert made == ["other", "later"]
+    known = ["normalize: a call on a timer failed"]
+    assert messages(caplog, "ERROR") == (known if error is RuntimeError else [])

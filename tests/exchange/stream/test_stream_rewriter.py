@@ -1,3 +1,4 @@
+import functools
 import gzip
 import random
 import zlib
@@ -93,6 +94,14 @@ def test_observing_leaves_every_byte_encoded_as_it_came(encoding: str) -> None:
     assert rewrite(data, encoding, repair=False) == data
 
 
+def test_bytes_after_an_empty_read_are_decoded_all_the_same() -> None:
+    # The client was told that nothing is encoded.
+    client = Client("gzip")
+    data = gzip.compress(GOOD)
+    out = client.read(data[:40]) + client.read(b"") + client.read(data[40:])
+    assert out == GOOD
+
+
 # -- a corrupt body ----------------------------------------------------------------
 
 
@@ -170,6 +179,30 @@ def test_a_pipeline_that_fails_costs_no_byte(
         monkeypatch.setattr(client.pipeline, name, fail)
     out += client.read(GOOD[half:]) + client.read(b"")
     assert out == GOOD
+
+
+def test_who_shows_it_cannot_cost_bytes(caplog: pytest.LogCaptureFixture) -> None:
+    client = Client(repair=False)
+
+    def fail() -> None:
+        raise RuntimeError
+
+    client.rewriter.on_growth = fail
+    assert client.read(BAD) == BAD
+    assert "it is not shown" in caplog.text
+
+
+def test_who_keeps_what_is_sent_by_the_clock_cannot_cost_bytes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: bytes) -> None:
+        raise RuntimeError
+
+    client = Client()
+    out = client.read(GOOD.removesuffix(DONE))
+    monkeypatch.setattr(client.rewriter.snapshot, "add_sent", fail)
+    assert out + client.rewriter.release() + DONE == GOOD
+    assert "it is not shown" in caplog.text
 
 
 def test_a_decoder_that_fails_never_raises() -> None:
@@ -426,6 +459,22 @@ def test_what_is_not_parsed_is_sent_and_counted_as_ever(
     assert slow.counted == []
     if drawn[: len(_SETTLED)] == _SETTLED:
         assert quick.counted
+
+
+def test_turn_ends_for_all_who_wait_for_that() -> None:
+    later, ended = list[Callable[[], None]](), list[str]()
+    turn = Turn(later.append)
+    for name in "ab":
+        turn.at_end(functools.partial(ended.append, name))
+    assert len(later) == 1
+    later.pop()()
+    assert ended == []
+    later.pop()()
+    assert (ended, turn.number) == (["a", "b"], 1)
+    assert turn.begin() == 1
+    later.pop()()
+    later.pop()()
+    assert (ended, turn.number) == (["a", "b"], 2)
 
 
 def test_bug_in_the_memory_costs_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,3 +168,15 @@ def test_a_body_with_nothing_but_words_of_failure_is_an_error(
 )
 def test_what_may_be_an_answer_keeps_its_status(body: Json) -> None:
     assert repaired(dumps(body), FIXES).status is None
+
+
+@pytest.mark.parametrize(
+    ("word", "status"), [("error", 500), ("engine_overloaded", 503), ("timeout", 504)]
+)
+def test_a_failure_as_the_finish_reason_of_nothing_is_an_error(
+    word: str, status: int
+) -> None:
+    silent = completion({"role": "assistant", "content": ""}, finish=word)
+    step = repaired(dumps(silent), FIXES)
+    assert step.status == status
+    assert word in loads(step.after[0])["error"]["message"]

@@ -139,6 +139,21 @@ def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
     assert "a stream: the held data passes as it is" in caplog.text
 
 
+def test_fix_that_fails_to_undo_is_off(caplog: pytest.LogCaptureFixture) -> None:
+    class Stuck(A, HoldingFix):
+        name = "stuck"
+
+        def undo(self, n: int) -> None:
+            raise RuntimeError
+
+    chain = chain_of(Stuck, B)
+    assert list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW))
+    chain.undo(0)
+    assert "fix stuck failed and is off" in caplog.text
+    (outgoing,) = chain.run(EventRecord(1, RAW), dict(TEXT), b"{}", RAW)
+    assert marks([outgoing]) == [(None, "b")]
+
+
 def held_back(chain: Chain, value: Chunk) -> tuple[list[Outgoing], list[str]]:
     """Return what *chain* makes of a chunk of which a part has been sent already."""
     record = EventRecord(0, RAW, after=[b"part"])

@@ -130,6 +130,17 @@ def test_a_fix_that_is_not_asked_would_do_nothing(
     assert asked_of
 
 
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("asked", ASKS)
+def test_so_would_one_that_is_not_asked_about_what_was_changed(asked: Asked) -> None:
+    for value in chunks():
+        found = look(value, asked, Seen(), is_changed=True)
+        for fix in EDITS:
+            if fix.handles & Finding.LEFT and not fix.handles & found:
+                given = copy.deepcopy(value)
+                assert fix(asked, Seen()).edit(given) in (False, None), given
+
+
 def test_every_fix_that_edits_chunks_says_what_it_handles() -> None:
     assert [fix.name for fix in EDITS if not fix.handles] == []
     every = {value for key, value in vars(Finding).items() if key.isupper()}

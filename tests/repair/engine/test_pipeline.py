@@ -229,6 +229,25 @@ def test_fix_that_fails_costs_itself_and_leaves_the_event_raw(
     ] * 2  # once for each of the two ways to feed
 
 
+def test_bug_outside_of_the_fixes_passes_the_rest_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stop = wire([chunk({}, finish="stop")])
+    comment = b": x\n\n"
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(GOOD + stop) == [GOOD]
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(Machine, "chunk", fail)
+    assert pipe.feed(GOOD) == [stop, GOOD]
+    monkeypatch.undo()
+    assert pipe.feed(BOOM + comment) == [BOOM, comment]
+    assert pipe.end() == []
+    assert "the rest passes as it is" in caplog.text
+
+
 def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = wire([chunk({}, finish="stop")])
     pipe = Pipeline(STREAM, FIXES)
@@ -471,6 +490,19 @@ def test_nothing_is_repaired_once_events_cannot_be_found(
         assert b"".join(pipe.feed(nim)) == nim
     assert b"".join(pipe.feed(nim)) == nim
     assert len(caplog.records) == 1
+
+
+def test_bug_in_what_is_remembered_costs_no_repair(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    data = wire([OPENING, NULL_ROLE, NULL_ROLE])
+    pipe = Pipeline(STREAM, FIXES)
+    monkeypatch.setattr(pipe._memory, "learn", fail)
+    assert pipe.feed(data) == Pipeline(STREAM, FIXES).feed(data)
+    assert caplog.messages == ["stream: nothing is remembered"] * 2
 
 
 @pytest.mark.parametrize("asked", [STREAM, replace(STREAM, usage=True)])

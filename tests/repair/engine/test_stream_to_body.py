@@ -8,9 +8,9 @@ from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.engine import body
+from llm_normalize.repair.engine import body, stream_to_body
 from llm_normalize.repair.engine.body import repair_body
-from llm_normalize.repair.engine.stream_to_body import body_in
+from llm_normalize.repair.engine.stream_to_body import body_in, error_in
 from llm_normalize.repair.fix import DONE, USAGE, calling, chunk, completion, head, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import Json, dumps
@@ -215,6 +215,14 @@ def test_no_body_is_made_of_a_stream_that_lacks_an_event() -> None:
     assert json.loads(made.after[0])["error"]["type"] == "server_error"
 
 
+def test_nesting_that_cannot_be_read_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = b"data: " + b"[" * 100_000 + b"]" * 100_000 + b"\n\n"
+    assert said(deep) is None
+    assert isinstance(error_in(deep), str)
+    monkeypatch.setattr(stream_to_body, "loads", json.loads)
+    assert said(deep) is None
+
+
 # -- errors ------------------------------------------------------------------------
 
 NAMED = b"event: error\ndata: " + dumps(BUSY) + b"\n\n"
@@ -249,6 +257,32 @@ def test_an_error_under_a_good_status_gets_its_own(code: Json) -> None:
     fixes = [fix for fix in FIXES if fix.name != "error-status"]
     step = repair_body(wire([{"error": {**BUSY, "code": code}}]), 200, ASKED, fixes)
     assert step.status is None
+
+
+def test_the_first_of_several_errors_is_the_answer() -> None:
+    later = {"error": {**BUSY, "message": "Gone"}}
+    assert error(wire([OPEN, {"error": BUSY}, later]))[0] == ERROR["error"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", None),
+        (b"\n\n", None),
+        (DONE, None),
+        (b"data:\n\n", None),
+        (b": ping\n\n", None),
+        (b"event: error\n\n", None),
+        (b"404 page not found", None),
+        (b"data: 7\n\n", 7),
+        (b"data:\n\ndata: 7\n\n", 7),
+        (b"data: null\n\n", None),
+        (b"data: \xff\n\n", "\N{REPLACEMENT CHARACTER}"),
+        (b"[DONE]\n{}\n", {}),
+    ],
+)
+def test_an_error_is_the_first_data(data: bytes, said: Json) -> None:
+    assert error_in(data) == said
 
 
 def test_a_bug_leaves_the_stream_as_it_is(

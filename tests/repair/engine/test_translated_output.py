@@ -45,6 +45,16 @@ def test_each_event_is_translated_when_it_is_complete() -> None:
     assert [each.after for each in records] == [[each.upper()] for each in events]
 
 
+def test_sign_of_life_and_newlines_are_translated() -> None:
+    output = TranslatedOutput(
+        lambda _: None, "", verbatim=True, translate=Translation(lambda data: data * 2)
+    )
+    assert output.passed(b"\n") == b"\n\n"
+    out, (record, *_) = played(b": ping\n\n", TEXT + b"\n")
+    assert out[0] == b"\n"
+    assert record.fixes == ["comment-sent", "translated"]
+
+
 def test_event_of_which_nothing_remains_has_nothing_after() -> None:
     records: list[EventRecord] = []
     output = TranslatedOutput(
