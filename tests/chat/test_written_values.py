@@ -72,11 +72,6 @@ def test_tags_may_end_without_their_token() -> None:
     assert m3_calls(text, lambda *said: said[2]) == [("f", {"a": "x", "b": "y"})]
 
 
-def test_values_in_values_are_bounded() -> None:
-    with pytest.raises(MalformedError):
-        python_calls("f(a=" + "[" * 99 + "]" * 99 + ")")
-
-
 @pytest.mark.parametrize(
     "text", ["x", invoked("<a>x"), invoked("x"), invoked("<a>" * 99), invoked("") + "x"]
 )

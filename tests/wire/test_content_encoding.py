@@ -366,14 +366,6 @@ def test_no_piece_is_empty(name: str) -> None:
     assert empty_pieces(name) == 0
 
 
-def test_a_whole_body_without_an_encoding_has_a_bound_too() -> None:
-    assert decode_whole(b"1234", "", 4) == b"1234"
-    with pytest.raises(LargeBodyError, match="larger than 3 bytes"):
-        decode_whole(b"1234", "none", 3)
-    with pytest.raises(CorruptBodyError, match="not supported"):
-        decode_whole(b"1234", "compress")
-
-
 @pytest.mark.usefixtures("old_brotli")
 def test_no_piece_is_empty_with_brotli_before_1_2() -> None:
     assert empty_pieces("br") == 0

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_400, "scripts": 8_260, "tests": 60_000}
+BUDGETS = {"addon": 47_425, "scripts": 8_256, "tests": 61_170}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 631
+MODULES = 630
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
