@@ -165,10 +165,10 @@ def volumes(folder: Path) -> Path:
     copy = folder / "checkout" / "addon"
     left_out = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "addon", copy, ignore=left_out)
-    package = shutil.make_archive(str(folder / "addon"), "zip", copy.parent, "addon")
-    shutil.move(package, folder / "package" / "addon.zip")
+    package = shutil.make_archive(str(folder / "addon"), "gztar", copy.parent, "addon")
+    shutil.move(package, folder / "package" / "addon.tar.gz")
     # More does not fit into a ConfigMap.
-    assert (folder / "package" / "addon.zip").stat().st_size < 2**20
+    assert (folder / "package" / "addon.tar.gz").stat().st_size < 2**20
     (folder / "ca" / "mitmproxy-ca.pem").touch()
     return folder
 
