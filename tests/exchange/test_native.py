@@ -51,6 +51,14 @@ def test_stream_has_pairs_and_a_flow_record(proxy: Proxy) -> None:
     assert (flow["prompt_tokens"], flow["completion_tokens"]) == (5, 2)
 
 
+def test_answer_that_is_pending_is_not_fetched(proxy: Proxy) -> None:
+    made = asked(status=202, headers={"nvcf-reqid": "r1"})
+    response_of(made).raw_content = b'{"a": 1}'
+    proxy.addon.responseheaders(made)
+    assert proxy.addon.response(made) is None
+    assert response_of(made).status_code == 202
+
+
 def test_statistics_name_the_protocol(proxy: Proxy) -> None:
     proxy.stream(asked(), BAD)
     rows = [row[-2:] for row in proxy.addon.stats.rows()]

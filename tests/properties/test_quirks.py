@@ -47,7 +47,7 @@ from llm_normalize.repair.fix import Fix
 from llm_normalize.wire.json_text import dumps
 from streams import feed, paused, repaired
 from workshop.judged import as_read, asked_of, meaning_of, request_of, taken
-from workshop.soak.check import closed
+from workshop.soak.check import closed, whole_values
 
 FEW = settings(
     max_examples=max(settings().max_examples // 20, 3),
@@ -330,21 +330,6 @@ def test_without_one_fix_no_quirk_costs_any_meaning(
     out = b"".join(feed([wire], asked_of(answer), fixes))
     note(f"came out as\n{out.decode()}")
     assert conformance.lost(meaning_of(wire), meaning_of(out)) == []
-
-
-def whole_values(wire: bytes) -> bytes:
-    """Return *wire* without a value at its end that was cut off."""
-    text = re.sub("\r\n?", "\n", wire.decode("latin-1"))
-    at = 0
-    while at < len(text):
-        if text[at] != "{":
-            at = text.find("\n", at) + 1 or len(text)
-            continue
-        try:
-            _, at = json.JSONDecoder().raw_decode(text, at)
-        except ValueError:
-            break
-    return text[:at].encode("latin-1")
 
 
 @given(data=st.data(), seed=SEEDS, part=st.floats(0, 1))

@@ -86,8 +86,8 @@ def repair(
         else:
             pipeline.abandon()
     else:
-        mend = repair_body if native is None else native.body
-        records.append(mend(received, status, asked, fixes))
+        repair_whole = repair_body if native is None else native.body
+        records.append(repair_whole(received, status, asked, fixes))
         out = records[0].after
     changed = (name for record in records if record.changed for name in record.fixes)
     return Repaired(b"".join(out), Counter(changed))

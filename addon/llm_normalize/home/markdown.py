@@ -1,4 +1,4 @@
-"""A small part of Markdown, read into plain values: whoever shows them escapes them."""
+"""A small part of Markdown, read into plain values: the page that shows them escapes them."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -157,7 +157,7 @@ def message(visit: Visit, title: str) -> str:
 
 
 def _ordered(visit: Visit, clients: Sequence[Client]) -> list[Client]:
-    """Return *clients*, those first that fit whoever asks."""
+    """Return *clients*, those that fit the asking program first."""
     return sorted(clients, key=lambda each: not each.fits(visit.agent))
 
 

@@ -185,7 +185,7 @@ def _cut(text: str) -> str:
 
 
 def excerpts(gone: list[str], come: list[str]) -> tuple[list[str], list[str]]:
-    """Return the lines that went and those that came without what they have in common."""
+    """Return the removed and the added lines without what they have in common."""
     if len(gone) == len(come) == 1:
         old, new = aligned(gone[0], come[0])
         return [old], [new]

@@ -1,7 +1,7 @@
 """Refusals as servers word them: from reports of this year, and variations of those.
 
 The words, and what they ask for: a form by its name, a parameter that is named behind `=`,
-or nothing that a form could mend.
+or nothing that a form could repair.
 """
 
 REPORTED: tuple[tuple[str, str], ...] = (

@@ -54,6 +54,20 @@ class MaxTokensTooLarge(Adaptation):
             },
             _WORDS,
         ),
+        RequestExample(
+            "less-thinking",
+            {
+                "messages": HI,
+                "max_tokens": 32000,
+                "thinking": {"type": "enabled", "budget_tokens": 2000},
+            },
+            {
+                "messages": HI,
+                "max_tokens": 8192,
+                "thinking": {"type": "enabled", "budget_tokens": 2000},
+            },
+            _WORDS,
+        ),
         RequestExample.untouched("100", {"messages": HI, "max_tokens": 100}, _WORDS),
         RequestExample.untouched("none", {"messages": HI}, _WORDS),
     )
