@@ -40,7 +40,7 @@ def test_folder_holds_what_was_received_what_was_sent_and_what_it_is(
     assert expected == response.replace(b'"role":null,', b"")
     assert tomllib.loads((made.folder / "about.toml").read_text()) == {
         "shape": "api.acme.test, acme/Brook 8B",
-        "words": "as they came",
+        "words": "as they were sent",
         "date": tomllib.loads("d = 2026-11-22")["d"],
         "fixes": ["role-null"],
         "asked": {"stream": True, "tools": True, "model": "acme/Brook 8B"},

@@ -175,7 +175,7 @@ def _about(capture: Capture, names: Sequence[str], *, fill: bool) -> Iterator[st
     yield f"shape = {_quoted(f'{capture.host}, {model}')}"
     if capture.native is not None:
         yield f"protocol = {_quoted(capture.native.name)}"
-    yield f"words = {_quoted('filler' if fill else 'as they came')}"
+    yield f"words = {_quoted('filler' if fill else 'as they were sent')}"
     yield f"date = {capture.date}"
     if capture.status != 200:  # noqa: PLR2004 - the default
         yield f"status = {capture.status}"

@@ -43,7 +43,7 @@ class Native(Protocol):
     def stream(
         self, observe: Callable[[EventRecord], None], label: str, /
     ) -> EventStream:
-        """Return what a stream passes."""
+        """The repair that a stream passes."""
 
     def body(
         self, data: bytes, status: int, asked: Asked, fixes: Sequence[type[Fix]], /

@@ -49,7 +49,7 @@ class Probe(NamedTuple):
         way: The proxy.
         place: The probe, `HOST/TOKEN`.
         ca: The CA in the user's folder.
-        meant: Where the proxy is to listen, where a proxy of the check's own stands in.
+        meant: Where the proxy is to listen, while one of the check's own takes its place.
     """
 
     way: Way

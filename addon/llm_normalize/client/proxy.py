@@ -46,8 +46,8 @@ def running(port: int) -> Proxy | None:
     """Return the proxy that listens on *port*; None if none does, or something else.
 
     Raises:
-        StartError: It is not to be trusted, or not to be used: whoever listens on a port
-            may say that it is this proxy, and name a CA of its own.
+        StartError: It cannot be trusted or used: any program that listens on a port may
+            claim to be this proxy, and name a CA of its own.
     """
     found = _status(port)
     if found is None:
@@ -158,7 +158,7 @@ def log_of(confdir: Path) -> Path:
 
 
 def _reason(log: Path, at: int) -> str:
-    """Return what is wrong, from what the proxy has logged from byte *at* on."""
+    """The fault, from the proxy's log from byte *at* on."""
     lines = log.read_bytes()[at:].decode(errors="replace").splitlines()
     ours = [each.partition("normalize: ")[2] for each in lines if "normalize: " in each]
     return " ".join(ours or lines[-_LAST:]) or "it says nothing"

@@ -27,7 +27,7 @@ _PASSWORD = "changeit"  # noqa: S105 - Java's own, of a file without a secret
 
 
 def variables(machine: Machine, port: int, confdir: Path) -> dict[str, str]:
-    """Return what to set for the programs of this machine, and nothing else.
+    """The variables to set for the programs of this machine, and no others.
 
     Args:
         machine: The machine.

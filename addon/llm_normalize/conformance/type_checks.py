@@ -33,7 +33,7 @@ FINISH_REASONS: tuple[str, ...] = get_args(
 
 @functools.cache
 def _check_of(kind: Any) -> _Check:
-    """Return what lists the faults of a value at a path that is to be of *kind*."""
+    """The check that lists the faults of a value of *kind* at a path."""
     origin, inner = get_origin(kind), get_args(kind)
     if is_typeddict(kind):
         return _record(kind)
@@ -95,7 +95,7 @@ def _record(kind: Any) -> _Check:
 
 
 def _union(kinds: tuple[Any, ...]) -> _Check:
-    """Return what checks a value of several types: null, objects with a `type` each."""
+    """The check of a value of several types: null, objects with a `type` each."""
     others = [each for each in kinds if each is not type(None)]
     part = _check_of(others[0]) if len(others) == 1 else _tagged(others)
     if len(others) == len(kinds):

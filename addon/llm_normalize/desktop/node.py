@@ -26,7 +26,7 @@ def version(machine: Machine) -> tuple[str, bool]:
 
 
 def ignores(found: str) -> str:
-    """Return what becomes of the programs of a Node that does not know `SWITCH`."""
+    """A sentence on the programs of a Node that does not know `SWITCH`."""
     return (
         f"Node {found} ignores proxy variables ({SINCE} follow them): "
         "its programs go past the proxy, unrepaired"

@@ -49,13 +49,13 @@ def write(path: Path, certificates: list[str]) -> None:
 
 
 def roots(without: str = "") -> list[str]:
-    """Return what programs on this machine trust, as PEM.
+    """The roots that programs on this machine trust, as PEM.
 
     That is mitmproxy's own list, the system's store, and the file that `SSL_CERT_FILE`
     names, since a company's CA is mostly in one of these two.
 
-    What OpenSSL cannot read is left out: one such certificate in a file, and whoever is
-    given that file trusts nobody.
+    What OpenSSL cannot read is left out: one such certificate in a file, and a
+    program that is given that file trusts nobody.
 
     Args:
         without: The proxy's CA: no server that the proxy itself asks has that.

@@ -17,7 +17,7 @@ _ALERTS = ("unknown ca", "bad certificate", "certificate unknown")
 """Alerts of a client that does not trust a certificate (mitmproxy's layers/tls.py)."""
 
 HOSTS = 100
-"""Hosts that are counted apart; whoever connects chooses their names."""
+"""Hosts that are counted apart; clients choose their names."""
 
 OTHERS = "other hosts"
 
@@ -57,7 +57,7 @@ class Distrust:
 
 
 def _advice(client: connection.Client, confdir: Path) -> str:
-    """Return what to do about it."""
+    """A sentence that says how to repair it."""
     if is_reverse(client.proxy_mode):
         here = f"http://{address(*client.sockname[:2])}"
         return (

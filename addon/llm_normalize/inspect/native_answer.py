@@ -107,7 +107,7 @@ class NativeContents:
 
 
 def native_contents(data: bytes) -> NativeContents:
-    """Return what is in *data*, a stream of events or a body."""
+    """The contents of *data*, a stream of events or a body."""
     found = NativeContents()
     for value in _values(data):
         found.take(value)

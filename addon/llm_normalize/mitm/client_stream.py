@@ -2,9 +2,9 @@
 
 mitmproxy has no command for it. But its layers can ask to be woken, and an HTTP layer
 knows by `command_sources` which of its layers did (mitmproxy/proxy/layers/http/__init__.py,
-the same in 12.0 and 12.2). So what stands in for a layer is woken, and what it yields goes where
+the same in 12.0 and 12.2). So a substitute for a layer is woken, and what it yields goes where
 the commands of the stream go, also while the stream itself waits for a hook. A later
-mitmproxy may lack any of these parts: whoever calls must expect any exception.
+mitmproxy may lack any of these parts: callers must expect any exception.
 """
 
 import asyncio
@@ -210,7 +210,7 @@ class ClientStream:
                 yield SendHttp(ResponseData(self._id, data), self._client)
             has_ended = is_over and stream.client_state == stream.state_done
             if has_ended and broke:
-                stream.client_state = stream.state_errored  # so it is told of no error
+                stream.client_state = stream.state_errored  # so it gets no error
                 yield SendHttp(ResponseEndOfMessage(self._id), self._client)
             elif has_ended:
                 if server in self._http.connections:
@@ -311,9 +311,9 @@ class ClientStream:
 
         Args:
             response: The complete answer. After `begin_early`, its body alone is sent.
-            ends: Whether this is the last of the flow. It is not where mitmproxy cannot
-                be kept from reporting the error to the client: by HTTP/1 it then closes
-                the connection.
+            ends: Whether this is the last of the flow. It is not where mitmproxy reports
+                the error to the client in any case: by HTTP/1 it then closes the
+                connection.
         """
         stream, asked = self._stream, self._stream.flow.request
         may_end = ends or asked.is_http2 or asked.is_http3

@@ -16,13 +16,13 @@ class BlankText:
         self._size = 0
 
     def before(self, text: str) -> str:
-        """Return what to say now that *text* has come; nothing while all of it is blank."""
+        """The text to send now that *text* has arrived; empty while all of it is blank."""
         self._held.append(text)
         self._size += len(text)
         return self.take() if text.strip() or self._size > _MOST else ""
 
     def take(self) -> str:
-        """Return what is held, and hold it no more."""
+        """The held text, which is no longer held."""
         held = "".join(self._held)
         self._held.clear()
         self._size = 0

@@ -171,7 +171,7 @@ class LogFile:
     def _rotate(self) -> None:
         names = [self.path, *(_numbered(self.path, at + 1) for at in range(OLD_FILES))]
         for each in filter(Path.is_symlink, names):
-            each.unlink()  # not ours; whoever reads the log would follow it
+            each.unlink()  # not ours; a reader of the log would follow it
         for older, newer in zip(names[:0:-1], names[-2::-1], strict=True):
             if newer.exists():
                 newer.replace(older)
@@ -245,7 +245,7 @@ def _is_gone(file: int, path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
-        return False  # unknown: whoever may not look may still write
+        return False  # unknown: a user who may not look may still write
 
 
 def _numbered(path: Path, number: int) -> Path:

@@ -8,7 +8,7 @@ from operator import itemgetter
 from ..text.printable import brief
 
 PAIRS = 1000
-"""Pairs of host and model that are counted apart; whoever asks chooses both names."""
+"""Pairs of host and model that are counted apart; clients choose both names."""
 
 TOKENS = ("prompt_tokens", "completion_tokens")
 """What is counted of an answer's usage."""

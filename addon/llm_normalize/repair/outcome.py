@@ -123,7 +123,7 @@ class ChunkSender:
         self._emit = emit
         self.close = close
         self._ride = ride
-        self._held: list[Outgoing] = []  # what waits, whoever holds it
+        self._held: list[Outgoing] = []  # what waits, for any reason
 
     def send(self, outgoing: Outgoing) -> None:
         """Send *outgoing* now."""

@@ -21,7 +21,7 @@ OTHER_FIXES = "other fixes"
 OTHER_PROTOCOL = "another protocol"
 LATEST = 30  # answers that broke off, listed one by one
 
-_NAME = 200  # characters of a name; whoever asks chooses it
+_NAME = 200  # characters of a name; clients choose it
 _REFUSALS = 50  # of different words
 _UNKNOWN = 50  # names of fixes that this version does not have
 _PROTOCOLS = frozenset(each.name for each in PROTOCOLS)

@@ -115,7 +115,7 @@ class Group:
 
     @property
     def untranslated(self) -> str:
-        """How many answers came in their client's protocol, likewise."""
+        """How many answers were in their client's protocol, likewise."""
         return _counted(+self.native)
 
     def as_json(self) -> dict[str, Any]:

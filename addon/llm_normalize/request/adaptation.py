@@ -98,7 +98,7 @@ class Adaptation:
     why: ClassVar[str]
     """What the provider answers otherwise."""
     hosts: ClassVar[tuple[str, ...]] = ()
-    """Whom it is for, as `normalize_hosts` spells hosts; none: whoever refuses."""
+    """Whom it is for, as `normalize_hosts` spells hosts; none: all that refuse."""
     models: ClassVar[str] = ""
     """A pattern that is in the names of the models it is for, in lower case."""
     needs_value: ClassVar[bool] = False

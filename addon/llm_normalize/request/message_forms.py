@@ -28,7 +28,7 @@ def listed(value: Json) -> list[Json]:
 
 
 def with_messages(body: dict[str, Json], make: Callable[[list[Json]], Json]) -> Json:
-    """Return what *make* returns for the messages of *body*, if it has some."""
+    """The messages of *body* as *make* returns them, if it has some."""
     found = body.get("messages")
     return make(found) if isinstance(found, list) else found
 

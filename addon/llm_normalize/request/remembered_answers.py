@@ -62,7 +62,7 @@ class RememberedAnswers:
         return self._size
 
     def of(self, client: bytes, host: str, port: int) -> Memory:
-        """Return what is remembered of answers to *client* from a host."""
+        """The memory of a host's answers to *client*."""
         return _MemoryOf(self, (client, host, port))
 
     def add(self, client: bytes, host: str, port: int, said: Said) -> None:
@@ -91,7 +91,7 @@ class RememberedAnswers:
         self._size -= size
 
     def get(self, place: _Place, kind: str, name: Json) -> Recalled | None:
-        """Return what is remembered under a name; None if nothing is."""
+        """The memory under a name; None if there is none."""
         if not isinstance(name, str) or not name or not self._known:
             return None
         key = _key(place, kind, name)

@@ -235,7 +235,7 @@ def warn(
         )
 
 
-# Modes in which whoever connects is served.
+# Modes that serve every client.
 _OPEN = (
     mode_specs.ReverseMode,
     mode_specs.RegularMode,

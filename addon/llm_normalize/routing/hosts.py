@@ -277,7 +277,7 @@ class Hosts:
         found = self._known.get((host, port))
         if found is None:
             found = any(pattern.matches(host, port) for pattern in self.patterns)
-            if len(self._known) >= _KNOWN:  # whoever asks chooses the names
+            if len(self._known) >= _KNOWN:  # clients choose the names
                 self._known.clear()
             if len(host) <= _NAME:
                 self._known[host, port] = found

@@ -132,7 +132,7 @@ class _Sent:
 
 
 class Queue:
-    """The requests of one credential to one host, in the order in which they came.
+    """The requests of one credential to one host, in the order of their arrival.
 
     Args:
         pace: How many its host takes.

@@ -228,8 +228,8 @@ def become(command: Sequence[str], variables: Mapping[str, str]) -> NoReturn:
 def environ(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without what would lead a program's Python astray."""
     dropped = {"PYTHONHOME", "__PYVENV_LAUNCHER__"}
-    kept = {each: os.environ[each] for each in os.environ if each not in dropped}
-    return {**kept, **variables}
+    others = {each: os.environ[each] for each in os.environ if each not in dropped}
+    return {**others, **variables}
 
 
 def _not_started(command: Sequence[str], error: OSError) -> StartError:

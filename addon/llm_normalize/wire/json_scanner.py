@@ -1,6 +1,6 @@
 """What an answer is made of, token by token, whatever shape it is in.
 
-Nothing is lost and nothing decoded: whoever replaces a token leaves all other bytes as they
+Nothing is lost and nothing decoded: replacing a token leaves all other bytes as they
 are. It reads what a parser would refuse as well, for that is what a bug report is about:
 JSON that breaks off, words where JSON should be, pages.
 """

@@ -94,7 +94,7 @@ class SaidAnswer:
         self.calls[at] = identity, {**extra, **more}
 
     def growing(self, keys: Sequence[str]) -> GrowingText | None:
-        """Return what grows with texts under these *keys* of a delta, if it is stored."""
+        """The text that grows with these *keys* of a delta, if it is stored."""
         if TEXT in keys:
             return self._text if self._reasoning and len(keys) == 1 else None
         return self._reasoning if keys else None

@@ -45,7 +45,7 @@ class State:
         proxy: The proxy it runs.
         before: What was set, by name.
         ours: What has been set, by the same names, in that order.
-        kept: What else the settings need for putting it back.
+        kept: What else the settings need to be restored.
     """
 
     settings: str

@@ -173,7 +173,7 @@ def _credentials(flow: http.HTTPFlow) -> list[bytes]:
 
 
 def address_mark(flow: http.HTTPFlow) -> bytes:
-    """Return a mark of the address alone that the request of *flow* came from."""
+    """Return a mark of the address alone that sent the request of *flow*."""
     return mark_of([b"address", _bytes(flow.client_conn.peername[0])])
 
 

@@ -151,7 +151,7 @@ class NativeAnswer:
     def stream(
         self, observe: Callable[[EventRecord], None], label: str
     ) -> NativeStream:
-        """Return what a stream passes: see `NativeStream`."""
+        """The repair that a stream passes: see `NativeStream`."""
         return NativeStream(self._reader(), observe, label)
 
     def body(

@@ -175,7 +175,7 @@ class Rewriter:
                 snapshot.add_received(received)
             if snapshot.add_sent(sent):
                 self.on_growth()
-        except Exception:  # whoever looks cannot cost bytes
+        except Exception:  # an observer cannot cost bytes
             logger.exception("%s: it is not shown", self.pipeline.label)
 
     @property
@@ -244,7 +244,7 @@ class Rewriter:
         self.bytes_out += len(out)
         try:
             self.snapshot.add_sent(out)
-        except Exception:  # as above: whoever looks cannot cost bytes
+        except Exception:  # as above: an observer cannot cost bytes
             logger.exception("%s: it is not shown", self.pipeline.label)
         return out
 

@@ -15,7 +15,7 @@ from ...chat.state.stream_state import MAX_TRACKED, Asked, Seen
 from ...repair.fix import Example, Fix, chunk
 from ...repair.look import Finding
 
-_MOST = 8  # choices whose last message is kept
+_MOST = 8  # choices whose last message is stored
 _THOUGHT = re.compile("(reason|think|thought).*")
 _TEXT = {"content": "Hi"}
 _BOTH = {**_TEXT, "reasoning": "Hm"}

@@ -110,7 +110,7 @@ class Conversation:
                     self.system += [each for each in parts if each["type"] == "text"]
 
     def _without_changes(self, blocks: list[JsonObject]) -> list[JsonObject]:
-        """Return what the system says, and take how it changes the tools."""
+        """The system's words among *blocks*; its changes of tools are noted."""
         rest: list[JsonObject] = []
         for block in blocks:
             is_change = block.get("type") in CHANGES

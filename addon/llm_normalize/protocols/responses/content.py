@@ -32,7 +32,7 @@ def text_or_parts(
 
 
 def words_of(content: Json, path: str, dropped: list[str]) -> str:
-    """Return what an assistant has said: whoever wrote it, a model goes on from its words."""
+    """Return an assistant's words: a model goes on from them, no matter who wrote them."""
     if isinstance(content, list):
         known = (*_TEXTS, "refusal")
         content = [each for each in objects_in(content) if each.get("type") in known]

@@ -96,7 +96,7 @@ class Call(OutputItem):
         super().__init__(seed, index, name)
         self.tool = tool
         self.is_said = False
-        """Whether the end of its text has been told."""
+        """Whether the end of its text has been sent."""
         self.call_id = call_id
         self._end = ObjectEnd()
         self._texts: list[str] = []

@@ -10,7 +10,7 @@ from .reasoning_text import packed
 
 
 class PartForm(NamedTuple):
-    """How a part of an item is told.
+    """How a part of an item is sent.
 
     Attributes:
         text: What the names of its text's events begin with.
@@ -77,7 +77,7 @@ class Spoken(OutputItem):
         self.parts: dict[str, list[JsonObject]] = {"content": [], "summary": []}
         self.open_part: JsonObject | None = None
         self.is_said = False
-        """Whether the end of the open part's text has been told."""
+        """Whether the end of the open part's text has been sent."""
         self.ended = set[str]()
         """What the parts that have ended say."""
         self._texts: list[str] = []

@@ -12,7 +12,7 @@ from ..remembered_answers import RememberedAnswers
 from .rejected_parameters import Change
 
 PAIRS = 256
-"""Hosts with a model and a client that are remembered; whoever asks chooses the names."""
+"""Hosts with a model and a client that are remembered; clients choose the names."""
 CHANGES = 32
 """Changes that are remembered of one of them."""
 _NAME = 200  # characters of a model's name

@@ -46,5 +46,5 @@ class Row(NamedTuple):
 
 
 def words(*patterns: str) -> tuple[re.Pattern[str], ...]:
-    """Return what matches each of *patterns*, in either case."""
+    """*patterns*, compiled to match in either case."""
     return tuple(re.compile(each, re.IGNORECASE) for each in patterns)

@@ -17,7 +17,7 @@ from ...text.printable import brief
 
 
 def facts(machine: Machine, port: int) -> dict[str, Any]:
-    """Return what is found.
+    """The facts that `status` prints.
 
     Its keys: `proxy` (null without one on the port), `other` (what listens there instead),
     `ca` (the path), `trust` (stores), `system_proxy` (where it is set to), `service`.

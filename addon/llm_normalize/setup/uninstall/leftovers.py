@@ -71,7 +71,7 @@ class Leftovers:
             yield from (each for each in found if _is_environment(each))
 
     def lines(self) -> list[str]:
-        """Return what is left, a line each."""
+        """The leftovers, a line each."""
         if not self:
             return ["Nothing of llm-normalize is left."]
         said = []

@@ -22,17 +22,17 @@ def running(confdir: Path, port: int) -> Iterator[str]:
     folder = confdir / authority.FOLDER
     logs = sorted(folder.glob("pairs-*"))
     ports = {int(found[1]) for each in logs if (found := _PORT.fullmatch(each.name))}
-    told = set[int]()
+    found_on = set[int]()
     for each in sorted({port, *ports}):
         if _serves(each, confdir):
-            told.add(each)
+            found_on.add(each)
             yield _named(each)
     for held in sorted(folder.glob(".pairs-*.lock")):
         log = held.name.removeprefix(".").removesuffix(".lock")
         found = _PORT.fullmatch(log)
         port = int(found[1]) if found else 0
-        if port not in told and _is_held(held):
-            told.add(port)
+        if port not in found_on and _is_held(held):
+            found_on.add(port)
             yield (
                 f"{_named(port)}, which writes {folder / log},"
                 if port
