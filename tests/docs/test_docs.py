@@ -74,35 +74,70 @@ def test_readme_is_short_and_lists_every_document() -> None:
     }
 
 
-ANSWERS = {
-    "Cline on Windows": ("addon/llm_normalize/home/clients.md", "set https_proxy="),
-    "my own NIM with a company CA": ("addon/docs/own-nim.md", "SSL_CERT_FILE"),
-    "take it all off again": ("addon/docs/uninstall.md", "llm-normalize uninstall"),
-    "my team of twenty": ("addon/docs/team.md", "revoke a token"),
-    "what was changed?": ("addon/docs/log-and-report.md", "llm-normalize report"),
-    "which hosts are opened?": ("addon/docs/which-way.md", "normalize_hosts"),
-    "Codex on NIM": ("addon/docs/codex-and-claude-code.md", "config.toml"),
-    "how do I report a refusal?": ("addon/docs/providers.md", "A refusal of a"),
-    "Docker": ("addon/llm_normalize/home/clients.md", "docker run"),
-    "does it see my key?": ("addon/docs/security.md", "It sees keys and prompts"),
-    "it does not work": ("addon/docs/troubleshooting.md", "llm-normalize check"),
+CLICKS = {
+    "Cline on Windows": ("Which way is mine? > Cline", "on Windows"),
+    "my own NIM with a company CA": (
+        "Your own NIM, vLLM, Ollama or LM Studio; a company's CA or proxy",
+        "SSL_CERT_FILE",
+    ),
+    "take it all off again": ("Take it all off", "llm-normalize uninstall"),
+    "my team of twenty": ("For a team", "revoke a token"),
+    "what was changed?": ("What was changed?", "llm-normalize report"),
+    "does it see my key?": ("Does it see my key?", "It sees keys and prompts"),
+    "Codex on NIM": ("Codex and Claude Code > Codex on NIM", "config.toml"),
+    "Claude Code on a local vLLM with /v1/messages": (
+        "Codex and Claude Code > on a server that serves the protocol itself",
+        "llm-normalize vllm",
+    ),
+    "the proxy in Docker": ("Docker, Kubernetes, a service", "podman run"),
+    "my client is in Docker": ("Which way is mine? > Docker", "host.docker.internal"),
+    "how do I report a refusal?": (
+        "Report a refusal, or what is not repaired",
+        "A refusal of a request",
+    ),
+    "why is my provider not repaired?": (
+        "Troubleshooting: why is nothing repaired?",
+        "the host is not listed",
+    ),
+    "LM Studio": (
+        "Your own NIM, vLLM, Ollama or LM Studio; a company's CA or proxy",
+        "`lmstudio`",
+    ),
+    "macOS": ("Which way is mine?", "**macOS or Windows**"),
+    "are Responses and Messages repaired?": (
+        "repairs the answer in place",
+        "is repaired in place",
+    ),
+    "which fixes are there?": ("The fixes", "`role-null`"),
+    "is my provider compatible?": ("Providers", "llm-normalize doctor"),
+    "which hosts are opened?": ("Which way is mine?", "Which hosts are opened?"),
+    "it does not work": (
+        "Troubleshooting: why is nothing repaired?",
+        "llm-normalize check",
+    ),
 }
+"""Questions, the texts of the links that answer them, and words of the answer."""
 
 
-@pytest.mark.parametrize("question", ANSWERS)
+def section(path: Path, anchor: str) -> str:
+    """Return the text under a heading of a page, or all of the page without an *anchor*."""
+    parts = re.split(r"(?m)^(?=#+ )", path.read_text(encoding="utf-8"))
+    heads = [slug(re.sub(r"^#+ +", "", part.partition("\n")[0])) for part in parts]
+    return parts[heads.index(anchor)] if anchor else "".join(parts)
+
+
+@pytest.mark.parametrize("question", CLICKS)
 def test_answer_is_two_clicks_from_the_readme(question: str) -> None:
-    file, words = ANSWERS[question]
-    assert words in (ROOT / file).read_text(encoding="utf-8")
-    reached = {ROOT / "README.md"}
-    for _ in range(2):
-        reached |= {
-            (page.parent / link).resolve()
-            for page in reached
-            for link in re.findall(
-                r"\]\(([^)\s#:]+\.md)[)#]", page.read_text(encoding="utf-8")
-            )
-        }
-    assert ROOT / file in reached
+    clicks, words = CLICKS[question]
+    path, shown = ROOT / "README.md", README
+    assert clicks.count(" > ") < 2
+    for text in clicks.split(" > "):
+        found = re.findall(rf"\[{re.escape(text)}\]\(([^)#]*)#?([^)]*)\)", shown)
+        assert found, text
+        file, anchor = found[0]
+        path = (path.parent / file).resolve() if file else path
+        shown = section(path, anchor)
+    assert words in shown
 
 
 # -- what scripts write ----------------------------------------------------------------
