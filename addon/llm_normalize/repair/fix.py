@@ -158,12 +158,20 @@ class HoldingFix(Fix):
         """
 
     @property
-    def watched(self) -> tuple[str, ...]:
+    def watched(self) -> set[str]:
         """Keys of a delta whose words it reads, and those under which it sends them.
 
         Other keys are only checked for presence.
         """
-        return ()
+        return set()
+
+    def reads(self, index: int, keys: Sequence[str], text: str) -> bool:
+        """Tell whether it has to do with a *text*, under *keys* that it watches.
+
+        If not, it takes note of it: `edit` is not called with the chunk, which differs
+        from the last one of choice *index* in this text alone.
+        """
+        return True
 
     def flush(self) -> list[Chunk]:
         """Return the chunks that the fix itself still holds at the stream's end.

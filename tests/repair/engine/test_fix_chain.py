@@ -183,8 +183,8 @@ def test_fix_that_failed_reads_no_words() -> None:
         times = 0
 
         @property
-        def watched(self) -> tuple[str, ...]:
-            return ("content",)
+        def watched(self) -> set[str]:
+            return {"content"}
 
         def edit(self, chunk: Chunk) -> bool:
             self.times += 1
@@ -194,6 +194,7 @@ def test_fix_that_failed_reads_no_words() -> None:
 
     chain = chain_of(Ends)
     payload = json.dumps(TEXT).encode()
-    for watched in ({"content"}, set[str]()):
+    for readers in (1, 0):
         assert list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
-        assert chain.watched == watched
+        assert chain.watch(0, ["content"])
+        assert len(chain.readers) == readers

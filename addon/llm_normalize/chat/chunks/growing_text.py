@@ -123,6 +123,10 @@ class _Text:
     held: tuple[str, ...] = ()
     sent: int = 0
 
+    def may_repeat(self, text: str) -> bool:
+        """Tell whether *text* may repeat this one, or has to be compared anyway."""
+        return self.is_known or self.times > 0 or text.startswith(self.last)
+
 
 type _At = tuple[int, str]
 """A choice, and a key of its deltas."""
@@ -194,6 +198,23 @@ class GrowingTexts:
             self._before = n, dict(self._texts)
         self._texts[at] = now
         return sent
+
+    def pass_by(self, index: int, keys: Iterable[str], text: str) -> bool:
+        """Note a *text* that does not repeat the one before; tell whether that is so.
+
+        Args:
+            index: Its choice.
+            keys: Where it stands, in a delta that is otherwise like the one before.
+            text: It is not empty.
+        """
+        texts = self._texts
+        found = [(at, texts[at]) for key in keys if (at := (index, key)) in texts]
+        if not found or any(each and each.may_repeat(text) for _, each in found):
+            return False
+        for at, known in found:
+            texts[at] = self._new(known, text)[1] if known else None
+        self._note()
+        return True
 
     def _new(self, known: _Text, text: str) -> tuple[str, _Text | None]:
         """The part to send of a *text* where none has been proved cumulative."""

@@ -43,11 +43,6 @@ class SentArguments:
         self._tools, self._records = tools, records
         self._grows = False
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether the text of fragments determines what is sent of them."""
-        return any(record.part is not NOTHING for record in self._records.values())
-
     def fragments(
         self, index: int, call: Chunk, sent: SentCalls, n: int
     ) -> list[Chunk]:

@@ -1,5 +1,7 @@
 """Each delta brings the whole text again, from its beginning."""
 
+from collections.abc import Sequence
+
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.growing_text import GrowingTexts
 from ...chat.state.stream_state import Asked, Seen
@@ -54,9 +56,13 @@ class ContentCumulative(HoldingFix):
         self._texts = GrowingTexts(asked.growth, "content")
 
     @property
-    def watched(self) -> tuple[str, ...]:
+    def watched(self) -> set[str]:
         """The text, as long as it may turn out to be repeated."""
-        return () if self._texts.are_clear else ("content",)
+        return set() if self._texts.are_clear else {"content"}
+
+    def reads(self, index: int, keys: Sequence[str], text: str) -> bool:
+        """Tell whether it may repeat the one before."""
+        return not self._texts.pass_by(index, keys, text)
 
     @property
     def waiting(self) -> object:

@@ -1,5 +1,7 @@
 """Each delta brings the whole reasoning again, from its beginning."""
 
+from collections.abc import Sequence
+
 from ...chat.chunks.chunk import Chunk
 from ...chat.chunks.growing_text import GrowingTexts
 from ...chat.state.stream_state import Asked, Seen
@@ -56,9 +58,13 @@ class ReasoningCumulative(HoldingFix):
         self._texts = GrowingTexts(asked.growth, "reasoning")
 
     @property
-    def watched(self) -> tuple[str, ...]:
-        """The reasoning, as long as it may turn out to be repeated, and what it mirrors."""
-        return () if self._texts.are_clear else (*_KEYS, "text")
+    def watched(self) -> set[str]:
+        """The reasoning, as long as it may turn out to be repeated."""
+        return set() if self._texts.are_clear else {*_KEYS}
+
+    def reads(self, index: int, keys: Sequence[str], text: str) -> bool:
+        """Tell whether it may repeat the one before."""
+        return not self._texts.pass_by(index, keys, text)
 
     @property
     def waiting(self) -> object:

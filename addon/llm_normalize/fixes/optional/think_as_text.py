@@ -68,10 +68,10 @@ class ThinkAsText(HoldingFix):
         self._frame: Chunk = {}
 
     @property
-    def watched(self) -> tuple[str, ...]:
+    def watched(self) -> set[str]:
         """The text, which it may send as reasoning, until its thoughts are over."""
         settled = self._texts.has_begun and self._texts.are_over
-        return () if settled else ("content", "reasoning_content")
+        return set() if settled else {"content", "reasoning_content"}
 
     @property
     def waiting(self) -> object:

@@ -97,9 +97,9 @@ class ToolCallAsText(HoldingFix):
         self._frame: Chunk = {}
 
     @property
-    def watched(self) -> tuple[str, ...]:
+    def watched(self) -> set[str]:
         """The texts, wherever tools are declared."""
-        return TEXTS if self.asked.declared.names else ()
+        return set(TEXTS if self.asked.declared.names else ())
 
     @property
     def waiting(self) -> object:

@@ -102,11 +102,6 @@ class AssembledCalls(HoldingFix):
         """Which calls have no name yet; None if none waits."""
         return self._unnamed.waiting
 
-    @property
-    def watched(self) -> tuple[str, ...]:
-        """The arguments, where they are not sent as received."""
-        return ("arguments",) if self._arguments.is_busy else ()
-
     # -- what arrives --------------------------------------------------------------
 
     def edit(self, chunk: Chunk) -> bool | list[Chunk]:

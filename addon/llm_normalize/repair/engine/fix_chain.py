@@ -65,6 +65,9 @@ class Chain:
         self._holding: dict[type[Fix], HoldingFix] = {}  # of those that are made
         self._asked_all = 0  # bits of those that are asked about each chunk
         self._due: list[tuple[Chunk, int, Sequence[str]]] = []  # flushed, and not drawn
+        self.readers: list[HoldingFix] = []
+        """Those that have to read the texts which go on: see `watch`."""
+        self._text: tuple[int, Sequence[str]] = (0, ())  # its choice, its keys
 
     @property
     def names(self) -> frozenset[str]:
@@ -98,7 +101,7 @@ class Chain:
     @property
     def waits(self) -> bool:
         """Whether a fix holds anything of a choice back."""
-        return self.watched is None
+        return any(each.waiting is not None for each in self._holding.values())
 
     @property
     def may_end(self) -> bool:
@@ -111,18 +114,40 @@ class Chain:
         held = [fix.waiting for fix in self._holding.values() if not fix.holds_calls]
         return [each for each in held if each is not None]
 
-    @property
-    def watched(self) -> set[str] | None:
-        """Keys of a delta whose words decide, too; None while a fix holds anything."""
-        watched = set[str]()
+    def watch(self, index: int, keys: Sequence[str]) -> bool:
+        """Find the fixes that have to read the texts under *keys* of choice *index*.
+
+        Returns:
+            Whether none holds anything.
+        """
+        self.readers, self._text = [], (index, keys)
         for fix in (*self._holding.values(),):
             try:
                 if fix.waiting is not None:
-                    return None
-                watched.update(fix.watched)
+                    return False
+                if not fix.watched.isdisjoint(keys):
+                    self.readers.append(fix)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                 self._turn_off(type(fix), error)
-        return watched
+        return True
+
+    def reads(self, text: bytes) -> bool:
+        """Tell whether an event has to be parsed that differs from the last in this *text*.
+
+        Args:
+            text: As it is written in JSON.
+        """
+        words = str(loads(b'"%b"' % text))
+        index, keys = self._text
+        for fix in self.readers:
+            try:
+                if fix.reads(index, keys, words):
+                    return True
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(type(fix), error)
+        readers = self.readers
+        self.readers = [each for each in readers if not each.watched.isdisjoint(keys)]
+        return False
 
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""

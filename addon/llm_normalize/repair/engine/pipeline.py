@@ -82,9 +82,11 @@ class Pipeline(EventStream):
         if not (text := around.text_in(raw)):
             return None
         parser, out = self._parser, raw
+        if n is None and not parser.is_between:
+            return None
+        if self._chain.readers and self._chain.reads(text):
+            return None
         if n is None:
-            if not parser.is_between:
-                return None
             n = parser.count
             parser.count += 1
         if self._growing is not None:
@@ -245,14 +247,12 @@ class Pipeline(EventStream):
         text = self.event_repair.text
         try:
             if text is not None and text.record is record:
-                watched = self._chain.watched
-                if watched is not None:
-                    if self._translate is not None:
-                        record = self.output.repaired(record)
-                    self._memory.learn(record, text.chunk, watched)
-                    is_first = not text.chunk["choices"][0].get("index")
-                    keys = self._memory.keys if is_first else ()
-                    self._growing = self.seen.said.growing(keys)
+                if self._translate is not None:
+                    record = self.output.repaired(record)
+                self._memory.learn(record, text.chunk)
+                index, keys = text.chunk["choices"][0]["index"], self._memory.keys
+                if self._chain.watch(index, keys):
+                    self._growing = self.seen.said.growing(() if index else keys)
                     self._rests = True
                     return
         except Exception:

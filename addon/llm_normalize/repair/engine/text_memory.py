@@ -1,15 +1,14 @@
 """The one memory of a stream: what is around the text of an event, as received and as sent.
 
-Most events of a stream differ in the text of one choice alone. Two of them that were
-parsed one after the other, with different texts, while nothing waits and no fix reads
-their words, show what is around it; an event like them is sent without being parsed. Any
-other event is parsed, and ends the memory.
+Most events of a stream differ in the text of one choice alone. One that was parsed and
+sent at once, while nothing waits, shows what is around it; an event like it, with a text
+that no fix has to read, is sent without being parsed. Any other event is parsed, and ends
+the memory.
 
 It saves time and nothing else: without it every byte is sent the same.
 """
 
 import re
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from ...chat.chunks.chunk import Chunk
@@ -73,40 +72,26 @@ class TextMemory:
 
     def __init__(self) -> None:
         self.known: Around | None = None
-        """What is around the texts of the last events; None if they are not alike."""
+        """What is around the text of the last event; None if it was more than a text."""
         self.keys: list[str] = []
-        """The keys of these texts in the delta."""
-        self._last: _Text | None = None
+        """The keys of that text in the delta."""
 
     def forget(self) -> None:
-        """Forget it: the next events are parsed."""
-        self.known = self._last = None
+        """Forget it: the next event is parsed."""
+        self.known = None
 
-    def learn(self, record: EventRecord, chunk: Chunk, read: AbstractSet[str]) -> None:
+    def learn(self, record: EventRecord, chunk: Chunk) -> None:
         """Learn from an event that was parsed and sent at once, while nothing waits.
 
         Args:
             record: The event.
             chunk: The chunk that was sent, with one choice that goes on with its text.
-            read: The keys of a delta whose words any fix reads.
         """
-        last, self._last = self._last, _around(record, chunk)
-        self.known = None
-        if last is None or self._last is None:
-            return
-        around, text, keys = self._last
-        if last[0] == around and last[1] != text and read.isdisjoint(keys):
-            self.known, self.keys = Around(*around), keys
+        self.known, self.keys = _around(record, chunk) or (None, [])
 
 
-type _Text = tuple[_Around, bytes, list[str]]
-"""What is around the text of an event, the text, and its keys in the delta."""
-type _Around = tuple[tuple[bytes, ...], tuple[bytes, ...], tuple[str, ...]]
-"""What an `Around` is made of."""
-
-
-def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
-    """The bytes around the text of an event, if it has one, and no other."""
+def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, list[str]] | None:
+    """What is around the text of an event, if it has one, and the keys of that text."""
     raw = record.before or b""
     if len(raw) > FEW or len(record.after) != 1 or not raw.endswith(b"\n\n"):
         return None
@@ -126,7 +111,7 @@ def _around(record: EventRecord, chunk: Chunk) -> _Text | None:
         places = dumps(delta).count(text) + 1
         if not 1 < len(received) <= len(sent) == places:
             return None
-    return (received, sent, tuple(record.fixes)), text[1:-1], keys
+    return Around(received, sent, tuple(record.fixes)), keys
 
 
 def _sides(data: bytes, text: bytes) -> tuple[bytes, ...]:
