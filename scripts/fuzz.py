@@ -4,42 +4,33 @@ Begins with the inputs in tests/fuzz, each of which broke a promise once, and go
 with mutated answers, drawn by `--seed`.
 
 Led by coverage where atheris has wheels; elsewhere the same mutations are drawn by chance.
-Each job is a process, which reports its progress in lines; it reports each finding once,
+The job is a process, which reports its progress in lines; it reports each finding once,
 and goes on.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
 import hashlib
 import importlib.util
 import json
 import os
-import queue
 import random
 import re
-import shlex
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import _bootstrap
 import _uv
 
 DEFAULT_SECONDS = 60
 DEFAULT_SEED = 1
-EVERY = 5.0  # seconds between two lines of progress
-PATIENCE = 20.0  # seconds that a job may take longer than it was given
 SHRINKING = 5.0  # seconds to make a finding small
 HANGS = 60  # seconds after which libFuzzer gives an input up
 ENOUGH = 30  # findings of one job: more tell nothing new
 MARK = "@"
-COVERAGE = re.compile(r"\bcov: (\d+)")
 
 
 def parse(given: list[str]) -> argparse.Namespace:
@@ -78,9 +69,6 @@ def parse(given: list[str]) -> argparse.Namespace:
         "given several times",
     )
     parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="how many processes"
-    )
-    parser.add_argument(
         "--engine",
         choices=("atheris", "chance"),
         help="the default is atheris where it can be had",
@@ -94,10 +82,10 @@ def parse(given: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--replay", type=Path, metavar="FILE", help="run one saved input and explain it"
     )
-    # What a job gets: the folder for its findings.
+    # What the job gets: the folder for its findings.
     parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
     flags = parser.parse_args(given)
-    for name in ("runs", "seconds", "jobs"):
+    for name in ("runs", "seconds"):
         value = getattr(flags, name)
         if value is not None and value <= 0:
             parser.error(f"--{name} takes a number above 0, not {value}")
@@ -107,7 +95,7 @@ def parse(given: list[str]) -> argparse.Namespace:
     return flags
 
 
-# A job: in the environment that has the engine
+# The job: in the environment that has the engine
 
 
 def target(flags: argparse.Namespace) -> Any:
@@ -244,122 +232,6 @@ def _by_chance(flags: argparse.Namespace, folder: Path, until: float) -> None:
     job.report()
 
 
-# Starting jobs, and telling how they go
-
-
-class Jobs:
-    """The jobs of one run and their findings."""
-
-    def __init__(self) -> None:
-        self.started = time.monotonic()
-        self.findings: dict[str, dict[str, str]] = {}
-        self.failed = False
-        self._runs: dict[int, int] = {}
-        self._coverage = 0
-        self._processes: list[subprocess.Popen[str]] = []
-        self._lines: queue.Queue[tuple[int, str | None]] = queue.Queue()
-        self._last: dict[int, list[str]] = {}
-
-    def start(self, command: list[str], seed: int) -> None:
-        """Start a job, the order of its sets by *seed*, too.
-
-        A Ctrl-C in the terminal is for this process alone.
-        """
-        more: dict[str, Any] = {"start_new_session": True}
-        if os.name == "nt":
-            more = {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            env={**os.environ, "PYTHONHASHSEED": str(seed % 2**32)},
-            **more,
-        )
-        number = len(self._processes)
-        self._processes.append(process)
-        self._last[number] = []
-
-        def read() -> None:
-            assert process.stdout is not None
-            with process.stdout:
-                for line in process.stdout:
-                    self._lines.put((number, line.rstrip("\n")))
-            self._lines.put((number, None))
-
-        threading.Thread(target=read, daemon=True).start()
-
-    def follow(self, until: float, report: Callable[[dict[str, str]], None]) -> None:
-        """Listen until all jobs have ended, or are ended because it is late.
-
-        Args:
-            until: When they should have ended, on the monotonic clock.
-            report: Called with each new finding, to be put to the `findings`.
-        """
-        running = len(self._processes)
-        line_at = time.monotonic() + EVERY
-        while running:
-            now = time.monotonic()
-            if now >= line_at:
-                print(self.progress(), flush=True)
-                line_at = now + EVERY
-            if now > until + PATIENCE:
-                self.stop()
-            try:
-                number, line = self._lines.get(timeout=0.2)
-            except queue.Empty:
-                continue
-            if line is None:
-                running -= 1
-                self._ended(number, now < until + PATIENCE)
-            elif line.startswith(MARK):
-                self._heard(number, json.loads(line[len(MARK) :]), report)
-            else:
-                match = COVERAGE.search(line)
-                if match:
-                    self._coverage = max(self._coverage, int(match[1]))
-                self._last[number] = [*self._last[number][-15:], line]
-
-    def stop(self) -> None:
-        """End all jobs now."""
-        for process in self._processes:
-            process.kill()
-
-    def progress(self) -> str:
-        """Return how far the jobs are, in a line."""
-        took = time.monotonic() - self.started
-        runs = sum(self._runs.values())
-        parts = [f"{runs} runs", f"{runs / max(took, 0.1):.0f} runs/s"]
-        if self._coverage:
-            parts.append(f"coverage {self._coverage}")
-        parts.append(f"{len(self.findings)} findings")
-        return f"{took:5.0f} s: " + ", ".join(parts)
-
-    def _heard(
-        self,
-        number: int,
-        message: dict[str, Any],
-        report: Callable[[dict[str, str]], None],
-    ) -> None:
-        if "runs" in message:
-            self._runs[number] = message["runs"]
-        elif message["kind"] not in self.findings:
-            report(message)
-
-    def _ended(self, number: int, by_itself: bool) -> None:
-        code = self._processes[number].wait()
-        for line in self._last[number]:
-            match = re.match(r"Done (\d+) runs", line)
-            if match:
-                self._runs[number] = int(match[1])
-        if code and by_itself:
-            self.failed = True
-            print(f"job {number} ended with exit code {code}; it said last:")
-            print("\n".join("    " + line for line in self._last[number]))
-
-
 def engine_of(flags: argparse.Namespace) -> str:
     """Return the engine to use.
 
@@ -379,74 +251,21 @@ def run(flags: argparse.Namespace) -> int:
     """Run the jobs and return the exit code."""
     engine = engine_of(flags)
     seed = flags.seed or random.randrange(1, 2**31)  # noqa: S311
-    if flags.seconds is None and flags.runs is None:
-        flags.seconds = DEFAULT_SECONDS
-    folder = Path(tempfile.mkdtemp(prefix="llm_normalize-fuzz-"))
-    count = f"{flags.runs} runs" if flags.runs else f"{flags.seconds:g} s"
+    seconds = flags.seconds or (float("inf") if flags.runs else DEFAULT_SECONDS)
+    count = f"{flags.runs} runs" if flags.runs else f"{seconds:g} s"
+    print(f"{engine}, {count}, seed {seed}", flush=True)
     more = ["--fixes", str(flags.fixes.resolve())] if flags.fixes else []
+    target(flags)
+    from workshop.fuzz import job  # noqa: PLC0415 - it needs the environment
 
-    def report(finding: dict[str, str]) -> None:
-        jobs.findings[finding["kind"]] = finding
-        place = Path(__file__).resolve()
-        rerun = ["python3", str(place), *more, "--replay", finding["path"]]
-        text = finding["text"].rstrip().replace("\n", "\n    ")
-        print(f"\n{finding['kind']}\n    {text}\n  {shlex.join(rerun)}", flush=True)
-        # The file is gone where a machine lasts as long as its job.
-        data = base64.b64encode(Path(finding["path"]).read_bytes()).decode()
-        print(f"  the input in base64: {data}\n", flush=True)
-
-    jobs = Jobs()
-    try:
-        print(f"{engine}, {count}, seed {seed}, jobs {flags.jobs}", flush=True)
-        module = target(flags)
-        for path in module.inputs():
-            for found in module.check(path.read_bytes()):
-                report({"kind": found.kind, "text": found.text, "path": str(path)})
-        for number in range(flags.jobs):
-            command = [sys.executable, str(Path(__file__).resolve()), *more]
-            command += ["--engine", engine, "--job", str(folder)]
-            command += ["--seed", str(seed + number)]
-            if flags.runs:
-                command += ["--runs", str(max(flags.runs // flags.jobs, 1))]
-            else:
-                command += ["--seconds", str(flags.seconds)]
-            jobs.start(command, seed + number)
-        jobs.follow(time.monotonic() + (flags.seconds or float("inf")), report)
-    except KeyboardInterrupt:
-        print("\ninterrupted")
-    finally:
-        jobs.stop()
-    return summary(jobs, folder, tuple(flags.report))
-
-
-def summary(jobs: Jobs, folder: Path, reported: tuple[str, ...] = ()) -> int:
-    """Print the result, remove what is of no use, and return the exit code.
-
-    Args:
-        jobs: What ran.
-        folder: Where new findings are.
-        reported: How kinds of findings begin that are printed alone.
-    """
-    for corpus in folder.glob("corpus-*"):
-        for path in corpus.iterdir():
-            path.unlink()
-        corpus.rmdir()
-    print("--- summary")
-    print(jobs.progress().strip())
-    for kind, finding in sorted(jobs.findings.items()):
-        print(f"{kind}: {finding['path']}")
-    left = [path for path in sorted(folder.iterdir()) if path.suffix != ".bin"]
-    for path in left:  # libFuzzer's own: an input that hung, say
-        print(f"an input that ended its job, or took too long for libFuzzer: {path}")
-    if not any(folder.iterdir()):
-        folder.rmdir()
-    fatal = [
-        kind
-        for kind, finding in jobs.findings.items()
-        # The inputs in tests/fuzz were repaired once, so they have to stay so.
-        if not (kind.startswith(reported) and folder in Path(finding["path"]).parents)
-    ]
-    return int(bool(fatal or left or jobs.failed))
+    length = ["--runs", str(flags.runs)] if flags.runs else ["--seconds", str(seconds)]
+    return job.run(
+        [*more, "--engine", engine, *length],
+        seed,
+        time.monotonic() + seconds,
+        replays=more,
+        reported=tuple(flags.report),
+    )
 
 
 def replay(flags: argparse.Namespace) -> int:

@@ -66,9 +66,6 @@ def parse(given: list[str]) -> argparse.Namespace:
         "--json", type=Path, metavar="FILE", help="write the figures there"
     )
     parser.add_argument(
-        "--markdown", type=Path, metavar="FILE", help="write the tables there"
-    )
-    parser.add_argument(
         "--update-docs",
         action="store_true",
         help="write the tables into addon/docs/performance.md, between their markers",
@@ -109,8 +106,6 @@ def _run(flags: argparse.Namespace) -> int:
     if flags.json:
         data = json.dumps(dataclasses.asdict(figures), indent=1)
         flags.json.write_text(data + "\n", encoding="utf-8")
-    if flags.markdown:
-        flags.markdown.write_text(text + "\n", encoding="utf-8")
     if flags.update_docs:
         if figures.good:
             markers.update(markers.DOCS / "performance.md", "load", text)

@@ -128,7 +128,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     sides, command_ = load("workshop.bench.sides"), load("workshop.bench.command")
     script = tmp_path_factory.mktemp("bench") / "faulty.py"
     script.write_text(FAULTY)
-    cpus = load("workshop.bench.machine").Cpus(frozenset(), frozenset(), "")
+    cpus = load("workshop.machine").Cpus(frozenset(), frozenset(), "")
     with command_.bench(cpus, script) as made, made.started({"other": sides.OTHER}):
 
         def run(events: int, form: str = "sent", kind: str = "nim") -> Any:

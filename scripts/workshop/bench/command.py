@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from workshop import markers
-from workshop.bench import client, machine, provider, report
+from workshop import machine, markers
+from workshop.bench import client, provider, report
 from workshop.bench.figures import Duel, figures
 from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps, Proxy
 from workshop.bench.traffic import Form, Plan

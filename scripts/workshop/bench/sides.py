@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workshop import LOOPBACK, NORMALIZE, child, mitmdump, variables
-from workshop.bench import machine
+from workshop import LOOPBACK, NORMALIZE, child, machine, mitmdump, variables
 from workshop.bench.traffic import GOOD, NIM, RECORDINGS, Form, size
 from workshop.certificates import make_ca
 from workshop.child import ChildError

@@ -108,6 +108,13 @@ class Result:
         if client.check.faults:
             self.faults[client.spoken.seed] = client.check.faults
 
+    def include(self, other: "Result") -> None:
+        """Count those of *other*, too."""
+        self.streams += other.streams
+        self.events += other.events
+        self.bytes += other.bytes
+        self.faults |= other.faults
+
 
 class Group:
     """Streams that run at the same time.

@@ -7,10 +7,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from workshop import machine
 from workshop.child import ChildError
 from workshop.load import slow
 from workshop.load.clients import Group
-from workshop.load.figures import Figures, Memory, Part, machine
+from workshop.load.figures import Figures, Memory, Part
 from workshop.load.paced import Phase, seconds_at
 from workshop.load.side import ALONE, STORED, WITH, Asked, Place, Side
 from workshop.load.watch import Say, watch
@@ -41,11 +42,11 @@ async def crowd(side: Side) -> None:
     result = await active.end()
     shares = await watching
     peak = weigh(side.proxy.pid).peak
-    figures.add(result)
+    figures.total.include(result)
     phase = await side.open("idle")
     figures.parts += parts(side, active, phases, shares, phase["late"]["p99"])
     if idle is not None:
-        figures.add(await idle.end())
+        figures.total.include(await idle.end())
     after = await side.settled()
     without = (held or at_rest).rss
     figures.memory.append(
@@ -76,17 +77,21 @@ def parts(
             side.name,
             asked.streams,
             asked.idle,
-            phase.rate,
-            late.count,
             late.count / phase.seconds,
             seconds_at(late, 0.5),
             seconds_at(late, 0.9),
             seconds_at(late, 0.99),
             late.most / 1000,
+            cpu,
+            cpu * phase.seconds / max(late.count, 1),
+            phase.rate,
+            late.count,
             sent_late,
-            *shares[at],
+            elsewhere,
         )
-        for at, (phase, late) in enumerate(zip(phases, group.late, strict=True))
+        for phase, late, (cpu, elsewhere) in zip(
+            phases, group.late, shares, strict=True
+        )
     ]
 
 
@@ -98,7 +103,9 @@ async def measure(asked: Asked, say: Say) -> Figures:
     """
     # Two sockets for each stream in mitmdump, one here and one in the provider.
     allow_files(2 * (asked.streams + asked.idle + asked.slow) + SPARE_FILES)
-    figures = Figures(machine(), {**asked._asdict(), "script": str(asked.script)})
+    figures = Figures(
+        machine.describe(), {**asked._asdict(), "script": str(asked.script)}
+    )
     with tempfile.TemporaryDirectory(prefix="llm_normalize-load-") as name:
         folder = Path(name)
         with ProviderProcess("workshop.load.provider", folder) as provider:

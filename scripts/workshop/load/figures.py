@@ -1,30 +1,57 @@
-"""The figures of the load, as they are measured."""
+"""The figures of the load, as they are measured, and how tables show them."""
 
-import os
-import platform
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import version
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 from workshop.load.clients import Result
+from workshop.traffic.memory import MIB
+
+
+def ms(seconds: float) -> str:
+    """Return a time in milliseconds, with two significant digits."""
+    return f"{float(f'{seconds * 1000:.1e}'):g} ms"
+
+
+def mib(size: float) -> str:
+    """Return a size in MiB."""
+    return f"{size / MIB:.1f} MiB"
+
+
+def kib(size: float) -> str:
+    """Return a size in KiB."""
+    return f"{size / 1024:.0f} KiB"
+
+
+def in_steps(form: Callable[[float], str]) -> Callable[[tuple[float, float]], str]:
+    """Return what shows the figures of two steps, each in its *form*."""
+    return lambda steps: ", then ".join(map(form, steps))
+
+
+class Column(NamedTuple):
+    """How tables show a field: under this *head*, in this *form*."""
+
+    head: str
+    form: Callable[[Any], str] = str
 
 
 @dataclass
 class Part:
     """Streams at once for a while, at one rate. Times are in seconds."""
 
-    side: str
-    streams: int
-    idle: int
+    side: Annotated[str, Column("")]
+    streams: Annotated[int, Column("streams")]
+    idle: Annotated[int, Column("held idle")]
+    per_second: Annotated[float, Column("events sent", "{:,.0f} a second".format)]
+    p50: Annotated[float, Column("p50", ms)]
+    p90: Annotated[float, Column("p90", ms)]
+    p99: Annotated[float, Column("p99", ms)]
+    most: Annotated[float, Column("max", ms)]
+    cpu: Annotated[float, Column("mitmdump", "{:.0%} of a core".format)]
+    an_event: Annotated[float, Column("an event", lambda cpu: f"{cpu * 1e6:.0f} µs")]
     rate: float
     events: int
-    per_second: float
-    p50: float
-    p90: float
-    p99: float
-    most: float
     sent_late: float
-    cpu: float
     cpu_elsewhere: float
 
 
@@ -32,14 +59,14 @@ class Part:
 class Memory:
     """What mitmdump weighs, in bytes: by itself, and for each stream."""
 
-    side: str
-    at_rest: int
-    per_idle: float
-    per_begun: float
-    per_ended: float
-    passed: float
-    peak: int
-    after: int
+    side: Annotated[str, Column("memory")]
+    at_rest: Annotated[int, Column("at rest", mib)]
+    per_idle: Annotated[float, Column("an idle stream", kib)]
+    per_begun: Annotated[float, Column("a stream at its start", kib)]
+    per_ended: Annotated[float, Column("at its end", kib)]
+    passed: Annotated[float, Column("bytes it sent", kib)]
+    peak: Annotated[int, Column("peak", mib)]
+    after: Annotated[int, Column("afterwards", mib)]
 
 
 @dataclass
@@ -50,64 +77,45 @@ class Hoard:
     more.
     """
 
-    side: str
-    how: str
+    side: Annotated[str, Column("a client that hardly reads")]
+    how: Annotated[str, Column("")]
+    taken: Annotated[
+        tuple[float, float], Column("read from the provider for it", in_steps(mib))
+    ]
+    grown: Annotated[tuple[float, float], Column("mitmdump grew by", in_steps(mib))]
+    seconds: Annotated[
+        tuple[float, float], Column("seconds", in_steps("{:.0f}".format))
+    ]
     clients: int
-    seconds: float
-    taken_first: float
-    grown_first: float
-    taken: float
-    grown: float
 
 
 @dataclass
 class Felt:
     """What others feel of such clients. Times are in seconds."""
 
-    side: str
-    when: str
-    others: int
-    slow: int
-    seconds: float
-    p50: float
-    p99: float
-    most: float
+    side: Annotated[str, Column("other clients at the same time")]
+    when: Annotated[str, Column("")]
+    others: Annotated[int, Column("others")]
+    slow: Annotated[int, Column("slow")]
+    p50: Annotated[float, Column("p50", ms)]
+    p99: Annotated[float, Column("p99", ms)]
+    most: Annotated[float, Column("max", ms)]
 
 
 @dataclass
 class Figures:
     """All that was measured."""
 
-    machine: dict[str, Any]
+    machine: dict[str, str]
     asked: dict[str, Any]
     parts: list[Part] = field(default_factory=list)
     memory: list[Memory] = field(default_factory=list)
     hoards: list[Hoard] = field(default_factory=list)
     felt: list[Felt] = field(default_factory=list)
-    streams: int = 0
-    events: int = 0
-    bytes: int = 0
-    faults: dict[int, list[str]] = field(default_factory=dict)
+    total: Result = field(default_factory=Result)
     alarms: list[str] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
         """Whether nothing was wrong."""
-        return not (self.faults or self.alarms)
-
-    def add(self, result: Result) -> None:
-        """Count the results of some streams."""
-        self.streams += result.streams
-        self.events += result.events
-        self.bytes += result.bytes
-        self.faults |= result.faults
-
-
-def machine() -> dict[str, Any]:
-    """Return where this runs."""
-    return {
-        "cores": len(os.sched_getaffinity(0)),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "mitmproxy": version("mitmproxy"),
-    }
+        return not (self.total.faults or self.alarms)

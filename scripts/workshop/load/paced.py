@@ -2,17 +2,18 @@
 
 Each event says whose it is, its place, when it was sent (CLOCK_MONOTONIC, which all
 processes of a machine share), words that only this stream has in this place, and a
-checksum. It comes as NVIDIA NIM writes it, so that every event has to be repaired.
+checksum of the figures. It comes as NVIDIA NIM writes it, so that every event has to be repaired.
 """
 
 import bisect
 import itertools
 import json
 import random
+import re
 import string
 import zlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from llm_normalize.report.histogram import Histogram
 
@@ -32,17 +33,10 @@ def _phrase() -> str:
     return " ".join([*words, _DICE.choice(_SPICE)] if _DICE.random() < 0.2 else words)  # noqa: PLR2004
 
 
-PHRASES = [_phrase() for _ in range(1009)]
-_ESCAPED = [json.dumps(each, ensure_ascii=False)[1:-1].encode() for each in PHRASES]
-_CHECKED = [zlib.crc32(each.encode()) for each in PHRASES]
-
-
-def _place(seed: int, n: int) -> int:
-    return (seed * 7919 + n * 31) % len(PHRASES)
-
-
-def _checksum(head: bytes, place: int) -> int:
-    return zlib.crc32(head, _CHECKED[place])
+_ESCAPED = [
+    json.dumps(_phrase(), ensure_ascii=False)[1:-1].encode() for _ in range(1009)
+]
+_SENT = re.compile(rb'"content":"\d+\.\d+\.(\d+) ')
 
 
 class Phase(NamedTuple):
@@ -99,46 +93,54 @@ class Spoken(NamedTuple):
 
 
 class Words:
-    """What one stream says, event by event."""
+    """What one stream says, event by event.
 
-    def __init__(self, seed: int) -> None:
+    Args:
+        seed: Tells this stream from all others.
+        repaired: Whether as OpenAI writes it, or as it is sent.
+    """
+
+    def __init__(self, seed: int, *, repaired: bool = False) -> None:
         envelope = (
             f'"id":"chat-{seed}","object":"chat.completion.chunk",'
             f'"created":{CREATED + seed},"model":"{MODEL}"'
         )
         self._seed = seed
+        self._repaired = repaired
         self._head = f"data: {{{envelope}".encode()
-        choice = b',"choices":[{"index":0,"delta":{"role":%b,"content":'
-        self._opening = self._head + choice % b'"assistant"'
-        self._before = self._head + choice % b"null" + b'"'
+        role = b"" if repaired else b'"role":null,'
+        self._before = self._choice(role + b'"content":"')
         self._after = b'"},"finish_reason":null}]}\n\n'
+
+    def _choice(self, delta: bytes) -> bytes:
+        return self._head + b',"choices":[{"index":0,"delta":{' + delta
 
     def opening(self) -> bytes:
         """Return the first event."""
-        return self._opening + b'null},"finish_reason":null}]}\n\n'
+        content = b'""' if self._repaired else b"null"
+        opening = self._choice(b'"role":"assistant","content":' + content)
+        return opening + b'},"finish_reason":null}]}\n\n'
 
     def text(self, n: int, now: int) -> bytes:
         """Return the event *n*, sent at *now* (nanoseconds)."""
-        place = _place(self._seed, n)
         head = b"%d.%d.%d " % (self._seed, n, now)
-        check = b" %08x" % _checksum(head, place)
-        return b"".join((self._before, head, _ESCAPED[place], check, self._after))
+        words = _ESCAPED[(self._seed * 7919 + n * 31) % len(_ESCAPED)]
+        check = b" %08x" % zlib.crc32(head)
+        return b"".join((self._before, head, words, check, self._after))
 
     def ending(self, events: int) -> list[bytes]:
         """Return what follows *events* of text."""
-        finish = b'""},"finish_reason":"stop","stop_reason":null}]}\n\n'
-        usage = json.dumps(usage_of(events), separators=(",", ":")).encode()
+        finish = self._choice(b'},"finish_reason":"stop"}]}\n\n')
+        if not self._repaired:
+            more = b'""},"finish_reason":"stop","stop_reason":null}]}\n\n'
+            finish = self._before[:-1] + more
+        figures = b'{"prompt_tokens":9,"completion_tokens":%d,"total_tokens":%d}'
+        usage = figures % (events, 9 + events)
         return [
-            self._before[:-1] + finish,
+            finish,
             self._head + b',"choices":[],"usage":%b}\n\n' % usage,
             b"data: [DONE]\n\n",
         ]
-
-
-def usage_of(events: int) -> dict[str, int]:
-    """Return the figures of a stream with so many events of text."""
-    figures = {"prompt_tokens": 9, "completion_tokens": events}
-    return {**figures, "total_tokens": 9 + events}
 
 
 def seconds_at(late: Histogram, part: float) -> float:
@@ -172,30 +174,26 @@ class Check:
     ) -> None:
         self.faults: list[str] = []
         self.events = 0
+        self.heard = 0
         self.whole = False
         self._spoken = spoken
         self._repaired = repaired
         self._late = late
         self._ends = list(itertools.accumulate(each.events for each in spoken.phases))
+        self._words = Words(spoken.seed, repaired=repaired)
+        self._endings = self._words.ending(spoken.events)
         self._rest = b""
         self._last = 0
-        self.heard = 0
-        self._envelope = {
-            "id": f"chat-{spoken.seed}",
-            "object": "chat.completion.chunk",
-            "created": CREATED + spoken.seed,
-            "model": MODEL,
-        }
 
     def feed(self, data: bytes, now: int) -> None:
         """Take some of the stream, which arrived at *now*."""
         silence, self._last = now - self._last, now
         if data == b"\n" and self._is_bridged(silence):
             return
-        blocks = (self._rest + data).split(b"\n\n")
-        self._rest = blocks.pop()
-        for block in blocks:
-            self._check_block(block, now)
+        events = (self._rest + data).split(b"\n\n")
+        self._rest = events.pop()
+        for event in events:
+            self._check(event + b"\n\n", now)
 
     def _is_bridged(self, silence: int) -> bool:
         between = self.heard > 0 and not (self._rest or self.whole)
@@ -214,74 +212,21 @@ class Check:
         if len(self.faults) < ENOUGH:
             self.faults.append(text)
 
-    def _check_block(self, block: bytes, now: int) -> None:
+    def _check(self, event: bytes, now: int) -> None:
         number, self.heard = self.heard, self.heard + 1
         if self.whole:
-            self._say(f"more after [DONE]: {block[:200]!r}")
+            due = b""
         elif number == 0:
-            self._expect(block, self._due(self._opening()))
+            due = self._words.opening()
         elif self.events < self._spoken.events:
-            self._text(block, now)
+            sent = _SENT.search(event)
+            due = self._words.text(self.events, int(sent[1]) if sent else 0)
+            if due == event and sent and self._late:
+                phase = bisect.bisect_right(self._ends, self.events)
+                self._late[phase].add((now - int(sent[1])) / 1e6)
+            self.events += 1
         else:
-            self._ending(block, number - 1 - self.events)
-
-    def _ending(self, block: bytes, place: int) -> None:
-        if place == 0:
-            self._expect(block, self._due(*self._finish()))
-        elif place == 1:
-            usage = usage_of(self._spoken.events)
-            self._expect(block, {**self._envelope, "choices": [], "usage": usage})
-        else:
-            self.whole = True
-            if block != b"data: [DONE]":
-                self._say(f"in place of [DONE]: {block[:300]!r}")
-
-    def _opening(self) -> dict[str, Any]:
-        return {"role": "assistant", "content": "" if self._repaired else None}
-
-    def _finish(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        if self._repaired:
-            return {}, {"finish_reason": "stop"}
-        more = {"finish_reason": "stop", "stop_reason": None}
-        return {"role": None, "content": ""}, more
-
-    def _due(
-        self, delta: dict[str, Any], more: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        choice = {"index": 0, "delta": delta, "finish_reason": None, **(more or {})}
-        return {**self._envelope, "choices": [choice]}
-
-    def _value(self, block: bytes) -> Any:
-        if not block.startswith(b"data: {"):
-            return None
-        try:
-            return json.loads(block[6:])
-        except ValueError:
-            return None
-
-    def _expect(self, block: bytes, due: dict[str, Any]) -> None:
-        if self._value(block) != due:
-            self._say(f"event {self.heard - 1} is {block[:300]!r}, due was {due}")
-
-    def _text(self, block: bytes, now: int) -> None:
-        n, self.events = self.events, self.events + 1
-        value = self._value(block)
-        try:
-            text = value["choices"][0]["delta"]["content"]
-            head, _, check = text.rpartition(" ")
-            prefix, _, phrase = head.partition(" ")
-            seed, at, sent = prefix.split(".")
-            then = int(sent)
-        except (TypeError, LookupError, ValueError, AttributeError):
-            self._say(f"text {n} cannot be read: {block[:300]!r}")
-            return
-        delta = {"content": text} if self._repaired else {"role": None, "content": text}
-        place = _place(self._spoken.seed, n)
-        due = f"{_checksum(f'{prefix} '.encode(), place):08x}"
-        if (seed, at) != (str(self._spoken.seed), str(n)):
-            self._say(f"text {at} of stream {seed} in place of text {n}")
-        elif phrase != PHRASES[place] or check != due or value != self._due(delta):
-            self._say(f"text {n} is damaged: {block[:300]!r}")
-        elif self._late:
-            phase = bisect.bisect_right(self._ends, n)
-            self._late[phase].add((now - then) / 1e6)
+            due = self._endings[number - 1 - self.events]
+            self.whole = due is self._endings[-1]
+        if event != due:
+            self._say(f"event {number} is {event[:300]!r}, due was {due[:300]!r}")

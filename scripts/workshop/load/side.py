@@ -101,7 +101,7 @@ class Side:
         self.proxy.__enter__()
         group = self.group(WARM_UP, Phase(40, 0.5))
         await group.begin()
-        self.place.figures.add(await group.end())
+        self.place.figures.total.include(await group.end())
         return self
 
     async def __aexit__(self, *exc: object) -> None:

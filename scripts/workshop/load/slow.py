@@ -93,7 +93,7 @@ class _Crowd:
             task.cancel()
             result.add(each)
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._side.place.figures.add(result)
+        self._side.place.figures.total.include(result)
 
 
 async def _cost(side: Side, how: str, clients: Sequence[Client]) -> None:
@@ -101,13 +101,22 @@ async def _cost(side: Side, how: str, clients: Sequence[Client]) -> None:
     seconds = seconds_of(side)
     await side.settled()
     crowd = _Crowd(side, clients)
-    figures = []
+    steps = []
     for _ in range(2):
         await asyncio.sleep(seconds)
-        figures += [await crowd.taken(), crowd.grown()]
+        steps.append((await crowd.taken(), crowd.grown()))
     await crowd.leave()
-    cost = Hoard(side.name, how, len(clients), seconds, *figures)
-    side.place.figures.hoards.append(cost)
+    (taken, grown), (later_taken, later_grown) = steps
+    side.place.figures.hoards.append(
+        Hoard(
+            side.name,
+            how,
+            (taken, later_taken),
+            (grown, later_grown),
+            (seconds, 2 * seconds),
+            len(clients),
+        )
+    )
 
 
 async def _feel(side: Side) -> None:
@@ -120,7 +129,7 @@ async def _feel(side: Side) -> None:
     await side.open("others")
     await asyncio.sleep(seconds)
     crowd = _Crowd(side, slow_clients(side))
-    side.place.figures.add(await others.end())
+    side.place.figures.total.include(await others.end())
     await crowd.leave()
     side.place.figures.felt += [
         Felt(
@@ -128,7 +137,6 @@ async def _feel(side: Side) -> None:
             when,
             count,
             asked.slow if at else 0,
-            phases[at].seconds,
             seconds_at(late, 0.5),
             seconds_at(late, 0.99),
             late.most / 1000,

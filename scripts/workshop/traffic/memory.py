@@ -6,13 +6,14 @@ a short round.
 """
 
 import ctypes
-import os
 import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import linear_regression, mean
 from typing import NamedTuple
+
+import psutil
 
 MIB = 1024 * 1024
 
@@ -31,11 +32,6 @@ class Weight(NamedTuple):
     rss: int
     peak: int
     cpu: float
-
-
-def available() -> bool:
-    """Tell whether this system says what is asked of it."""
-    return Path("/proc/self/status").exists()
 
 
 def weigh(pid: int) -> Weight:
@@ -152,7 +148,6 @@ def judge(samples: Sequence[Sample]) -> Verdict | None:
 
 def machine_busy() -> float:
     """Return the seconds that all processors of the machine have worked."""
-    first = Path("/proc/stat").read_text().partition("\n")[0].split()
-    user, nice, system, _idle, _waiting, *rest = map(int, first[1:])
-    irq = sum(rest[:3])  # interrupts, and what a hypervisor took away
-    return (user + nice + system + irq) / os.sysconf("SC_CLK_TCK")
+    busy = psutil.cpu_times()
+    interrupts = busy.irq + busy.softirq + busy.steal  # by a hypervisor
+    return float(busy.user + busy.nice + busy.system + interrupts)

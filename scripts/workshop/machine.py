@@ -1,4 +1,4 @@
-"""What the benchmark asks the machine: CPUs to pin to, and its name."""
+"""The machine that measures: CPUs to pin to, and its name."""
 
 import contextlib
 import importlib.metadata
