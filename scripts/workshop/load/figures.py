@@ -40,11 +40,11 @@ class Part:
     """Streams at once for a while, at one rate. Times are in seconds."""
 
     side: Annotated[str, Column("")]
-    streams: Annotated[int, Column("streams")]
-    idle: Annotated[int, Column("held idle")]
+    streams: int
+    idle: int
     per_second: Annotated[float, Column("events sent", "{:,.0f} a second".format)]
     p50: Annotated[float, Column("p50", ms)]
-    p90: Annotated[float, Column("p90", ms)]
+    p90: float
     p99: Annotated[float, Column("p99", ms)]
     most: Annotated[float, Column("max", ms)]
     cpu: Annotated[float, Column("mitmdump", "{:.0%} of a core".format)]
@@ -64,7 +64,7 @@ class Memory:
     per_idle: Annotated[float, Column("an idle stream", kib)]
     per_begun: Annotated[float, Column("a stream at its start", kib)]
     per_ended: Annotated[float, Column("at its end", kib)]
-    passed: Annotated[float, Column("bytes it sent", kib)]
+    passed: float
     peak: Annotated[int, Column("peak", mib)]
     after: Annotated[int, Column("afterwards", mib)]
 
@@ -83,9 +83,7 @@ class Hoard:
         tuple[float, float], Column("read from the provider for it", in_steps(mib))
     ]
     grown: Annotated[tuple[float, float], Column("mitmdump grew by", in_steps(mib))]
-    seconds: Annotated[
-        tuple[float, float], Column("seconds", in_steps("{:.0f}".format))
-    ]
+    seconds: tuple[float, float]
     clients: int
 
 
@@ -95,11 +93,11 @@ class Felt:
 
     side: Annotated[str, Column("other clients at the same time")]
     when: Annotated[str, Column("")]
-    others: Annotated[int, Column("others")]
-    slow: Annotated[int, Column("slow")]
+    others: int
+    slow: int
     p50: Annotated[float, Column("p50", ms)]
     p99: Annotated[float, Column("p99", ms)]
-    most: Annotated[float, Column("max", ms)]
+    most: float
 
 
 @dataclass
