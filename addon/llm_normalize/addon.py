@@ -60,7 +60,7 @@ from .wire.header import with_header
 logger = logging.getLogger(__name__)
 
 _HOSTS = 256
-"""Hosts whose settings are remembered: clients choose the names."""
+"""Hosts whose settings are remembered: whoever asks chooses the names."""
 
 
 class Normalize:

@@ -31,15 +31,15 @@ class _Other(Atom):
 
 
 class NativeItem:
-    """An item, as far as it has been sent.
+    """An item, as far as it has been told.
 
     Attributes:
         made: The item as the translation makes one.
         number: How many have begun before.
         kind: Its type.
         given: What its provider has said of it last.
-        early: The item as its beginning has it, if that says more than OpenAI's.
-        is_announced: Whether the provider has sent its beginning.
+        early: The item as its beginning has told it, if that says more than OpenAI's.
+        is_announced: Whether the provider has told its beginning.
         is_sent: Whether the client has got its beginning.
         is_done: Whether it has ended.
         ends_early: Whether its end has been put in.
@@ -108,7 +108,7 @@ class NativeItem:
             self.given = {**self.given, "call_id": call_id}
 
     def rest(self, given: JsonObject) -> Iterator[ServerEvent]:
-        """Yield the events of what the whole item says, and has not been sent yet."""
+        """Yield the events of what the whole item says, and has not been told yet."""
         given = {**self.early, **{key: each for key, each in given.items() if each}}
         if isinstance(self.made, Call):
             yield from self._more(as_text(given.get(self.made.text_key)))
@@ -245,7 +245,7 @@ class NativeItems:
         self._open.get(item.kind, {}).pop(item.number, None)
 
     def matched(self, output: Sequence[JsonObject]) -> list[NativeItem | None]:
-        """For each item of a whole output the one that has been sent before."""
+        """For each item of a whole output the one that has been told before."""
         taken = set[int]()
         queues: dict[str, deque[NativeItem]] = {}
         for each in self.all:
@@ -279,6 +279,6 @@ def as_text(given: Json) -> str:
     return as_string(given)
 
 
-def addition(sent: str, whole: str) -> str:
-    """What *whole* says beyond what has been sent."""
-    return whole[len(sent) :] if whole.startswith(sent) else ""
+def addition(told: str, whole: str) -> str:
+    """What *whole* says beyond what has been told."""
+    return whole[len(told) :] if whole.startswith(told) else ""

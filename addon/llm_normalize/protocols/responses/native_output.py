@@ -38,7 +38,7 @@ class OutputReader(EventReader):
         super().__init__(asked)
         self._items = NativeItems(make_id(asked.seed))
         self._held = 0
-        """About how many characters of the answer are stored."""
+        """About how many characters of the answer are kept."""
         self._written = 0
         """Bytes of text."""
         self._has_logprobs = False
@@ -177,7 +177,7 @@ class OutputReader(EventReader):
         status: str = COMPLETED,
         own: JsonObject | None = None,
     ) -> None:
-        """End an item, behind what has not been sent of it yet.
+        """End an item, behind what has not been told of it yet.
 
         Args:
             item: The item.
@@ -355,7 +355,7 @@ class OutputReader(EventReader):
             self._own(value, events or [item.made.said()], *optional)
 
     def _hold(self, value: JsonObject) -> None:
-        """Count what is stored of an event that is more than a piece of text."""
+        """Count what is kept of an event that is more than a piece of text."""
         self._held += _ITEM + len(repr(value))
 
     def _count(self, text: str) -> None:
@@ -379,6 +379,6 @@ def _item_of(part: str) -> str:
 
 
 def _rest_of(made: Spoken, text: str) -> list[ServerEvent]:
-    """The event of what a part's text says beyond what has been sent of it."""
+    """The event of what a part's text says beyond what has been told of it."""
     more = "" if made.is_said else addition(made.text, text)
     return [made.write(more)] if more else []
