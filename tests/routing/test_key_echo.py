@@ -70,7 +70,7 @@ def test_placeholder_for_a_key_garbles_nothing() -> None:
 def test_bytes_that_mitmproxy_logs_are_logged_without_keys(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("A_KEY", KEY.decode())
+    monkeypatch.setenv("A_KEY", f"{KEY.decode()}\nnot a key")  # whose line is wrong
     caplog.set_level(logging.DEBUG)
     made = LogFilter(lambda: [Secret("env:NONE_SUCH"), Secret("env:A_KEY")])
     made.logger.addFilter(made)

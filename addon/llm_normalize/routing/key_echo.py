@@ -67,7 +67,7 @@ class LogFilter(logging.Filter):
             text = record.getMessage().encode("utf-8", "surrogatepass")
             for each in self._secrets():
                 with contextlib.suppress(ValueError):  # there is none by now
-                    for key in each.read_each():
+                    for key in each.lines():
                         text = without(text, key.encode())
             record.msg, record.args = text.decode("utf-8", "surrogatepass"), ()
         return True

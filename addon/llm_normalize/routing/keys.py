@@ -68,9 +68,16 @@ class Secret:
         Raises:
             ValueError: There is none, likewise.
         """
+        return [self._checked(each) for each in self.lines() or [""]]
+
+    def lines(self) -> list[str]:
+        """Return what `read_each` returns, invalid lines as well.
+
+        Raises:
+            ValueError: They cannot be read.
+        """
         lines = (_NOTE.split(line)[0] for line in self._read().splitlines())
-        found = [line for line in lines if line.strip()]
-        return [self._checked(each) for each in found or [""]]
+        return [line.strip() for line in lines if line.strip()]
 
     def _read(self) -> str:
         kind, _, name = self.text.partition(":")

@@ -34,6 +34,7 @@ from llm_normalize.repair.engine.body import repair_body
 from llm_normalize.repair.engine.fix_plan import FixPlan
 from llm_normalize.repair.engine.payload import may_tell_failure
 from llm_normalize.repair.engine.pipeline import Pipeline
+from llm_normalize.repair.engine.text_memory import TextMemory
 from llm_normalize.repair.fix import Fix
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.content_encoding import decoder_for
@@ -148,6 +149,17 @@ def _limits(*, low: bool) -> Iterator[None]:
             setattr(module, name, value)
 
 
+@contextmanager
+def _nothing_known() -> Iterator[None]:
+    """Let no stream remember what is around a text."""
+    learn = TextMemory.learn
+    TextMemory.learn = lambda *_: None  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        TextMemory.learn = learn  # type: ignore[method-assign]
+
+
 class _Run(NamedTuple):
     out: bytes
     steps: list[EventRecord]
@@ -189,6 +201,10 @@ def _check_stream(case: Case, say: Say) -> None:
     if cut.out != whole.out:
         names = listed(cut.names ^ whole.names)
         say(f"cut differs {names}", difference(whole.out, cut.out))
+    with _nothing_known():
+        parsed = _run(case, [data])
+    if parsed.out != whole.out:
+        say("memory of a text differs", difference(parsed.out, whole.out))
     _check_steps(case, whole, say)
     _check_done(case, whole.out, say)
     largest = max(map(len, conformance.events(data)), default=0)

@@ -190,6 +190,8 @@ def test_recorded_stream_leaves_the_same_with_and_without(
         assert_same([data], asked, FIXES, protocol)
 
 
+FILTERED = chunk(None, prompt_filter_results=[{"prompt_index": 0}])
+"""A chunk without choices, whose field the next one brings."""
 SAID = st.sampled_from(
     [
         *(
@@ -208,7 +210,7 @@ SAID = st.sampled_from(
             "-0",
         ),
         *("growing", "growing and", "growing and growing", "growing and growing on"),
-        *("", "\x7f", "/", "input", '","reasoning":"'),
+        *("", "\x7f", "/", "input", "content", '","reasoning":"'),
     ]
 )
 SPELLED = st.sampled_from([True, False])
@@ -228,6 +230,8 @@ def deltas_of(draw: st.DrawFn) -> Chunk:
                 chunk({"reasoning": word, "reasoning_details": [{"text": word}]}),
                 chunk({"reasoning": word, "content": draw(SAID)}),
                 chunk({"content": word}, obfuscation=draw(SAID)),
+                chunk(None, choices=[{"index": 0, "text": word}]),
+                FILTERED,
                 chunk({"content": word}, created=draw(st.integers(1, 3))),
                 chunk({"content": word}, choice={"message": {"content": word}}),
                 chunk({"content": word}, finish=draw(st.sampled_from(["", "stop"]))),
@@ -312,6 +316,20 @@ def test_settled_stream_is_translated_unread(protocol: ClientProtocol) -> None:
 
 
 # -- what is learned, and when it holds ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [HEAD, FILTERED, text("It"), text(" is")],
+        [HEAD, *(chunk(None, choices=[{"text": each}]) for each in ("content", "so"))],
+    ],
+    ids=("held field", "text that is a key"),
+)
+def test_event_that_only_seems_to_be_a_text_alone_teaches_nothing(
+    events: list[Chunk],
+) -> None:
+    assert_same([wire([each]) for each in events])
 
 
 def test_known_event_is_repaired_and_recorded_as_before() -> None:

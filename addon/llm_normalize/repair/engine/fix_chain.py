@@ -74,6 +74,10 @@ class Chain:
         """The names of all fixes."""
         return self._plan.names
 
+    def may_have_put_in(self, record: EventRecord) -> bool:
+        """Tell whether a fix may have put into the event what it held."""
+        return not self._plan.of_held_data.isdisjoint(record.fixes)
+
     def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
         """Return the fixes of these *kinds*, without those that are off."""
         made = self._made

@@ -36,6 +36,8 @@ class FixPlan:
         self.bodies = those("body")
         self.errors = those("error")
         holding = [each for each in self.edits if issubclass(each, HoldingFix)]
+        self.of_held_data = frozenset(each.name for each in holding) | {*QUIRKS}
+        """The names of the fixes that may put into an event what they held."""
         self.flushing = [x for x in holding if x.flush is not HoldingFix.flush]
         self.ending = [x for x in holding if x.end is not HoldingFix.end]
         # Streams differ little in what is found; a hostile one forgets what others found.

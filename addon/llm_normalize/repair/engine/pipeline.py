@@ -246,7 +246,11 @@ class Pipeline(EventStream):
         """Remember what is around the text of the last event, if nothing waits."""
         text = self.event_repair.text
         try:
-            if text is not None and text.record is record:
+            if (
+                text is not None
+                and text.record is record
+                and not self._chain.may_have_put_in(record)
+            ):
                 if self._translate is not None:
                     record = self.output.repaired(record)
                 self._memory.learn(record, text.chunk)

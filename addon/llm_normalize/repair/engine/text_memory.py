@@ -1,7 +1,7 @@
 """The one memory of a stream: what is around the text of an event, as received and as sent.
 
 Most events of a stream differ in the text of one choice alone. One that was parsed and
-sent at once, while nothing waits, shows what is around it; an event like it, with a text
+sent at once, alone and while nothing waits, shows what is around it; an event like it, with a text
 that no fix has to read, is sent without being parsed. Any other event is parsed, and ends
 the memory.
 
@@ -16,8 +16,18 @@ from ...wire.json_text import PLAIN, dumps
 from ..outcome import EventRecord
 from .payload import FEW
 
-_ONCE = 2  # parts around one place
 _KEYS = ("content", "reasoning_content", "reasoning")
+_NAMED = tuple(
+    b'"%b":' % key
+    for key in (
+        b"content",
+        b"reasoning_content",
+        b"reasoning",
+        b"reasoning_text",
+        b"text",
+    )
+)
+"""What is before a text as received, whatever its key is in the end."""
 # As valid UTF-8 is, by table 3-7 of the Unicode standard: for a short text that is
 # quicker than to decode it. Runs of one length, else a long text took four times as long.
 _UNICODE = (
@@ -106,11 +116,11 @@ def _around(record: EventRecord, chunk: Chunk) -> tuple[Around, list[str]] | Non
         return None
     text = dumps(words)
     received, sent = _sides(raw, text), _sides(record.after[0], text)
-    # All places are in the delta: elsewhere a fix might read what is there.
-    if len(received) != _ONCE or len(sent) != _ONCE:
-        places = dumps(delta).count(text) + 1
-        if not 1 < len(received) <= len(sent) == places:
-            return None
+    # A key may be spelled as the text is, or a value elsewhere, which a fix might read.
+    if not 1 < len(received) <= len(sent) == len(keys) + 1:
+        return None
+    if not received[0][:-1].rstrip(b" ").endswith(_NAMED):
+        return None
     return Around(received, sent, tuple(record.fixes)), keys
 
 
