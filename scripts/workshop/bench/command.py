@@ -16,10 +16,11 @@ from typing import Any
 from workshop import machine, markers
 from workshop.bench import client, provider, report
 from workshop.bench.figures import Duel, figures
-from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps, Proxy
+from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps
 from workshop.bench.traffic import Form, Plan
 from workshop.certificates import client_context, server_context
 from workshop.child import measured
+from workshop.traffic.process import Mitmdump
 from workshop.traffic.server import ServerThread
 
 QUICK_SHARE = 5  # the part of the usual streams
@@ -104,7 +105,7 @@ class Bench:
         self._mitmdumps = mitmdumps
         self._tunnel = tunnel
         self._trusted = client_context(mitmdumps.trusted, ALPN)
-        self._proxies: Mapping[str, Proxy] = {}
+        self._proxies: Mapping[str, Mitmdump] = {}
         self._seeds = itertools.count()
 
     @contextlib.contextmanager

@@ -1,12 +1,13 @@
 """A finding's input, made small."""
 
-import re
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from llm_normalize import conformance
-from workshop.fuzz.cases import HEADER
+from workshop.fuzz.cases import HEADER, Json
 from workshop.fuzz.checks import check
+from workshop.fuzz.mutator import parsed_block, places_in
 
 
 def shrink(data: bytes, kind: str, seconds: float) -> bytes:
@@ -55,26 +56,46 @@ def _fewer_blocks(data: bytes) -> Iterator[bytes]:
 
 
 def _less_json(data: bytes) -> Iterator[bytes]:
-    """Yield it without a part of its JSON, and with a plain one in its place."""
-    for part in _PART.finditer(data, HEADER):
-        start, end = part.span("value")
-        for instead, first, last in (
-            (b"", part.start(), end),
-            (b"", part.start("key"), part.end("after")),
-            (b'""', start, end),
-            (b"0", start, end),
-        ):
-            if first >= 0 and last - first > len(instead):
-                yield data[:first] + instead + data[last:]
+    blocks = conformance.events(data[HEADER:])
+    for number, block in enumerate(blocks):
+        read = parsed_block(block)
+        if read is None:
+            continue
+        head, value, tail = read
+
+        def written(
+            number: int = number,
+            head: bytes = head,
+            value: Json = value,
+            tail: bytes = tail,
+        ) -> bytes:
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            block = head + text.encode(errors="backslashreplace") + tail
+            return data[:HEADER] + b"".join(
+                [*blocks[:number], block, *blocks[number + 1 :]]
+            )
+
+        yield from _less_of(value, written)
 
 
-_PART = re.compile(
-    rb"""(?:,[ ]*)?(?P<key>(?:"[^"]*":[ ]*)?)
-    (?P<value>"(?:[^"\\]|\\.)*"|\{[^{}]*\}|\[[^][]*\]|[-+.\w]+)
-    (?=(?P<after>[ ]*,|))""",
-    re.VERBOSE,
-)
-"""A part of JSON that holds no other, or parts that hold none."""
+def _less_of(value: Json, written: Callable[[], bytes]) -> Iterator[bytes]:
+    """Yield what is *written* with one part of *value* left out or made plain."""
+    for parent, key in list(places_in(value)):
+        before = dict(parent) if isinstance(parent, dict) else list(parent)
+        if isinstance(parent, dict):
+            del parent[key]
+            yield written()
+            parent.clear()
+            parent.update(before)
+        else:
+            del parent[key]
+            yield written()
+            parent[:] = before
+        part = parent[key]
+        for plain in ("", "a", 0) if isinstance(part, str) and len(part) > 1 else ():
+            parent[key] = plain
+            yield written()
+            parent[key] = part
 
 
 def _fewer_bytes(data: bytes) -> Iterator[bytes]:
