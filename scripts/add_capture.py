@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import _bootstrap
+from workshop import arguments
 
 
 def parse(given: list[str]) -> argparse.Namespace:
@@ -29,7 +30,7 @@ def parse(given: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "flows",
         nargs="+",
-        type=Path,
+        type=arguments.file,
         metavar="FLOWS",
         help="a file of mitmproxy's (-w)",
     )
@@ -59,10 +60,6 @@ def parse(given: list[str]) -> argparse.Namespace:
 def main() -> int:
     """Make the folders and return the exit code."""
     flags = parse(sys.argv[1:])
-    for path in flags.flows:
-        if not path.is_file():
-            print(f"add_capture.py: {path}: there is no such file", file=sys.stderr)
-            return 2
     _bootstrap.ensure()
     from workshop import capture_flows as capture_run  # noqa: PLC0415 - it needs what the environment holds
 

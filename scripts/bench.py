@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 import _bootstrap
+from workshop import arguments
 
 LINES = ("good", "nim", "nim-pairs", "observe", "recorded")
 ROUNDS = 6  # even: who is asked first takes turns
@@ -41,12 +42,15 @@ def parse(given: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--other",
-        type=Path,
+        type=arguments.file,
         metavar="FILE",
         help="also measure this addon on NIM's stream: normalize.py of another checkout",
     )
     parser.add_argument(
-        "--rounds", type=int, metavar="N", help=f"how many (default: {ROUNDS})"
+        "--rounds",
+        type=arguments.at_least(1),
+        metavar="N",
+        help=f"how many (default: {ROUNDS})",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     parser.add_argument(
@@ -61,11 +65,6 @@ def parse(given: list[str]) -> argparse.Namespace:
 
 def complete(flags: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
     """Fill in what was not given, and refuse what cannot be."""
-    if flags.rounds is not None and flags.rounds <= 0:
-        parser.error(f"--rounds takes a number above 0, not {flags.rounds}")
-    if flags.other and not flags.other.is_file():
-        parser.error(f"there is no file {flags.other}")
-    flags.other = flags.other and flags.other.resolve()
     if flags.json and not flags.json.resolve().parent.is_dir():
         parser.error(f"there is no folder {flags.json.parent}")
     if flags.update_docs and (flags.quick or flags.only or flags.other):

@@ -24,6 +24,7 @@ from typing import Any
 
 import _bootstrap
 import _uv
+from workshop import arguments
 
 DEFAULT_SECONDS = 60
 DEFAULT_SEED = 1
@@ -48,11 +49,16 @@ def parse(given: list[str]) -> argparse.Namespace:
     length = parser.add_mutually_exclusive_group()
     length.add_argument(
         "--seconds",
-        type=float,
+        type=arguments.above_zero,
         metavar="N",
         help=f"how long (default: {DEFAULT_SECONDS})",
     )
-    length.add_argument("--runs", type=int, metavar="N", help="how many inputs instead")
+    length.add_argument(
+        "--runs",
+        type=arguments.at_least(1),
+        metavar="N",
+        help="how many inputs instead",
+    )
     parser.add_argument(
         "--seed",
         type=int,
@@ -75,24 +81,19 @@ def parse(given: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--fixes",
-        type=Path,
+        type=arguments.file,
         metavar="FILE",
         help="apply the fixes in this Python file, too, after all others",
     )
     parser.add_argument(
-        "--replay", type=Path, metavar="FILE", help="run one saved input and explain it"
+        "--replay",
+        type=arguments.file,
+        metavar="FILE",
+        help="run one saved input and explain it",
     )
     # What the job gets: the folder for its findings.
     parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
-    flags = parser.parse_args(given)
-    for name in ("runs", "seconds"):
-        value = getattr(flags, name)
-        if value is not None and value <= 0:
-            parser.error(f"--{name} takes a number above 0, not {value}")
-    for path in filter(None, (flags.fixes, flags.replay)):
-        if not path.is_file():
-            parser.error(f"there is no file {path}")
-    return flags
+    return parser.parse_args(given)
 
 
 # The job: in the environment that has the engine
@@ -254,7 +255,7 @@ def run(flags: argparse.Namespace) -> int:
     seconds = flags.seconds or (float("inf") if flags.runs else DEFAULT_SECONDS)
     count = f"{flags.runs} runs" if flags.runs else f"{seconds:g} s"
     print(f"{engine}, {count}, seed {seed}", flush=True)
-    more = ["--fixes", str(flags.fixes.resolve())] if flags.fixes else []
+    more = ["--fixes", str(flags.fixes)] if flags.fixes else []
     target(flags)
     from workshop.fuzz import job  # noqa: PLC0415 - it needs the environment
 

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import _bootstrap
-from workshop import markers
+from workshop import arguments, markers
 
 QUICK = {"streams": 20, "seconds": 4.0, "idle": 40, "slow": 2}
 WHOLE = {"streams": 500, "seconds": 60.0, "idle": 2000, "slow": 10}
@@ -30,10 +30,10 @@ def parse(given: list[str]) -> argparse.Namespace:
         ),
     )
     for name, kind, text in (
-        ("streams", int, "streams at once"),
-        ("seconds", float, "how long they last"),
-        ("idle", int, "streams that are held open meanwhile, silent"),
-        ("slow", int, "clients that read 1 KB/s of all that the provider has"),
+        ("streams", arguments.at_least(1), "streams at once"),
+        ("seconds", arguments.above_zero, "how long they last"),
+        ("idle", arguments.at_least(0), "streams that are held open meanwhile, silent"),
+        ("slow", arguments.at_least(0), "clients that read 1 KB/s of all that comes"),
     ):
         default = f"{WHOLE[name]:g}, with --quick {QUICK[name]:g}"
         parser.add_argument(
@@ -42,7 +42,7 @@ def parse(given: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--rate",
         dest="rates",
-        type=float,
+        type=arguments.above_zero,
         nargs="+",
         default=[RATE],
         metavar="R",
@@ -58,7 +58,7 @@ def parse(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small numbers")
     parser.add_argument(
         "--script",
-        type=Path,
+        type=arguments.file,
         metavar="FILE",
         help="one more script for mitmdump to load, after the addon",
     )
@@ -74,13 +74,6 @@ def parse(given: list[str]) -> argparse.Namespace:
     for name, value in (QUICK if flags.quick else WHOLE).items():
         if getattr(flags, name) is None:
             setattr(flags, name, value)
-    for name, least in (("streams", 1), ("seconds", 1), ("idle", 0), ("slow", 0)):
-        if getattr(flags, name) < least:
-            parser.error(f"--{name} takes a number from {least} on")
-    if min(flags.rates) <= 0:
-        parser.error("--rate takes numbers above 0")
-    if flags.script and not flags.script.is_file():
-        parser.error(f"there is no file {flags.script}")
     return flags
 
 

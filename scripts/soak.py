@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 
 import _bootstrap
+from workshop import arguments
 
 MINUTES = 1.0
 CLIENTS = 24
@@ -33,13 +34,16 @@ def parse(given: list[str]) -> argparse.Namespace:
     length = parser.add_mutually_exclusive_group()
     length.add_argument(
         "--minutes",
-        type=float,
+        type=arguments.above_zero,
         default=MINUTES,
         metavar="N",
         help=f"how long (default: {MINUTES:g})",
     )
     length.add_argument(
-        "--sessions", type=int, metavar="N", help="how many sessions instead"
+        "--sessions",
+        type=arguments.at_least(1),
+        metavar="N",
+        help="how many sessions instead",
     )
     parser.add_argument(
         "--seed",
@@ -49,20 +53,20 @@ def parse(given: list[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--clients",
-        type=int,
+        type=arguments.at_least(1),
         default=CLIENTS,
         metavar="N",
         help=f"sessions at once, of up to eight streams (default: {CLIENTS})",
     )
     length.add_argument(
         "--only",
-        type=int,
+        type=arguments.at_least(0),
         metavar="K",
         help="run session K alone, without reloads meanwhile",
     )
     parser.add_argument(
         "--script",
-        type=Path,
+        type=arguments.file,
         metavar="FILE",
         help="one more script for mitmdump to load, after the addon",
     )
@@ -70,14 +74,8 @@ def parse(given: list[str]) -> argparse.Namespace:
         "--json", type=Path, metavar="FILE", help="write the figures there"
     )
     flags = parser.parse_args(given)
-    for name in ("minutes", "sessions", "clients"):
-        value = getattr(flags, name)
-        if value is not None and value <= 0:
-            parser.error(f"--{name} takes a number above 0, not {value}")
-    if flags.only is not None and (flags.only < 0 or flags.seed is None):
-        parser.error("--only takes a number from 0 on, and goes with --seed")
-    if flags.script and not flags.script.is_file():
-        parser.error(f"there is no file {flags.script}")
+    if flags.only is not None and flags.seed is None:
+        parser.error("--only goes with --seed")
     if flags.seed is None:
         flags.seed = random.randrange(10**6)
     return flags

@@ -1,39 +1,33 @@
-"""The addon: options, commands and hooks. What to repair is decided elsewhere."""
+"""The addon: options and hooks. What to repair is decided elsewhere."""
 
 import functools
 import logging
-from collections.abc import Awaitable, Collection, Iterable, Sequence
-from pathlib import Path
-from typing import cast
+from collections.abc import Awaitable
 
 from mitmproxy import (
     addonmanager,
-    command,
     connection,
     contentviews,
     ctx,
-    exceptions,
-    flow,
     http,
     tls,
-    types,
 )
 from mitmproxy.proxy import server_hooks
 from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
-from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
+from .answer_settings import AnswerSettings
+from .command_hooks import CommandHooks
+from .commands import EVERY
 from .exchange import outage
 from .exchange.answer_lifecycle import Answers
-from .exchange.message.request_facts import named_host, place_of
+from .exchange.message.request_facts import place_of
 from .exchange.message.response_headers import answers_events
 from .exchange.routing_policy import Routing
 from .exchange.source.pacing import Pacing
 from .exchange.source.translation import put_in_protocol
 from .exchange.state.exchange import Exchange
 from .exchange.state.open_exchanges import OpenExchanges
-from .exchange.state.settings import Settings
 from .exchange.unlisted_hosts import UnlistedHosts
-from .fix_selection import FixSelection
 from .home.home import Home
 from .inspect.answer_view import COLUMNS
 from .inspect.before_after import BeforeAfter
@@ -42,15 +36,14 @@ from .mitm import certificate_proof
 from .mitm.asked_host import remember_hosts
 from .mitm.client_stream import close
 from .mitm.deferred_options import take_deferred, take_each
-from .mitm.flow_list import is_shown, is_stored, is_web
+from .mitm.flow_list import is_web
 from .mitm.proxy_server import is_running
 from .mitm.reverse_start import let_clients_ask, stop_letting_clients_ask
 from .mitm.second_request import is_gone
 from .options import Values, connect_late, declare, pairs_path
 from .pause_limiter import PauseLimiter
-from .records.pairs_log import PairsLog, PairsLogs
+from .records.pairs_log import PairsLogs
 from .records.statistics import Stats
-from .repair.fix import Fix
 from .routing.gate import warn
 from .routing.own_address import LOOP, leads_back
 from .routing.routes import is_reverse
@@ -59,20 +52,15 @@ from .wire.header import with_header
 
 logger = logging.getLogger(__name__)
 
-_HOSTS = 256
-"""Hosts whose settings are remembered: whoever asks chooses the names."""
 
-
-class Normalize:
+class Normalize(CommandHooks):
     """Repairs the answers of nearly OpenAI-compatible providers."""
 
     name = "llm_normalize"  # two addons with one name refuse to load
 
     def __init__(self) -> None:
-        self.options = Values()
+        super().__init__(Values(), Stats())
         self._is_configured = False
-        self.selection = FixSelection(self.options)
-        self.stats = Stats()
         self.logs = PairsLogs()
         self._answers = Answers(self.stats)
         self._exchanges = OpenExchanges(self._abandon)
@@ -81,9 +69,7 @@ class Normalize:
         self._pacing = Pacing(self._answers.streams, self._routing.grant)
         self._home = Home(self.stats, self._pacing.queues, EVERY)
         self._is_reloaded = False
-        # By a host's names, its port and its scheme, until an option changes.
-        self._settings_of: dict[tuple[str, str, int, str], Settings] = {}
-        self._version = 0  # of the options that they are made of
+        self.settings = AnswerSettings(self.options, self.selection, self.logs)
         self._pauses = PauseLimiter()
 
     # -- options -----------------------------------------------------------------
@@ -93,7 +79,7 @@ class Normalize:
         declare(loader)
         self._is_reloaded = is_running()
         remember_hosts()
-        let_clients_ask(lambda: self._repairs)
+        let_clients_ask(lambda: self.options.repairs)
         take_deferred()
         narrow = {"columns": COLUMNS} if is_web() else {}
         for view in (BeforeAfter, Transcript):
@@ -171,61 +157,6 @@ class Normalize:
         self._routing.done(self._exchanges)
         self._exchanges.clear()
         stop_letting_clients_ask()
-
-    # -- commands ----------------------------------------------------------------
-
-    @command.command("normalize.stats")
-    def stats_command(self) -> types.Data:
-        """Show what was repaired, by host, model and fix."""
-        return _table(self.stats.rows())
-
-    @command.command("normalize.fixes")
-    @command.argument("name", type=types.Choice("normalize.fixes.names"))
-    def fixes_command(self, name: str = "") -> types.Data:
-        """Show all fixes, and which of them are skipped; or all about one."""
-        named = [fix for fix in EVERY if fix.name == name]
-        skips, adapted = self.options.skip, self.options.adapt
-        rows = [row for fix in named for row in one_fix(fix, skips, adapted)]
-        return _table(rows or fix_rows(EVERY, skips))
-
-    @command.command("normalize.fixes.names")
-    def names_command(self) -> Sequence[str]:
-        """List the names of all fixes."""
-        return [each.name for each in EVERY]
-
-    @command.command("normalize.rerun")
-    def rerun_command(self, flows: Sequence[flow.Flow]) -> types.Data:
-        """Show what today's fixes do to the original answer, and what differs from then."""
-        strict = self.options.strict
-        return _table(
-            rerun_rows(
-                flows, self._fixes_for, strict=strict, skipped_for=self._skipped_for
-            )
-        )
-
-    @command.command("normalize.capture")
-    def capture_command(
-        self, flows: Sequence[flow.Flow], folder: types.Path, fill: bool = False
-    ) -> types.Data:
-        """Write capture folders for a bug report, without keys and ids.
-
-        With *fill*, all words are replaced by others of the same length.
-        """
-        where = Path(folder).expanduser()
-        try:
-            return _table(
-                capture_rows(
-                    flows,
-                    where,
-                    self._fixes_for,
-                    fill=fill,
-                    skipped_for=self._skipped_for,
-                )
-            )
-        except OSError as error:
-            raise exceptions.CommandError(
-                f"normalize.capture: {where}: {error.strerror or error}"
-            ) from error
 
     # -- TLS ---------------------------------------------------------------------
 
@@ -311,7 +242,7 @@ class Normalize:
             self._expect(exchange)
         if flow.response is not None or not exchange.is_selected:
             return None
-        settings = self._settings(exchange)
+        settings = self.settings.of(exchange)
         if exchange.is_asked:
             self._answers.adapt(exchange, settings)
         return self._pacing.wait(exchange, settings)
@@ -351,7 +282,7 @@ class Normalize:
         translations, second = self._routing.translations, None
         if translations.is_refused(exchange):
             second = self._answers.retry_as_chat(
-                exchange, translations, lambda: self._settings(exchange)
+                exchange, translations, lambda: self.settings.of(exchange)
             )
         # One that streams stays: there is nothing to be found out.
         if second is None and begun and not response.stream:
@@ -371,7 +302,7 @@ class Normalize:
     def _begin(self, exchange: Exchange) -> bool:
         flow = exchange.flow
         try:
-            self._answers.begin(exchange, self._settings(exchange))
+            self._answers.begin(exchange, self.settings.of(exchange))
         except Exception:
             name = brief(place_of(flow.request))
             logger.exception("normalize: %s passes as it is", name)
@@ -401,11 +332,11 @@ class Normalize:
         """Answer for a provider that does not; close the record of what broke off."""
         self._home.error(flow)
         exchange, response = self._exchanges.of(flow), None
-        if self._repairs:
+        if self.options.repairs:
             response = outage.error_of(exchange)
         is_early = exchange.has_begun and flow.response is None and not is_gone(flow)
         if response is not None and is_early:
-            self._answers.put_in_events(exchange, response, self._settings(exchange))
+            self._answers.put_in_events(exchange, response, self.settings.of(exchange))
         elif response is not None:
             put_in_protocol(exchange, response)
             self._routing.grant(flow, response)
@@ -414,7 +345,7 @@ class Normalize:
         return outage.end(flow, response, broke, send_rest, is_early=is_early)
 
     def _broke(self, exchange: Exchange, status: int | None) -> None:
-        self._answers.broke(exchange, lambda: self._settings(exchange), status)
+        self._answers.broke(exchange, lambda: self.settings.of(exchange), status)
         self._close(exchange)
 
     def _abandon(self, exchange: Exchange) -> None:
@@ -440,76 +371,14 @@ class Normalize:
     def _expect(self, exchange: Exchange) -> None:
         """Have a record of an answer, and ask for one that is not compressed."""
         exchange.expect()
-        if self._repairs:
+        if self.options.repairs:
             headers = exchange.flow.request.headers
             headers.fields = with_header(
                 headers.fields, b"accept-encoding", b"identity"
             )
             self._exchanges.note_head(exchange)
 
-    def _fixes_for(self, flow: http.HTTPFlow) -> Sequence[type[Fix]]:
-        return self.selection.of(flow.request).fixes
-
-    def _skipped_for(self, flow: http.HTTPFlow) -> Collection[str]:
-        return self.selection.of(flow.request).skipped
-
-    def _settings(self, exchange: Exchange) -> Settings:
-        version = self.options.version
-        if exchange.settings is not None and exchange.settings[0] == version:
-            return exchange.settings[1]
-        request = exchange.flow.request
-        place = request.host, named_host(request), request.port, request.scheme
-        if self._version != version:
-            self._version, self._settings_of = version, {}
-        found = self._settings_of.get(place)
-        if found is None:
-            found = self._new_settings(request)
-            # A log that could not begin is tried again.
-            if found.log is not None or not self.options.pairs:
-                if len(self._settings_of) >= _HOSTS:
-                    self._settings_of.clear()
-                self._settings_of[place] = found
-        exchange.settings = version, found
-        return found
-
-    def _new_settings(self, request: http.Request) -> Settings:
-        selected = self.selection.of(request)
-        return Settings(
-            fixes=selected.fixes,
-            skipped=selected.skipped,
-            adaptations=selected.adaptations,
-            observe=not self._repairs,
-            strict=self.options.strict,
-            log=self._pairs_log(),
-            shown=is_shown(),
-            stored=is_stored(),
-            parse_error_prose=self._routing.gate is None,
-            keepalive=self.options.keepalive,
-            begin=self.options.begin,
-            retry=self.options.retry,
-            place=place_of(request),
-        )
-
-    @property
-    def _repairs(self) -> bool:
-        """Whether answers are repaired, and not only observed."""
-        return self.options.mode == "repair"
-
-    def _pairs_log(self) -> PairsLog | None:
-        """Return the pairs log, begun with the first answer that needs it."""
-        if self.logs.current is None and self.options.pairs:
-            try:
-                path = pairs_path(self.options.pairs)
-                self.logs.begin(path, self.options.pairs_size)
-            except Exception:  # no log, but no answer goes unrepaired for it
-                logger.exception("normalize: the pairs log cannot be opened")
-        return self.logs.current
-
 
 def _size_of(flow: http.HTTPFlow) -> int:
     answer = flow.response.data.content if flow.response is not None else None
     return len(flow.request.data.content or b"") + len(answer or b"")
-
-
-def _table(rows: Iterable[Sequence[str]]) -> types.Data:
-    return cast(types.Data, [list(row) for row in rows])

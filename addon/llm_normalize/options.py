@@ -324,6 +324,11 @@ class Values:
         for option in OPTIONS:
             setattr(self, option.name, option.parse(option.default))
 
+    @property
+    def repairs(self) -> bool:
+        """Whether answers are repaired, and not only observed."""
+        return self.mode == "repair"
+
     def take(self, updated: Collection[str]) -> None:
         """Parse the options whose names are *updated*.
 

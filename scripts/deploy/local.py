@@ -17,6 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import _bootstrap
+from workshop import arguments
 
 PORT = 8080
 
@@ -34,7 +35,7 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--upstream", required=True, metavar="URL", help="the provider")
     parser.add_argument(
         "--instances",
-        type=int,
+        type=arguments.at_least(1),
         default=os.cpu_count() or 1,
         metavar="N",
         help="how many (default: one for each core)",
@@ -56,8 +57,6 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     cut = given.index("--") if "--" in given else len(given)
     flags, rest = parser.parse_known_args(given[:cut])
     rest += given[cut + 1 :]
-    if flags.instances < 1:
-        parser.error(f"--instances takes a number above 0, not {flags.instances}")
     stray = [each for each in rest if not each.startswith("-")]
     if rest and rest[0] in stray:
         parser.error(f"{rest[0]!r} is no argument; mitmdump's begin with a dash")

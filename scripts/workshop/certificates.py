@@ -1,21 +1,13 @@
-"""Throw-away certificates for providers on loopback, and TLS settings that trust them."""
+"""TLS settings for providers on loopback, and for clients that trust them."""
 
 import ssl
 from collections.abc import Sequence
-from ipaddress import ip_address
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from mitmproxy import certs
+from llm_normalize.demo import certificates
+from llm_normalize.demo.certificates import make_ca
 
-from workshop import LOOPBACK
-
-
-def make_ca(folder: Path, name: str) -> Path:
-    """Make a throw-away CA in *folder*, and return its certificate (PEM)."""
-    certs.CertStore.create_store(folder, name, 2048)
-    return folder / f"{name}-ca-cert.pem"
+__all__ = ["client_context", "make_ca", "server_context"]
 
 
 def server_context(
@@ -25,19 +17,7 @@ def server_context(
 
     For loopback names, or for *host* alone.
     """
-    store = certs.CertStore.from_store(folder, name, 2048)
-    here = [x509.DNSName("localhost"), x509.IPAddress(ip_address(LOOPBACK))]
-    names = [x509.DNSName(host)] if host else here
-    entry = store.get_cert(host or "localhost", names)
-    pem = folder / f"{name}-{host or 'leaf'}.pem"
-    key = entry.privatekey.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    pem.write_bytes(key + entry.cert.to_pem())
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem)
+    context = certificates.server_context(folder, name, host)
     context.set_alpn_protocols(list(alpn))
     return context
 

@@ -69,8 +69,6 @@ class Child:
         self._env = env
         self._log = log
         self._more = more
-        self._printed = 0
-        self._taken = 0
         self._changed = threading.Condition()
         self.process: subprocess.Popen[str] | None = None
 
@@ -83,7 +81,6 @@ class Child:
             ChildError: The system does not.
         """
         self.lines.clear()
-        self._printed = self._taken = 0
         try:
             self.process = self.spawn(
                 variables() if self._env is None else self._env, **self._more, **more
@@ -99,7 +96,7 @@ class Child:
             self.command,
             cwd=self._folder,
             env=env,
-            stdin=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
@@ -149,10 +146,8 @@ class Child:
         """Read what is still to be read of a process that has ended."""
         assert self.process is not None
         self._reader.join(STOP)
-        for pipe in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
     @property
     def pid(self) -> int:
@@ -167,22 +162,20 @@ class Child:
         return self.process.poll()
 
     def check(self) -> None:
-        """See that it still runs, and skip the lines so far: nobody asks for them.
+        """See that it still runs.
 
         Raises:
-            ChildError: It does not run.
+            ChildError: It does not.
         """
         if self.code is not None:
             self._reader.join(STOP)  # its last words
             raise self.gone()
-        with self._changed:
-            self._taken = self._printed
 
     def gone(self) -> ChildError:
         """Return the error that it has ended."""
         return ChildError(f"{self.name} has ended (exit code {self.code}).", self.lines)
 
-    # -- what it prints, and is sent ---------------------------------------------------
+    # -- what it prints ---------------------------------------------------
 
     def hear(self, line: str) -> None:
         """Take a line, without its end, in the thread that reads them."""
@@ -204,7 +197,6 @@ class Child:
                 self.hear(line)
                 with self._changed:
                     self.lines.append(line)
-                    self._printed += 1
                     self._changed.notify_all()
         with self._changed:
             self._changed.notify_all()
@@ -245,35 +237,6 @@ class Child:
             return next(filter(None, map(pattern.search, self.lines)), None)
 
         return self.until(found, patience, repr(pattern.pattern))
-
-    def line(self, patience: float) -> str:
-        """Return the next line that it prints.
-
-        Raises:
-            ChildError: It prints nothing any more, or not in time.
-        """
-
-        def found() -> str | None:
-            if self._printed == self._taken:
-                return None
-            self._taken += 1
-            return self.lines[self._taken - 1 - self._printed]
-
-        return self.until(found, patience)
-
-    def say(self, line: str) -> None:
-        """Send it a line.
-
-        Raises:
-            ChildError: It has ended.
-        """
-        assert self.process is not None
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(line + "\n")
-            self.process.stdin.flush()
-        except OSError as error:
-            raise self.gone() from error
 
 
 @contextlib.contextmanager

@@ -5,10 +5,8 @@ import json
 import os
 import re
 import signal
-import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -201,30 +199,6 @@ def test_web_shows_the_flows_until_it_is_told_to_end(tmp_path: Path) -> None:
 
 
 # The provider, and what is told of streams
-
-
-@pytest.fixture
-def connection(tmp_path: Path) -> Iterator[http.client.HTTPSConnection]:
-    with provider.running(tmp_path) as running:
-        context = ssl.create_default_context(cafile=str(running.ca))
-        made = http.client.HTTPSConnection(
-            provider.HOST, running.port, context=context, timeout=10
-        )
-        yield made
-        made.close()
-
-
-def test_provider_lists_its_model_and_answers_in_one_piece(
-    connection: http.client.HTTPSConnection,
-) -> None:
-    connection.request("GET", "/v1/models")
-    models = json.loads(connection.getresponse().read())
-    assert [model["id"] for model in models["data"]] == ["demo/nim-like-8b"]
-    asked = {"messages": [{"role": "user", "content": "Hi"}]}
-    connection.request("POST", "/v1/chat/completions", json.dumps(asked))
-    body = json.loads(connection.getresponse().read())
-    assert body["object"] == "chat.completion"
-    assert body["choices"][0]["message"]["content"].startswith("Streams")
 
 
 def event(delta: dict[str, Any] | None, finish: str | None = None) -> str:

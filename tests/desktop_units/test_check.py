@@ -32,7 +32,7 @@ from llm_normalize.desktop.local_server import Answer, Status
 from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.processes import Listener
 from llm_normalize.desktop.proxy.settings import InForce
-from llm_normalize.desktop.proxy.systems import choose
+from llm_normalize.desktop.proxy.switch import choose
 from llm_normalize.desktop.trust import status as trust_status
 from llm_normalize.home import trust_advice
 

@@ -20,8 +20,7 @@ from llm_normalize.desktop.proxy.settings import (
     Target,
 )
 from llm_normalize.desktop.proxy.state import started
-from llm_normalize.desktop.proxy.switch import restore, switch
-from llm_normalize.desktop.proxy.systems import choose, named
+from llm_normalize.desktop.proxy.switch import choose, named, restore, switch
 
 PLAIN = Target("127.0.0.1", 8080, pac=False)
 PAC = Target("127.0.0.1", 8080, pac=True)

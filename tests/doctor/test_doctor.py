@@ -139,7 +139,16 @@ def as_nim(asked: dict[str, Any]) -> Script:
         values = map(json.dumps, nim.chunks(asked))
         blocks = [f"data: {each}\n\n".encode() for each in values]
         return event_body(*blocks, DONE)
-    return body_script(json.dumps(nim.body(asked)).encode())
+    message = {"role": "assistant", "content": "".join(nim.WORDS)}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+    body = {
+        **next(nim.chunks(asked)),
+        "object": "chat.completion",
+        "choices": [{**choice, "stop_reason": None}],
+        "usage": {"prompt_tokens": 21, "total_tokens": 28, "completion_tokens": 7},
+        "prompt_logprobs": None,
+    }
+    return body_script(json.dumps(body).encode())
 
 
 # -- running it ------------------------------------------------------------------------

@@ -304,7 +304,7 @@ def test_nothing_is_stored_of_an_answer_that_nobody_can_look_at(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("is_shown", "is_stored"):
-        monkeypatch.setattr(f"llm_normalize.addon.{name}", lambda: False)
+        monkeypatch.setattr(f"llm_normalize.answer_settings.{name}", lambda: False)
     flows = [chat_flow(), chat_flow()]
     for made in flows:
         assert proxy.stream(made, BAD) == GOOD

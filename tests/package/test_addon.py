@@ -16,7 +16,7 @@ from mitmproxy.proxy.layers.http import HttpStream
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
-from llm_normalize import addon
+from llm_normalize import addon, answer_settings
 from llm_normalize.exchange.routing_policy import Routing
 from llm_normalize.exchange.state import running_answer
 from llm_normalize.exchange.stream import keepalive_clock
@@ -510,7 +510,7 @@ def test_mitmproxy_is_as_it_was_once_the_addon_goes(proxy: Proxy) -> None:
 def test_pairs_are_kept_where_somebody_can_look_at_them(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, *, shown: bool
 ) -> None:
-    monkeypatch.setattr(addon, "is_shown", lambda: shown)
+    monkeypatch.setattr(answer_settings, "is_shown", lambda: shown)
     made = chat_flow()
     assert proxy.stream(made, BAD) == GOOD
     kept = made.metadata[KEY]

@@ -106,26 +106,26 @@ def test_bad_gate_is_refused_and_the_old_one_counts(
 def test_settings_are_remembered_of_some_hosts_only(tmp_path: Path) -> None:
     with Proxy(tmp_path) as proxy:
         addon = proxy.addon
-        first = addon._settings(Exchange(chat_flow()))
-        assert addon._settings(Exchange(chat_flow())) is first
+        first = addon.settings.of(Exchange(chat_flow()))
+        assert addon.settings.of(Exchange(chat_flow())) is first
         for number in range(300):
             flow = chat_flow()
             flow.request.host = f"h{number}.test"
-            addon._settings(Exchange(flow))
-        assert len(addon._settings_of) <= 256
-        assert addon._settings(Exchange(chat_flow())) == first
+            addon.settings.of(Exchange(flow))
+        assert len(addon.settings._known) <= 256
+        assert addon.settings.of(Exchange(chat_flow())) == first
 
 
 def test_settings_have_the_log_of_the_moment(tmp_path: Path) -> None:
     with Proxy(tmp_path) as proxy:
         addon = proxy.addon
-        first = addon._settings(Exchange(chat_flow()))
+        first = addon.settings.of(Exchange(chat_flow()))
         assert first.log is addon.logs.current is not None
         proxy.set(normalize_pairs=str(tmp_path / "other.jsonl"))
-        second = addon._settings(Exchange(chat_flow()))
+        second = addon.settings.of(Exchange(chat_flow()))
         assert first.log is not second.log is addon.logs.current is not None
         proxy.set(normalize_pairs="")
-        assert addon._settings(Exchange(chat_flow())).log is None
+        assert addon.settings.of(Exchange(chat_flow())).log is None
 
 
 def test_log_that_cannot_begin_is_tried_again(
@@ -135,8 +135,8 @@ def test_log_that_cannot_begin_is_tried_again(
         addon = proxy.addon
         with monkeypatch.context() as patch:
             patch.setattr(addon.logs, "begin", lambda *_: 1 // 0)
-            assert addon._settings(Exchange(chat_flow())).log is None
-        assert addon._settings(Exchange(chat_flow())).log is not None
+            assert addon.settings.of(Exchange(chat_flow())).log is None
+        assert addon.settings.of(Exchange(chat_flow())).log is not None
 
 
 def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:

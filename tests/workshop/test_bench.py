@@ -136,7 +136,8 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             plans = [traffic.Plan(kind, events, 2 * events + n) for n in range(2)]
             return client.run([party], plans, made._trusted)[0]
 
-        run.proxy = made._proxies["other"].child  # type: ignore[attr-defined]
+        run.check = sides.check  # type: ignore[attr-defined]
+        run.proxy = made._proxies["other"]  # type: ignore[attr-defined]
         yield run
         run.proxy.alarms.clear()  # type: ignore[attr-defined]
 
@@ -158,4 +159,4 @@ def test_bug_that_only_the_log_tells_of_fails_loudly(ask: Any) -> None:
     with pytest.raises(ChildError):
         ask(24)
     with pytest.raises(ChildError, match="met a bug"):
-        ask.proxy.check()
+        ask.check(ask.proxy)

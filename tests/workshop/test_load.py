@@ -39,12 +39,11 @@ def responseheaders(flow):
         out = b"".join(repair(data))
         OTHERS[seed] = out or OTHERS[seed]
         heard += 1
-        if heard == 4 and out:
+        if heard == 4 and seed == 1:
             at = out.index(b'"content":"') + 13
-            if seed == 1:
-                out = out[:at] + bytes([out[at] ^ 1]) + out[at + 1 :]
-            elif seed == 2:
-                out = OTHERS.get(7, b"data: {}\\n\\n")
+            out = out[:at] + bytes([out[at] ^ 1]) + out[at + 1 :]
+        elif heard >= 4 and seed == 2:
+            out = OTHERS.get(7, out)  # once it has said something
         return [out] if out else []
 
     flow.response.stream = damaged

@@ -86,6 +86,24 @@ def test_script_is_written_for_python_3_8(name: str) -> None:
     ast.parse(source, feature_version=(3, 8))
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [
+        ("bench", ["--rounds", "0"], "--rounds: takes a number from 1 on"),
+        ("load", ["--rate", "10", "0"], "--rate: takes a number above 0, not 0"),
+        ("soak", ["--minutes", "x"], "--minutes: invalid float value: 'x'"),
+        ("fuzz", ["--replay", "nowhere"], "--replay: there is no file nowhere"),
+    ],
+)
+def test_wrong_argument_is_a_wrong_call(
+    name: str, given: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        load(name).parse(given)
+    assert ended.value.code == 2
+    assert f"error: argument {says}\n" in capsys.readouterr().err
+
+
 NO_MITMPROXY = """
 import glob, importlib, sys
 sys.path[:0] = ["addon", "tests", "tests/helpers", "scripts"]

@@ -288,6 +288,26 @@ def test_client_that_leaves_has_the_beginning() -> None:
         assert judge(due, replace(good, body=wrong, left=True)) != []
 
 
+def test_a_complete_stream_may_end_with_newlines_after_a_break() -> None:
+    for due in broken():
+        good = seen(due)
+        if good.body.endswith(b"data: [DONE]\n\n"):
+            more = replace(good, body=good.body + b"\n", clean=True)
+            assert judge(due, more) == [], due
+
+
+def test_hole_in_a_body_is_answered_with_an_error() -> None:
+    error = {"message": "a part is lost", "type": None, "param": None, "code": None}
+    body = json.dumps({"error": error}).encode()
+    lost = Seen(502, {"content-type": "application/json"}, body, clean=True)
+    bodies = [due for due in plans() if due.kind == "stream for body"]
+    due = next(each for each in bodies if not (each.faults or each.meaning.errors))
+    hole = replace(due, quirks=("event-broken/list",))
+    assert judge(hole, lost) == []
+    assert judge(hole, replace(lost, body=b"no error")) != []
+    assert judge(replace(due, quirks=()), lost) != []
+
+
 def test_unrepaired_body_is_good_only_where_the_addon_was_reloaded() -> None:
     due = next(due for due in plans() if due.kind == "body" and due.quirks)
     raw = Seen(200, {}, due.transfer.sent, clean=True)

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import http.client
 import socket
 import ssl
 import threading
@@ -14,7 +15,6 @@ from ..routing.hosts import Hosts
 from ..text.loopback import LOCAL
 from ..text.printable import brief
 from .finding import Finding, Mark, Way
-from .tunnel import tunnel
 
 STEP = "other hosts"
 NAME = "other-host"
@@ -38,7 +38,7 @@ def judge(way: Way, folder: Path, opens: str) -> Finding:
             return Finding(Mark.SKIP, STEP, saw)
         try:
             got = _certificate(way, host, port)
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             reason = brief(str(error) or repr(error))
             saw = f"a host that is not listed cannot be reached: {reason}"
             return _opened(saw, opens)
@@ -80,16 +80,21 @@ def _certificate(way: Way, host: str, port: int) -> bytes:
 
     Raises:
         OSError: It gets none.
+        HTTPException: What answers is no proxy.
     """
     context = ssl.create_default_context()
     # What is compared is the very bytes: who signed them is not asked.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
-    with (
-        tunnel((way.host, way.port), host, port) as plain,
-        context.wrap_socket(plain, server_hostname=host) as secure,
-    ):
-        return hashlib.sha256(secure.getpeercert(binary_form=True) or b"").digest()
+    connection = http.client.HTTPSConnection(
+        way.host, way.port, context=context, timeout=PATIENCE
+    )
+    connection.set_tunnel(host, port)
+    with contextlib.closing(connection):
+        connection.connect()
+        assert isinstance(connection.sock, ssl.SSLSocket)
+        own = connection.sock.getpeercert(binary_form=True) or b""
+    return hashlib.sha256(own).digest()
 
 
 @contextlib.contextmanager

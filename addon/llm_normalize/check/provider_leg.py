@@ -15,7 +15,6 @@ from ..text.authority import PORTS, address
 from ..text.printable import brief
 from .finding import Finding, Mark, Way
 from .other_hosts import is_listed
-from .tunnel import tunnel
 
 STEP = "provider"
 MOST = 600
@@ -59,17 +58,18 @@ def _ask(
     way: Way, parts: SplitResult, place: tuple[str, int], ca: Path
 ) -> tuple[int, str]:
     path = f"{parts.path.rstrip('/')}/chat/completions"
-    with contextlib.ExitStack() as stack:
+    connection: http.client.HTTPConnection
+    if parts.scheme == "https":
+        context = ssl.create_default_context(cafile=ca)
+        connection = http.client.HTTPSConnection(
+            way.host, way.port, context=context, timeout=PATIENCE
+        )
+        connection.set_tunnel(*place)
+    else:
         connection = http.client.HTTPConnection(way.host, way.port, timeout=PATIENCE)
-        stack.callback(connection.close)
-        if parts.scheme == "https":
-            plain = stack.enter_context(tunnel((way.host, way.port), *place))
-            plain.settimeout(PATIENCE)
-            context = ssl.create_default_context(cafile=ca)
-            connection.sock = context.wrap_socket(plain, server_hostname=place[0])
-        else:
-            path = f"{parts.scheme}://{parts.netloc}{path}"
-        headers = {"Host": parts.netloc, "Content-Type": "application/json"}
+        path = f"{parts.scheme}://{parts.netloc}{path}"
+    headers = {"Host": parts.netloc, "Content-Type": "application/json"}
+    with contextlib.closing(connection):
         connection.request("POST", path, "{}", headers)
         answer = connection.getresponse()
         return answer.status, answer.read(1 << 16).decode(errors="replace")

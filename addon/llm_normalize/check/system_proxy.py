@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from ..desktop import local_server
 from ..desktop.machine import Machine
 from ..desktop.proxy.settings import InForce, ProxyError, Settings
-from ..desktop.proxy.systems import choose
+from ..desktop.proxy.switch import choose
 from ..desktop.proxy.variables import Address, parse
 from ..text.loopback import is_loopback
 from ..text.printable import brief

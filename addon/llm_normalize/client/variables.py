@@ -12,9 +12,10 @@ from cryptography.hazmat.primitives.serialization import (
     pkcs12,
 )
 
-from ..desktop import node, private_file
+from ..desktop import node
 from ..desktop.machine import Machine
 from ..home import ca_bundle, trust_advice
+from ..records import private_file
 from ..text.authority import address
 from ..text.console import complain
 from ..text.loopback import LOCAL

@@ -80,7 +80,7 @@ def chunks(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
     spent = 0
 
     def chunk(*choices: dict[str, Any]) -> dict[str, Any]:
-        made = {**_envelope("chat.completion.chunk", tools), "choices": [*choices]}
+        made = {**_envelope(tools), "choices": [*choices]}
         return {**made, "usage": _usage(spent)} if counting else made
 
     if tools:
@@ -98,26 +98,9 @@ def chunks(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield chunk()
 
 
-def body(asked: dict[str, Any]) -> dict[str, Any]:
-    """The answer as one body to the request *asked*."""
-    tools = bool(asked.get("tools"))
-    text = None if tools else "".join(WORDS)
-    message: dict[str, Any] = {"role": "assistant", "content": text}
-    if tools:
-        message["tool_calls"] = [_call()]
-    choice = {
-        "index": 0,
-        "message": message,
-        "logprobs": None,
-        "finish_reason": "tool_calls" if tools else "stop",
-        "stop_reason": None,
-    }
-    made = {**_envelope("chat.completion", tools), "choices": [choice]}
-    return {**made, "usage": _usage(len(WORDS)), "prompt_logprobs": None}
-
-
-def _envelope(kind: str, tools: bool) -> dict[str, Any]:
+def _envelope(tools: bool) -> dict[str, Any]:
     name = "chat-" + ("7001" if tools else "7e87") * 8
+    kind = "chat.completion.chunk"
     return {"id": name, "object": kind, "created": CREATED, "model": MODEL}
 
 
@@ -166,40 +149,11 @@ class _Requests(http.server.BaseHTTPRequestHandler):
         """Say nothing: the output is the demo's."""
 
     def do_GET(self) -> None:
-        if self.path == "/v1/models":
-            model = {"id": MODEL, "object": "model", "created": CREATED}
-            owned = {**model, "owned_by": "demo"}
-            self._answer(200, {"object": "list", "data": [owned]})
-        else:
-            self._answer(404, {"status": 404, "title": "Not Found"})
+        self.send_error(404)
 
     def do_POST(self) -> None:
-        sent = self.rfile.read(int(self.headers.get("content-length") or 0))
-        if self.path != "/v1/chat/completions":
-            self._answer(404, {"status": 404, "title": "Not Found"})
-            return
-        try:
-            asked = json.loads(sent)
-            messages = asked["messages"]
-        except (ValueError, KeyError, TypeError):
-            messages = None
-        if not messages:
-            detail = "a JSON object with messages is wanted"
-            self._answer(400, {"status": 400, "title": "Bad Request", "detail": detail})
-        elif asked.get("stream"):
-            self._stream(asked)
-        else:
-            self._answer(200, body(asked))
-
-    def _answer(self, status: int, value: dict[str, Any]) -> None:
-        data = _dumps(value)
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def _stream(self, asked: dict[str, Any]) -> None:
+        size = int(self.headers["content-length"])
+        asked = json.loads(self.rfile.read(size))
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")

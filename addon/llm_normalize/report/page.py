@@ -1,17 +1,15 @@
 """The report as one HTML page that stands alone."""
 
-import contextlib
 import html
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jinja2
 
 from ..fixes import DECLARED
+from ..records import private_file
 from ..text.printable import visible
 from . import charts, sentences
 from . import figures as text
@@ -76,27 +74,10 @@ def write(output: Path, found: Collected, notes: reader.Notes) -> int:
     Raises:
         OSError: It cannot be written; what was there before is there still.
     """
-    output = output.resolve()  # a link stays one
-    with _beside(output) as file:
-        for part in parts(found, notes):
-            file.write(part.encode())
-        return file.tell()
-
-
-@contextlib.contextmanager
-def _beside(output: Path) -> Iterator[IO[bytes]]:
-    """Give a file that takes the place of *output* once it is whole, and not before.
-
-    Its owner alone can read it: a model's words are in it.
-    """
-    number, name = tempfile.mkstemp(prefix=".report-", dir=output.parent)
-    try:
-        with os.fdopen(number, "wb") as file:
-            yield file
-        os.replace(name, output)  # noqa: PTH105 - mkstemp gives a text
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    page = "".join(parts(found, notes)).encode()
+    # Its owner alone can read it: a model's words are in it.
+    private_file.write(output.resolve(), page)  # a link stays one
+    return len(page)
 
 
 def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:

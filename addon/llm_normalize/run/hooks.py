@@ -14,12 +14,12 @@ from pathlib import Path
 
 from mitmproxy import addonmanager, ctx, exceptions, master
 
-from llm_normalize.desktop import private_file
 from llm_normalize.desktop.machine import Machine
-from llm_normalize.desktop.proxy.systems import choose
+from llm_normalize.desktop.proxy.switch import choose
 from llm_normalize.home import ca_bundle
 from llm_normalize.mitm.proxy_server import ca_certificate
 from llm_normalize.options import DEFAULT_PAIRS
+from llm_normalize.records import private_file
 from llm_normalize.run import next_steps, start
 from llm_normalize.run.handover import (
     ENDS_WITH_INPUT,

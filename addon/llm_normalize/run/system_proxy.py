@@ -14,7 +14,7 @@ from ..desktop.machine import Machine
 from ..desktop.proxy import state as proxy_state
 from ..desktop.proxy import switch as proxy_switch
 from ..desktop.proxy.settings import InForce, ProxyError, Target
-from ..desktop.proxy.systems import choose
+from ..desktop.proxy.switch import choose
 from ..text.command_line import command_line
 from ..text.console import complain, say
 from ..text.loopback import LOCAL

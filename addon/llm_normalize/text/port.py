@@ -20,3 +20,25 @@ def port(text: str) -> int:
     if not (_DIGITS.fullmatch(text) and 1 <= int(text) <= 65535):  # noqa: PLR2004
         raise argparse.ArgumentTypeError(f"{text}: a port is a number from 1 to 65535")
     return int(text)
+
+
+def add_port(
+    parser: argparse.ArgumentParser,
+    does: str = "where the proxy listens on this machine (default: 8080)",
+    *more: str,
+) -> None:
+    """Add the option for the port to *parser*.
+
+    Args:
+        parser: The parser.
+        does: What the port is.
+        more: Other names of the option.
+    """
+    parser.add_argument(
+        "-p",
+        "--port",
+        *more,
+        type=port,
+        default=8080,
+        help=does,
+    )

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from workshop import LOOPBACK
 from workshop.bench.provider import GAP
-from workshop.bench.sides import Proxy
+from workshop.bench.sides import check
 from workshop.bench.traffic import HEADER, PATH, Form, Plan, expected, text_of
 from workshop.child import ChildError
 from workshop.traffic.client import Client, connect, rest
 from workshop.traffic.http1 import FramingError
 from workshop.traffic.memory import cpu_seconds
+from workshop.traffic.process import Mitmdump
 
 PATIENCE = 60.0  # seconds for a stream, and for a proxy to rest
 STAGGER = 1.382 * GAP
@@ -35,7 +36,7 @@ class Party(NamedTuple):
     """
 
     name: str
-    proxy: Proxy
+    proxy: Mitmdump
     form: Form
 
 
@@ -81,7 +82,7 @@ class Stream:
     async def connect(self) -> Client:
         """Connect, which is done once."""
         if self._client is None:
-            place = (LOOPBACK, self.party.proxy.port)
+            place = self.party.proxy.places[0]
             self._client = await connect(place, *self._way, name=LOOPBACK)
         return self._client
 
@@ -146,7 +147,7 @@ def run(
         for plan in plans
         for turn, party in enumerate(parties)
     ]
-    pids = [party.proxy.child.pid for party in parties]
+    pids = [party.proxy.pid for party in parties]
     before, after = asyncio.run(_run(streams, pids, early=bool(tunnel)))
     found = []
     for party, early, late in zip(parties, before, after, strict=True):
@@ -197,9 +198,9 @@ def verify(party: Party, streams: Sequence[Stream]) -> None:
         raise ChildError(
             f"{party.name}: {len(faults)} of {len(streams)} streams are at fault, and "
             f"the first of them {faults[0]}.",
-            list(party.proxy.child.lines),
+            list(party.proxy.lines),
         )
-    party.proxy.child.check()
+    check(party.proxy)
 
 
 def settle(pids: Sequence[int]) -> list[float]:

@@ -9,17 +9,18 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from workshop import machine, markers
 from workshop.bench import client, provider, report
 from workshop.bench.figures import Duel, figures
-from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps, Proxy
+from workshop.bench.sides import CA, LINES, OTHER, Line, Load, Mitmdumps
 from workshop.bench.traffic import Form, Plan
 from workshop.certificates import client_context, server_context
 from workshop.child import measured
+from workshop.traffic.process import Mitmdump
 from workshop.traffic.server import ServerThread
 
 QUICK_SHARE = 5  # the part of the usual streams
@@ -71,17 +72,17 @@ def measure(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.other:
         lines["other"] = OTHER
     duels: dict[tuple[str, str, str], list[Duel]] = defaultdict(list)
-    with bench(cpus, flags.other) as made, progress() as announce:
+    start = time.monotonic()
+    with bench(cpus, flags.other) as made:
         for number in range(flags.rounds):
-            announce(f"round {number + 1} of {flags.rounds}", begins=True)
+            passed = f"{time.monotonic() - start:4.0f} s"
+            print(f"{passed}: round {number + 1} of {flags.rounds}", file=sys.stderr)
             with made.started(lines):
                 # A proxy's first streams cost more: what they need is made by them.
                 for name, load, proxy in made.jobs(lines, quick=True):
-                    announce(f"warming up {proxy}: {load.label}")
                     load = load._replace(streams=WARM_UP_STREAMS)  # noqa: PLW2901
                     made.duel(lines[name], load, proxy, number)
                 for name, load, proxy in made.jobs(lines, quick=flags.quick):
-                    announce(f"{name}, {load.label}, {proxy}")
                     duel = made.duel(lines[name], load, proxy, number)
                     duels[name, load.label, proxy].append(duel)
     return {
@@ -104,7 +105,7 @@ class Bench:
         self._mitmdumps = mitmdumps
         self._tunnel = tunnel
         self._trusted = client_context(mitmdumps.trusted, ALPN)
-        self._proxies: Mapping[str, Proxy] = {}
+        self._proxies: Mapping[str, Mitmdump] = {}
         self._seeds = itertools.count()
 
     @contextlib.contextmanager
@@ -164,27 +165,3 @@ def bench(cpus: machine.Cpus, other: Path | None = None) -> Iterator[Bench]:
         context = server_context(folder / "ca", CA, ALPN)
         with ServerThread(provider.answer, context) as tunnel:
             yield Bench(mitmdumps, tunnel.port)
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[..., None]]:
-    """Yield what tells of the progress, on a line that is written over; else by rounds."""
-    start = time.monotonic()
-    live = sys.stderr.isatty()
-    step = ""
-
-    def announce(text: str, *, begins: bool = False) -> None:
-        nonlocal step
-        step = text if begins else step
-        line = f"{time.monotonic() - start:4.0f} s: {step}"
-        if live:
-            sys.stderr.write(f"\r\033[K{line}" + ("" if begins else f": {text}"))
-        elif begins:
-            sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
-
-    try:
-        yield announce
-    finally:
-        if live:
-            sys.stderr.write("\r\033[K")

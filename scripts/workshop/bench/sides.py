@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from workshop import LOOPBACK, NORMALIZE, child, machine, mitmdump, variables
+from workshop import LOOPBACK, NORMALIZE, child, machine
 from workshop.bench.traffic import GOOD, NIM, RECORDINGS, Form, size
 from workshop.certificates import make_ca
 from workshop.child import ChildError
+from workshop.traffic.process import Mitmdump
 
 FOLDER = Path(__file__).resolve().parent
 CA = "mitmproxy"
@@ -106,25 +107,15 @@ LINES = {
 OTHER = Line("the addon of --other, NIM's stream", (NIM,), "other", "", _NIM_GOALS)
 
 
-class BenchMitmdump(mitmdump.Mitmdump):
-    """A mitmdump of the benchmark, which is watched for bugs."""
+def check(proxy: Mitmdump) -> None:
+    """See that a proxy still runs, and that no bug has shown.
 
-    def check(self) -> None:
-        """See that it still runs, and that no bug has shown.
-
-        Raises:
-            ChildError: It does not, or one has.
-        """
-        super().check()
-        if self.alarms:
-            raise ChildError(f"{self.name} met a bug: {self.alarms[0]}.", self.lines)
-
-
-class Proxy(NamedTuple):
-    """A proxy that listens."""
-
-    child: BenchMitmdump
-    port: int
+    Raises:
+        ChildError: It does not, or one has.
+    """
+    proxy.check()
+    if proxy.alarms:
+        raise ChildError(f"{proxy.name} met a bug: {proxy.alarms[0]}.", proxy.lines)
 
 
 class Mitmdumps:
@@ -149,40 +140,34 @@ class Mitmdumps:
         self.trusted = make_ca(folder / "ca", CA)
 
     @contextlib.contextmanager
-    def running(self, names: Sequence[str]) -> Iterator[dict[str, Proxy]]:
+    def running(self, names: Sequence[str]) -> Iterator[dict[str, Mitmdump]]:
         """Run those of *names*, side by side, and end them whatever happens.
 
         Raises:
             ChildError: One of them did not start, or met a bug.
         """
-        children = {name: self._made(name) for name in names}
-        with child.running([*children.values()]):
-            for each in children.values():
+        proxies = {name: self._made(name) for name in names}
+        with child.running([*proxies.values()]):
+            for each in proxies.values():
                 machine.pin(each.pid, self._cpus.proxies)  # it may start anywhere
-            yield {name: Proxy(each, each.port) for name, each in children.items()}
-            for each in children.values():
-                each.check()  # its last words may have come late
+            yield proxies
+            for each in proxies.values():
+                check(each)  # its last words may have come late
 
-    def _made(self, name: str) -> BenchMitmdump:
+    def _made(self, name: str) -> Mitmdump:
         self._started += 1
         home = self._folder / f"{self._started}-{name}"
-        shutil.copytree(self._folder / "ca", home)
         script, own = self._addon(name, home)
-        options = {"confdir": str(home), "flow_detail": "0", **own}
+        options = dict(own)
         mode = f"reverse:http://{LOOPBACK}:{self._provider}"
         if name.endswith("-tls"):
             mode = "regular"
             options["ssl_verify_upstream_trusted_ca"] = str(self.trusted)
             if script == NORMALIZE:  # it opens what goes to providers alone
                 options["normalize_hosts"] = LOOPBACK
-        command = mitmdump.command([script], options, "--mode", mode)
-        # A proxy for all programs would come between us and our own machine.
-        env = {
-            key: value
-            for key, value in variables().items()
-            if not key.upper().endswith("_PROXY")
-        }
-        return BenchMitmdump(f"mitmdump ({name})", command, home, env=env)
+        made = Mitmdump(home, [mode], [script], options, name=name, has_control=False)
+        shutil.copytree(self._folder / "ca", made.confdir)
+        return made
 
     def _addon(self, name: str, home: Path) -> tuple[Path, Mapping[str, str]]:
         """Return what a proxy loads, and what is set."""

@@ -87,7 +87,7 @@ class Side:
         script = NORMALIZE
         if not self.repaired:
             script = FLOOR
-        more = [place.asked.script.resolve()] if place.asked.script else []
+        more = [place.asked.script] if place.asked.script else []
         # Numbers of streams are given once, so this names a folder, and gates.
         self._number = next(place.numbers)
         folder = place.folder / f"mitmdump-{self._number}"

@@ -109,7 +109,7 @@ class Soak:
                 "ssl_verify_upstream_trusted_ca": str(ca),
             }
             modes = [f"reverse:http://127.0.0.1:{ports['plain']}", "regular"]
-            more = [self._asked.script.resolve()] if self._asked.script else []
+            more = [self._asked.script] if self._asked.script else []
             scripts = [addon / "normalize.py", *more]
             proxy = Mitmdump(folder / "mitmdump", modes, scripts, options)
             with proxy:

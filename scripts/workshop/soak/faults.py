@@ -41,6 +41,8 @@ connections to the provider: the task that is to say it is cancelled twice
 (`drain_writers` in mitmproxy/proxy/server.py), and the answer never ends."""
 TELLING = {"reset in an event", "reset in a character", "cut in an event"}
 """What the connection's end must not be taken for: that of the answer."""
+UNDECODABLE = {"gzip cut off"}
+"""What passes as it is, with a line in the log, where an answer is read to its end first."""
 STALL = 2.0
 """Seconds that a provider stalls."""
 

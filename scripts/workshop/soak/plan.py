@@ -19,6 +19,7 @@ from workshop.soak import answers
 from workshop.soak.faults import (
     RESETS,
     SHARED,
+    UNDECODABLE,
     Kind,
     Part,
     Transfer,
@@ -156,9 +157,10 @@ def plan(seed: int, n: int) -> Plan:
     its = session(seed, n // IN_A_SESSION)
     old = its.client != "h2" and answers.chance(dice, 5)
     never = {"h2": SHARED, "tls": RESETS if its.client == "h2" else set()}
-    sending = transfer(
-        draft.kind, draft.wire, dice, old=old, never=never.get(its.upstream, ())
-    )
+    left_out = {*never.get(its.upstream, ())}
+    if not draft.content_type.startswith("text/event-stream"):
+        left_out |= UNDECODABLE
+    sending = transfer(draft.kind, draft.wire, dice, old=old, never=left_out)
     return Plan(
         n=n,
         kind=draft.kind,

@@ -86,6 +86,7 @@ class Mitmdump(mitmdump.Mitmdump):
         modes: What it listens as.
         scripts: Paths of scripts to load.
         options: Values of options, a list for several.
+        name: Tells it from others.
         has_control: Whether it can be controlled. Its addons see all flows then.
 
     Attributes:
@@ -101,6 +102,7 @@ class Mitmdump(mitmdump.Mitmdump):
         scripts: Sequence[Path],
         options: mitmdump.Options | None = None,
         *,
+        name: str = "",
         has_control: bool = True,
     ) -> None:
         folder.mkdir(parents=True)
@@ -113,7 +115,14 @@ class Mitmdump(mitmdump.Mitmdump):
         places = [f"{mode}@127.0.0.{number}:0" for number, mode in enumerate(modes, 1)]
         listen = [word for each in places for word in ("--mode", each)]
         made = mitmdump.command(scripts, every, *listen, listen=None)
-        super().__init__("mitmdump", made, folder, start_new_session=True)
+        # A proxy for all programs would come between us and our own machine.
+        env = {
+            key: value
+            for key, value in variables().items()
+            if not key.upper().endswith("_PROXY")
+        }
+        title = f"mitmdump ({name})" if name else "mitmdump"
+        super().__init__(title, made, folder, env=env, start_new_session=True)
         self.modes = len(modes)
         self.loaded = threading.Event()
         self._busy = self._used = 0.0  # when it had last worked, and how much by then

@@ -101,7 +101,7 @@ def test_flow_that_was_never_repaired_came_as_it_left() -> None:
 def test_what_nobody_could_look_at_is_not_kept(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("llm_normalize.addon.is_shown", lambda: False)
+    monkeypatch.setattr("llm_normalize.answer_settings.is_shown", lambda: False)
     made = chat_flow()
     proxy.stream(made, BAD)
     with pytest.raises(ValueError, match="the original answer is not stored"):

@@ -242,9 +242,11 @@ def test_addon_that_is_gone_when_the_answer_arrives(
 def impatient(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Proxy:
     """A proxy that begins a stream in a moment, whatever its provider says."""
     proxy.set(normalize_retry=20)
-    settings = proxy.addon._settings
+    settings = proxy.addon.settings.of
     monkeypatch.setattr(
-        proxy.addon, "_settings", lambda flow: replace(settings(flow), keepalive=0.001)
+        proxy.addon.settings,
+        "of",
+        lambda flow: replace(settings(flow), keepalive=0.001),
     )
     return proxy
 

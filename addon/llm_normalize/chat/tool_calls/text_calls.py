@@ -1,46 +1,41 @@
-"""Calls that a model wrote as text: the syntaxes of several models, and their parsers.
+"""Calls that a model wrote as text: how each syntax begins, ends, and is read."""
 
-Sources: the parsers of vLLM and SGLang, and the models' own guides
-(https://docs.vllm.ai/en/latest/features/tool_calling.html); for Qwen's syntax without its
-opening tag, https://github.com/ollama/ollama/issues/16686; for the bars of DSML,
-https://github.com/sgl-project/sglang/issues/40236 and
-https://github.com/lsdefine/GenericAgent/issues/804.
-"""
-
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ...wire.json_text import Json, dumps, loads
-from ..chunks.chunk import Chunk, function
-from ..state.declared_tools import Tools, kind_of
+from ..state.declared_tools import Tools
 from ..state.repeated_arguments import may_go_on
 from . import harmony
-from .written_values import (
-    M3,
-    MalformedError,
-    Quoted,
-    Written,
-    gemma_call,
-    m3_calls,
-    python_calls,
+from .call_readers import (
+    ALL_BEGIN,
+    ALL_END,
+    BARS,
+    BEGIN,
+    END,
+    FENCE,
+    JSON_BEGINS,
+    MARK,
+    SECTIONS,
+    Calls,
+    read_arguments,
+    read_bare,
+    read_deepseek,
+    read_dsml,
+    read_gemma,
+    read_json,
+    read_kimi,
+    read_longcat,
+    read_m3,
+    read_minimax,
+    read_mistral,
+    read_python,
+    read_seed,
+    read_tool_call,
 )
+from .written_values import M3
 
-type Calls = list[Chunk] | None
-"""Functions with name and arguments; None if a text has no calls."""
-
-_LITERALS = {"True": True, "False": False, "None": None}
-_NONE: Json = object()
-_DECODER = json.JSONDecoder()
-_BETWEEN = re.compile(r"[\s,;]*")
-_BLANK = re.compile(r"\s*\Z")
-_FENCE = "```"
-_TEXTS = frozenset({"string"})
-_QUOTES = " \"'"
-_HEAD = {"name", "arguments", "parameters", "id", "type"}
-_JSON = ("{", "[")
 _IS_JSON = re.compile(r"\{|\[\s*(?:[{\[\"]|\Z)")
 _SHOWN = 64  # characters of a passage that show whether it may be a call
 
@@ -85,332 +80,97 @@ class CallSyntax:
     is_single: bool = False
 
 
-# -- the calls of a passage --------------------------------------------------------
-
-
-def _call(name: Json, arguments: Json, tools: Tools) -> Chunk | None:
-    """Return the call if its tool is declared and its arguments are an object."""
-    if isinstance(arguments, str):
-        arguments = _value(arguments) if arguments.strip() else {}
-    meant = tools.meant(name) if isinstance(name, str) else ""
-    if meant not in tools.names or not isinstance(arguments, dict):
-        return None
-    return {"name": meant, "arguments": dumps(arguments).decode()}
-
-
-def _all(found: list[Chunk | None]) -> Calls:
-    calls = [each for each in found if each is not None]
-    return calls if calls and len(calls) == len(found) else None
-
-
-def _value(text: str) -> Json:
-    """Return the JSON value of *text*; `_NONE` if it is not JSON."""
-    try:
-        return loads(text.encode())
-    except (ValueError, RecursionError):
-        return _NONE
-
-
-def _values(text: str) -> list[Json]:
-    """Return the JSON values in *text*, those of an array one by one."""
-    value, found, at = _value(text), list[Json](), 0
-    if value is not _NONE:
-        return value if isinstance(value, list) else [value]
-    try:
-        while (at := _after(_BETWEEN, text, at)) < len(text):
-            _, end = _DECODER.raw_decode(text, at)
-            found.append(_value(text[at:end]))
-            at = end
-    except (ValueError, RecursionError):
-        return []
-    return found
-
-
-def _after(skipped: re.Pattern[str], text: str, at: int) -> int:
-    found = skipped.match(text, at)
-    return found.end() if found else at
-
-
-def _read_json(text: str, tools: Tools) -> Calls:
-    """Read objects with a name and arguments, alone, on lines, or in an array."""
-    found: list[Chunk | None] = []
-    for value in _values(text):
-        fields = value if isinstance(value, dict) else {}
-        fields = function(fields) or fields
-        arguments = fields.get("arguments", fields.get("parameters"))
-        is_bare = arguments is None and fields.keys() <= _HEAD
-        given = {} if is_bare else arguments  # under another name they are not lost
-        found.append(_call(fields.get("name"), given, tools))
-    return _all(found)
-
-
-@dataclass(frozen=True, slots=True)
-class _Blocks:
-    """Blocks that follow each other: an opening with a name, a text, and an end.
-
-    An end counts where another block or nothing follows: a text may speak of it.
-    """
-
-    opening: re.Pattern[str]
-    end: re.Pattern[str]
-
-    @classmethod
-    def of(cls, opening: str, end: str) -> "_Blocks":
-        follows = rf"{end}\s*(?:(?={opening})|\Z)"
-        return cls(re.compile(rf"\s*{opening}"), re.compile(follows))
-
-    def parts(self, text: str) -> list[tuple[str, str]] | None:
-        """Return names and texts; None if there is anything else."""
-        found, at = [], 0
-        while not _BLANK.match(text, at):
-            begun = self.opening.match(text, at)
-            ended = self.end.search(text, begun.end()) if begun else None
-            if begun is None or ended is None:
-                return None
-            found.append((begun[1], text[begun.end() : ended.start()]))
-            at = ended.end()
-        return found
-
-
-_FUNCTIONS = _Blocks.of(r"<function=([^>\s]+)>", "</function>")
-_PARAMETERS = _Blocks.of(r"<parameter=([^>]+)>", "</parameter>")
-_INVOKES = _Blocks.of(r"""<invoke name=["']?([^>"']+)["']?>""", "</invoke>")
-_NAMED = _Blocks.of(r"""<parameter name=["']?([^>"']+)["']?>""", "</parameter>")
-_PAIRS, _LONGCAT = (
-    _Blocks.of(rf"<{own}key>([^<]+)</{own}key>\s*<{own}value>", f"</{own}value>")
-    for own in ("arg_", "longcat_arg_")
-)
-_KIMI = _Blocks.of(
-    r"<\|tool_call_begin\|>\s*([^\s<]+)\s*<\|tool_call_argument_begin\|>",
-    r"<\|tool_call_end\|>",
-)
-_BEGIN, _END, _SEP, _ALL_BEGIN, _ALL_END = (
-    f"<\uff5ctool▁{word}\uff5c>"
-    for word in ("call▁begin", "call▁end", "sep", "calls▁begin", "calls▁end")
-)
-_BARS = ("\uff5c", "|", "\uff5c\uff5c", "||", "\u2016", " | ")
-_SECTIONS = ("tool_calls", "function_calls", "tool_use")
-_MARK = r"\s*[\uff5c|\u2016]+\s*DSML\s*[\uff5c|\u2016]+\s*"
-_DSML_INVOKES = _Blocks.of(
-    rf"""<{_MARK}invoke name=["']?([^>"']+)["']?>""", rf"</{_MARK}invoke>"
-)
-_DSML_NAMED = _Blocks.of(
-    rf"""<{_MARK}parameter name=([^>]+)>""", rf"</{_MARK}parameter>"
-)
-_IS_TEXT = re.compile(r"""(?<!\s)\s++string=["']?(true|false)["']?\s*\Z""")
-_DEEPSEEK = _Blocks.of(
-    rf"{_BEGIN}(?:function{_SEP})?([^\s<]+)(?:{_SEP}|\s*{_FENCE}json)", _END
-)
-
-
-def _typed(text: str, types: frozenset[str], *, as_sent: bool = False) -> Json:
-    """Return the value that *text* writes, if it may be of one of the *types*.
-
-    Line ends around it are the template's, unless it is *as_sent*.
-    """
-    text = text if as_sent else text.removeprefix("\n").removesuffix("\n")
-    if types == _TEXTS:
-        return text
-    bare = text.strip()
-    value = _LITERALS[bare] if bare in _LITERALS else _value(bare)
-    if value is _NONE:
-        return text
-    kind = kind_of(value)
-    fits = kind in types or (kind == "integer" and "number" in types)
-    return value if fits or "string" not in types else text
-
-
-def _parameters(name: str, text: str, blocks: _Blocks, tools: Tools) -> Chunk | None:
-    """Return the call with the parameters in *text*, typed as the tool declares them.
-
-    DSML says itself which of them are texts.
-    """
-    given, meant = blocks.parts(text), tools.meant(name)
-    if given is None:
-        return None
-    fields: dict[str, Json] = {}
-    for label, value in given:
-        is_text = _IS_TEXT.search(label) if blocks is _DSML_NAMED else None
-        key = _IS_TEXT.sub("", label).strip(_QUOTES) if blocks is _DSML_NAMED else label
-        types = tools.types_of(meant, key.strip())
-        if is_text is not None:
-            types = _TEXTS if is_text[1] == "true" else types - _TEXTS
-        fields[key.strip()] = _typed(value, types, as_sent=is_text is not None)
-    return _call(name, fields, tools)
-
-
-def _read_xml(outer: _Blocks, inner: _Blocks, text: str, tools: Tools) -> Calls:
-    found = outer.parts(text) or []
-    return _all([_parameters(name, each, inner, tools) for name, each in found])
-
-
-def _read_bare(text: str, tools: Tools) -> Calls:
-    """Read what Qwen's coders write without the `<tool_call>` that should precede it."""
-    return _read_xml(_FUNCTIONS, _PARAMETERS, f"<function={text}", tools)
-
-
-def _read_pairs(text: str, tools: Tools, blocks: _Blocks = _PAIRS) -> Calls:
-    """Read a name and pairs of keys and values, GLM's syntax."""
-    begun = blocks.opening.search(text)
-    at = begun.start() if begun else len(text)
-    return _all([_parameters(text[:at].strip(), text[at:], blocks, tools)])
-
-
-def _read_longcat(text: str, tools: Tools) -> Calls:
-    """Read JSON, or a name and pairs under names of LongCat's own."""
-    if text.lstrip()[:1] in _JSON:
-        return _read_json(text, tools)
-    return _read_pairs(text, tools, _LONGCAT)
-
-
-def _read_written(read: Callable[[str], Written], text: str, tools: Tools) -> Calls:
-    """Read calls in another notation than JSON, or JSON."""
-    if text.lstrip()[:2].lstrip("[").startswith("{"):
-        return _read_json(text, tools)
-    try:
-        found = read(text)
-    except (MalformedError, RecursionError):
-        return None
-    made: list[Chunk | None] = []
-    for name, fields in found:
-        meant = tools.meant(name)
-        given = {
-            key: _typed(each, types, as_sent=True)
-            if isinstance(each, Quoted) and (types := tools.types_of(meant, key))
-            else each
-            for key, each in fields.items()
-        }
-        made.append(_call(name, given, tools))
-    return _all(made)
-
-
-def _read_m3(text: str, tools: Tools) -> Calls:
-    """Read MiniMax M3's tags, whose names are those of the arguments."""
-
-    def typed(name: str, key: str, text: str) -> Json:
-        return _typed(text, tools.types_of(tools.meant(name), key), as_sent=True)
-
-    return _read_written(partial(m3_calls, typed=typed), text, tools)
-
-
-def _read_tool_call(text: str, tools: Tools) -> Calls:
-    """Read what stands between `<tool_call>` tags, a syntax of several models."""
-    bare = text.lstrip()
-    if bare.startswith(M3):
-        return _read_m3(text, tools)
-    if bare.startswith("<"):
-        return _read_xml(_FUNCTIONS, _PARAMETERS, text, tools)
-    return (
-        _read_json(text, tools) if bare[:1] in ("{", "[") else _read_pairs(bare, tools)
-    )
-
-
-def _read_blocks(blocks: _Blocks, text: str, tools: Tools) -> Calls:
-    """Read names with arguments in JSON behind them."""
-    found = blocks.parts(text) or []
-    bare = [(name, each.strip().removesuffix(_FENCE)) for name, each in found]
-    return _all([_call(name, arguments, tools) for name, arguments in bare])
-
-
-def _read_mistral(text: str, tools: Tools) -> Calls:
-    """Read an array of calls, or a name and its arguments."""
-    if text.lstrip()[:1] in ("{", "["):
-        return _read_json(text, tools)
-    name, brace, rest = text.partition("{")
-    return _all([_call(name.partition("[")[0].strip(), brace + rest, tools)])
-
-
 CALL_SYNTAX = {
     "<tool_call>": CallSyntax(
         re.compile("</tool_call>"),
-        _read_tool_call,
-        (*_JSON, "<function=", M3),
+        read_tool_call,
+        (*JSON_BEGINS, "<function=", M3),
         is_named=True,
         last=("</function>", "</arg_value>", M3),
         is_single=True,
     ),
     "<function=": CallSyntax(
-        re.compile("(?<=</function>)"), _read_bare, (), is_named=True
+        re.compile("(?<=</function>)"), read_bare, (), is_named=True
     ),
-    "<tool_calls>": CallSyntax(re.compile("</tool_calls>"), _read_json, _JSON),
+    "<tool_calls>": CallSyntax(re.compile("</tool_calls>"), read_json, JSON_BEGINS),
     "<minimax:tool_call>": CallSyntax(
         re.compile("</minimax:tool_call>"),
-        partial(_read_xml, _INVOKES, _NAMED),
+        read_minimax,
         ("<invoke name=",),
         last=("</invoke>",),
     ),
     "<|tool_calls_section_begin|>": CallSyntax(
         re.compile(r"<\|tool_calls_section_end\|>"),
-        partial(_read_blocks, _KIMI),
+        read_kimi,
         ("<|tool_call_begin|>",),
         last=("<|tool_call_end|>",),
     ),
-    _ALL_BEGIN: CallSyntax(
-        re.compile(_ALL_END), partial(_read_blocks, _DEEPSEEK), (_BEGIN,), last=(_END,)
+    ALL_BEGIN: CallSyntax(re.compile(ALL_END), read_deepseek, (BEGIN,), last=(END,)),
+    "<|python_tag|>": CallSyntax(
+        re.compile(r"<\|eo[mt]_id\|>"), read_json, JSON_BEGINS
     ),
-    "<|python_tag|>": CallSyntax(re.compile(r"<\|eo[mt]_id\|>"), _read_json, _JSON),
     "[TOOL_CALLS]": CallSyntax(
-        re.compile(r"(?=\[TOOL_CALLS\])|</s>"), _read_mistral, _JSON, is_named=True
+        re.compile(r"(?=\[TOOL_CALLS\])|</s>"), read_mistral, JSON_BEGINS, is_named=True
     ),
     "<seed:tool_call>": CallSyntax(
         re.compile("</seed:tool_call>"),
-        partial(_read_xml, _FUNCTIONS, _PARAMETERS),
+        read_seed,
         ("<function=",),
         last=("</function>",),
     ),
-    "<TOOLCALL>": CallSyntax(re.compile("</TOOLCALL>"), _read_json, _JSON),
+    "<TOOLCALL>": CallSyntax(re.compile("</TOOLCALL>"), read_json, JSON_BEGINS),
     "<|tool_call|>": CallSyntax(
-        re.compile(r"<\|/tool_call\|>|<\|end_of_text\|>"), _read_json, _JSON
+        re.compile(r"<\|/tool_call\|>|<\|end_of_text\|>"), read_json, JSON_BEGINS
     ),
     "<longcat_tool_call>": CallSyntax(
         re.compile("</longcat_tool_call>"),
-        _read_longcat,
-        _JSON,
+        read_longcat,
+        JSON_BEGINS,
         is_named=True,
         last=("</longcat_arg_value>",),
         is_single=True,
     ),
     "<|tool_call_start|>": CallSyntax(
         re.compile(r"<\|tool_call_end\|>"),
-        partial(_read_written, python_calls),
-        _JSON,
+        read_python,
+        JSON_BEGINS,
         is_named=True,
         last=(")", "]"),
     ),
-    f"{_FENCE}tool_code": CallSyntax(
-        re.compile(rf"{_FENCE}(?![\w`])"),
-        partial(_read_written, python_calls),
+    f"{FENCE}tool_code": CallSyntax(
+        re.compile(rf"{FENCE}(?![\w`])"),
+        read_python,
         ("print(", "default_api.", "["),
         is_named=True,
         last=(")", "]"),
     ),
     "<start_function_call>": CallSyntax(
         re.compile("<end_function_call>"),
-        partial(_read_written, gemma_call),
+        read_gemma,
         ("call:",),
         last=("}",),
     ),
     "<|tool_call>": CallSyntax(
         re.compile(r"<tool_call\|>"),
-        partial(_read_written, gemma_call),
+        read_gemma,
         ("call:",),
         last=("}",),
     ),
     f"{M3}<tool_call>": CallSyntax(
         re.compile(rf"(?:{re.escape(M3)})?</tool_call>"),
-        _read_m3,
+        read_m3,
         (f"{M3}<invoke name=", "<invoke name="),
         last=("</invoke>",),
     ),
     **{
         f"<{bar}DSML{bar}{section}>": CallSyntax(
-            re.compile(rf"</{_MARK}(?:{'|'.join(_SECTIONS)})>"),
-            partial(_read_xml, _DSML_INVOKES, _DSML_NAMED),
+            re.compile(rf"</{MARK}(?:{'|'.join(SECTIONS)})>"),
+            read_dsml,
             (f"<{bar}DSML{bar}invoke name=",),
             last=(f"</{bar}DSML{bar}invoke>",),
         )
-        for bar in _BARS
-        for section in _SECTIONS
+        for bar in BARS
+        for section in SECTIONS
     },
 }
 """How models write calls, by the opening of a passage; harmony is separate."""
@@ -419,7 +179,7 @@ ENDS = (
     "</tool_calls>",
     "</minimax:tool_call>",
     "<|tool_calls_section_end|>",
-    _ALL_END,
+    ALL_END,
     "<|eom_id|>",
     "<|eot_id|>",
     "</s>",
@@ -432,7 +192,7 @@ ENDS = (
     "<end_function_call>",
     "<tool_call|>",
     f"{M3}</tool_call>",
-    *(f"</{bar}DSML{bar}{section}>" for bar in _BARS for section in _SECTIONS),
+    *(f"</{bar}DSML{bar}{section}>" for bar in BARS for section in SECTIONS),
     *harmony.ENDS,
 )
 """Markers that may follow a call that was complete without one: after a pause, say."""
@@ -463,9 +223,7 @@ def message_call(header: harmony.Header, tools: Tools) -> Passage | None:
     if not header.recipient or tools.meant(header.recipient) not in tools.names:
         return None
 
-    def read(text: str) -> Calls:
-        return _all([_call(header.recipient, text, tools)])
-
+    read = partial(read_arguments, header.recipient, tools=tools)
     return Passage(header.size, _HARMONY_ENDS, read, partial(_goes_on, ()), True)
 
 

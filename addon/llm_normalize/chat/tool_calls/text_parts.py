@@ -21,7 +21,8 @@ from ..state.declared_tools import NONE, Tools
 from ..state.repeated_arguments import is_object
 from ..state.stream_state import MAX_TRACKED
 from . import harmony
-from .text_calls import CALL_SYNTAX, ENDS, Calls, Passage, message_call, passage_at
+from .call_readers import Calls
+from .text_calls import CALL_SYNTAX, ENDS, Passage, message_call, passage_at
 
 _THOUGHTS = {
     **{

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...text.command_line import command_line
 from ...text.console import complain
-from ...text.port import port
+from ...text.port import add_port
 
 PROG = "llm-normalize env"
 
@@ -23,13 +23,7 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
         "llm-normalize env | Invoke-Expression. Ends with 1, and prints no line, if no "
         "proxy listens on the port.",
     )
-    parser.add_argument(
-        "-p",
-        "--port",
-        type=port,
-        default=8080,
-        help="where the proxy listens on this machine (default: 8080)",
-    )
+    add_port(parser)
     return parser.parse_args(given)
 
 

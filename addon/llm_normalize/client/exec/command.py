@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ...text.command_line import command_line
 from ...text.console import complain
-from ...text.port import port
+from ...text.port import add_port
 
 PROG = "llm-normalize exec"
 NOT_FOUND = 127
@@ -30,13 +30,7 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str], list[str
         "with the program. Without ARGS, the -- may be left out. Ends as the program does, "
         "with 127 if there is none of that name, with 1 if no proxy starts.",
     )
-    parser.add_argument(
-        "-p",
-        "--port",
-        type=port,
-        default=8080,
-        help="where the proxy listens on this machine (default: 8080)",
-    )
+    add_port(parser)
     words = list(given)
     cut = words.index("--") if "--" in words else len(words)
     ours, program = words[:cut], words[cut + 1 :]

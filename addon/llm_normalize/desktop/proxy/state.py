@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ...records import private_file
 from ...records.file_lock import lock
-from .. import private_file, processes
+from .. import processes
 from ..processes import ProcessError, Started
 from .settings import ProxyError, Values
 

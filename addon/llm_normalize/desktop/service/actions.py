@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ...records import private_file
 from ...text.command_line import command_line
-from .. import local_server, other_systems, private_file
+from .. import local_server, other_systems
 from ..machine import NOT_STARTED, Machine
 from . import unit
 from .plan import ServiceError, plan

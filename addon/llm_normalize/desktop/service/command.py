@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...text.console import say
-from ...text.port import port
+from ...text.port import add_port
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -39,14 +39,7 @@ def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=("install", "remove", "status"))
-    parser.add_argument(
-        "-p",
-        "--port",
-        "--listen-port",
-        type=port,
-        default=8080,
-        help="where it listens, on 127.0.0.1 (default: 8080)",
-    )
+    add_port(parser, "where it listens, on 127.0.0.1 (default: 8080)", "--listen-port")
     parser.add_argument(
         "--dry-run", action="store_true", help="show the unit, and change nothing"
     )

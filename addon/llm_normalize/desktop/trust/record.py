@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .. import private_file
+from ...records import private_file
 from .authority import folder
 from .certificate import Certificate, read
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from ...text.port import port
+from ...text.port import add_port
 
 PROG = "llm-normalize status"
 
@@ -20,13 +20,7 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
         "system's proxy settings, the service. `check` looks whether it all works.",
         epilog="Ends with 0 if the proxy runs, else with 1.",
     )
-    parser.add_argument(
-        "-p",
-        "--port",
-        type=port,
-        default=8080,
-        help="where the proxy listens on this machine (default: 8080)",
-    )
+    add_port(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.parse_args(given)
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from ...text.console import complain
-from ...text.port import port
+from ...text.port import add_port
 
 PROG = "llm-normalize uninstall"
 
@@ -22,12 +22,9 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
         epilog="What else is in mitmproxy's folder stays. Ends with 0 if all is gone, with 1 "
         "if something is left or you did not agree.",
     )
-    parser.add_argument(
-        "-p",
-        "--port",
-        type=port,
-        default=8080,
-        help="where a proxy may still listen, which is to be stopped first (default: 8080, "
+    add_port(
+        parser,
+        "where a proxy may still listen, which is to be stopped first (default: 8080, "
         "and the ports of its logs)",
     )
     parser.add_argument(

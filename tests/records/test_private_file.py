@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.desktop import private_file
+from llm_normalize.records import private_file
 
 
 def test_file_is_replaced_and_its_owner_s_alone(tmp_path: Path) -> None:
