@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +6,6 @@ from mitmproxy import exceptions
 
 from llm_normalize.exchange.state.exchange import Exchange
 from proxies import HOST, Proxy, chat_flow
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 @pytest.mark.parametrize(
