@@ -100,54 +100,27 @@ def with_logprobs(value: Any) -> Any:
     return chunk(choices=[choice])
 
 
+SAID_AT_ONCE = chunk({"role": "assistant", "content": "Low"})
+FIRST = [chunk(head()), chunk(arguments("{}"))]
+SECOND = [chunk(head(1)), chunk(arguments("{}", 1))]
+LEGACY = [
+    chunk({"function_call": {"name": "find_ferry", "arguments": ""}}),
+    chunk({"function_call": {"arguments": "{}"}}),
+]
+EBB = chunk({"content": "ebb"}, index=1)
+REFUSING = chunk({"role": "assistant", "content": "", "refusal": None})
+MORE_KEYS = {**OPEN, "obfuscation": "kd", "service_tier": "default"}
 GOOD_STREAMS = {
     "text": (PLAIN, sse(OPEN, TEXT, TEXT, STOP, DONE)),
-    "text in the opening": (
-        PLAIN,
-        sse(chunk({"role": "assistant", "content": "Low"}), STOP, DONE),
-    ),
-    "tools, null in the opening": (
-        TOOLS,
-        sse(NULL, chunk(head()), chunk(arguments("{}")), CALLS, DONE),
-    ),
-    "two tools": (
-        TOOLS,
-        sse(
-            OPEN,
-            chunk(head(0)),
-            chunk(arguments("{}", 0)),
-            chunk(head(1)),
-            chunk(arguments("{}", 1)),
-            CALLS,
-            DONE,
-        ),
-    ),
+    "text in the opening": (PLAIN, sse(SAID_AT_ONCE, STOP, DONE)),
+    "tools, null in the opening": (TOOLS, sse(NULL, *FIRST, CALLS, DONE)),
+    "two tools": (TOOLS, sse(OPEN, *FIRST, *SECOND, CALLS, DONE)),
     "text, then a tool": (TOOLS, sse(OPEN, TEXT, chunk(head()), CALLS, DONE)),
-    "forced tool": (
-        FORCED,
-        sse(NULL, chunk(head()), chunk(arguments("{}")), STOP, DONE),
-    ),
-    "legacy function call": (
-        TOOLS,
-        sse(
-            NULL,
-            chunk({"function_call": {"name": "find_ferry", "arguments": ""}}),
-            chunk({"function_call": {"arguments": "{}"}}),
-            chunk({}, "function_call"),
-            DONE,
-        ),
-    ),
+    "forced tool": (FORCED, sse(NULL, *FIRST, STOP, DONE)),
+    "legacy call": (TOOLS, sse(NULL, *LEGACY, chunk({}, "function_call"), DONE)),
     "two choices": (
         Request(n=2),
-        sse(
-            OPEN,
-            OTHER_OPEN,
-            chunk({"content": "ebb"}, index=1),
-            TEXT,
-            chunk({}, "length", 1),
-            STOP,
-            DONE,
-        ),
+        sse(OPEN, OTHER_OPEN, EBB, TEXT, chunk({}, "length", 1), STOP, DONE),
     ),
     "usage asked": (ASKED, sse(OPEN, TEXT, STOP, bare(usage=USAGE), DONE)),
     "usage unknown, bare": (UNKNOWN, sse(OPEN, STOP, bare(usage=USAGE), DONE)),
@@ -155,29 +128,10 @@ GOOD_STREAMS = {
     "usage unknown, none": (UNKNOWN, sse(OPEN, STOP, DONE)),
     "moderation": (ASKED, sse(OPEN, STOP, bare(usage=USAGE), MODERATION, DONE)),
     "moderation, usage not asked": (PLAIN, sse(OPEN, STOP, MODERATION, DONE)),
-    "refusal": (
-        PLAIN,
-        sse(
-            chunk({"role": "assistant", "content": "", "refusal": None}),
-            chunk({"refusal": "No fishing."}),
-            STOP,
-            DONE,
-        ),
-    ),
+    "refusal": (PLAIN, sse(REFUSING, chunk({"refusal": "No."}), STOP, DONE)),
     "refusal after null": (PLAIN, sse(NULL, chunk({"refusal": "No."}), STOP, DONE)),
-    "audio": (
-        PLAIN,
-        sse(NULL, chunk({"audio": {"id": "a1", "data": "UklG"}}), STOP, DONE),
-    ),
-    "extra keys": (
-        PLAIN,
-        sse(
-            {**OPEN, "obfuscation": "kd", "service_tier": "default"},
-            chunk({"reasoning_content": "tide tables"}),
-            STOP,
-            DONE,
-        ),
-    ),
+    "audio": (PLAIN, sse(NULL, chunk({"audio": {"id": "a"}}), STOP, DONE)),
+    "extra keys": (PLAIN, sse(MORE_KEYS, chunk({"reasoning": "hm"}), STOP, DONE)),
     "error alone": (PLAIN, sse(ERROR)),
     "error, then the provider's end": (PLAIN, sse(OPEN, ERROR, DONE)),
     "error after null": (TOOLS, sse(NULL, ERROR)),
@@ -619,6 +573,17 @@ WHOLE = '{"to":"Skye"}'
 ONE = [Call("call_0", "find_ferry", WHOLE)]
 TWO = [*ONE, Call("call_1", "find_ferry", WHOLE)]
 NAMELESS = [replace(each, id="") for each in TWO]
+LATER = {"arguments": WHOLE}
+FERRY = {"name": "find_ferry", **LATER}
+PARTS = ('{"to":', '"Skye"}')
+
+
+def bare_calls(*calls: Any) -> Any:
+    return {"tool_calls": [*calls]}
+
+
+def bare_head(index: int, text: str = "") -> Any:
+    return without(head(index, text)["tool_calls"][0], "index")
 
 
 @pytest.mark.parametrize(
@@ -629,59 +594,16 @@ NAMELESS = [replace(each, id="") for each in TWO]
         (ONE, [head(0, WHOLE), head(0, WHOLE)]),
         (ONE, [head(0, WHOLE), call(id=None, type=None, function={"name": None})]),
         (ONE, [head(), call(id="call_x", function={"arguments": WHOLE})]),
-        (
-            ONE,
-            [
-                head(0, '{"to":'),
-                {"tool_calls": [{"function": {"arguments": '"Skye"}'}}]},
-            ],
-        ),
-        (
-            ONE,
-            [
-                call(id="call_0", function={"arguments": ""}),
-                call(function={"name": "find_ferry", "arguments": WHOLE}),
-            ],
-        ),
+        (ONE, [head(0, '{"to":'), bare_calls({"function": {"arguments": '"Skye"}'}})]),
+        (ONE, [call(id="call_0", function={"arguments": ""}), call(function=FERRY)]),
         (TWO, [head(0, WHOLE), head(1), arguments(WHOLE, 1)]),
         (TWO, [head(0), head(1), arguments(WHOLE, 1), arguments(WHOLE, 0)]),
         (TWO, [head(0, WHOLE), head(0, WHOLE, id="call_1")]),
         (TWO, [head(0), arguments(WHOLE), head(0, id="call_1"), arguments(WHOLE)]),
-        (
-            TWO,
-            [
-                {
-                    "tool_calls": [
-                        without(head(i)["tool_calls"][0], "index"),
-                        {"function": {"arguments": WHOLE}},
-                    ]
-                }
-                for i in (0, 1)
-            ],
-        ),
-        (
-            TWO,
-            [
-                {"tool_calls": [without(head(i, part)["tool_calls"][0], "index")]}
-                for i in (0, 1)
-                for part in ('{"to":', '"Skye"}')
-            ],
-        ),
-        (
-            NAMELESS,
-            [
-                {
-                    "tool_calls": [
-                        {"function": {"name": "find_ferry", "arguments": WHOLE}}
-                    ]
-                    * 2
-                }
-            ],
-        ),
-        (
-            [Call("", "f", ""), Call("", "g", "")],
-            [{"tool_calls": [{"name": "f"}, {"name": "g"}]}],
-        ),
+        (TWO, [bare_calls(bare_head(i), {"function": LATER}) for i in (0, 1)]),
+        (TWO, [bare_calls(bare_head(i, part)) for i in (0, 1) for part in PARTS]),
+        (NAMELESS, [bare_calls(*[{"function": FERRY}] * 2)]),
+        ([Call("", x, "") for x in "fg"], [bare_calls({"name": "f"}, {"name": "g"})]),
     ],
 )
 def test_tool_calls(calls: list[Call], deltas: list[Any]) -> None:
@@ -710,10 +632,8 @@ def test_legacy_function_call() -> None:
 def test_two_choices_apart() -> None:
     data = sse(OPEN, chunk({"content": "ebb"}, "length", 1), TEXT, STOP, DONE)
     choices = meaning_of_stream(data).choices
-    assert [(c.text, c.finish_reason) for _, c in sorted(choices.items())] == [
-        ("Low tide", "stop"),
-        ("ebb", "length"),
-    ]
+    found = {at: (each.text, each.finish_reason) for at, each in choices.items()}
+    assert found == {0: ("Low tide", "stop"), 1: ("ebb", "length")}
 
 
 @pytest.mark.parametrize(
@@ -732,23 +652,22 @@ def test_usage(items: list[Any]) -> None:
     assert meaning.errors == []
 
 
+FAILED = [{"code": 7, "message": "m"}]
+UNSUCCESSFUL = {"success": False, "result": None, "errors": FAILED}
+BASE = {"status_code": 9, "status_msg": "m"}
+
+
 @pytest.mark.parametrize(
     ("value", "error"),
     [
         ({"error": "out of fish", "code": "gone"}, Error(("out of fish",), "gone")),
         ({"error": {"message": "m", "code": 503}}, Error(("m",), "503")),
+        ({"detail": [{"loc": ["a"], "msg": "x"}, {"msg": "y"}]}, Error(("x", "y"))),
         (
-            {"detail": [{"loc": ["a"], "msg": "one"}, {"msg": "two"}]},
-            Error(("one", "two")),
-        ),
-        (
-            {"success": False, "result": None, "errors": [{"code": 7, "message": "m"}]},
+            {"success": False, "errors": [{"code": 7, "message": "m"}]},
             Error(("m",), "7"),
         ),
-        (
-            {"base_resp": {"status_code": 9, "status_msg": "m"}, "choices": None},
-            Error(("m",), "9"),
-        ),
+        ({"base_resp": BASE, "choices": None}, Error(("m",), "9")),
         ([{"error": {"message": "m", "code": 400}}], Error(("m",), "400")),
         ({"error": {"x": ['a"b', True]}}, Error(("a", "b"))),
         ({"error": {"x": "a\ud83db"}}, Error(("a", "b"))),
@@ -783,10 +702,8 @@ def test_words_in_a_result_beside_an_answer_are_a_notice(answer: Any) -> None:
 def test_answer_beside_that_of_a_result_is_read(result: Any) -> None:
     beside = {"response": " at six", "tool_calls": [{"name": "tide"}]}
     choice = meant({"result": result, **beside}).choices[0]
-    assert sorted([choice.text, *(each.name for each in choice.calls)]) == [
-        "High tide at six",
-        "tide",
-    ]
+    names = [each.name for each in choice.calls]
+    assert (choice.text, names) == ("High tide at six", ["tide"])
 
 
 @pytest.mark.parametrize("head", [b"error: ", b"error:", b"data: "])
