@@ -663,10 +663,7 @@ BASE = {"status_code": 9, "status_msg": "m"}
         ({"error": "out of fish", "code": "gone"}, Error(("out of fish",), "gone")),
         ({"error": {"message": "m", "code": 503}}, Error(("m",), "503")),
         ({"detail": [{"loc": ["a"], "msg": "x"}, {"msg": "y"}]}, Error(("x", "y"))),
-        (
-            {"success": False, "errors": [{"code": 7, "message": "m"}]},
-            Error(("m",), "7"),
-        ),
+        (UNSUCCESSFUL, Error(("m",), "7")),
         ({"base_resp": BASE, "choices": None}, Error(("m",), "9")),
         ([{"error": {"message": "m", "code": 400}}], Error(("m",), "400")),
         ({"error": {"x": ['a"b', True]}}, Error(("a", "b"))),

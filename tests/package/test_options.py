@@ -7,7 +7,7 @@ from mitmproxy import exceptions
 from llm_normalize.exchange.state.exchange import Exchange
 from proxies import HOST, Proxy, chat_flow
 
-REFUSED = {
+REFUSED: dict[str, list[tuple[Any, str]]] = {
     "hosts": [
         (["a.test", "b..test"], "'b..test': expected `host`"),
         (["https://a.test"], "'https://a.test': expected a host, not"),

@@ -421,28 +421,16 @@ def test_images_and_files_are_parts(
     ]
 
 
+NOTE = {"source": {"type": "text", "media_type": "text/plain", "data": "x"}}
+FOUND = {"type": "search_result", "source": "https://a.test"}
+
+
 @pytest.mark.parametrize(
     ("block", "expected"),
     [
-        (
-            {
-                "type": "document",
-                "title": "T",
-                "context": "Old.",
-                "source": {"type": "text", "media_type": "text/plain", "data": "x"},
-            },
-            "T\nOld.\nx",
-        ),
+        (NOTE | {"type": "document", "title": "T", "context": "Old."}, "T\nOld.\nx"),
         ({"type": "document", "source": {"type": "content", "content": "x"}}, "x"),
-        (
-            {
-                "type": "search_result",
-                "title": "T",
-                "source": "https://a.test",
-                "content": [text("x")],
-            },
-            "T\nhttps://a.test\nx",
-        ),
+        (FOUND | {"title": "T", "content": [text("x")]}, "T\nhttps://a.test\nx"),
     ],
 )
 def test_documents_of_text_are_text(block: JsonObject, expected: str) -> None:
@@ -506,6 +494,7 @@ def test_what_cannot_be_said_in_chat_is_refused(messages: Any, param: str) -> No
 # ----------------------------------------------------------------------- tools
 
 TOOL = {"name": "f", "input_schema": SCHEMA}
+F = {"type": "function", "function": {"name": "f"}}
 
 
 @pytest.mark.parametrize(
@@ -515,10 +504,7 @@ TOOL = {"name": "f", "input_schema": SCHEMA}
         ({"type": "auto"}, {"tool_choice": "auto"}),
         ({"type": "any"}, {"tool_choice": "required"}),
         ({"type": "none"}, {"tool_choice": "none"}),
-        (
-            {"type": "tool", "name": "f"},
-            {"tool_choice": {"type": "function", "function": {"name": "f"}}},
-        ),
+        ({"type": "tool", "name": "f"}, {"tool_choice": F}),
         ({"type": "tool", "name": "web_search"}, {}),
         (
             {"type": "any", "disable_parallel_tool_use": True},
@@ -577,14 +563,14 @@ def test_tools_that_run_at_anthropic_are_dropped_and_the_choice_with_them() -> N
     assert "tools" not in alone.body
 
 
+CHOSEN = {"type": "tool", "name": "web_search"}
+
+
 @pytest.mark.parametrize(
     "fields",
     [
         {"tools": [SEARCH]},
-        {
-            "tools": [SEARCH, TOOL],
-            "tool_choice": {"type": "tool", "name": "web_search"},
-        },
+        {"tools": [SEARCH, TOOL], "tool_choice": CHOSEN},
         {"tools": [{"type": "web_fetch_20250910", "name": "web_fetch"}]},
         {"tools": [{"type": "code_execution_20250825", "name": "code_execution"}]},
         {"tools": [TOOL], "mcp_servers": [{"type": "url", "name": "s"}]},
@@ -644,11 +630,7 @@ def test_ids_in_other_letters_come_back_to_the_provider() -> None:
 
 def test_template_is_told_that_no_thoughts_are_wanted_or_an_answer_is_begun() -> None:
     begun = {"role": "assistant", "content": "1, 2,"}
-    given = {
-        "model": "m",
-        "messages": [USER, begun],
-        "thinking": {"type": "disabled"},
-    }
+    given = {"model": "m", "messages": [USER, begun], "thinking": {"type": "disabled"}}
     found = MESSAGES.translate(given, Circumstances(by_template=True))
     assert found.body == {
         "model": "m",

@@ -223,23 +223,23 @@ def test_namespace_of_a_call_is_in_its_name() -> None:
     ("made", "given", "expected"),
     [
         (
-            {"type": "local_shell_call", "action": {"type": "exec", "command": ["ls"]}},
-            {"type": "local_shell_call_output", "output": "a.txt"},
+            {"action": {"type": "exec", "command": ["ls"]}},
+            {"output": "a.txt"},
             ("local_shell", '{"command":["ls"]}', "a.txt"),
         ),
         (
-            {"type": "shell_call", "action": {"commands": ["ls"]}},
-            {"type": "shell_call_output", "output": [{"stdout": "a", "stderr": ""}]},
+            {"action": {"commands": ["ls"]}},
+            {"output": [{"stdout": "a", "stderr": ""}]},
             ("shell", '{"commands":["ls"]}', '[{"stdout":"a","stderr":""}]'),
         ),
         (
-            {"type": "apply_patch_call", "operation": {"path": "a"}},
-            {"type": "apply_patch_call_output", "status": "completed"},
+            {"operation": {"path": "a"}},
+            {"status": "completed"},
             ("apply_patch", '{"path":"a"}', "completed"),
         ),
         (
-            {"type": "computer_call"},
-            {"type": "computer_call_output", "output": {"success": Number("1.0")}},
+            {},
+            {"output": {"success": Number("1.0")}},
             ("computer", '{"actions":[]}', '{"success":1.0}'),
         ),
     ],
@@ -248,7 +248,9 @@ def test_calls_of_openais_own_tools_that_the_client_ran_stay(
     made: Any, given: Any, expected: tuple[str, str, str]
 ) -> None:
     name, arguments, text = expected
-    assert messages({**made, "call_id": "c"}, {"call_id": "c", **given}) == [
+    made, given = {"call_id": "c", **made}, {"call_id": "c", **given}
+    kinds = {"type": f"{name}_call"}, {"type": f"{name}_call_output"}
+    assert messages(made | kinds[0], given | kinds[1]) == [
         assistant(None, call("c", name, arguments)), output("c", text),
     ]  # fmt: skip
 
