@@ -1,5 +1,6 @@
 """The optional repairs: calls and thoughts as text."""
 
+import itertools
 import json
 from typing import Any
 
@@ -11,7 +12,8 @@ from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import MAX_TRACKED, Asked, Seen
+from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.tool_calls import text_parts
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.optional.think_as_text import ThinkAsText
@@ -692,8 +694,8 @@ def test_words_with_pauses_within_stay_themselves() -> None:
     for text in PROSE:
         pipeline = Pipeline(ASKED, CALLS_ALONE)
         out = pipeline.feed(wire([ROLE]))
-        for letter in text:
-            out += [*pipeline.feed(wire([chunk({"content": letter})]))]
+        for part in map("".join, itertools.batched(text, 2)):
+            out += [*pipeline.feed(wire([chunk({"content": part})]))]
             out += pipeline.release()
         out += [*pipeline.feed(wire([STOP, DONE])), *pipeline.end()]
         choice = taken(b"".join(out)).choices[0]
@@ -734,12 +736,16 @@ def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
     assert repaired(data, ASKED, [*EVERY_FIX, Faulty], ended=False) == data
 
 
-def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
-    texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
-    for text in texts:
-        events = [chunk({"content": text}, index=at) for at in range(MAX_TRACKED + 2)]
+def test_choices_in_which_text_is_looked_for_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(text_parts, "MAX_TRACKED", 8)
+    for text in (F, "<think>so</think>"):
+        events = [chunk({"content": text}, index=at) for at in range(9)]
         out = b"".join(feed([wire(events)], ASKED, EVERY_FIX, ended=False))
-        assert taken(out).choices[MAX_TRACKED + 1].text == text
+        *looked_in, last = taken(out).choices.values()
+        assert not any(choice.text for choice in looked_in)
+        assert last.text == text
 
 
 def test_text_that_waits_is_bounded() -> None:

@@ -174,8 +174,8 @@ def test_another_program_on_the_port_is_named(
 def test_a_status_of_odd_values_is_read_without_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    reported = {"name": "llm_normalize", "version": "1\x1b[2J", "pid": "x"}
-    reported |= {"hosts": [1, "a.b"], "probe": "-oevil/../x"}
+    reported: dict[str, Any] = {"name": "llm_normalize", "version": "1\x1b[2J"}
+    reported |= {"pid": "x", "hosts": [1, "a.b"], "probe": "-oevil/../x"}
     answer = Answer(200, "application/json", json.dumps(reported).encode())
     monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
     found = local_server.status("127.0.0.1", 8080)
