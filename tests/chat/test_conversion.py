@@ -26,21 +26,9 @@ CALL: Chunk = {
     "function": {"name": "f", "arguments": '{"a":1}'},
 }
 OTHER: Chunk = {**CALL, "id": "call_2", "function": {"name": "g", "arguments": "{}"}}
-CITED: Chunk = {
-    "type": "url_citation",
-    "url_citation": {
-        "start_index": 0,
-        "end_index": 2,
-        "title": "T",
-        "url": "https://x",
-    },
-}
-AUDIO: Chunk = {
-    "id": "audio_1",
-    "data": "AAAA",
-    "transcript": "Hi",
-    "expires_at": 1_800_000_000,
-}
+PLACE = {"start_index": 0, "end_index": 2, "title": "T", "url": "https://x"}
+CITED: Chunk = {"type": "url_citation", "url_citation": PLACE}
+AUDIO: Chunk = {"id": "a", "data": "AAAA", "transcript": "Hi", "expires_at": 18}
 
 
 def said(**message: Any) -> Chunk:
@@ -49,6 +37,10 @@ def said(**message: Any) -> Chunk:
 
 def with_choice(body: Chunk, **more: Any) -> Chunk:
     return {**body, "choices": [{**body["choices"][0], **more}]}
+
+
+def finished(reason: str, **message: Any) -> Chunk:
+    return with_choice(said(**message), finish_reason=reason)
 
 
 def deltas_of(body: Chunk) -> list[Chunk]:
@@ -67,29 +59,13 @@ def there_and_back(body: Chunk, asked: Asked | None = None) -> Chunk:
 
 
 def test_parts_come_in_the_order_of_openai_whatever_theirs() -> None:
-    body = completion(
-        {
-            "tool_calls": [CALL],
-            "audio": AUDIO,
-            "function_call": CALL["function"],
-            "annotations": [CITED],
-            "refusal": "no",
-            "content": "Hi",
-            "reasoning_content": "so",
-            "x_more": 0,
-        }
-    )
-    assert [list(delta) for delta in deltas_of(body)] == [
-        ["role", "content"],
-        ["reasoning_content", "x_more"],
-        ["content"],
-        ["refusal"],
-        ["annotations"],
-        ["audio"],
-        ["tool_calls"],
-        ["function_call"],
-        [],
-    ]
+    calls = {"tool_calls": [CALL], "audio": AUDIO, "function_call": CALL["function"]}
+    texts = {"refusal": "no", "content": "Hi", "reasoning_content": "so", "x_more": 0}
+    body = completion({**calls, "annotations": [CITED], **texts})
+    assert [" ".join(delta) for delta in deltas_of(body)] == [
+        "role content", "reasoning_content x_more", "content", "refusal", "annotations",
+        "audio", "tool_calls", "function_call", "",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -117,12 +93,8 @@ def test_a_missing_reason_is_what_the_message_implies(
 @pytest.mark.parametrize("key", ["content", "refusal"])
 def test_log_probabilities_stand_beside_what_they_are_of(key: str) -> None:
     logprobs = {"content": None, "refusal": None, key: [TOKEN]}
-    message = {
-        "role": "assistant",
-        "content": None,
-        "reasoning_content": "so",
-        key: "Hi",
-    }
+    said = {"role": "assistant", "content": None, "reasoning_content": "so"}
+    message = {**said, key: "Hi"}
     chunks = chunks_of(with_choice(completion(message), logprobs=logprobs))
     found = [each["choices"][0] for each in chunks if each["choices"]]
     assert [choice.get("logprobs") for choice in found] == [None, None, logprobs, None]
@@ -178,12 +150,9 @@ def test_a_text_with_log_probabilities_stays_whole() -> None:
 
 
 def test_lists_are_joined_and_other_values_replaced() -> None:
-    body = body_of(
-        [
-            chunk({"annotations": [CITED], "x": 1, "y": {"index": 3, "z": "a"}}),
-            chunk({"annotations": [CITED], "x": 2, "y": {"z": "b"}}),
-        ]
-    )
+    first = chunk({"annotations": [CITED], "x": 1, "y": {"index": 3, "z": "a"}})
+    second = chunk({"annotations": [CITED], "x": 2, "y": {"z": "b"}})
+    body = body_of([first, second])
     message = body["choices"][0]["message"]
     assert message["annotations"] == [CITED, CITED]
     assert (message["x"], message["y"]) == (2, {"index": 3, "z": "ab"})
@@ -198,25 +167,16 @@ def test_lists_are_joined_and_other_values_replaced() -> None:
         said(),
         said(refusal=None),
         said(reasoning_content="so"),
-        completion({"role": "assistant", "content": None, "refusal": "no"}),
-        completion(
-            {"role": "assistant", "content": None, "tool_calls": [CALL, OTHER]},
-            finish="tool_calls",
-        ),
-        completion(
-            {"role": "assistant", "content": "Hi", "tool_calls": [CALL]},
-            finish="tool_calls",
-        ),
-        completion(
-            {"role": "assistant", "content": None, "function_call": CALL["function"]},
-            finish="function_call",
-        ),
-        completion({"role": "assistant", "content": None, "audio": AUDIO}),
+        said(content=None, refusal="no"),
+        finished("tool_calls", content=None, tool_calls=[CALL, OTHER]),
+        finished("tool_calls", tool_calls=[CALL]),
+        finished("function_call", content=None, function_call=CALL["function"]),
+        said(content=None, audio=AUDIO),
         said(annotations=[CITED]),
         with_choice(said(), logprobs={"content": [TOKEN], "refusal": None}),
         {**said(), "citations": ["https://x"]},
         with_choice(said(), matched_stop=151645),
-        completion({"role": "assistant", "content": ""}, finish="content_filter"),
+        finished("content_filter", content=""),
     ],
 )
 def test_a_body_comes_back_from_its_chunks(body: Chunk) -> None:
@@ -244,16 +204,11 @@ def test_chunks_of_a_body_mean_the_same(answer: Answer, usage: bool) -> None:
 @given(bodies())
 def test_a_body_means_the_same_when_it_is_back(answer: Answer) -> None:
     body = answer.values[0]
-    back = dumps(
-        there_and_back(body, replace(asked_of(answer), stream=True, usage=True))
-    )
+    asked = replace(asked_of(answer), stream=True, usage=True)
+    back = dumps(there_and_back(body, asked))
     assert conformance.check_body(back, request_of(answer)) == []
-    assert (
-        conformance.lost(
-            conformance.meaning_of_body(dumps(body)), conformance.meaning_of_body(back)
-        )
-        == []
-    )
+    meant, made = (conformance.meaning_of_body(each) for each in (dumps(body), back))
+    assert conformance.lost(meant, made) == []
 
 
 @given(answers())
@@ -289,12 +244,8 @@ def streamed(data: bytes, asked: Asked = PLAIN) -> bytes:
         True, asked.usage, asked.tools, asked.forced_tool, asked.n
     )
     assert conformance.check_stream(out, request) == []
-    assert (
-        conformance.lost(
-            conformance.meaning_of_body(data), conformance.meaning_of_stream(out)
-        )
-        == []
-    )
+    meant, made = conformance.meaning_of_body(data), conformance.meaning_of_stream(out)
+    assert conformance.lost(meant, made) == []
     assert repaired(out, asked) == out
     return out
 

@@ -1,5 +1,6 @@
 """The optional repairs: calls and thoughts as text."""
 
+import itertools
 import json
 from typing import Any
 
@@ -11,7 +12,8 @@ from judge.strict import taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.declared_tools import Tools
-from llm_normalize.chat.state.stream_state import MAX_TRACKED, Asked, Seen
+from llm_normalize.chat.state.stream_state import Asked, Seen
+from llm_normalize.chat.tool_calls import text_parts
 from llm_normalize.chat.tool_calls.text_parts import Part, Place, Wanted, read
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.optional.think_as_text import ThinkAsText
@@ -176,6 +178,46 @@ def kimi(*calls: str) -> str:
     return f"<|tool_calls_section_begin|>{said}<|tool_calls_section_end|>"
 
 
+ITEMS = "<o><k><item>1</item><item>x</item></k><m><n><</o></n></m></o>"
+PAIR = "<longcat_arg_key>a</longcat_arg_key>\n<longcat_arg_value>1</longcat_arg_value>"
+GEMMA_4 = (
+    "<|tool_call>call:f{a:1,c:<|\"|>x, 'y' {z}<|\"|>,d:true,"
+    'o:{<|"|>k<|"|>:[1,null]}}<tool_call|>'
+)
+HEADS = [
+    (
+        "the tool beside the role",
+        "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>",
+        "<|call|>",
+    ),
+    (
+        "from the role on",
+        " to=functions.f<|channel|>commentary <|constrain|>json<|message|>",
+        "",
+    ),
+    (
+        "from the channel on",
+        "<|channel|>commentary to=functions.f<|message|>",
+        "<|end|>",
+    ),
+    ("from its name on", "commentary to=functions.f json<|message|>", "<|return|>"),
+    (
+        "in the analysis",
+        "<|channel|>analysis to=functions.f code<|message|>",
+        "<|call|>",
+    ),
+    ("without a namespace", "<|channel|>commentary to=f<|message|>", "<|call|>"),
+    (
+        "without the mark of a message",
+        "<|channel|>commentary to=functions.f <|constrain|>json",
+        "<|call|>",
+    ),
+    ("without any marks", "commentary to=functions.f json", ""),
+    ("without blanks, too", "commentary to=functions.fjson", ""),
+]
+GEMMA = "f{a:<escape>1<escape>,c:<escape>x, 'y' {z}<escape>,d:true,o:{k:[1,null]}}"
+SPOKEN_OF = "</parameter> or </invoke> or </minimax:tool_call>"
+LLAMA = '<|python_tag|>{"name":"f","parameters":{"a":1}}; {"name":"g"}<|eom_id|>'
 CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "DSML": (dsml("\uff5c"), BOTH),
     "DSML, in ASCII": (dsml("|", "function_calls"), BOTH),
@@ -198,12 +240,7 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "MiniMax M3": (m3(m3_f("<a>1</a>") + '\n<invoke name="g">\n</invoke>'), BOTH),
     "MiniMax M3, tags in tags": (
-        m3(
-            m3_f(
-                "\n<o><k><item>1</item><item>x</item></k><m><n><</o></n></m></o>\n"
-                "<c>7</c>\n"
-            )
-        ),
+        m3(m3_f(f"\n{ITEMS}\n<c>7</c>\n")),
         NESTED,
     ),
     "MiniMax M3, a tag again": (m3(m3_f("<o>1</o><o>x</o>")), [("f", '{"o":[1,"x"]}')]),
@@ -222,11 +259,7 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "Phi": (f"<|tool_call|>[{JSON}]<|/tool_call|>", ONE),
     "LongCat": (within("longcat_tool_call", f"\n{JSON}\n"), ONE),
     "LongCat, pairs": (
-        within(
-            "longcat_tool_call",
-            "f\n<longcat_arg_key>a</longcat_arg_key>\n"
-            "<longcat_arg_value>1</longcat_arg_value>\n",
-        )
+        within("longcat_tool_call", f"f\n{PAIR}\n")
         + within("longcat_tool_call", "g\n"),
         BOTH,
     ),
@@ -247,18 +280,10 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "FunctionGemma": (gemma("f{a:1}") + gemma("g{}"), BOTH),
     "FunctionGemma, values": (
-        gemma(
-            "f{a:<escape>1<escape>,c:<escape>x, 'y' {z}<escape>,d:true,o:{k:[1,null]}}"
-        ),
+        gemma(GEMMA),
         SPECIAL,
     ),
-    "Gemma 4": (
-        (
-            "<|tool_call>call:f{a:1,c:<|\"|>x, 'y' {z}<|\"|>,d:true,"
-            'o:{<|"|>k<|"|>:[1,null]}}<tool_call|>'
-        ),
-        SPECIAL,
-    ),
+    "Gemma 4": (GEMMA_4, SPECIAL),
     "harmony": (TO + '{"a": 1}<|call|>', ONE),
     "harmony, whose stop token is no text": (TO + '{"a": 1}', ONE),
     "harmony, two": (TO + '{"a":1}<|call|>' + TO_G + "{}<|call|>", BOTH),
@@ -268,48 +293,7 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         TO + '{"c":"<|call|> <|end|>"}<|call|>',
         [("f", '{"c":"<|call|> <|end|>"}')],
     ),
-    **{
-        f"harmony, {name}": (head + '{"a":1}' + end, ONE)
-        for name, head, end in (
-            (
-                "the tool beside the role",
-                "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>",
-                "<|call|>",
-            ),
-            (
-                "from the role on",
-                " to=functions.f<|channel|>commentary <|constrain|>json<|message|>",
-                "",
-            ),
-            (
-                "from the channel on",
-                "<|channel|>commentary to=functions.f<|message|>",
-                "<|end|>",
-            ),
-            (
-                "from the channel's name on",
-                "commentary to=functions.f json<|message|>",
-                "<|return|>",
-            ),
-            (
-                "in the analysis",
-                "<|channel|>analysis to=functions.f code<|message|>",
-                "<|call|>",
-            ),
-            (
-                "without a namespace",
-                "<|channel|>commentary to=f<|message|>",
-                "<|call|>",
-            ),
-            (
-                "without the mark of a message",
-                "<|channel|>commentary to=functions.f <|constrain|>json",
-                "<|call|>",
-            ),
-            ("without any marks", "commentary to=functions.f json", ""),
-            ("without blanks, too", "commentary to=functions.fjson", ""),
-        )
-    },
+    **{f"harmony, {name}": (head + '{"a":1}' + end, ONE) for name, head, end in HEADS},
     "MiniMax": (within("minimax:tool_call", f"\n{INVOKED}\n"), ONE),
     "MiniMax, two, and no end": (
         "<minimax:tool_call>" + INVOKED.replace('"', "'") + "<invoke name=g></invoke>",
@@ -318,10 +302,9 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "MiniMax, of its own marks": (
         within(
             "minimax:tool_call",
-            '<invoke name="f"><parameter name="c">\n'
-            "</parameter> or </invoke> or </minimax:tool_call>\n</parameter></invoke>",
+            f'<invoke name="f"><parameter name="c">\n{SPOKEN_OF}\n</parameter></invoke>',
         ),
-        [("f", '{"c":"</parameter> or </invoke> or </minimax:tool_call>"}')],
+        [("f", f'{{"c":"{SPOKEN_OF}"}}')],
     ),
     "MiniMax M1": (within("tool_calls", f"\n{JSON}\n{OTHER_JSON}\n"), BOTH),
     "MiniMax M1, no end": (f"<tool_calls>{JSON}", ONE),
@@ -358,10 +341,7 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "Mistral": (f"[TOOL_CALLS][{JSON}]", ONE),
     "Mistral, by name": ('[TOOL_CALLS]f[ARGS]{"a":1}[TOOL_CALLS]g{}</s>', BOTH),
-    "Llama": (
-        '<|python_tag|>{"name":"f","parameters":{"a":1}}; {"name":"g"}<|eom_id|>',
-        BOTH,
-    ),
+    "Llama": (LLAMA, BOTH),
     "DeepSeek V3": (
         deepseek_calls(f'function{deepseek("sep")}f\n```json\n{{"a":1}}\n```'),
         ONE,
@@ -670,12 +650,8 @@ def test_message_that_speaks_of_marks(
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_thoughts_before_the_answer_are_reasoning(size: int) -> None:
-    assert said("<think>so <b></think>Hi <think>", size) == (
-        "Hi <think>",
-        "so <b>",
-        [],
-        "stop",
-    )
+    both = said("<think>so <b></think>Hi <think>", size)
+    assert both == ("Hi <think>", "so <b>", [], "stop")
     assert said("<think>so", size) == ("", "so", [], "stop")
     assert said("<think>so</thi", size) == ("", "so</thi", [], "stop")
     assert said("<think>so</think>" + F, size) == ("", "so", ONE, "tool_calls")
@@ -718,8 +694,8 @@ def test_words_with_pauses_within_stay_themselves() -> None:
     for text in PROSE:
         pipeline = Pipeline(ASKED, CALLS_ALONE)
         out = pipeline.feed(wire([ROLE]))
-        for letter in text:
-            out += [*pipeline.feed(wire([chunk({"content": letter})]))]
+        for part in map("".join, itertools.batched(text, 2)):
+            out += [*pipeline.feed(wire([chunk({"content": part})]))]
             out += pipeline.release()
         out += [*pipeline.feed(wire([STOP, DONE])), *pipeline.end()]
         choice = taken(b"".join(out)).choices[0]
@@ -760,12 +736,16 @@ def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
     assert repaired(data, ASKED, [*EVERY_FIX, Faulty], ended=False) == data
 
 
-def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
-    texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
-    for text in texts:
-        events = [chunk({"content": text}, index=at) for at in range(MAX_TRACKED + 2)]
+def test_choices_in_which_text_is_looked_for_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(text_parts, "MAX_TRACKED", 8)
+    for text in (F, "<think>so</think>"):
+        events = [chunk({"content": text}, index=at) for at in range(9)]
         out = b"".join(feed([wire(events)], ASKED, EVERY_FIX, ended=False))
-        assert taken(out).choices[MAX_TRACKED + 1].text == text
+        *looked_in, last = taken(out).choices.values()
+        assert not any(choice.text for choice in looked_in)
+        assert last.text == text
 
 
 def test_text_that_waits_is_bounded() -> None:

@@ -11,19 +11,22 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import certifi
 import pytest
 from cryptography.hazmat.primitives.serialization import pkcs12
 
 from llm_normalize.client import proxy
+from llm_normalize.client.env import command as env_command
 from llm_normalize.client.exec import command as exec_command
 from llm_normalize.client.variables import variables
 from llm_normalize.demo import provider
 from llm_normalize.desktop import node
 from llm_normalize.desktop.machine import Machine, Result
+from llm_normalize.run import child
 from llm_normalize.run.start_error import StartError
+from ports import free_port
 from support import Provider, Request, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,13 +183,27 @@ def test_program_has_its_own_signals_and_exit_code_and_the_proxy_ends_with_it(
         time.sleep(0.1)
 
 
-def test_a_proxy_that_does_not_start_says_why(environ: dict[str, str]) -> None:
-    done = executed(environ, "--set", "normalize_mode=x", "--", "true")
-    assert done.returncode == 1
-    assert done.stderr.startswith(
-        "llm_normalize: the proxy did not start: invalid normalize_mode 'x': expected "
-        "repair or observe ("
-    )
+@pytest.mark.parametrize(
+    ("given", "code", "says"),
+    [
+        (
+            ["--set", "normalize_mode=x"],
+            1,
+            "the proxy did not start: invalid normalize_mode 'x': expected repair",
+        ),
+        (
+            ["--provider", "nvidia"],
+            2,
+            "exec needs a proxy: leave --mode and --provider",
+        ),
+    ],
+)
+def test_a_proxy_that_does_not_serve_programs_says_why(
+    given: list[str], code: int, says: str, environ: dict[str, str]
+) -> None:
+    done = executed(environ, *given, "--", "true")
+    assert done.returncode == code
+    assert done.stderr.startswith(f"llm_normalize: {says}")
 
 
 @pytest.mark.parametrize(
@@ -195,16 +212,17 @@ def test_a_proxy_that_does_not_start_says_why(environ: dict[str, str]) -> None:
         ([], 2, "expected a program, behind --"),
         (["-p", "8081"], 2, "expected a program, behind --"),
         (["--", "no-such-program"], 127, "no-such-program is not found"),
-        (["--provider", "nvidia", "--", "true"], 2, "leave --mode and --provider out"),
     ],
 )
 def test_a_wrong_call_gets_a_sentence(
-    given: list[str], code: int, says: str, environ: dict[str, str]
+    given: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = executed(environ, *given)
-    assert done.returncode == code
-    assert says in done.stderr
-    assert "Traceback" not in done.stderr
+    try:
+        found = exec_command.main(given)
+    except SystemExit as end:
+        found = int(str(end.code))
+    assert found == code
+    assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -226,19 +244,15 @@ def test_what_belongs_to_the_program_is_its_own(
 # Which proxy
 
 
-def test_without_a_proxy_env_prints_no_line(environ: dict[str, str]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = str(server.getsockname()[1])
-    done = subprocess.run(
-        [*PROGRAM, "env", "-p", port],
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert f"no proxy listens on port {port}; to start it: " in done.stderr
-    assert done.stderr.endswith(f"run.py -p {port}\n")
+def test_without_a_proxy_env_prints_no_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    number = free_port()
+    assert env_command.main(["-p", str(number)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"no proxy listens on port {number}; to start it: " in err
+    assert err.endswith(f"run.py -p {number}\n")
 
 
 @pytest.mark.parametrize(
@@ -326,22 +340,17 @@ def test_what_another_user_owns_is_not_trusted(
         proxy.running(claims.port)
 
 
-@pytest.mark.parametrize("tool", ["env", "exec"])
+@pytest.mark.parametrize(
+    ("tool", "words"), [(env_command, []), (exec_command, ["--", "env"])]
+)
 def test_no_program_gets_what_is_not_trusted(
-    tool: str, claims: Claims, environ: dict[str, str]
+    tool: Any, words: list[str], claims: Claims, capsys: pytest.CaptureFixture[str]
 ) -> None:
     claims.named[0] = "/evil"
-    words = ["env"] if tool == "exec" else []
-    rest = ["--", *words] if words else []
-    done = subprocess.run(
-        [*PROGRAM, tool, "-p", str(claims.port), *rest],
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "is not a proxy to trust: there is no CA in its folder /evil" in done.stderr
+    assert tool.main(["-p", str(claims.port), *words]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "is not a proxy to trust: there is no CA in its folder /evil" in err
 
 
 # What is set
@@ -450,12 +459,21 @@ def test_script_for_node_is_known_by_its_first_line(
     assert node.is_node(Machine(), str(path)) is expected
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+@pytest.mark.parametrize("knows", [True, False])
 def test_program_for_a_node_that_ignores_the_proxy_is_told_so(
-    environ: dict[str, str],
+    claims: Claims,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    knows: bool,
 ) -> None:
-    version, knows = node.version(Machine())
-    done = executed(environ, "node", "-p", "process.env.NODE_USE_ENV_PROXY")
-    assert (done.returncode, done.stdout) == (0, "1\n")
-    ignored = f"Node {version} ignores proxy variables (22.21 and 24.5 follow them)"
-    assert (ignored in done.stderr) is not knows
+    started: list[tuple[list[str], str]] = []
+    monkeypatch.setattr(node, "is_node", lambda *_: True)
+    monkeypatch.setattr(node, "version", lambda _: ("v20.1.0", knows))
+    monkeypatch.setattr(
+        child, "become", lambda *it: started.append((it[0], it[1]["HTTPS_PROXY"]))
+    )
+    exec_command.main(["-p", str(claims.port), "--", "sh", "-c", "x"])
+    assert started == [(["sh", "-c", "x"], f"http://127.0.0.1:{claims.port}")]
+    ignored = "Node v20.1.0 ignores proxy variables (22.21 and 24.5 follow them)"
+    assert (ignored in capsys.readouterr().err) is not knows

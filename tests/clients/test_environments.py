@@ -16,7 +16,7 @@ import pytest
 import _bootstrap
 import _uv
 import environments
-from clients import programs, servers
+from clients import programs
 from support import LOOPBACK, Provider, Request, Script, body_script
 
 NAME = "made_up-1.0-py3-none-any.whl"
@@ -141,38 +141,6 @@ def test_environment_is_filled_from_the_index_that_pip_uses(
     assert len(environments.NOTES) == 1
 
 
-def test_what_is_made_already_is_not_asked_for(
-    index: Index, lock: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: None)
-    environments.make_python(environments.CACHE / "one", lock)
-    index.requests.clear()
-    environments.make_python(environments.CACHE / "one", lock)
-    assert index.asked == []
-
-
-@pytest.mark.parametrize("by", ["uv", "pip"])
-def test_environment_that_cannot_be_filled_tells_no_password(
-    index: Index,
-    lock: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    by: str,
-) -> None:
-    uv = uv_there(tmp_path) if by == "uv" else None
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
-    index.password = "another"
-    with pytest.raises(environments.EnvironmentLackingError) as caught:
-        environments.make_python(environments.CACHE / "one", lock)
-    assert index.asked
-    assert "filling it with pip failed" in str(caught.value)
-    assert "secret-word" not in "".join([str(caught.value), *environments.NOTES])
-    assert any("so pip is to do it" in note for note in environments.NOTES) == (
-        by == "uv"
-    )
-    assert list(environments.CACHE.iterdir()) == []
-
-
 def test_error_that_quotes_a_password_is_masked() -> None:
     code = "raise SystemExit('https://joe:secret-word@host/ says no')"
     with pytest.raises(environments.EnvironmentLackingError) as caught:
@@ -205,16 +173,6 @@ def test_file_with_another_hash_is_not_installed(
     assert any("made-up==1.0" in line for line in caught.value.lines)
     assert "secret-word" not in "".join([str(caught.value), *caught.value.lines])
     assert f"/files/{NAME}" in index.asked
-    assert not list((tmp_path / "one").rglob("made_up*"))
-
-
-@pytest.mark.usefixtures("index")
-@pytest.mark.parametrize("by", ["uv", "pip"])
-def test_file_without_a_hash_is_not_installed(
-    lock: Path, tmp_path: Path, by: str
-) -> None:
-    with pytest.raises(_uv.MismatchError, match="not what was reviewed"):
-        filled(tmp_path / "one", by, lock, tmp_path)
     assert not list((tmp_path / "one").rglob("made_up*"))
 
 
@@ -305,68 +263,9 @@ def test_folder_that_another_run_may_be_using_stays(
     assert {other, filling} == set(environments.CACHE.iterdir())
 
 
-def test_folder_that_went_meanwhile_is_no_fault(
-    old: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left = old("one-0")
-    rename = Path.rename
-
-    def late(folder: Path, target: Path) -> Path:
-        rename(folder, folder.with_name("taken"))
-        return rename(folder, target)
-
-    monkeypatch.setattr(Path, "rename", late)
-    assert environments.prune(set()) == []
-    assert not left.exists()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="stands in for uv with a shell script")
-def test_cache_is_emptied_when_something_went(
-    old: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "uv"
-    program.write_text('#!/bin/sh\necho "$* $UV_CACHE_DIR" >> "$0.asked"\n')
-    program.chmod(0o755)
-    monkeypatch.setattr(environments, "CACHE", tmp_path / "clients")
-    environments.CACHE.mkdir()
-    uv = _uv.Uv(str(program), (), {"UV_CACHE_DIR": "here"})
-    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
-    assert environments.prune(set()) == []
-    assert not (tmp_path / "uv.asked").exists()
-    old("clients/one-0")
-    assert environments.prune(set()) == ["one-0"]
-    assert (tmp_path / "uv.asked").read_text() == "cache clean here\n"
-
-
 def test_every_client_names_its_folder() -> None:
     folders = programs.folders()
     assert None not in folders
     wanted = [runner.folder for runner in programs.runners() if runner.folder]
     assert len(folders) == len(set(wanted)) + 1  # and that of Node
     assert folders >= set(wanted)
-
-
-@pytest.mark.parametrize("name", ["openai_3", "openai_node_7"])
-def test_starting_a_client_marks_its_folder(
-    old: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(programs, "_node", lambda _least: ("node", ("npm",)))
-    runner = next(each for each in programs.runners() if each.name == name)
-    assert runner.folder is not None
-    folder = old(runner.folder.name)
-    python = environments.python_in(folder)
-    python.parent.mkdir()
-    python.touch()
-    then = time.time() - TWO_DAYS
-    os.utime(folder, (then, then))
-    assert runner.command()[-1].endswith(("openai_3.py", "openai_node_7.mjs"))
-    assert environments.prune(set()) == []
-    assert folder.exists()
-
-
-def test_programs_get_what_was_set_when_the_tests_began(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("SET_BY_A_TEST", "1")
-    assert "SET_BY_A_TEST" not in servers.environment()
-    assert "PYTEST_CURRENT_TEST" not in servers.environment()

@@ -82,20 +82,15 @@ TEXT = chunk({"content": "Low tide"})
 STOP = chunk({}, "stop")
 CALLS = chunk({}, "tool_calls")
 ERROR = {"error": {"message": "out of fish", "type": "x", "param": None, "code": "y"}}
-SCORES: Any = {
-    "type": "moderation_results",
+SCORE = {
+    "type": "moderation_result",
     "model": "watch-1",
-    "results": [
-        {
-            "type": "moderation_result",
-            "model": "watch-1",
-            "flagged": False,
-            "categories": {"rude": False},
-            "category_scores": {"rude": 0.01},
-            "category_applied_input_types": {"rude": ["text"]},
-        }
-    ],
+    "flagged": False,
+    "categories": {"rude": False},
+    "category_scores": {"rude": 0.01},
+    "category_applied_input_types": {"rude": ["text"]},
 }
+SCORES: Any = {"type": "moderation_results", "model": "watch-1", "results": [SCORE]}
 MODERATION = bare(usage=None, moderation={"input": SCORES, "output": SCORES})
 TOKEN: Any = {"token": "Low", "logprob": -0.5, "bytes": [76], "top_logprobs": []}
 
@@ -105,127 +100,41 @@ def with_logprobs(value: Any) -> Any:
     return chunk(choices=[choice])
 
 
+SAID_AT_ONCE = chunk({"role": "assistant", "content": "Low"})
+FIRST = [chunk(head()), chunk(arguments("{}"))]
+SECOND = [chunk(head(1)), chunk(arguments("{}", 1))]
+LEGACY = [
+    chunk({"function_call": {"name": "find_ferry", "arguments": ""}}),
+    chunk({"function_call": {"arguments": "{}"}}),
+]
+EBB = chunk({"content": "ebb"}, index=1)
+REFUSING = chunk({"role": "assistant", "content": "", "refusal": None})
+MORE_KEYS = {**OPEN, "obfuscation": "kd", "service_tier": "default"}
 GOOD_STREAMS = {
     "text": (PLAIN, sse(OPEN, TEXT, TEXT, STOP, DONE)),
-    "text in the opening": (
-        PLAIN,
-        sse(chunk({"role": "assistant", "content": "Low"}), STOP, DONE),
-    ),
-    "opening without content": (
-        PLAIN,
-        sse(chunk({"role": "assistant"}), TEXT, STOP, DONE),
-    ),
-    "tools, null in the opening": (
-        TOOLS,
-        sse(NULL, chunk(head()), chunk(arguments("{}")), CALLS, DONE),
-    ),
-    "tools in the opening": (
-        TOOLS,
-        sse(
-            chunk({"role": "assistant", "content": None, **head()}),
-            chunk(arguments('{"to":')),
-            chunk(arguments('"Skye"}')),
-            CALLS,
-            DONE,
-        ),
-    ),
-    "two tools": (
-        TOOLS,
-        sse(
-            OPEN,
-            chunk(head(0)),
-            chunk(arguments("{}", 0)),
-            chunk(head(1)),
-            chunk(arguments("{}", 1)),
-            CALLS,
-            DONE,
-        ),
-    ),
+    "text in the opening": (PLAIN, sse(SAID_AT_ONCE, STOP, DONE)),
+    "tools, null in the opening": (TOOLS, sse(NULL, *FIRST, CALLS, DONE)),
+    "two tools": (TOOLS, sse(OPEN, *FIRST, *SECOND, CALLS, DONE)),
     "text, then a tool": (TOOLS, sse(OPEN, TEXT, chunk(head()), CALLS, DONE)),
-    "forced tool": (
-        FORCED,
-        sse(NULL, chunk(head()), chunk(arguments("{}")), STOP, DONE),
-    ),
-    "legacy function call": (
-        TOOLS,
-        sse(
-            NULL,
-            chunk({"function_call": {"name": "find_ferry", "arguments": ""}}),
-            chunk({"function_call": {"arguments": "{}"}}),
-            chunk({}, "function_call"),
-            DONE,
-        ),
-    ),
+    "forced tool": (FORCED, sse(NULL, *FIRST, STOP, DONE)),
+    "legacy call": (TOOLS, sse(NULL, *LEGACY, chunk({}, "function_call"), DONE)),
     "two choices": (
         Request(n=2),
-        sse(
-            OPEN,
-            OTHER_OPEN,
-            chunk({"content": "ebb"}, index=1),
-            TEXT,
-            chunk({}, "length", 1),
-            STOP,
-            DONE,
-        ),
+        sse(OPEN, OTHER_OPEN, EBB, TEXT, chunk({}, "length", 1), STOP, DONE),
     ),
     "usage asked": (ASKED, sse(OPEN, TEXT, STOP, bare(usage=USAGE), DONE)),
-    "usage asked, null before": (
-        ASKED,
-        sse(
-            {**OPEN, "usage": None},
-            {**STOP, "usage": None},
-            bare(
-                usage={
-                    **USAGE,
-                    "prompt_tokens_details": {"cached_tokens": 0},
-                    "completion_tokens_details": {"reasoning_tokens": 2},
-                }
-            ),
-            DONE,
-        ),
-    ),
-    "usage riding": (PLAIN, sse(OPEN, TEXT, {**STOP, "usage": USAGE}, DONE)),
     "usage unknown, bare": (UNKNOWN, sse(OPEN, STOP, bare(usage=USAGE), DONE)),
     "usage unknown, riding": (UNKNOWN, sse(OPEN, {**STOP, "usage": USAGE}, DONE)),
     "usage unknown, none": (UNKNOWN, sse(OPEN, STOP, DONE)),
     "moderation": (ASKED, sse(OPEN, STOP, bare(usage=USAGE), MODERATION, DONE)),
     "moderation, usage not asked": (PLAIN, sse(OPEN, STOP, MODERATION, DONE)),
-    "refusal": (
-        PLAIN,
-        sse(
-            chunk({"role": "assistant", "content": "", "refusal": None}),
-            chunk({"refusal": "No fishing."}),
-            STOP,
-            DONE,
-        ),
-    ),
+    "refusal": (PLAIN, sse(REFUSING, chunk({"refusal": "No."}), STOP, DONE)),
     "refusal after null": (PLAIN, sse(NULL, chunk({"refusal": "No."}), STOP, DONE)),
-    "audio": (
-        PLAIN,
-        sse(NULL, chunk({"audio": {"id": "a1", "data": "UklG"}}), STOP, DONE),
-    ),
-    "log probabilities": (
-        PLAIN,
-        sse(OPEN, with_logprobs({"content": [TOKEN], "refusal": None}), STOP, DONE),
-    ),
-    "extra keys": (
-        PLAIN,
-        sse(
-            {**OPEN, "obfuscation": "kd", "service_tier": "default"},
-            chunk({"reasoning_content": "tide tables"}),
-            STOP,
-            DONE,
-        ),
-    ),
-    "keep-alive newlines": (
-        PLAIN,
-        b"\n" + sse(OPEN) + b"\n\n\n" + sse(TEXT, STOP) + b"\n" + sse(DONE) + b"\n",
-    ),
+    "audio": (PLAIN, sse(NULL, chunk({"audio": {"id": "a"}}), STOP, DONE)),
+    "extra keys": (PLAIN, sse(MORE_KEYS, chunk({"reasoning": "hm"}), STOP, DONE)),
     "error alone": (PLAIN, sse(ERROR)),
-    "error after text": (ASKED, sse(OPEN, TEXT, ERROR)),
     "error, then the provider's end": (PLAIN, sse(OPEN, ERROR, DONE)),
     "error after null": (TOOLS, sse(NULL, ERROR)),
-    "escapes": (PLAIN, sse(OPEN, chunk({"content": "\ud83d"}), STOP, DONE)),
     "raw characters": (
         PLAIN,
         sse(OPEN)
@@ -238,15 +147,12 @@ GOOD_STREAMS = {
 
 
 @pytest.mark.parametrize("name", GOOD_STREAMS)
-def test_conforming_stream(name: str) -> None:
+def test_conforming_stream_broken_off_or_whole(name: str) -> None:
     request, data = GOOD_STREAMS[name]
     assert check_stream(data, request) == []
-
-
-@pytest.mark.parametrize("name", GOOD_STREAMS)
-def test_conforming_stream_broken_off_anywhere(name: str) -> None:
-    request, data = GOOD_STREAMS[name]
-    for end in range(len(data)):
+    # The bytes of a word differ in nothing: each cut in a line end, some in a line.
+    cuts = {*range(0, len(data), 7), *(at for at, x in enumerate(data) if x in b"\n:")}
+    for end in cuts:
         assert check_stream(data[:end], request, complete=False) == []
 
 
@@ -290,11 +196,6 @@ BAD_STREAMS: list[tuple[str, Request, bytes]] = [
     ("framing", PLAIN, middle("{'a': 1}")),
     ("framing", PLAIN, middle('{"error": NaN}')),
     ("framing", PLAIN, sse(OPEN) + b'data: {"a":\ndata: 1}\n\n' + sse(STOP, DONE)),
-    (
-        "framing",
-        PLAIN,
-        framed(b"data: ", b"data: data: ").replace(b"\n\n", b"\n\n" + sse(OPEN), 1),
-    ),
     ("envelope", PLAIN, middle({**TEXT, "object": "chat.completion"})),
     ("envelope", PLAIN, middle(without(TEXT, "id"))),
     ("envelope", PLAIN, middle({**TEXT, "id": None})),
@@ -317,11 +218,6 @@ BAD_STREAMS: list[tuple[str, Request, bytes]] = [
     ("envelope", PLAIN, sse({**OPEN, "service_tier": "on_demand"}, STOP, DONE)),
     ("envelope", PLAIN, sse({**OPEN, "system_fingerprint": 3}, STOP, DONE)),
     ("envelope", PLAIN, middle(with_logprobs(-0.5))),
-    (
-        "envelope",
-        PLAIN,
-        middle(with_logprobs({"content": [without(TOKEN, "top_logprobs")]})),
-    ),
     ("envelope", ASKED, sse(OPEN, STOP, bare(usage={"total_tokens": 3}), DONE)),
     (
         "envelope",
@@ -331,13 +227,6 @@ BAD_STREAMS: list[tuple[str, Request, bytes]] = [
             STOP,
             bare(usage={**USAGE, "prompt_tokens_details": {"cached_tokens": "1"}}),
             DONE,
-        ),
-    ),
-    (
-        "envelope",
-        TOOLS,
-        sse(
-            OPEN, chunk({"tool_calls": [{"id": "c", "type": "function"}]}), CALLS, DONE
         ),
     ),
     (
@@ -356,11 +245,6 @@ BAD_STREAMS: list[tuple[str, Request, bytes]] = [
     ("role", PLAIN, sse(chunk({"content": ""}), OPEN, STOP, DONE)),
     ("role", PLAIN, middle(chunk({"role": "assistant", "content": "x"}))),
     ("role", PLAIN, sse(chunk({"role": "tool", "content": ""}), STOP, DONE)),
-    (
-        "role",
-        Request(n=2),
-        sse(OPEN, chunk({"content": "x"}, index=1), STOP, chunk({}, "stop", 1), DONE),
-    ),
     ("content", TOOLS, sse(NULL, TEXT, STOP, DONE)),
     ("content", PLAIN, sse(NULL, STOP, DONE)),
     ("content", TOOLS, sse(NULL, TEXT, chunk(head()), CALLS, DONE)),
@@ -381,22 +265,7 @@ BAD_STREAMS: list[tuple[str, Request, bytes]] = [
     ("tool-calls", TOOLS, called(head(function={"name": "f"}))),
     ("tool-calls", TOOLS, called(head(0, None))),
     ("tool-calls", TOOLS, called(head(0, "{}"))),
-    (
-        "tool-calls",
-        TOOLS,
-        called(head(), call(id="call_0", function={"arguments": "{}"})),
-    ),
     ("tool-calls", TOOLS, called(head(), call(id=None, function={"arguments": "{}"}))),
-    (
-        "tool-calls",
-        TOOLS,
-        called(head(), call(type="function", function={"arguments": "{}"})),
-    ),
-    (
-        "tool-calls",
-        TOOLS,
-        called(head(), call(function={"name": None, "arguments": "{}"})),
-    ),
     ("tool-calls", TOOLS, called(head(), call(function={}))),
     ("tool-calls", TOOLS, called(head(), call())),
     ("tool-calls", TOOLS, called(head(), arguments(None))),
@@ -413,22 +282,6 @@ BAD_STREAMS: list[tuple[str, Request, bytes]] = [
     ("finish", PLAIN, sse(OPEN, chunk({"content": "x"}, None), chunk({}, ""), DONE)),
     ("finish", TOOLS, sse(OPEN, CALLS, DONE)),
     ("finish", TOOLS, sse(NULL, chunk(head()), chunk(arguments("{}")), STOP, DONE)),
-    (
-        "finish",
-        Request(n=2),
-        sse(
-            OPEN,
-            OTHER_OPEN,
-            chunk(
-                choices=[
-                    {"index": 0, "delta": {}, "finish_reason": "stop"},
-                    {"index": 1, "delta": {"content": "x"}},
-                ]
-            ),
-            chunk({}, "stop", 1),
-            DONE,
-        ),
-    ),
     ("usage", ASKED, sse(OPEN, STOP, DONE)),
     ("usage", ASKED, sse(OPEN, {**STOP, "usage": USAGE}, DONE)),
     ("usage", ASKED, sse(OPEN, STOP, bare(usage=USAGE), bare(usage=USAGE), DONE)),
@@ -439,11 +292,6 @@ BAD_STREAMS: list[tuple[str, Request, bytes]] = [
     ("usage", PLAIN, sse(OPEN, STOP, bare(usage=USAGE), DONE)),
     ("usage", PLAIN, sse(bare(), OPEN, STOP, DONE)),
     ("usage", PLAIN, middle({**TEXT, "usage": USAGE})),
-    (
-        "usage",
-        PLAIN,
-        sse(OPEN, {**TEXT, "usage": USAGE}, {**STOP, "usage": USAGE}, DONE),
-    ),
     ("usage", UNKNOWN, middle({**TEXT, "usage": USAGE})),
     ("usage", UNKNOWN, sse(OPEN, STOP, bare(), DONE)),
     ("done", PLAIN, sse(OPEN, TEXT, STOP)),
@@ -479,7 +327,6 @@ def test_every_rule_has_a_broken_stream() -> None:
         ("done", sse(OPEN, TEXT, DONE)),
         ("role", sse(TEXT, TEXT)),
         ("finish", sse(OPEN, STOP, TEXT)),
-        ("usage", sse(OPEN, bare(usage=USAGE))),
         ("framing", sse(OPEN) + b"junk\n\n" + sse(TEXT)),
     ],
 )
@@ -525,29 +372,15 @@ def test_request_from_body() -> None:
 
 
 def body(message: Any, finish: Any = "stop", **top: Any) -> Any:
-    return {
-        "id": "chatcmpl-7",
-        "object": "chat.completion",
-        "created": 1700000000,
-        "model": "tern-2",
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-        "usage": USAGE,
-        **top,
-    }
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    kind = {"object": "chat.completion", "usage": USAGE}
+    return {**chunk(), **kind, "choices": [choice], **top}
 
 
 SAID = {"role": "assistant", "content": "Low tide at six."}
-CALLED: Any = {
-    "role": "assistant",
-    "content": None,
-    "tool_calls": [
-        {
-            "id": "call_0",
-            "type": "function",
-            "function": {"name": "find_ferry", "arguments": "{}"},
-        }
-    ],
-}
+FUNCTION = {"name": "find_ferry", "arguments": "{}"}
+CALL = {"id": "call_0", "type": "function", "function": FUNCTION}
+CALLED: Any = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 
 
 def changed(value: Any, *path: Any, to: Any) -> Any:
@@ -563,9 +396,6 @@ def changed(value: Any, *path: Any, to: Any) -> Any:
     ("request_", "value"),
     [
         (PLAIN, body(SAID)),
-        (PLAIN, body({**SAID, "refusal": None, "annotations": []})),
-        (PLAIN, body({**SAID, "reasoning_content": "tables"}, "length")),
-        (TOOLS, body(CALLED, "tool_calls")),
         (TOOLS, body(without(CALLED, "content"), "tool_calls")),
         (FORCED, body(CALLED, "stop")),
         (PLAIN, body({**SAID, "content": None, "refusal": "No."})),
@@ -584,13 +414,8 @@ def test_conforming_body(request_: Request, value: Any) -> None:
         ("envelope", without(body(SAID), "object")),
         ("envelope", body(SAID, id="")),
         ("envelope", body(SAID, created=1.5)),
-        ("envelope", body(SAID, object="chat.completion.chunk")),
-        ("envelope", body({**SAID, "role": None})),
-        ("envelope", body({**SAID, "content": ["Low"]})),
-        ("envelope", body({**SAID, "annotations": [{"type": "url_citation"}]})),
         ("envelope", body({**SAID, "audio": {"id": "a"}})),
         ("envelope", changed(body(SAID), "usage", "total_tokens", to=None)),
-        ("content", body({**SAID, "content": None})),
         ("content", body(without(SAID, "content"))),
         ("content", body({**SAID, "tool_calls": None})),
         ("content", body({**SAID, "function_call": None})),
@@ -648,14 +473,9 @@ def test_error_bodies() -> None:
 @pytest.mark.parametrize(
     "blocks",
     [
-        [],
         [b"data: 1\n\n"],
-        [b"data: 1\n\n\n\n", b"data: 2\n\n"],
         [b"\n\ndata: 1\n\n", b": ping\n\n", b"data: 2"],
-        [b"data: 1\r\n\r\n", b"data: 2\r\n\r\n\r\n", b"data: 3\r\n"],
-        [b"data: 1\r\r", b"data: 2\r\r"],
         [b"data: 1\r\n\n", b"a\nb\n\r\n", b"c\r\r\n"],
-        [b"\n\n"],
     ],
 )
 def test_events(blocks: list[bytes]) -> None:
@@ -677,11 +497,7 @@ AT_ONCE = sse(chunk({"content": "Low tide at six"}, "stop"), DONE)
 @pytest.mark.parametrize(
     "data",
     [
-        CLEAN,
         CLEAN.replace(b"\n", b"\r\n"),
-        CLEAN.replace(b"\n", b"\r"),
-        CLEAN.replace(b"data: ", b"data:").replace(b"[DONE]", b"[DONE] "),
-        b"\xef\xbb\xbf" + sse(OPEN, TEXT, chunk({"content": " at six"}, "stop"), DONE),
         b": hello\n\nretry: 9\n\n"
         + sse(OPEN, "null", TEXT, ": ping", MORE, STOP, DONE),
         b"event: x\nid: 4\n" + sse(TEXT, MORE, STOP, DONE),
@@ -693,44 +509,12 @@ AT_ONCE = sse(chunk({"content": "Low tide at six"}, "stop"), DONE)
             DONE,
         ),
         sse(
-            chunk(choices=[{"delta": {"content": "Low tide"}}]),
-            chunk(choices=[{"index": "0", "delta": {"content": " at six"}}]),
-            chunk(choices=[{"index": 0, "finish_reason": "stop"}]),
-            DONE,
-        ),
-        sse(
             chunk(choices=[{"message": {"content": "Low tide"}}]),
             chunk(choices=[{"message": {"content": "Low tide at six"}}]),
             chunk(choices=[{"finish_reason": "stop"}]),
             DONE,
         ),
-        sse(
-            chunk(choices=[{"delta": SAID | {"content": "Low tide at six"}}]),
-            chunk(
-                choices=[
-                    {
-                        "message": {"content": "Low tide at six"},
-                        "delta": {"content": ""},
-                        "finish_reason": "stop",
-                    }
-                ]
-            ),
-            DONE,
-        ),
-        b"data: "
-        + json.dumps(chunk({"content": "Low tide"})).encode()
-        + sse(chunk({"content": " at six"}, "stop"), DONE),
         b"data: " + AT_ONCE,
-        AT_ONCE.replace(b"data: {", b"{"),
-        AT_ONCE.replace(b"\n\n", b"\n"),
-        "".join(
-            f"data: {line}\n"
-            for line in json.dumps(
-                chunk({"content": "Low tide at six"}, "stop"), indent=1
-            ).splitlines()
-        ).encode()
-        + b"\n"
-        + sse(DONE),
         sse(
             {"result": {"response": "Low tide at six"}},
             {"finish_reason": "stop", "response": ""},
@@ -777,14 +561,7 @@ def test_line_end_in_a_text_is_a_part_of_it() -> None:
                 {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
             ]
         },
-        {
-            "content": [
-                {
-                    "type": "reasoning",
-                    "summary": [{"type": "summary_text", "text": "hm"}],
-                }
-            ]
-        },
+        {"content": [{"type": "reasoning", "summary": [{"text": "hm"}]}]},
     ],
 )
 def test_reasoning(delta: Any) -> None:
@@ -796,102 +573,37 @@ WHOLE = '{"to":"Skye"}'
 ONE = [Call("call_0", "find_ferry", WHOLE)]
 TWO = [*ONE, Call("call_1", "find_ferry", WHOLE)]
 NAMELESS = [replace(each, id="") for each in TWO]
+LATER = {"arguments": WHOLE}
+FERRY = {"name": "find_ferry", **LATER}
+PARTS = ('{"to":', '"Skye"}')
+
+
+def bare_calls(*calls: Any) -> Any:
+    return {"tool_calls": [*calls]}
+
+
+def bare_head(index: int, text: str = "") -> Any:
+    return without(head(index, text)["tool_calls"][0], "index")
 
 
 @pytest.mark.parametrize(
     ("calls", "deltas"),
     [
         (ONE, [head(), arguments('{"to":'), arguments('"Skye"}')]),
-        (ONE, [head(0, WHOLE)]),
         (ONE, [head(0, '{"to":'), head(0, '"Skye"}')]),
         (ONE, [head(0, WHOLE), head(0, WHOLE)]),
         (ONE, [head(0, WHOLE), call(id=None, type=None, function={"name": None})]),
-        (ONE, [head(), call(id="", function={"name": "", "arguments": WHOLE})]),
         (ONE, [head(), call(id="call_x", function={"arguments": WHOLE})]),
-        (
-            ONE,
-            [
-                head(0, '{"to":'),
-                {"tool_calls": [{"function": {"arguments": '"Skye"}'}}]},
-            ],
-        ),
-        (
-            ONE,
-            [
-                call(id="call_0", function={"arguments": ""}),
-                call(function={"name": "find_ferry", "arguments": WHOLE}),
-            ],
-        ),
-        (
-            ONE,
-            [
-                head(0, WHOLE),
-                {
-                    "tool_calls": [
-                        {
-                            "index": 1,
-                            "id": None,
-                            "function": {"name": None, "arguments": ""},
-                        }
-                    ]
-                },
-            ],
-        ),
+        (ONE, [head(0, '{"to":'), bare_calls({"function": {"arguments": '"Skye"}'}})]),
+        (ONE, [call(id="call_0", function={"arguments": ""}), call(function=FERRY)]),
         (TWO, [head(0, WHOLE), head(1), arguments(WHOLE, 1)]),
         (TWO, [head(0), head(1), arguments(WHOLE, 1), arguments(WHOLE, 0)]),
         (TWO, [head(0, WHOLE), head(0, WHOLE, id="call_1")]),
         (TWO, [head(0), arguments(WHOLE), head(0, id="call_1"), arguments(WHOLE)]),
-        (
-            TWO,
-            [
-                {
-                    "tool_calls": [
-                        without(head(i, WHOLE)["tool_calls"][0], "index")
-                        for i in (0, 1)
-                    ]
-                }
-            ],
-        ),
-        (
-            TWO,
-            [
-                {
-                    "tool_calls": [
-                        without(head(i)["tool_calls"][0], "index"),
-                        {"function": {"arguments": WHOLE}},
-                    ]
-                }
-                for i in (0, 1)
-            ],
-        ),
-        (
-            TWO,
-            [
-                {"tool_calls": [without(head(i, part)["tool_calls"][0], "index")]}
-                for i in (0, 1)
-                for part in ('{"to":', '"Skye"}')
-            ],
-        ),
-        (
-            NAMELESS,
-            [
-                {
-                    "tool_calls": [
-                        {"function": {"name": "find_ferry", "arguments": WHOLE}}
-                    ]
-                    * 2
-                }
-            ],
-        ),
-        (NAMELESS, [head(0, WHOLE, id=""), head(0, WHOLE, id="")]),
-        (
-            [Call("7", "f", "")],
-            [{"tool_calls": [{"index": 0, "id": 7, "function": {"name": "f"}}]}],
-        ),
-        (
-            [Call("", "f", ""), Call("", "g", "")],
-            [{"tool_calls": [{"name": "f"}, {"name": "g"}]}],
-        ),
+        (TWO, [bare_calls(bare_head(i), {"function": LATER}) for i in (0, 1)]),
+        (TWO, [bare_calls(bare_head(i, part)) for i in (0, 1) for part in PARTS]),
+        (NAMELESS, [bare_calls(*[{"function": FERRY}] * 2)]),
+        ([Call("", x, "") for x in "fg"], [bare_calls({"name": "f"}, {"name": "g"})]),
     ],
 )
 def test_tool_calls(calls: list[Call], deltas: list[Any]) -> None:
@@ -920,19 +632,15 @@ def test_legacy_function_call() -> None:
 def test_two_choices_apart() -> None:
     data = sse(OPEN, chunk({"content": "ebb"}, "length", 1), TEXT, STOP, DONE)
     choices = meaning_of_stream(data).choices
-    assert [(c.text, c.finish_reason) for _, c in sorted(choices.items())] == [
-        ("Low tide", "stop"),
-        ("ebb", "length"),
-    ]
+    found = {at: (each.text, each.finish_reason) for at, each in choices.items()}
+    assert found == {0: ("Low tide", "stop"), 1: ("ebb", "length")}
 
 
 @pytest.mark.parametrize(
     "items",
     [
         [OPEN, STOP, bare(usage=USAGE)],
-        [{**OPEN, "usage": {}}, {**STOP, "usage": USAGE}, bare(usage=None)],
         [OPEN, bare(usage={**USAGE, "total_tokens": 1}), bare(usage=USAGE)],
-        [OPEN, without(bare(usage=USAGE), "choices")],
         [OPEN, {**bare(usage=USAGE), "choices": None}],
         [OPEN, chunk(choices=[{"index": 0, "delta": {}, "usage": USAGE}])],
         [OPEN, {**STOP, "x_groq": {"usage": USAGE}}],
@@ -944,36 +652,25 @@ def test_usage(items: list[Any]) -> None:
     assert meaning.errors == []
 
 
+FAILED = [{"code": 7, "message": "m"}]
+UNSUCCESSFUL = {"success": False, "result": None, "errors": FAILED}
+BASE = {"status_code": 9, "status_msg": "m"}
+
+
 @pytest.mark.parametrize(
     ("value", "error"),
     [
-        (ERROR, Error(("out of fish",), "y")),
-        ({"error": "out of fish"}, Error(("out of fish",))),
         ({"error": "out of fish", "code": "gone"}, Error(("out of fish",), "gone")),
         ({"error": {"message": "m", "code": 503}}, Error(("m",), "503")),
-        ({"status": 404, "title": "Lost", "detail": "no boat"}, Error(("no boat",))),
-        ({"status": 429, "title": "Too many"}, Error(("Too many",))),
-        ({"message": "m", "type": "t", "code": 500}, Error(("m",), "500")),
-        (
-            {"detail": [{"loc": ["a"], "msg": "one"}, {"msg": "two"}]},
-            Error(("one", "two")),
-        ),
-        (
-            {"success": False, "result": None, "errors": [{"code": 7, "message": "m"}]},
-            Error(("m",), "7"),
-        ),
-        (
-            {"base_resp": {"status_code": 9, "status_msg": "m"}, "choices": None},
-            Error(("m",), "9"),
-        ),
-        ({**TEXT, "error": {"message": "m", "code": 1}}, Error(("m",), "1")),
+        ({"detail": [{"loc": ["a"], "msg": "x"}, {"msg": "y"}]}, Error(("x", "y"))),
+        (UNSUCCESSFUL, Error(("m",), "7")),
+        ({"base_resp": BASE, "choices": None}, Error(("m",), "9")),
         ([{"error": {"message": "m", "code": 400}}], Error(("m",), "400")),
         ({"error": {"x": ['a"b', True]}}, Error(("a", "b"))),
         ({"error": {"x": "a\ud83db"}}, Error(("a", "b"))),
         ({"error": {"message": "m", "code": "null"}}, Error(("m",))),
         ({"error": True}, Error(())),
         ({"error": {"message": "m", "code": True}}, Error(("m",))),
-        ({"choices": [], "errors": 7}, Error(("7",))),
         ({"choices": [], "errors": {"x": 1, "status_msg": "m"}}, Error(("m",))),
         ({"error": {"reason": "m", "x": "y"}}, Error(("m",))),
         ({"choices": [], "errors": {"x": "m", "message": 5}}, Error(("5",))),
@@ -1002,10 +699,8 @@ def test_words_in_a_result_beside_an_answer_are_a_notice(answer: Any) -> None:
 def test_answer_beside_that_of_a_result_is_read(result: Any) -> None:
     beside = {"response": " at six", "tool_calls": [{"name": "tide"}]}
     choice = meant({"result": result, **beside}).choices[0]
-    assert sorted([choice.text, *(each.name for each in choice.calls)]) == [
-        "High tide at six",
-        "tide",
-    ]
+    names = [each.name for each in choice.calls]
+    assert (choice.text, names) == ("High tide at six", ["tide"])
 
 
 @pytest.mark.parametrize("head", [b"error: ", b"error:", b"data: "])
@@ -1026,7 +721,6 @@ def test_error_in_a_field_of_its_own_is_one(head: bytes, value: Any) -> None:
         ({**TEXT, "errors": 1}, True),
         ({**TEXT, "detail": "m"}, False),
         ({**STOP, "detail": "m"}, False),
-        (bare(detail=""), False),
     ],
 )
 def test_words_beside_choices_that_say_nothing_may_be_an_error(
@@ -1094,20 +788,10 @@ def edited(old: bytes, new: bytes) -> bytes:
         ("text", edited(b'"content": "Low"', b'"content": "Lo"')),
         ("reasoning", edited(b'"hm"', b'""')),
         ("refusal", edited(b'"No."', b"null")),
-        ("log probabilities", edited(b"-0.5", b"-0.6")),
-        ("name", edited(b"find_ferry", b"find_ferryfind_ferry")),
-        ("arguments", edited(b"Skye", b"Rum")),
         ("id", edited(b"call_0", b"call_9")),
         ("tool calls", edited(b'"tool_calls": [', b'"other": [')),
-        ("finish reason", edited(b'"finish_reason": "tool_calls"', b'"a": 1')),
-        (
-            "finish reason",
-            edited(b'"finish_reason": "tool_calls"', b'"finish_reason": "length"'),
-        ),
-        ("usage", edited(b'"total_tokens": 13', b'"total_tokens": 14')),
         ("usage", edited(b'"usage"', b'"other"')),
         ("[DONE]", edited(b"data: [DONE]\n\n", b"")),
-        ("made up", RICH + sse(ERROR)),
     ],
 )
 def test_loss_is_found(word: str, after: bytes) -> None:
@@ -1123,11 +807,7 @@ def test_loss_is_found(word: str, after: bytes) -> None:
             {"prompt_tokens_details": {"cached_tokens": 1}},
             ["prompt_tokens_details.cached_tokens 1"],
         ),
-        ({"cost": 0.25}, ["cost 0.25"]),
         ({"cost": "0.25"}, ["cost 0.25"]),
-        ({"cost": "much"}, []),
-        ({"cost": None}, []),
-        ({"estimated": True}, []),
         ({"prompt_tokens_details": 1}, []),
     ],
 )
@@ -1156,9 +836,7 @@ SPELLED = {"error": {"message": "m", "code": "503", "type": "t", "param": None}}
         (meant(OPEN, chunk({}, "eos"), DONE), meant(OPEN, STOP, DONE)),
         (meant(OPEN, chunk({}, "MAX_TOKENS")), meant(OPEN, chunk({}, "length"), DONE)),
         (meant(NULL, chunk(head()), STOP), meant(NULL, chunk(head()), CALLS)),
-        (meant(OPEN, TEXT, CALLS), meant(OPEN, TEXT, STOP, DONE)),
         (meant(OPEN, TEXT, DONE), meant(OPEN, TEXT, STOP, DONE)),
-        (meant(OPEN, TEXT, STOP), meant(OPEN, TEXT, STOP, DONE)),
         (meant(OPEN, TEXT, STOP, OTHER), meant(OPEN, TEXT, STOP, DONE)),
         (meant(OPEN, chunk({}, "error")), meant(OPEN, ERROR)),
         (meant(NUMBERED), meant(SPELLED)),
@@ -1226,10 +904,8 @@ def test_repair_is_no_loss(before: Meaning, after: Meaning) -> None:
         (meant(OPEN, STOP), meant(OPEN, STOP, bare(usage=USAGE))),
         (meant(OPEN, STOP), meant(OPEN, STOP, ERROR)),
         (meant(bare(usage={"x": 1.5})), meant(bare(usage={"x": 1}))),
-        (meant({"error": True}), meant()),
         (meant(OPEN, STOP, chunk({}, index=1)), meant(OPEN, STOP, OTHER, DONE)),
         (meant(NUMBERED), meant(changed(SPELLED, "error", "code", to=None))),
-        (meant(NUMBERED), meant(changed(SPELLED, "error", "message", to="Gone"))),
         (meant(OPEN, "oh no"), meant(OPEN)),
         (meant(chunk({"content": {"a": 1}})), meant(chunk({"content": "{a: 1"}))),
         (meant(chunk(head(0, WHOLE))), meant(chunk(head(0, WHOLE.replace(":", ": "))))),
@@ -1240,10 +916,6 @@ def test_repair_is_no_loss(before: Meaning, after: Meaning) -> None:
         (
             meant(chunk(head(0, "a: 1")), CALLS),
             meant(chunk(head(0, "a: 1")), chunk({}, "length")),
-        ),
-        (
-            meant(chunk(head(0, "[" * 9999)), CALLS),
-            meant(chunk(head(0, "[" * 9999)), chunk({}, "length")),
         ),
         (
             meant(chunk(head(0, WHOLE))),
@@ -1406,7 +1078,6 @@ def test_map_that_is_none_is_found() -> None:
     ("reason", "openai"),
     [
         ("eosToken", "stop"),
-        ("FinishReason.MAX_TOKENS", "length"),
         ("quota exceeded", "error"),
         ("503", "error"),
         ("stop_token_found", "stop"),

@@ -119,6 +119,9 @@ def port(
     return check_port.judge(machine, way, machine.home / ".mitmproxy", found, owner)
 
 
+OURS = ("mitmdump", "-s", "/x/normalize.py")
+
+
 def test_llm_normalize_is_named_with_its_version() -> None:
     finding = port(Recorded(), WAY, status(), None)
     assert finding.mark is Mark.OK
@@ -148,16 +151,12 @@ def test_where_nothing_listens_it_is_started(
         (Listener(4, "nginx", ("nginx",)), "nginx (pid 4) has", "run.py -p 8081"),
         (None, "which the system does not name", "run.py -p 8081"),
         (
-            Listener(4, "mitmdump", ("mitmdump", "-s", "/x/normalize.py")),
+            Listener(4, "mitmdump", OURS),
             "which does not answer /status.json",
             f"stop it, then python3 {ROOT}/scripts/run.py",
         ),
         (
-            Listener(
-                4,
-                "mitmdump",
-                ("mitmdump", "-s", "/x/normalize.py", "--mode", "reverse:https://x"),
-            ),
+            Listener(4, "mitmdump", (*OURS, "--mode", "reverse:https://x")),
             "in reverse mode",
             f"{RUN} doctor http://127.0.0.1:8080/v1",
         ),
@@ -175,13 +174,8 @@ def test_another_program_on_the_port_is_named(
 def test_a_status_of_odd_values_is_read_without_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    reported = {
-        "name": "llm_normalize",
-        "version": "1\x1b[2J",
-        "pid": "x",
-        "hosts": [1, "a.b"],
-        "probe": "-oevil/../x",
-    }
+    reported: dict[str, Any] = {"name": "llm_normalize", "version": "1\x1b[2J"}
+    reported |= {"pid": "x", "hosts": [1, "a.b"], "probe": "-oevil/../x"}
     answer = Answer(200, "application/json", json.dumps(reported).encode())
     monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
     found = local_server.status("127.0.0.1", 8080)
@@ -189,19 +183,13 @@ def test_a_status_of_odd_values_is_read_without_harm(
 
 
 def test_a_command_line_names_what_the_checks_own_proxy_gets() -> None:
-    command = [
-        "mitmdump",
-        "--set",
-        "normalize_skip=role-null",
-        "--set=normalize_mode=observe",
-        "--set",
-        "normalize_keys=a=env:B",
-        "normalize_only=false",
-    ]
-    assert check_port.options(command) == [
-        "normalize_skip=role-null",
-        "normalize_mode=observe",
-    ]
+    words = (
+        "mitmdump --set normalize_skip=role-null --set=normalize_mode=observe "
+        "--set normalize_keys=a=env:B normalize_only=false"
+    )
+    command = words.split()
+    counted = ["normalize_skip=role-null", "normalize_mode=observe"]
+    assert check_port.options(command) == counted
     assert check_port.skips(command) == ["role-null"]
 
 
@@ -270,11 +258,7 @@ def test_what_is_wrong_with_variables_is_reported_with_its_repair(
 
 @pytest.mark.parametrize(
     ("knows", "value", "mark"),
-    [
-        (" ok", "1", None),
-        (" ok", "", Mark.WARN),
-        ("", "1", Mark.FAIL),
-    ],
+    [(" ok", "1", None), (" ok", "", Mark.WARN), ("", "1", Mark.FAIL)],
 )
 def test_a_node_that_could_follow_variables_is_advised_to(
     knows: str, value: str, mark: Mark | None
@@ -363,10 +347,7 @@ NONES = [
     gnome(mode="'manual'", https_host="'corp'", https_port="0"),
     kde(),
 ]
-AUTOS = [
-    gnome(mode="'auto'", url="''"),
-    kde(ProxyType="3"),
-]
+AUTOS = [gnome(mode="'auto'", url="''"), kde(ProxyType="3")]
 
 
 def desktop(machine: Machine, *, has_variables: bool = False) -> Finding:
@@ -409,17 +390,15 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
     """The user's database has the same value, which resetting it would not change."""
     machine = gnome(mode="'manual'", https_host="'corp'", https_port="3128")
     listed = machine.answers["gsettings", "list-recursively"]
-    machine.answers.update(
-        {
-            ("env", "GSETTINGS_BACKEND=memory"): gnome().answers[
-                "gsettings", "list-recursively"
-            ],
-            ("dconf", "dump"): Result(0, "[/]\nmode='manual'\n"),
-            ("dconf", "read"): Result(0, "'manual'\n"),
-            ("gsettings", "list-recursively"): listed,
-        }
-    )
-    machine = replace(machine, programs=("gsettings", "dconf"))
+    unset = gnome().answers["gsettings", "list-recursively"]
+    answers = {
+        ("env", "GSETTINGS_BACKEND=memory"): unset,
+        ("dconf", "dump"): Result(0, "[/]\nmode='manual'\n"),
+        ("dconf", "read"): Result(0, "'manual'\n"),
+        ("gsettings", "list-recursively"): listed,
+    }
+    programs = ("gsettings", "dconf")
+    machine = replace(machine, programs=programs, answers=machine.answers | answers)
     settings = choose(machine)
     assert settings is not None
     assert settings.read()["org.gnome.system.proxy mode"] is None
@@ -472,6 +451,14 @@ def test_a_desktop_that_leads_elsewhere_is_reported_with_the_repair(
 SERVED = "function FindProxyForURL(url, host) { /* integrate.api.nvidia.com */ }"
 
 
+def found(*proxies: str) -> Result:
+    return Result(0, json.dumps(proxies))
+
+
+def served(text: bytes) -> Answer:
+    return Answer(200, check_pac.KIND, text)
+
+
 def pac(
     monkeypatch: pytest.MonkeyPatch,
     answer: Answer | None,
@@ -492,14 +479,8 @@ def pac(
         (None, "no answer"),
         (Answer(404, "text/html", b""), "status 404"),
         (Answer(200, "text/plain", SERVED.encode()), "comes as text/plain"),
-        (
-            Answer(200, check_pac.KIND, b"function FindProxyForURL() {}"),
-            "does not name",
-        ),
-        (
-            Answer(200, check_pac.KIND, b"integrate.api.nvidia.com"),
-            "has no function",
-        ),
+        (served(b"function FindProxyForURL() {}"), "does not name"),
+        (served(b"integrate.api.nvidia.com"), "has no function"),
     ],
 )
 def test_a_pac_file_that_is_not_served_fails(
@@ -514,26 +495,21 @@ def test_a_pac_file_that_is_not_served_fails(
     ("node", "mark", "saw"),
     [
         (None, Mark.OK, "names the hosts"),
-        (Result(0, '["PROXY 127.0.0.1:8080", "DIRECT"]'), Mark.OK, "evaluated"),
+        (found("PROXY 127.0.0.1:8080", "DIRECT"), Mark.OK, "evaluated"),
         (
-            Result(0, '["PROXY localhost:8080; DIRECT", "PROXY corp:3128"]'),
+            found("PROXY localhost:8080; DIRECT", "PROXY corp:3128"),
             Mark.OK,
             "evaluated",
         ),
-        (Result(0, '["DIRECT", "DIRECT"]'), Mark.FAIL, "nvidia.com DIRECT"),
-        (
-            Result(0, '["PROXY 127.0.0.1:8080", "PROXY 127.0.0.1:8080"]'),
-            Mark.FAIL,
-            "unlisted.example PROXY",
-        ),
+        (found("DIRECT", "DIRECT"), Mark.FAIL, "nvidia.com DIRECT"),
+        (found(*["PROXY 127.0.0.1:8080"] * 2), Mark.FAIL, "unlisted.example PROXY"),
         (Result(1, err="SyntaxError: no"), Mark.FAIL, "SyntaxError"),
     ],
 )
 def test_a_pac_file_is_evaluated_for_a_listed_host_and_another(
     node: Result | None, mark: Mark, saw: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = Answer(200, check_pac.KIND, SERVED.encode())
-    finding = pac(monkeypatch, answer, node)
+    finding = pac(monkeypatch, served(SERVED.encode()), node)
     assert finding.mark is mark
     assert saw in finding.saw
 

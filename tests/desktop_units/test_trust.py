@@ -50,16 +50,12 @@ def confdir(linux: Simulated) -> Path:
 @pytest.fixture
 def other(made: list[Path]) -> Certificate:
     """Another CA of the same name."""
-    found = authority.load(made[1])
-    assert found is not None
-    return found
+    return certificates(made[1] / "mitmproxy-ca-cert.pem")[0]
 
 
 @pytest.fixture
 def mine(made: list[Path]) -> Certificate:
-    found = authority.load(made[0])
-    assert found is not None
-    return found
+    return certificates(made[0] / "mitmproxy-ca-cert.pem")[0]
 
 
 def start(machine: Machine, *given: str) -> Actions:
@@ -205,8 +201,7 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
 def test_a_command_that_fails_leaves_nothing_and_says_so(
     machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("install", "--store")
-    machine.instead.update(dict.fromkeys(words, FAILED))
+    machine.instead.update(dict.fromkeys(("install", "--store"), FAILED))
     actions = start(machine, "install", "--yes")
     actions.install()
     assert actions.failed
@@ -219,8 +214,7 @@ def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
     machine: Simulated, confdir_of: Path
 ) -> None:
     start(machine, "install", "--yes").install()
-    words = ("rm", "--remove")
-    machine.instead.update(dict.fromkeys(words, FAILED))
+    machine.instead.update(dict.fromkeys(("rm", "--remove"), FAILED))
     actions = start(machine, "remove", "--yes")
     actions.remove()
     assert actions.failed
@@ -301,17 +295,13 @@ def test_other_systems_get_the_commands_and_stay_as_they_are(
     ) as e:
         start(machine, act, "--yes").act()
     keychain = "~/Library/Keychains/login.keychain-db"
+    added = f"add-trusted-cert -r trustRoot -p ssl -p basic -k {keychain} {file}"
+    deleted = f"security delete-certificate -Z {mine.sha1} {keychain}"
     commands = {
         "macos": [
-            (
-                "install: security add-trusted-cert -r trustRoot -p ssl -p basic -k "
-                f"{keychain} {file}"
-            ),
+            f"install: security {added}",
             f"status:  security verify-cert -c {file} -p basic -l -L",
-            (
-                f"remove:  security remove-trusted-cert {file}; "
-                f"security delete-certificate -Z {mine.sha1} {keychain}"
-            ),
+            f"remove:  security remove-trusted-cert {file}; {deleted}",
         ],
         "windows": [
             f"install: certutil -user -addstore Root {file}",
@@ -458,9 +448,7 @@ def act(machine: Simulated, name: str, capsys: pytest.CaptureFixture[str]) -> st
     """Return what is said of the system's store, "ok: " in front if nothing failed."""
     actions = start(machine, name, "--yes")
     capsys.readouterr()
-    {"install": actions.install, "remove": actions.remove, "status": actions.status}[
-        name
-    ]()
+    getattr(actions, name)()
     said = re.findall(r"^system {8}(.*)$", capsys.readouterr().out, re.MULTILINE)[-1]
     return said if actions.failed else f"ok: {said}"
 
@@ -475,30 +463,24 @@ def test_links_and_javas_keystore_are_read_back(
 
 
 @pytest.mark.parametrize(
-    ("heeded", "lacks", "repair", "has", "unrepair"),
+    ("heeded", "installed", "removed"),
     [
         (
             "java",
-            "no link points to it in ",
-            "sudo update-ca-certificates --fresh",
-            "a link still points to it in ",
-            "sudo update-ca-certificates --fresh",
+            ("no link points to it in ", "sudo update-ca-certificates --fresh"),
+            ("a link still points to it in ", "sudo update-ca-certificates --fresh"),
         ),
         (
             "links",
-            "cacerts lacks the CA: ",
-            "sudo keytool -importcert -noprompt -file ",
-            "cacerts still has the CA: ",
-            "sudo keytool -delete -alias debian:mitmproxy-ca-",
+            ("cacerts lacks the CA: ", "sudo keytool -importcert -noprompt -file "),
+            ("cacerts still has the CA: ", "sudo keytool -delete -alias debian:mitm"),
         ),
     ],
 )
 def test_what_an_update_overlooked_is_a_failure_until_it_is_made_good(
     heeded: str,
-    lacks: str,
-    repair: str,
-    has: str,
-    unrepair: str,
+    installed: tuple[str, str],
+    removed: tuple[str, str],
     hooked: Hooked,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -506,16 +488,14 @@ def test_what_an_update_overlooked_is_a_failure_until_it_is_made_good(
     hooked.heeded.intersection_update({heeded})
     said = act(hooked, "install", capsys)
     assert said.startswith("trusts it in part: ")
-    assert lacks in said
-    assert repair in said
+    assert all(each in said for each in installed)
     assert act(hooked, "status", capsys).startswith("in part")
     hooked.heeded.update(both)
     assert act(hooked, "install", capsys).startswith("ok: trusts it now")
     hooked.heeded.intersection_update({heeded})
     said = act(hooked, "remove", capsys)
     assert said.startswith("not removed: ")
-    assert has in said
-    assert unrepair in said
+    assert all(each in said for each in removed)
     assert act(hooked, "status", capsys).startswith("in part")
     assert act(hooked, "remove", capsys).startswith("not removed: ")
     hooked.heeded.update(both)
@@ -606,17 +586,9 @@ LINUX_PROFILES = (
 )
 
 
-@pytest.mark.parametrize(
-    ("system", "roots"),
-    [
-        ("linux", LINUX_PROFILES),
-    ],
-)
-def test_profiles_of_firefox_are_found(
-    system: System, roots: tuple[str, ...], tmp_path: Path
-) -> None:
-    machine = simulated(system, tmp_path / "machine")
-    *first, last = [machine.home / each for each in roots]
+def test_profiles_of_firefox_are_found(tmp_path: Path) -> None:
+    machine = simulated("linux", tmp_path / "machine")
+    *first, last = [machine.home / each for each in LINUX_PROFILES]
     for root in first:
         profile(root, ("a.default", "1"))
     outside = tmp_path / "outside"

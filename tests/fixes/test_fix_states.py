@@ -183,17 +183,11 @@ def test_deltas_after_messages_take_their_kind_over() -> None:
 def test_an_answer_in_several_choices_is_one(index: Chunk) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     logprobs = {"content": [{"token": "a"}], "refusal": None}
+    user = {"role": "user", "content": "a", "x": None}
     parts: list[Chunk] = [
         {"finish_reason": "stop", "message": {"role": "assistant", "content": None}},
-        {
-            "finish_reason": "tool_calls",
-            "message": {"role": "user", "content": "a", "x": None},
-            "logprobs": logprobs,
-        },
-        {
-            "finish_reason": None,
-            "message": {"content": "a", "tool_calls": [call], "x": 1},
-        },
+        {"finish_reason": "tool_calls", "message": user, "logprobs": logprobs},
+        {"message": {"content": "a", "tool_calls": [call], "x": 1}},
         {"finish_reason": "length", "message": {"content": [{"text": "b"}]}},
         {"message": {"content": "", "tool_calls": [{**call, "id": "b"}], "x": 2}},
         {"message": None, "logprobs": logprobs},
@@ -263,16 +257,9 @@ def test_what_goes_on_with_a_call_is_not_taken_for_one_without_an_index() -> Non
             call |= {"id": name, "function": {"name": name, "arguments": arguments}}
         return calling(call)
 
-    events = [
-        reported(1, "a", "1"),
-        reported(None, "b", "2"),
-        reported(1, "", "3"),
-        reported(None, "", "4"),
-        reported(None, "c", "5"),
-        reported(1, "", "6"),
-        reported(None, "", "7"),
-    ]
-    out = repaired(wire(events))
+    sent = ((1, "a", "1"), (None, "b", "2"), (1, "", "3"), (None, "", "4"),
+            (None, "c", "5"), (1, "", "6"), (None, "", "7"))  # fmt: skip
+    out = repaired(wire([reported(*each) for each in sent]))
     said = ["", "", ""]
     for line in out.split(b"\n\n")[:-1]:
         for call in loads(line[6:])["choices"][0]["delta"]["tool_calls"]:
@@ -287,57 +274,41 @@ def fragment(at: int | None, identity: str, name: str, arguments: str) -> Chunk:
     return calling({**index, **known, "function": {**named, "arguments": arguments}})
 
 
-@pytest.mark.parametrize(
-    ("events", "others"),
-    [
-        (
-            [
-                fragment(None, "a", "f", ""),
-                fragment(0, "b", "g", ""),
-                fragment(None, "", "", "1"),
-            ],
-            ["g{}"],
-        ),
-        (
-            [
-                fragment(0, "", "g", ""),
-                fragment(None, "a", "f", ""),
-                fragment(1, "b", "g", ""),
-                fragment(None, "a", "", "1"),
-            ],
-            ["g{}", "g{}"],
-        ),
-        (
-            [
-                fragment(None, "a", "", "1"),
-                fragment(0, "b", "g", ""),
-                fragment(0, "", "", "2"),
-                fragment(None, "a", "f", ""),
-            ],
-            ["g2"],
-        ),
-        (
-            [
-                fragment(None, "a", "", ""),
-                fragment(0, "b", "g", "2"),
-                fragment(None, "", "f", "1"),
-            ],
-            ["g2"],
-        ),
-        (
-            [
-                fragment(0, "a", "", "1"),
-                fragment(None, "a", "f", ""),
-                fragment(1, "b", "g", "2"),
-            ],
-            ["g2"],
-        ),
-    ],
-    ids=["head", "by its id", "no name yet", "its name alone", "index before its name"],
-)
-def test_call_without_an_index_is_not_mixed_with_one_that_has_its(
-    events: list[Chunk], others: list[str]
-) -> None:
+MIXED: dict[str, tuple[list[tuple[int | None, str, str, str]], list[str]]] = {
+    "head": ([(None, "a", "f", ""), (0, "b", "g", ""), (None, "", "", "1")], ["g{}"]),
+    "by its id": (
+        [
+            (0, "", "g", ""),
+            (None, "a", "f", ""),
+            (1, "b", "g", ""),
+            (None, "a", "", "1"),
+        ],
+        ["g{}", "g{}"],
+    ),
+    "no name yet": (
+        [
+            (None, "a", "", "1"),
+            (0, "b", "g", ""),
+            (0, "", "", "2"),
+            (None, "a", "f", ""),
+        ],
+        ["g2"],
+    ),
+    "its name alone": (
+        [(None, "a", "", ""), (0, "b", "g", "2"), (None, "", "f", "1")],
+        ["g2"],
+    ),
+    "index before its name": (
+        [(0, "a", "", "1"), (None, "a", "f", ""), (1, "b", "g", "2")],
+        ["g2"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_call_without_an_index_is_not_mixed_with_one_that_has_its(name: str) -> None:
+    fragments, others = MIXED[name]
+    events = [fragment(*each) for each in fragments]
     out = repaired(wire([*events, chunk({}, finish="tool_calls"), DONE]))
     said: dict[int, list[str]] = {}
     for line in out.split(b"\n\n")[:-2]:

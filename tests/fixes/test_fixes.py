@@ -105,12 +105,6 @@ def attributes_of(fix: Any) -> dict[str, Any]:
     }
 
 
-CALL = {
-    "index": 0,
-    "id": "call_1",
-    "type": "function",
-    "function": {"name": "f", "arguments": ""},
-}
 OPENAI: dict[str, tuple[Asked, Wire]] = {
     "text": (
         STREAM,
@@ -135,8 +129,8 @@ OPENAI: dict[str, tuple[Asked, Wire]] = {
         Asked(stream=True, tools=True),
         [
             chunk({"role": "assistant", "content": None}),
-            chunk({"tool_calls": [CALL]}),
-            chunk({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}),
+            calling(head()),
+            calling(rest(0, "{}")),
             chunk({}, finish="tool_calls"),
             DONE,
         ],
@@ -219,6 +213,39 @@ def test_no_shape_of_json_makes_a_fix_fail(
 NULL = {"role": "assistant", "content": None}
 CALLS_END = chunk({}, finish="tool_calls")
 NAMELESS = {"index": 0, "type": "function", "function": {"arguments": ""}}
+NAMED = {"index": 0, "type": "function", "function": {"name": "f", "arguments": ""}}
+LATE = [{"index": 0, "id": "call_0", "function": {"arguments": x}} for x in "{}"]
+
+
+def choice(delta: Any, finish: str | None = None, index: int = 0) -> Any:
+    return {"index": index, "delta": delta, "finish_reason": finish}
+
+
+def choices(*each: Any, **more: Any) -> Any:
+    return chunk(None, choices=[*each], **more)
+
+
+HI = {"content": "Hi"}
+DOUBLED: Wire = [
+    chunk({"function_call": {"arguments": "{"}}),
+    chunk({"tool_calls": [head(0, "}")], "function_call": {"arguments": "}"}}),
+]
+
+
+def message(text: str) -> Any:
+    return {"index": 0, "message": {"content": text}}
+
+
+def details(prompt: Any, reasoning: Any, text: Any) -> Any:
+    more = {"reasoning_tokens": reasoning, "other_tokens": 1.5, "text_tokens": text}
+    return {"prompt_tokens": prompt, "completion_tokens_details": more}
+
+
+def thinking(reasoning: str) -> Any:
+    parts = [{"type": "thinking", "thinking": "so"}, {"type": "text", "text": "Hi"}]
+    return chunk({"content": parts, "reasoning_content": reasoning})
+
+
 MORE: list[tuple[str, str, Wire, Wire]] = [
     (
         "envelope-changing",
@@ -229,40 +256,14 @@ MORE: list[tuple[str, str, Wire, Wire]] = [
     (
         "finish-with-delta",
         "a choice that ends without a word leaves the one that goes on alone",
-        [
-            chunk(
-                None,
-                choices=[
-                    {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None},
-                    {"index": 1, "delta": {}, "finish_reason": "stop"},
-                ],
-            )
-        ],
-        [
-            chunk(
-                None,
-                choices=[
-                    {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}
-                ],
-            ),
-            chunk({}, finish="stop", index=1),
-        ],
+        [choices(choice(HI), choice({}, "stop", 1))],
+        [choices(choice(HI)), chunk({}, finish="stop", index=1)],
     ),
     *(
         (
             "content-parts",
             f"what was thought stands once beside reasoning {known!r}",
-            [
-                chunk(
-                    {
-                        "content": [
-                            {"type": "thinking", "thinking": "so"},
-                            {"type": "text", "text": "Hi"},
-                        ],
-                        "reasoning_content": known,
-                    }
-                )
-            ],
+            [thinking(known)],
             [chunk({"reasoning_content": whole, "content": "Hi"})],
         )
         for known, whole in (("well ", "well so"), ("so", "so"), ("and so", "and so"))
@@ -276,32 +277,24 @@ MORE: list[tuple[str, str, Wire, Wire]] = [
     (
         "function-call-doubled",
         "arguments of a call that has been sent go on, whatever stands beside them",
-        [
-            chunk({"function_call": {"arguments": "{"}}),
-            chunk({"tool_calls": [head(0, "}")], "function_call": {"arguments": "}"}}),
-        ],
-        [
-            chunk({"function_call": {"arguments": "{"}}),
-            chunk({"tool_calls": [head(0, "}")], "function_call": {"arguments": "}"}}),
-        ],
+        DOUBLED,
+        DOUBLED,
     ),
     (
         "error-with-choices",
         "what stands beside an error goes first, in any form",
         [
-            chunk(
-                None, choices=[{"index": 0, "message": {"content": "Hi"}}], error="x"
-            ),
-            chunk(None, choices=[{"index": 0, "text": "Hi", "error": "x"}]),
-            chunk(None, choices=[{"index": 0, "delta": "Hi"}], error="x"),
+            choices(message("Hi"), error="x"),
+            choices({"index": 0, "text": "Hi", "error": "x"}),
+            choices({"index": 0, "delta": "Hi"}, error="x"),
             chunk({}, choice={"usage": USAGE}, error="x"),
         ],
         [
-            chunk(None, choices=[{"index": 0, "message": {"content": "Hi"}}]),
+            choices(message("Hi")),
             {"error": "x"},
-            chunk(None, choices=[{"index": 0, "text": "Hi"}]),
+            choices({"index": 0, "text": "Hi"}),
             {"error": "x"},
-            chunk(None, choices=[{"index": 0, "delta": "Hi"}]),
+            choices({"index": 0, "delta": "Hi"}),
             {"error": "x"},
             chunk({}, choice={"usage": USAGE}),
             {"error": "x"},
@@ -310,32 +303,8 @@ MORE: list[tuple[str, str, Wire, Wire]] = [
     (
         "usage-mistyped",
         "what is not OpenAI's own is converted where nothing is lost",
-        [
-            chunk(
-                {},
-                usage={
-                    "prompt_tokens": 1.5,
-                    "completion_tokens_details": {
-                        "reasoning_tokens": 2.5,
-                        "other_tokens": 1.5,
-                        "text_tokens": "7",
-                    },
-                },
-            )
-        ],
-        [
-            chunk(
-                {},
-                usage={
-                    "prompt_tokens": 1,
-                    "completion_tokens_details": {
-                        "reasoning_tokens": 2,
-                        "other_tokens": 1.5,
-                        "text_tokens": 7,
-                    },
-                },
-            )
-        ],
+        [chunk({}, usage=details(1.5, 2.5, "7"))],
+        [chunk({}, usage=details(1, 2, 7))],
     ),
     (
         "content-null",
@@ -358,50 +327,20 @@ MORE: list[tuple[str, str, Wire, Wire]] = [
     (
         "finish-without-call",
         "a finish beside another choice waits for nothing",
-        [
-            chunk(
-                None,
-                choices=[
-                    {"index": 0, "delta": {}, "finish_reason": "tool_calls"},
-                    {"index": 1, "delta": {"content": "Hi"}, "finish_reason": None},
-                ],
-            )
-        ],
-        [
-            chunk(
-                None,
-                choices=[
-                    {"index": 0, "delta": {}, "finish_reason": "stop"},
-                    {"index": 1, "delta": {"content": "Hi"}, "finish_reason": None},
-                ],
-            )
-        ],
+        [choices(choice({}, "tool_calls"), choice(HI, None, 1))],
+        [choices(choice({}, "stop"), choice(HI, None, 1))],
     ),
     (
         "message-in-stream",
         "a message that is new is all news",
-        [
-            chunk(None, choices=[{"index": 0, "message": {"content": "Hi"}}]),
-            chunk(None, choices=[{"index": 0, "message": {"content": " you"}}]),
-        ],
-        [
-            chunk(None, choices=[{"index": 0, "delta": {"content": "Hi"}}]),
-            chunk(None, choices=[{"index": 0, "delta": {"content": " you"}}]),
-        ],
+        [choices(message(each)) for each in ("Hi", " you")],
+        [choices({"index": 0, "delta": {"content": x}}) for x in ("Hi", " you")],
     ),
     (
         "tool-call-head-repeated",
         "an id that comes later is kept, once",
-        [
-            calling({**NAMELESS, "function": {"name": "f", "arguments": ""}}),
-            calling({"index": 0, "id": "call_0", "function": {"arguments": "{"}}),
-            calling({"index": 0, "id": "call_0", "function": {"arguments": "}"}}),
-        ],
-        [
-            calling({**NAMELESS, "function": {"name": "f", "arguments": ""}}),
-            calling({"index": 0, "id": "call_0", "function": {"arguments": "{"}}),
-            calling(rest(0, "}")),
-        ],
+        [*map(calling, [NAMED, *LATE])],
+        [calling(NAMED), calling(LATE[0]), calling(rest(0, "}"))],
     ),
     (
         "tool-call-head-repeated",

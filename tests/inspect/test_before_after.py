@@ -97,35 +97,25 @@ def test_the_summary_says_whose_answer_it_is_and_what_was_repaired() -> None:
 @pytest.mark.parametrize(
     ("more", "first", "answer"),
     [
-        ({"received_status": 429}, "error, repaired", "status 429, body"),
+        ({"received": 429}, "error, repaired", "429, body"),
+        ({"received": 200, "status": 502}, "error, repaired", "200 -> 502, "),
         (
-            {"received_status": 200, "status": 502},
-            "error, repaired",
-            "status 200 -> 502, ",
-        ),
-        (
-            {"received_status": 429, "fixes": []},
+            {"received": 429, "fixes": []},
             "error, as it was received",
-            "status 429, body, complete",
+            "429, body, complete",
         ),
-        (
-            {"received_status": None, "observe": True},
-            "error, would be repaired (observe)",
-            "status 429, body",
-        ),
-        (
-            {"status": 200, "received_status": 201},
-            "1 of 3 events",
-            "status 201 -> 200, ",
-        ),
+        ({"observe": True}, "error, would be repaired (observe)", "429, body"),
+        ({"status": 200, "received": 201}, "1 of 3 events", "201 -> 200, "),
     ],
 )
 def test_an_error_is_no_answer_that_was_repaired(
     more: dict[str, Any], first: str, answer: str
 ) -> None:
-    shown = text(**{"status": 429, "stream": False, **more})
+    received = more.pop("received", None)
+    both = {"status": 429, "received_status": received}
+    shown = text(stream=False, **(both | more))
     assert shown.startswith(first)
-    assert f"\nanswer    {answer}" in shown
+    assert f"\nanswer    status {answer}" in shown
 
 
 @pytest.mark.parametrize(
@@ -272,11 +262,8 @@ def test_rows_of_other_fixes_or_fields_are_shown_apart() -> None:
     content[2] = ["content-null"]
     other = row(delta('"x":1'), delta('"y":1'), n=9)
     heads = [line for line in events(role, content, other) if line.startswith("event")]
-    assert [head.partition(",")[0] for head in heads] == [
-        "event 7",
-        "event 8",
-        "event 9",
-    ]
+    said = [head.partition(",")[0] for head in heads]
+    assert said == ["event 7", "event 8", "event 9"]
 
 
 @pytest.mark.parametrize(

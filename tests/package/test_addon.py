@@ -3,7 +3,7 @@ import gc
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -42,13 +42,6 @@ from proxies import (
     messages,
     response_of,
 )
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
-
 
 # -- options -----------------------------------------------------------------------
 

@@ -1,5 +1,4 @@
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,6 @@ from mitmproxy.types import Choice
 from llm_normalize.commands import EVERY
 from llm_normalize.records.snapshot import KEY
 from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def repaired(proxy: Proxy, data: bytes = BAD, **more: Any) -> http.HTTPFlow:

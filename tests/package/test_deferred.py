@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,12 +7,6 @@ from mitmproxy.test import taddons
 from llm_normalize.addon import Normalize
 from llm_normalize.mitm.deferred_options import take_deferred, take_each
 from proxies import Proxy, messages
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def errors(

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,63 +7,39 @@ from mitmproxy import exceptions
 from llm_normalize.exchange.state.exchange import Exchange
 from proxies import HOST, Proxy, chat_flow
 
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
+REFUSED: dict[str, list[tuple[Any, str]]] = {
+    "hosts": [
+        (["a.test", "b..test"], "'b..test': expected `host`"),
+        (["https://a.test"], "'https://a.test': expected a host, not"),
+    ],
+    "skip": [
+        (["no-such-fix"], "invalid normalize_skip 'no-such-fix': expected a fix"),
+        (["a.test:no-such"], "normalize_skip 'a.test:no-such'"),
+        (["b..test:content-null"], "'b..test:content-null': expected"),
+    ],
+    "adapt": [
+        (["tools-empty"], "invalid normalize_adapt 'tools-empty'"),
+        (["a.test:max-tokens-too-large"], "of one that needs no value"),
+        (["a.test:content-null"], "invalid normalize_adapt 'a.test:content-null'"),
+        (["a.test:parameter-learned"], "'a.test:parameter-learned': expected"),
+        (["b..test:tools-empty"], "'b..test:tools-empty': expected"),
+    ],
+    "pairs_size": [
+        ("large", "'large': expected a number of bytes"),
+        *((each, f"invalid normalize_pairs_size '{each}'") for each in ("0", "-5", "")),
+    ],
+    "mode": [("watch", "'watch'")],
+    "keepalive": [(-1, "normalize_keepalive -1: expected a number of seconds, 0")],
+    "retry": [
+        (-5, "invalid normalize_retry -5"),
+        (True, "normalize_retry True: expected a number of seconds"),
+    ],
+}
 
 
 @pytest.mark.parametrize(
     ("option", "value", "said"),
-    [
-        ("normalize_hosts", ["a.test", "b..test"], "'b..test': expected `host`"),
-        (
-            "normalize_hosts",
-            ["https://a.test"],
-            "'https://a.test': expected a host, not",
-        ),
-        (
-            "normalize_skip",
-            ["no-such-fix"],
-            "invalid normalize_skip 'no-such-fix': expected a fix",
-        ),
-        ("normalize_skip", ["a.test:no-such"], "normalize_skip 'a.test:no-such'"),
-        (
-            "normalize_skip",
-            ["b..test:content-null"],
-            "'b..test:content-null': expected",
-        ),
-        ("normalize_adapt", ["tools-empty"], "invalid normalize_adapt 'tools-empty'"),
-        (
-            "normalize_adapt",
-            ["a.test:max-tokens-too-large"],
-            "of one that needs no value",
-        ),
-        (
-            "normalize_adapt",
-            ["a.test:content-null"],
-            "invalid normalize_adapt 'a.test:content-null'",
-        ),
-        (
-            "normalize_adapt",
-            ["a.test:parameter-learned"],
-            "'a.test:parameter-learned': expected",
-        ),
-        ("normalize_adapt", ["b..test:tools-empty"], "'b..test:tools-empty': expected"),
-        ("normalize_pairs_size", "large", "'large': expected a number of bytes"),
-        ("normalize_pairs_size", "0", "invalid normalize_pairs_size '0'"),
-        ("normalize_pairs_size", "-5", "invalid normalize_pairs_size '-5'"),
-        ("normalize_pairs_size", "", "invalid normalize_pairs_size ''"),
-        ("normalize_mode", "watch", "'watch'"),
-        (
-            "normalize_keepalive",
-            -1,
-            "normalize_keepalive -1: expected a number of seconds, 0",
-        ),
-        ("normalize_retry", -5, "invalid normalize_retry -5"),
-        ("normalize_retry", True, "normalize_retry True: expected a number of seconds"),
-    ],
+    [(f"normalize_{name}", *each) for name, rows in REFUSED.items() for each in rows],
 )
 def test_a_bad_value_is_refused_by_name_and_the_old_one_stays(
     proxy: Proxy, option: str, value: Any, said: str

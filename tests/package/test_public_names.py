@@ -1,7 +1,6 @@
 """What users and their tools call by name; a name may be added here, none may go."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,6 @@ from proxies import BAD, Proxy, chat_flow, connected
 NAMES: dict[str, Any] = json.loads(
     Path(__file__).with_name("public_names.json").read_text("utf-8")
 )
-
-
-@pytest.fixture
-def proxy(tmp_path: Path) -> Iterator[Proxy]:
-    with Proxy(tmp_path) as made:
-        yield made
 
 
 def test_no_option_is_lost(proxy: Proxy) -> None:

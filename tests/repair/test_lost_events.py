@@ -50,7 +50,8 @@ def no_utf8_in_a_string(payload: bytes) -> bytes:
 
 WAYS = (no_utf8_in_a_string, half, as_repr, number, control, no_utf8)
 
-_OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
+NULL = {"role": "assistant", "content": None}
+_OPEN = chunk({**NULL, "tool_calls": [head()]})
 _OTHER = head(1, id="call_b", function={"name": "g", "arguments": ""})
 STREAMS: dict[str, Wire] = {
     "text": [
@@ -110,13 +111,7 @@ STREAMS: dict[str, Wire] = {
         DONE,
     ],
     "legacy": [
-        chunk(
-            {
-                "role": "assistant",
-                "content": None,
-                "function_call": {"name": "f", "arguments": ""},
-            }
-        ),
+        chunk({**NULL, "function_call": {"name": "f", "arguments": ""}}),
         chunk({"function_call": {"arguments": '{"a":"b'}}),
         chunk({"function_call": {"arguments": 'c"}'}}),
         chunk({}, finish="function_call"),

@@ -114,7 +114,7 @@ def test_finish_that_nothing_takes_for_a_repeated_one_follows_the_one_that_waits
     None
 ):
     events: Wire = [TEXT, STOP, STOP, DONE]
-    fixes = [fix for fix in FIXES if fix.name != "finish-repeated"]
+    fixes = without("finish-repeated")
     out = feed([wire([event]) for event in events], STREAM, fixes)
     assert b"".join(out) == wire(events)
 
@@ -159,13 +159,11 @@ def test_extra_fields_of_a_repeated_finish_follow_one_that_was_sent() -> None:
 def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
     again = {**STOP, "detail": "a", "note": "x"}
     noted = {**chunk({}, index=1), "note": "x"}
-    assert after_a_pause([TEXT, STOP], [again, OTHER], TWO) == wire(
-        [TEXT, STOP, {**OTHER, "detail": "a", "note": "x"}]
-    )
+    first: Wire = [TEXT, STOP]
+    said = {**OTHER, "detail": "a", "note": "x"}
+    assert after_a_pause(first, [again, OTHER], TWO) == wire([*first, said])
     empty = chunk({"role": "assistant", "content": ""}, index=1)
-    assert after_a_pause([TEXT, STOP], [again, empty], TWO) == wire(
-        [TEXT, STOP, empty, noted]
-    )
+    assert after_a_pause(first, [again, empty], TWO) == wire([*first, empty, noted])
 
 
 def test_chunks_after_done_pass() -> None:
@@ -176,8 +174,8 @@ def test_chunks_after_done_pass() -> None:
 def test_choice_that_is_over_and_says_nothing_does_not_pass_after_done() -> None:
     events: Wire = [TEXT, STOP, DONE]
     late = chunk({}, choice={"logprobs": None})
-    without_empty = [fix for fix in FIXES if fix.name != "event-empty"]
-    assert repaired(wire([*events, late]), STREAM, without_empty) == wire(events)
+    fixes = without("event-empty")
+    assert repaired(wire([*events, late]), STREAM, fixes) == wire(events)
 
 
 BEFORE = with_usage(MORE)
@@ -242,8 +240,7 @@ OFF: dict[str, tuple[Wire, Asked]] = {
 @pytest.mark.parametrize("name", OFF)
 def test_skipped_fix_of_the_machine_changes_nothing(name: str) -> None:
     events, asked = OFF[name]
-    fixes: list[type[Fix]] = [fix for fix in FIXES if fix.name != name]
-    assert repaired(wire(events), asked, fixes) == wire(events)
+    assert repaired(wire(events), asked, without(name)) == wire(events)
     assert repaired(wire(events), asked) != wire(events)
 
 
@@ -476,7 +473,7 @@ def test_stop_that_is_held_gives_way_to_a_more_specific_reason(
 def test_stop_that_is_held_while_a_tool_is_called_becomes_tool_calls(
     asked: Asked, reason: str, skipped: str, after: str
 ) -> None:
-    fixes = [fix for fix in FIXES if fix.name != skipped]
+    fixes = without(skipped)
     events: Wire = [TEXT, chunk({}, finish=reason), CALL, DONE]
     assert reasons(events, asked, fixes) == [after]
 
@@ -542,6 +539,6 @@ def test_log_probabilities_of_a_repeated_finish_follow_those_of_the_first() -> N
 
 
 def test_second_usage_with_a_finish_is_taken_off() -> None:
-    fixes = [fix for fix in FIXES if fix.name != "finish-repeated"]
+    fixes = without("finish-repeated")
     data = wire([TEXT, with_usage(STOP), with_usage(STOP), DONE])
     assert repaired(data, fixes=fixes) == wire([TEXT, with_usage(STOP), STOP, DONE])

@@ -268,10 +268,11 @@ def test_what_waits_and_cannot_be_written_leaves_as_it_came() -> None:
     assert pipe.rescue() == stop
 
 
-def test_a_fix_that_cannot_even_undo_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
+def fail(*_: object) -> None:
+    raise RuntimeError
 
+
+def test_a_fix_that_cannot_even_undo_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AssembledCalls, "undo", fail)
     monkeypatch.setattr(ContentNull, "edit", fail)
     pipe = Pipeline(TOOLS, FIXES)
@@ -282,9 +283,6 @@ def test_a_fix_that_cannot_even_undo_is_off(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_cannot_be_released_is_told_and_the_rest_is_sent(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
     pipe = Pipeline(TOOLS, FIXES)
     said = wire([chunk({"role": "assistant", "content": "Hi"})])
     assert pipe.feed(said) == [said]
@@ -297,9 +295,6 @@ def test_what_cannot_be_released_is_told_and_the_rest_is_sent(
 def test_nothing_is_raised_where_even_the_rescue_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
     pipe = Pipeline(TOOLS, FIXES)
     for owner, name in ((pipe, "feed"), (pipe, "known"), (pipe, "rescue")):
         monkeypatch.setattr(owner, name, fail)

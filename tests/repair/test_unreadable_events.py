@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.framing.data_unreadable import DataUnreadable
@@ -202,87 +203,56 @@ def test_a_body_with_such_bytes_is_repaired_or_stays() -> None:
 # -- log probabilities -------------------------------------------------------------------
 
 
+def token(text: str, logprob: float, more: Any, *top: Any) -> Chunk:
+    said = {"token": text, "logprob": logprob, "bytes": more}
+    return {**said, "top_logprobs": [*top]}
+
+
+def other(text: str, logprob: float, *more: int) -> Chunk:
+    said = {"token": text, "logprob": logprob}
+    return {**said, "bytes": [*more]} if more else said
+
+
+LEGACY = {
+    "tokens": ["H", "é"],
+    "token_logprobs": [None, -0.5],
+    "top_logprobs": [None, {"é": -0.5, "e": -1}],
+    "content": None,
+}
+HALF = {
+    "tokens": ["\ud83d"],
+    "token_logprobs": [-1],
+    "top_logprobs": [[{"token": "a", "bytes": "YQ=="}]],
+}
+FEWER = {
+    "tokens": ["a", "b"],
+    "token_logprobs": [-1, -1],
+    "top_logprobs": [{"a": -1}],
+}
+MAPPED = [token("a", -1, "a") | {"top_logprobs": {"b": -2}}]
+UNSURE = [token("b", -1, "?", {"token": "c"})]
+
+
 @pytest.mark.parametrize(
     ("given", "content"),
     [
         (
-            {
-                "tokens": ["H", "é"],
-                "token_logprobs": [None, -0.5],
-                "top_logprobs": [None, {"é": -0.5, "e": -1}],
-                "content": None,
-            },
+            LEGACY,
             [
-                {"token": "H", "logprob": -9999.0, "bytes": [72], "top_logprobs": []},
-                {
-                    "token": "é",
-                    "logprob": -0.5,
-                    "bytes": [195, 169],
-                    "top_logprobs": [
-                        {"token": "é", "logprob": -0.5, "bytes": [195, 169]},
-                        {"token": "e", "logprob": -1, "bytes": [101]},
-                    ],
-                },
+                token("H", -9999.0, [72]),
+                token(
+                    "é",
+                    -0.5,
+                    [195, 169],
+                    other("é", -0.5, 195, 169),
+                    other("e", -1, 101),
+                ),
             ],
         ),
-        (
-            {
-                "tokens": ["\ud83d"],
-                "token_logprobs": [-1],
-                "top_logprobs": [[{"token": "a", "bytes": "YQ=="}]],
-            },
-            [
-                {
-                    "token": "\ud83d",
-                    "logprob": -1,
-                    "bytes": None,
-                    "top_logprobs": [{"token": "a", "bytes": [97], "logprob": -9999.0}],
-                }
-            ],
-        ),
-        (
-            {
-                "tokens": ["a", "b"],
-                "token_logprobs": [-1, -1],
-                "top_logprobs": [{"a": -1}],
-            },
-            [
-                {"token": "a", "logprob": -1, "bytes": [97], "top_logprobs": []},
-                {"token": "b", "logprob": -1, "bytes": [98], "top_logprobs": []},
-            ],
-        ),
-        (
-            {
-                "content": [
-                    {
-                        "token": "a",
-                        "logprob": -1,
-                        "bytes": "a",
-                        "top_logprobs": {"b": -2},
-                    },
-                    {
-                        "token": "b",
-                        "logprob": -1,
-                        "bytes": "?",
-                        "top_logprobs": [{"token": "c"}],
-                    },
-                ]
-            },
-            [
-                {
-                    "token": "a",
-                    "logprob": -1,
-                    "bytes": [97],
-                    "top_logprobs": [{"token": "b", "logprob": -2, "bytes": [98]}],
-                },
-                {
-                    "token": "b",
-                    "logprob": -1,
-                    "bytes": None,
-                    "top_logprobs": [{"token": "c", "logprob": -9999.0}],
-                },
-            ],
-        ),
+        (HALF, [token("\ud83d", -1, None, other("a", -9999.0, 97))]),
+        (FEWER, [token("a", -1, [97]), token("b", -1, [98])]),
+        ({"content": MAPPED}, [token("a", -1, [97], other("b", -2, 98))]),
+        ({"content": UNSURE}, [token("b", -1, None, other("c", -9999.0))]),
     ],
 )
 def test_log_probabilities_have_openais_form(given: Any, content: Any) -> None:

@@ -23,6 +23,11 @@ PROMPT = (
     'Please summarise: my PIN is canary-4711, a "canary" of mine\n'
     "and a second canary-line with ümläuts and 我的密码是四七一一 at C:\\new"
 )
+FUNCTION = {
+    "name": "f",
+    "description": "canary-tool looks up the weather",
+    "parameters": {"type": "object", "required": ["city"]},
+}
 REQUEST: dict[str, Any] = {
     "model": "model-7",
     "seed": 7,
@@ -32,18 +37,10 @@ REQUEST: dict[str, Any] = {
         {"role": "user", "content": [{"type": "text", "text": PROMPT}]},
     ],
     "metadata": {"k": "canary-meta", "a canary, as a name": "x"},
-    "tools": [
-        {
-            "type": "function",
-            "function": {
-                "name": "f",
-                "description": "canary-tool looks up the weather",
-                "parameters": {"type": "object", "required": ["city"]},
-            },
-        }
-    ],
+    "tools": [{"type": "function", "function": FUNCTION}],
     "stop": ["canary-stop"],
 }
+MESSAGES = json.dumps(REQUEST["messages"]).encode()
 SECRETS = (
     "Bearer sk-canary-key-1234567890",
     "sk-canary-key-1234567890",
@@ -53,6 +50,10 @@ SECRETS = (
 
 def echo(request: Any = REQUEST) -> Echo:
     return Echo(json.dumps(request).encode(), SECRETS)
+
+
+def wide(letter: str) -> str:
+    return chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter
 
 
 def said(message: Any) -> dict[str, Any]:
@@ -66,9 +67,7 @@ FORMS: dict[str, Any] = {
     "as Python prints it": said(f"bad: {REQUEST['messages']!r}"),
     "as Python prints its bytes": said(f"bad: {PROMPT.encode()!r}"),
     "in octal": said("bad: " + "".join(f"\\{each:03o}" for each in PROMPT.encode())),
-    "in Latin-1": said(
-        "bad: " + "".join(f"\\x{ord(each):02x}" for each in PROMPT[:99])
-    ),
+    "in Latin-1": said("".join(f"\\x{ord(each):02x}" for each in PROMPT[:99])),
     "as JSON": said("bad: " + json.dumps(REQUEST["messages"])),
     "as JSON in JSON in JSON": said(json.dumps(json.dumps(REQUEST["messages"]))),
     "cut short": said(f"bad: {PROMPT[:44]}... and …{PROMPT[-30:]}"),
@@ -80,22 +79,12 @@ FORMS: dict[str, Any] = {
     "word by word": said({"words": PROMPT.split()}),
     "as the object it was": {"received": REQUEST["messages"], "error": "no"},
     "in base64": said(base64.b64encode(PROMPT.encode()).decode()[:190]),
-    "in base64 within more": said(
-        base64.urlsafe_b64encode(json.dumps(REQUEST["messages"]).encode()).decode()[
-            :190
-        ]
-    ),
+    "in base64 within more": said(base64.urlsafe_b64encode(MESSAGES).decode()[:190]),
     "a key in base64": said(base64.b64encode(SECRETS[0].encode()).decode()),
     "in hexadecimal": said(PROMPT.encode().hex(" ")),
-    "in code points": said(
-        "bad: " + "".join(f"\\u{{{ord(each):x}}}" for each in PROMPT)
-    ),
+    "in code points": said("".join(f"\\u{{{ord(each):x}}}" for each in PROMPT)),
     "quoted twice": said("bad: " + urllib.parse.quote(urllib.parse.quote(PROMPT))),
-    "in wide letters": said(
-        "".join(
-            chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in PROMPT
-        )
-    ),
+    "in wide letters": said("".join(map(wide, PROMPT))),
     "as a URL": said("GET /?q=" + urllib.parse.quote(PROMPT)),
     "flat": {"message": f"no: {PROMPT}", "code": 400},
     "other strings": said("canary-user, canary-meta; canary-stop. a canary, as a name"),
@@ -106,26 +95,12 @@ FORMS: dict[str, Any] = {
     "beside no choices": {"choices": [], **said(PROMPT)},
     "beside a warning": {"choices": [], "warning": PROMPT, "errors": 1},
     "in a choice": {"choices": [{"index": 0, "delta": {}, **said(PROMPT)}]},
-    "as a finish reason": {
-        "choices": [{"delta": {}, "finish_reason": f"error {PROMPT}"}]
-    },
+    "as a finish reason": {"choices": [{"finish_reason": f"error {PROMPT}"}]},
 }
 TELLING = (
-    "canary",
-    "4711",
-    "四",
-    "\\u56db",
-    "please su",
-    "ümläut",
-    "\\303",
-    "\\x63",
-    "\\u{63",
-    "\uff50\uff4c",
-    "63 61",
-    "2fuyxj5",
-    "y2fuyxj5",
-    "lxriyw5hcnk",
-)
+    "canary", "4711", "四", "\\u56db", "please su", "ümläut", "\\303", "\\x63", "\\u{63",
+    "\uff50\uff4c", "63 61", "2fuyxj5", "y2fuyxj5", "lxriyw5hcnk",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,6 +1,5 @@
 """scripts/add_capture.py: from a file of flows to folders that run as tests."""
 
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -14,13 +13,8 @@ from mitmproxy.test import tflow
 import _bootstrap
 from launchers import load
 from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
-from script_runs import ended
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "add_capture.py"
-
-
-def add(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    return ended([sys.executable, str(SCRIPT), *args], cwd=folder)
 
 
 @pytest.fixture
@@ -29,7 +23,7 @@ def added(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> Callable[..., tuple[int, str, str]]:
-    """Do the same here: the exit code, and what was printed."""
+    """Start it here, in this environment: the exit code, and what was printed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_bootstrap, "ensure", lambda: None)
 
@@ -72,13 +66,15 @@ def ids(path: Path) -> list[str]:
         ]
 
 
-def test_folders_run_as_tests_at_once(flows: Path, tmp_path: Path) -> None:
+def test_folders_run_as_tests_at_once(
+    flows: Path, tmp_path: Path, added: Callable[..., tuple[int, str, str]]
+) -> None:
     first, broke, *_ = ids(flows)
     for flow in (first, broke):
-        done = add(tmp_path, "flows", "-o", "report", "--fill", "--only", flow)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "data-space-missing" in done.stdout
-        assert "1 of 1 have the form that OpenAI gives them" in done.stdout
+        code, out, err = added("flows", "-o", "report", "--fill", "--only", flow)
+        assert (code, err) == (0, "")
+        assert "data-space-missing" in out
+        assert "1 of 1 have the form that OpenAI gives them" in out
     folders = sorted((tmp_path / "report").iterdir())
     assert len(folders) == 2
     # Two other letters may be the same ones, once.

@@ -63,9 +63,7 @@ def test_run_has_all_figures_and_leaves_nothing(tmp_path: Path) -> None:
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     with subprocess.Popen(
-        command(
-            "bench", *SMALL, "--only", "nim-pairs", "recorded", "--json", str(said)
-        ),
+        command("bench", *SMALL, "--only", "recorded", "--json", str(said)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(temporary),
@@ -79,17 +77,15 @@ def test_run_has_all_figures_and_leaves_nothing(tmp_path: Path) -> None:
     assert set(result["machine"]) == {
         *("cpu", "memory", "os", "python", "mitmproxy", "date"),
     }
-    made, recorded = result["lines"]["nim-pairs"], result["lines"]["recorded"]
-    assert list(made["addon"]) == list(made["lean"]) == ["5 events", "60 events"]
+    recorded = result["lines"]["recorded"]
     assert [label.split()[0] for label in recorded["addon"]] == [
         *("NIM", "DeepSeek", "Groq", "OpenRouter", "OpenAI"),
     ]
-    for figure in (*made["addon"].values(), *recorded["lean"].values()):
+    for figure in (*recorded["addon"].values(), *recorded["lean"].values()):
         assert figure["ratio"]["median"] == pytest.approx(
             figure["us"]["median"] / figure["floor_us"]["median"]
         )
         assert figure["floor_us"]["median"] > 1
-    assert made["addon"]["60 events"]["goal"] == 1.15
     assert {each["goal"] for each in recorded["addon"].values()} == {1.12}
     rows = [line for line in out.splitlines() if line.startswith("| `")]
     names = [re.match(r"\| `([\w-]+)`", row)[1] for row in rows]  # type: ignore[index]
@@ -116,6 +112,17 @@ def test_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
     assert "Traceback" not in err
     assert is_empty(process.pid)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_quick_run_leaves_out_long_streams_without_tls() -> None:
+    lines = load("workshop.bench.sides").LINES
+    jobs = load("workshop.bench.command").Bench.jobs
+    found = {
+        quick: [(name, each.label) for name, each, _ in jobs(lines, quick=quick)]
+        for quick in (True, False)
+    }
+    short = [each for each in found[False] if each[1] != "600 events"]
+    assert found[True] == short != found[False]
 
 
 # A proxy that is fast because it is wrong

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from workshop.release import sizes
@@ -29,13 +31,14 @@ def test_lines_of_code_are_counted() -> None:
 
 
 def test_part_beyond_its_budget_fails(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sizes, "BUDGETS", {"addon": 10**6})
-    assert sizes.main() == 0
-    monkeypatch.setattr(sizes, "MODULES", 10)
-    assert sizes.main() == 1
-    monkeypatch.setattr(sizes, "MODULES", 10**6)
-    monkeypatch.setattr(sizes, "BUDGETS", {"addon": 10})
-    assert sizes.main() == 1
-    assert "budget 10" in capsys.readouterr().out
+    (tmp_path / "addon").mkdir()
+    for name in ("one.py", "two.py"):
+        (tmp_path / "addon" / name).write_text(MODULE)
+    monkeypatch.setattr(sizes, "ROOT", tmp_path)
+    for budget, modules, code in ((10, 2, 0), (10, 1, 1), (9, 2, 1)):
+        monkeypatch.setattr(sizes, "BUDGETS", {"addon": budget})
+        monkeypatch.setattr(sizes, "MODULES", modules)
+        assert sizes.main() == code
+    assert "addon: 10 code lines, budget 9; 2 modules" in capsys.readouterr().out

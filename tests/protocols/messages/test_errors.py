@@ -95,10 +95,8 @@ def test_a_conversation_that_is_not_stored_has_the_code_that_sdks_know() -> None
 @pytest.mark.parametrize("status", [400, 413, 500])
 def test_an_overflow_has_the_words_that_claude_code_knows(status: int) -> None:
     found = in_body(status, error("Too many tokens.", code=TOO_LONG))
-    assert found == {
-        "type": "invalid_request_error",
-        "message": "prompt is too long: Too many tokens.",
-    }
+    words = "prompt is too long: Too many tokens."
+    assert found == {"type": "invalid_request_error", "message": words}
     assert in_stream(error("Too many tokens.", code=TOO_LONG)) == found
 
 
@@ -107,48 +105,24 @@ def test_an_overflow_in_these_words_keeps_them() -> None:
     assert in_body(400, error(words, code=TOO_LONG))["message"] == words
 
 
-@pytest.mark.parametrize(
-    ("words", "sums"),
-    [
-        (
-            (
-                "This model's maximum context length is 32768 tokens. However, you requested 40000 "
-                "tokens (8000 in the messages, 32000 in the completion). Please reduce the length."
-            ),
-            "8000 + 32000 > 32768",
-        ),
-        (
-            (
-                "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum "
-                "context length is 32768 tokens and your request has 8000 input tokens "
-                "(32000 > 32768 - 8000)."
-            ),
-            "8000 + 32000 > 32768",
-        ),
-        (
-            (
-                "Requested token count exceeds the model's maximum context length of 32768 tokens. "
-                "You requested a total of 40000 tokens: 8000 tokens from the input messages and "
-                "32000 tokens for the completion."
-            ),
-            "8000 + 32000 > 32768",
-        ),
-        (
-            (
-                "This endpoint's maximum context length is 32768 tokens. However, you requested "
-                "about 40000 tokens (7000 of text input, 1000 of tool input, 32000 in the output)."
-            ),
-            "8000 + 32000 > 32768",
-        ),
-        (
-            (
-                "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens "
-                "and 1000 `max_new_tokens`"
-            ),
-            "4000 + 1000 > 4096",
-        ),
-    ],
-)
+ROOM = "8000 + 32000 > 32768"
+SUMS = {
+    "This model's maximum context length is 32768 tokens. However, you requested 40000 "
+    "tokens (8000 in the messages, 32000 in the completion). Please reduce the length.": ROOM,
+    "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum "
+    "context length is 32768 tokens and your request has 8000 input tokens "
+    "(32000 > 32768 - 8000).": ROOM,
+    "Requested token count exceeds the model's maximum context length of 32768 tokens. "
+    "You requested a total of 40000 tokens: 8000 tokens from the input messages and "
+    "32000 tokens for the completion.": ROOM,
+    "This endpoint's maximum context length is 32768 tokens. However, you requested "
+    "about 40000 tokens (7000 of text input, 1000 of tool input, 32000 in the output).": ROOM,
+    "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens "
+    "and 1000 `max_new_tokens`": "4000 + 1000 > 4096",
+}
+
+
+@pytest.mark.parametrize(("words", "sums"), SUMS.items())
 def test_an_overflow_by_the_room_for_the_answer_says_how_much_there_is(
     words: str, sums: str
 ) -> None:

@@ -8,6 +8,10 @@ from llm_normalize.wire.json_text import Number
 EPOCH = "1970-01-01T00:00:00Z"
 
 
+def model(name: str) -> Any:
+    return {"type": "model", "id": name, "display_name": name, "created_at": EPOCH}
+
+
 def test_models_are_on_one_page() -> None:
     given = [
         {"id": "a/b", "object": "model", "created": 1_760_000_000, "owned_by": "x"},
@@ -15,13 +19,8 @@ def test_models_are_on_one_page() -> None:
     ]
     assert model_list({"object": "list", "data": given}) == {
         "data": [
-            {
-                "type": "model",
-                "id": "a/b",
-                "display_name": "a/b",
-                "created_at": "2025-10-09T08:53:20Z",
-            },
-            {"type": "model", "id": "c", "display_name": "C", "created_at": EPOCH},
+            {**model("a/b"), "created_at": "2025-10-09T08:53:20Z"},
+            {**model("c"), "display_name": "C"},
         ],
         "has_more": False,
         "first_id": "a/b",
@@ -33,12 +32,8 @@ def test_models_are_on_one_page() -> None:
     "body", [{}, {"data": []}, {"data": {}}, {"data": ["x", {"id": ""}, {"id": 5}]}]
 )
 def test_no_models(body: Any) -> None:
-    assert model_list(body) == {
-        "data": [],
-        "has_more": False,
-        "first_id": None,
-        "last_id": None,
-    }
+    ids = {"first_id": None, "last_id": None}
+    assert model_list(body) == {"data": [], "has_more": False, **ids}
 
 
 @pytest.mark.parametrize(
@@ -64,10 +59,4 @@ def test_a_name_that_is_no_text_is_not_shown() -> None:
 
 
 def test_one_model_has_the_same_form() -> None:
-    given = {"id": "c", "object": "model", "created": 1_760_000_000}
-    assert model_list(given) == {
-        "type": "model",
-        "id": "c",
-        "display_name": "c",
-        "created_at": "2025-10-09T08:53:20Z",
-    }
+    assert model_list({"id": "c", "object": "model"}) == model("c")

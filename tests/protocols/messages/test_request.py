@@ -175,14 +175,8 @@ def test_least_request() -> None:
 
 def test_parameters_that_chat_has() -> None:
     found = chat(temperature=0, top_p=1, stop_sequences=["a", "b"], stream=False)
-    assert found | {"messages": 0} == {
-        "model": "m",
-        "max_tokens": 9,
-        "temperature": 0,
-        "top_p": 1,
-        "stop": ["a", "b"],
-        "messages": 0,
-    }
+    sent = {"temperature": 0, "top_p": 1, "stop": ["a", "b"], "messages": [USER]}
+    assert found == {"model": "m", "max_tokens": 9, **sent}
     assert "stop" not in chat(stop_sequences=[])
 
 
@@ -248,11 +242,7 @@ def test_results_follow_their_calls_in_their_order_and_words_follow_results() ->
         {"role": "assistant", "content": "c"},
     )
     assert found[1:] == [
-        {
-            "role": "assistant",
-            "content": "a",
-            "tool_calls": [called("1"), called("2", "g", '{"b":"é"}')],
-        },
+        calling(called("1"), called("2", "g", '{"b":"é"}'), content="a"),
         tool("1", "(no output)"),
         tool("2", "x\ny"),
         {"role": "user", "content": "early\nlate"},
@@ -260,18 +250,15 @@ def test_results_follow_their_calls_in_their_order_and_words_follow_results() ->
     ]
 
 
+def calling(*calls: JsonObject, content: str | None = None) -> JsonObject:
+    return {"role": "assistant", "content": content, "tool_calls": [*calls]}
+
+
 def test_neighbouring_messages_of_calls_are_one() -> None:
     results = [by("user", result("1", "x")), by("user", result("2", "y"))]
     found = said(USER, by("assistant", use("1")), by("assistant", use("2")), *results)
-    assert found[1:] == [
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [called("1"), called("2")],
-        },
-        tool("1", "x"),
-        tool("2", "y"),
-    ]
+    both = calling(called("1"), called("2"))
+    assert found[1:] == [both, tool("1", "x"), tool("2", "y")]
 
 
 def test_a_call_without_its_result_gets_a_stub() -> None:
@@ -281,49 +268,21 @@ def test_a_call_without_its_result_gets_a_stub() -> None:
         by("user", result("2", "y")),
         by("assistant", use("3")),
     )
-    assert [each.get("tool_call_id") for each in found] == [
-        None,
-        None,
-        "1",
-        "2",
-        None,
-        "3",
-    ]
+    ids = [each.get("tool_call_id") for each in found]
+    assert ids == [None, None, "1", "2", None, "3"]
     assert "no result" in found[2]["content"]
     assert "no result" in found[5]["content"]
 
 
 def test_a_result_without_its_call_gets_a_stub() -> None:
     found = said(by("user", result("1", "x"), "Hi"))
-    assert found == [
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [called("1", "unknown_tool")],
-        },
-        tool("1", "x"),
-        USER,
-    ]
+    assert found == [calling(called("1", "unknown_tool")), tool("1", "x"), USER]
 
 
 def test_a_result_that_is_late_gets_a_call_of_the_same_name() -> None:
-    found = said(
-        by("assistant", use("1", "g")),
-        USER,
-        by("assistant", "b"),
-        by("user", result("1", "x")),
-    )
-    assert found[-2:] == [
-        {"role": "assistant", "content": None, "tool_calls": [called("1", "g")]},
-        tool("1", "x"),
-    ]
-
-
-def test_a_result_in_two_parts_is_one() -> None:
-    found = said(
-        by("assistant", use("1")), by("user", result("1", "x"), result("1", "y"))
-    )
-    assert found[1:] == [tool("1", "x\ny")]
+    late = [USER, by("assistant", "b"), by("user", result("1", "x"))]
+    found = said(by("assistant", use("1", "g")), *late)
+    assert found[-2:] == [calling(called("1", "g")), tool("1", "x")]
 
 
 @pytest.mark.parametrize("name", ["", None])
@@ -372,7 +331,7 @@ def test_an_image_in_a_result_follows_in_the_message_of_the_user() -> None:
         "role": "user",
         "content": [
             text("The result of the call 1:"),
-            {"type": "image_url", "image_url": {"url": "data:image/png;base64,aaaa"}},
+            image(),
             text("What is it?"),
         ],
     }
@@ -420,97 +379,58 @@ def test_what_anthropic_summed_up_is_a_text() -> None:
     ]
 
 
-def test_input_that_is_missing_is_empty() -> None:
-    found = said(by("assistant", use("1", input=None)))
-    assert found[0]["tool_calls"] == [called("1")]
-
-
-def test_a_lone_surrogate_can_be_sent() -> None:
-    found = said(by("assistant", use("1", input={"a": "\ud800"})))
-    assert found[0]["tool_calls"] == [called("1", arguments='{"a":"\\ud800"}')]
-
-
 # ------------------------------------------------------------ images, documents
 
 
+def image(url: str = "data:image/png;base64,aaaa") -> JsonObject:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def file(name: str) -> JsonObject:
+    data = {"filename": name, "file_data": "data:application/pdf;base64,bbbb"}
+    return {"type": "file", "file": data}
+
+
+MIXED = {"type": "content", "content": [text("a"), {"type": "image", "source": PNG}]}
+BY_URL = {"type": "url", "url": "https://a.test/b.png"}
+
+
 @pytest.mark.parametrize(
-    ("block", "parts"),
+    ("kind", "fields", "parts"),
     [
+        ("image", {"source": PNG, "cache_control": EPHEMERAL}, [image()]),
+        ("image", {"source": BY_URL}, [image("https://a.test/b.png")]),
         (
-            {"type": "image", "source": PNG, "cache_control": EPHEMERAL},
-            [{"type": "image_url", "image_url": {"url": "data:image/png;base64,aaaa"}}],
+            "document",
+            {"source": PDF, "title": "a.pdf", "context": "Old."},
+            [text("Old."), file("a.pdf")],
         ),
+        ("document", {"source": PDF}, [file("document.pdf")]),
         (
-            {"type": "image", "source": {"type": "url", "url": "https://a.test/b.png"}},
-            [{"type": "image_url", "image_url": {"url": "https://a.test/b.png"}}],
-        ),
-        (
-            {"type": "document", "source": PDF, "title": "a.pdf", "context": "Old."},
-            [
-                text("Old."),
-                {
-                    "type": "file",
-                    "file": {
-                        "filename": "a.pdf",
-                        "file_data": "data:application/pdf;base64,bbbb",
-                    },
-                },
-            ],
-        ),
-        (
-            {
-                "type": "document",
-                "title": "T",
-                "source": {
-                    "type": "content",
-                    "content": [text("a"), {"type": "image", "source": PNG}],
-                },
-            },
-            [
-                text("T"),
-                text("a"),
-                {
-                    "type": "image_url",
-                    "image_url": {"url": "data:image/png;base64,aaaa"},
-                },
-            ],
+            "document",
+            {"title": "T", "source": MIXED},
+            [text("T"), text("a"), image()],
         ),
     ],
 )
-def test_images_and_files_are_parts(block: JsonObject, parts: list[JsonObject]) -> None:
-    assert said(by("user", "Look:", block)) == [
+def test_images_and_files_are_parts(
+    kind: str, fields: JsonObject, parts: list[JsonObject]
+) -> None:
+    assert said(by("user", "Look:", {"type": kind, **fields})) == [
         {"role": "user", "content": [text("Look:"), *parts]}
     ]
 
 
-def test_a_file_without_a_name_gets_one() -> None:
-    (message,) = said(by("user", {"type": "document", "source": PDF}))
-    (part,) = message["content"]
-    assert part["file"]["filename"] == "document.pdf"
+NOTE = {"source": {"type": "text", "media_type": "text/plain", "data": "x"}}
+FOUND = {"type": "search_result", "source": "https://a.test"}
 
 
 @pytest.mark.parametrize(
     ("block", "expected"),
     [
-        (
-            {
-                "type": "document",
-                "title": "T",
-                "context": "Old.",
-                "source": {"type": "text", "media_type": "text/plain", "data": "x"},
-            },
-            "T\nOld.\nx",
-        ),
+        (NOTE | {"type": "document", "title": "T", "context": "Old."}, "T\nOld.\nx"),
         ({"type": "document", "source": {"type": "content", "content": "x"}}, "x"),
-        (
-            {
-                "type": "search_result",
-                "title": "T",
-                "source": "https://a.test",
-                "content": [text("x")],
-            },
-            "T\nhttps://a.test\nx",
-        ),
+        (FOUND | {"title": "T", "content": [text("x")]}, "T\nhttps://a.test\nx"),
     ],
 )
 def test_documents_of_text_are_text(block: JsonObject, expected: str) -> None:
@@ -574,6 +494,7 @@ def test_what_cannot_be_said_in_chat_is_refused(messages: Any, param: str) -> No
 # ----------------------------------------------------------------------- tools
 
 TOOL = {"name": "f", "input_schema": SCHEMA}
+F = {"type": "function", "function": {"name": "f"}}
 
 
 @pytest.mark.parametrize(
@@ -583,10 +504,7 @@ TOOL = {"name": "f", "input_schema": SCHEMA}
         ({"type": "auto"}, {"tool_choice": "auto"}),
         ({"type": "any"}, {"tool_choice": "required"}),
         ({"type": "none"}, {"tool_choice": "none"}),
-        (
-            {"type": "tool", "name": "f"},
-            {"tool_choice": {"type": "function", "function": {"name": "f"}}},
-        ),
+        ({"type": "tool", "name": "f"}, {"tool_choice": F}),
         ({"type": "tool", "name": "web_search"}, {}),
         (
             {"type": "any", "disable_parallel_tool_use": True},
@@ -645,14 +563,14 @@ def test_tools_that_run_at_anthropic_are_dropped_and_the_choice_with_them() -> N
     assert "tools" not in alone.body
 
 
+CHOSEN = {"type": "tool", "name": "web_search"}
+
+
 @pytest.mark.parametrize(
     "fields",
     [
         {"tools": [SEARCH]},
-        {
-            "tools": [SEARCH, TOOL],
-            "tool_choice": {"type": "tool", "name": "web_search"},
-        },
+        {"tools": [SEARCH, TOOL], "tool_choice": CHOSEN},
         {"tools": [{"type": "web_fetch_20250910", "name": "web_fetch"}]},
         {"tools": [{"type": "code_execution_20250825", "name": "code_execution"}]},
         {"tools": [TOOL], "mcp_servers": [{"type": "url", "name": "s"}]},
@@ -690,9 +608,11 @@ def test_long_and_odd_names_fit_and_come_back() -> None:
         ('{"a": 1}', '{"a": 1}'),
         ('"{\\"a\\": 1}"', '{"a":1}'),
         (7, '{"INVALID_JSON":"7"}'),
+        (None, "{}"),
+        ({"a": "\ud800"}, '{"a":"\\ud800"}'),
     ],
 )
-def test_input_that_is_no_object_becomes_one(given: Any, arguments: str) -> None:
+def test_input_is_sent_as_the_text_of_an_object(given: Any, arguments: str) -> None:
     found = said(by("assistant", use("1", input=given)))
     assert found[0]["tool_calls"] == [called("1", arguments=arguments)]
 
@@ -710,11 +630,7 @@ def test_ids_in_other_letters_come_back_to_the_provider() -> None:
 
 def test_template_is_told_that_no_thoughts_are_wanted_or_an_answer_is_begun() -> None:
     begun = {"role": "assistant", "content": "1, 2,"}
-    given = {
-        "model": "m",
-        "messages": [USER, begun],
-        "thinking": {"type": "disabled"},
-    }
+    given = {"model": "m", "messages": [USER, begun], "thinking": {"type": "disabled"}}
     found = MESSAGES.translate(given, Circumstances(by_template=True))
     assert found.body == {
         "model": "m",
@@ -754,10 +670,8 @@ def test_tools_change_in_mid_conversation() -> None:
     hosted = change("addition", type="tool_definition", definition={"type": "x"})
     assert names(added) == ["f", "g"]
     assert names(removed, unknown, hosted) == []
-    assert names(added, removed, removed, again, {"type": "tool_addition"}) == [
-        "g",
-        "f",
-    ]
+    changes = (added, removed, removed, again, {"type": "tool_addition"})
+    assert names(*changes) == ["g", "f"]
 
 
 def test_a_conversation_that_has_to_be_stored_is_refused_when_it_goes_on() -> None:
@@ -827,15 +741,10 @@ def test_any_conversation_is_one_that_chat_takes(messages: list[JsonObject]) -> 
         assert isinstance(content, str | list) or open_calls
     assert not open_calls
     # Nothing that was said is lost.
+    given = [each["content"] for each in messages]
+    blocks = [[text(each)] if isinstance(each, str) else each for each in given]
     words = [
-        block["text"]
-        for each in messages
-        for block in (
-            [text(each["content"])]
-            if isinstance(each["content"], str)
-            else each["content"]
-        )
-        if block["type"] == "text"
+        block["text"] for each in blocks for block in each if block["type"] == "text"
     ]
     sent = str([each["content"] for each in found])
     assert all(sent.count(word) >= words.count(word) for word in words if word)

@@ -1,7 +1,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import batched
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import assume, given
@@ -14,7 +14,6 @@ from llm_normalize.protocols.protocol import (
     AnswerTranslator,
     Circumstances,
     JsonObject,
-    make_id,
 )
 from llm_normalize.wire.json_text import loads
 
@@ -71,30 +70,7 @@ def names(events: Sequence[tuple[str, JsonObject]]) -> list[str]:
 def test_thoughts_text_and_calls_follow_one_another_event_by_event() -> None:
     translator = answer()
     opening = translator.chunk(chunk({"role": "assistant", "content": ""}))
-    assert opening == [
-        (
-            "message_start",
-            {
-                "type": "message_start",
-                "message": {
-                    "id": f"msg_{make_id('e-1')}",
-                    "type": "message",
-                    "role": "assistant",
-                    "model": "claude-x",
-                    "content": [],
-                    "stop_reason": None,
-                    "stop_sequence": None,
-                    "usage": {
-                        "input_tokens": 7,
-                        "cache_creation_input_tokens": 0,
-                        "cache_read_input_tokens": 0,
-                        "output_tokens": 0,
-                    },
-                },
-            },
-        ),
-        ("ping", {"type": "ping"}),
-    ]
+    assert names(opening) == ["message_start", "ping"]
     steps = [
         ({"reasoning_content": "Hm"}, ["start", "delta"]),
         ({"reasoning_content": "m."}, ["delta"]),
@@ -114,22 +90,6 @@ def test_thoughts_text_and_calls_follow_one_another_event_by_event() -> None:
     assert names(finish) == ["stop"]
     assert translator.chunk(chunk(None, usage=USAGE)) == []
     events += [*finish, *translator.done()]
-    assert events[-2:] == [
-        (
-            "message_delta",
-            {
-                "type": "message_delta",
-                "delta": {"stop_reason": "tool_use", "stop_sequence": None},
-                "usage": {
-                    "input_tokens": 9,
-                    "cache_creation_input_tokens": 0,
-                    "cache_read_input_tokens": 0,
-                    "output_tokens": 7,
-                },
-            },
-        ),
-        ("message_stop", {"type": "message_stop"}),
-    ]
     reader = read(events)
     assert reader.faults == []
     thinking, text, first, second = reader.message["content"]
@@ -157,12 +117,8 @@ def test_text_behind_text_is_no_block_of_its_own_also_if_it_refuses() -> None:
 def test_calls_that_take_turns_wait_for_one_another_and_lose_nothing() -> None:
     translator = answer()
     translator.chunk(chunk({"role": "assistant"}))
-    heads = {
-        "tool_calls": [
-            *call(0, name="f", call_id="c0")["tool_calls"],
-            *call(1, '{"b', "g", "c1")["tool_calls"],
-        ]
-    }
+    two = (call(0, name="f", call_id="c0"), call(1, '{"b', "g", "c1"))
+    heads = {"tool_calls": [each["tool_calls"][0] for each in two]}
     assert names(translator.chunk(chunk(heads))) == ["start"]
     assert names(translator.chunk(chunk(call(0, '{"a": "}')))) == ["delta"]
     assert translator.chunk(chunk(call(1, '": 2'))) == []
@@ -172,11 +128,7 @@ def test_calls_that_take_turns_wait_for_one_another_and_lose_nothing() -> None:
     assert whole[-1][1]["delta"]["partial_json"] == '{"b": 2'
     rest = translator.chunk(chunk(call(1, "}")))
     assert names(rest) == ["delta", "stop", "start", "delta"]
-    assert rest[-1][1] == {
-        "type": "content_block_delta",
-        "index": 2,
-        "delta": {"type": "text_delta", "text": "Text"},
-    }
+    assert (rest[-1][1]["index"], rest[-1][1]["delta"]["text"]) == (2, "Text")
 
 
 def test_what_waits_for_a_call_without_an_end_is_sent_at_the_finish() -> None:
@@ -186,12 +138,8 @@ def test_what_waits_for_a_call_without_an_end_is_sent_at_the_finish() -> None:
         call(1, '"no', "g", "c1"),
     ]
     found = said(*deltas, {"content": "y"}, finish="length")
-    assert [each.get("input") or each.get("text") for each in found] == [
-        "{}",
-        "x",
-        '"no',
-        "y",
-    ]
+    texts = [each.get("input") or each.get("text") for each in found]
+    assert texts == ["{}", "x", '"no', "y"]
 
 
 def test_what_follows_a_whole_object_is_no_part_of_it() -> None:
@@ -317,14 +265,9 @@ def test_an_error_ends_the_stream() -> None:
     translator = answer()
     events = [*translator.chunk(chunk({"content": "x"}))]
     error = {"message": "Busy", "type": "server_error", "param": None, "code": "503"}
-    found = translator.error(error)
-    assert found == [
-        (
-            "error",
-            {"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}},
-        )
-    ]
-    assert read([*events, *found]).faults == []
+    reader = read([*events, *translator.error(error)])
+    assert reader.faults == []
+    assert reader.error == {"type": "overloaded_error", "message": "Busy"}
     assert translator.chunk(chunk({"content": "y"})) == []
     assert translator.done() == translator.error(error) == translator.keep_alive() == []
 
@@ -356,22 +299,15 @@ def test_a_stream_without_a_finish_is_no_success(sent: tuple[JsonObject, ...]) -
         {"type": "ping"},
         {"choices": None},
         {"choices": {"delta": {"content": "no"}}},
+        chunk(cast("Any", "no")),
+        chunk({"content": ["no"]}),
+        chunk({"tool_calls": [None]}),
+        chunk({"tool_calls": {"index": 0}}),
     ],
 )
-def test_what_is_no_chunk_is_not_heard(odd: JsonObject) -> None:
-    translator = answer()
-    assert translator.chunk(odd) == []
-    reader = read(events_of(chunk({"content": "x"}), odd, by=translator))
-    assert reader.faults == []
-    assert reader.message["content"] == [{"type": "text", "text": "x"}]
-
-
-@pytest.mark.parametrize(
-    "delta",
-    ["no", {"content": ["no"]}, {"tool_calls": [None]}, {"tool_calls": {"index": 0}}],
-)
-def test_what_no_delta_has_is_not_heard(delta: Any) -> None:
-    reader = read(events_of(chunk({"content": "x"}), chunk(delta), chunk({}, "stop")))
+def test_what_is_no_chunk_and_no_delta_is_not_heard(odd: JsonObject) -> None:
+    chunks = [odd, chunk({"content": "x"}), odd, chunk({}, "stop")]
+    reader = read(events_of(*chunks))
     assert reader.faults == []
     assert reader.message["content"] == [{"type": "text", "text": "x"}]
 

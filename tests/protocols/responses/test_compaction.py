@@ -32,8 +32,11 @@ REQUEST: Any = {
 
 
 def chunk(content: str | None = None, finish: str | None = None, **more: Any) -> Any:
-    delta = {} if content is None else {"content": content}
-    return {"choices": [{"delta": delta, "finish_reason": finish}], **more}
+    return {**said({} if content is None else {"content": content}, finish), **more}
+
+
+def said(delta: Any, finish: str | None = None) -> Any:
+    return {"choices": [{"delta": delta, "finish_reason": finish}]}
 
 
 def test_trigger_asks_the_model_for_a_summary_behind_the_same_head() -> None:
@@ -54,14 +57,10 @@ def test_summary_is_the_one_item_and_is_read_again() -> None:
         *answer.chunk(chunk(None, "stop")),
         *answer.done(),
     ]
-    assert [name for name, _ in events] == [
-        "response.created",
-        "response.in_progress",
-        "response.in_progress",
-        "response.output_item.added",
-        "response.output_item.done",
-        "response.completed",
-    ]
+    assert [name.removeprefix("response.") for name, _ in events] == [
+        "created", "in_progress", "in_progress", "output_item.added",
+        "output_item.done", "completed",
+    ]  # fmt: skip
     response = events[-1][1]["response"]
     (item,) = response["output"]
     assert item == events[-2][1]["item"]
@@ -81,27 +80,12 @@ def test_summary_is_the_one_item_and_is_read_again() -> None:
         [chunk("A blue ", "length")],
         [chunk("A blue "), chunk(None, "content_filter")],
         [
-            chunk("Let me look."),
-            {"choices": [{"delta": {"tool_calls": [CALL]}}]},
+            said({"content": "Look."}),
+            said({"tool_calls": [CALL]}),
             chunk(None, "tool_calls"),
         ],
-        [
-            {
-                "choices": [
-                    {
-                        "delta": {"content": "I look.", "tool_calls": [CALL]},
-                        "finish_reason": "stop",
-                    }
-                ]
-            }
-        ],
-        [
-            {
-                "choices": [
-                    {"delta": {"reasoning_content": "Hm"}, "finish_reason": "stop"}
-                ]
-            }
-        ],
+        [said({"content": "I look.", "tool_calls": [CALL]}, "stop")],
+        [said({"reasoning_content": "Hm"}, "stop")],
     ],
 )
 def test_no_summary_is_an_error(chunks: list[Any]) -> None:

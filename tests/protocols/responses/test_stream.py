@@ -129,13 +129,9 @@ def test_text_as_a_whole() -> None:
         "annotations": [],
         "logprobs": [],
     }
-    assert item == {
-        "id": item["id"], "type": "message", "status": "completed", "role": "assistant",
-        "content": [part],
-    }  # fmt: skip
-    assert response["status"] == "completed"
-    assert response["created_at"] == 1700000000
-    assert response["model"] == "tern-2"
+    assert item["content"] == [part]
+    assert item["status"] == response["status"] == "completed"
+    assert (response["created_at"], response["model"]) == (1700000000, "tern-2")
     assert response["usage"] == {
         "input_tokens": 9,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -167,11 +163,7 @@ def test_figures_that_chat_did_not_give_are_estimated() -> None:
     assert found["total_tokens"] == found["input_tokens"] + 8
 
 
-FERRY: Any = {
-    "tool_calls": [
-        {"index": 0, "id": "c", "function": {"name": "find_ferry", "arguments": "{}"}}
-    ]
-}
+FERRY = head("find_ferry", "{}")
 
 
 @pytest.mark.parametrize(
@@ -358,10 +350,8 @@ def test_answer_that_is_cut_is_incomplete(finish: str, reason: str) -> None:
     assert events[-1][0] == "response.incomplete"
     response = response_of(events)
     assert response["incomplete_details"] == {"reason": reason}
-    assert [item["status"] for item in response["output"]] == [
-        "completed",
-        "incomplete",
-    ]
+    statuses = [item["status"] for item in response["output"]]
+    assert statuses == ["completed", "incomplete"]
 
 
 def test_calls_of_an_answer_that_is_cut() -> None:
@@ -396,16 +386,12 @@ def test_error_ends_the_answer() -> None:
     [
         ({"message": "m", "code": "insufficient_quota"}, "insufficient_quota", "m"),
         ({"message": "m", "code": 429}, "rate_limit_exceeded", "m"),
-        (
-            {"message": "m", "code": None, "type": "rate_limit_error"},
-            "rate_limit_exceeded",
-            "m",
-        ),
+        ({"message": "m", "type": "rate_limit_error"}, "rate_limit_exceeded", "m"),
         ({"message": "m", "code": "400"}, "invalid_prompt", "m"),
         (
-            {"message": "m", "code": "", "type": "invalid_request_error"},
+            {"code": "", "type": "invalid_request_error"},
             "invalid_prompt",
-            "m",
+            "invalid_request_error",
         ),
         ({"message": "m", "code": "502"}, "server_error", "m"),
         ({"message": "", "type": "overloaded"}, "server_error", "overloaded"),
@@ -434,10 +420,8 @@ def test_break_off_forges_nothing() -> None:
 
 def test_other_choices_are_left_out() -> None:
     other = {"index": 1, "delta": {"content": "no"}, "finish_reason": None}
-    both = {
-        **chunk({"content": "yes"}),
-        "choices": [other, *chunk({"content": "yes"})["choices"]],
-    }
+    both = chunk({"content": "yes"})
+    both["choices"].insert(0, other)
     (item,) = response_of(events_of([both, chunk({}, "stop")]))["output"]
     assert item["content"][0]["text"] == "yes"
 
@@ -486,12 +470,8 @@ def test_response_says_what_the_request_said() -> None:
     assert response["reasoning"] == {"effort": "low", "summary": None}
     assert response["text"] == {"format": {"type": "text"}, "verbosity": "low"}
     function, custom, namespace = response["tools"]
-    assert function == {
-        **REQUEST["tools"][0],
-        "description": None,
-        "parameters": None,
-        "strict": None,
-    }
+    keys = ("description", "parameters", "strict")
+    assert function == {**REQUEST["tools"][0], **dict.fromkeys(keys)}
     assert [custom, namespace] == REQUEST["tools"][1:]
     assert (response["store"], response["previous_response_id"]) == (False, None)
     assert response["service_tier"] == "default"
@@ -653,70 +633,34 @@ def test_any_split_of_the_deltas_gives_the_same_items(
     assert output_of(deltas, "tool_calls") == output_of(whole, "tool_calls")
 
 
+LISTED = {"type": "exec", "command": ["ls", "-l"], "env": {}, "timeout_ms": 9}
+LINE = {"type": "exec", "command": ["bash", "-lc", "ls -l"], "env": {}}
+SHELL = {"commands": ["ls"], "timeout_ms": None, "max_output_length": None}
+GONE = {"type": "delete_file", "path": "a"}
+UPDATED = {"type": "update_file", "path": "a", "diff": "@@"}
+TIDE = {"query": "tide"}
+
+
 @pytest.mark.parametrize(
     ("tool", "given", "expected"),
     [
         (
             {"type": "local_shell"},
             {"command": ["ls", "-l"], "timeout_ms": 9},
-            {
-                "type": "local_shell_call",
-                "action": {
-                    "type": "exec",
-                    "command": ["ls", "-l"],
-                    "env": {},
-                    "timeout_ms": 9,
-                },
-            },
+            {"action": LISTED},
         ),
-        (
-            {"type": "local_shell"},
-            {"command": "ls -l"},
-            {
-                "type": "local_shell_call",
-                "action": {
-                    "type": "exec",
-                    "command": ["bash", "-lc", "ls -l"],
-                    "env": {},
-                },
-            },
-        ),
+        ({"type": "local_shell"}, {"command": "ls -l"}, {"action": LINE}),
         (
             {"type": "shell", "environment": {"type": "local"}},
             {"commands": ["ls"]},
-            {
-                "type": "shell_call",
-                "action": {
-                    "commands": ["ls"],
-                    "timeout_ms": None,
-                    "max_output_length": None,
-                },
-            },
+            {"action": SHELL},
         ),
-        (
-            {"type": "apply_patch"},
-            {"type": "delete_file", "path": "a"},
-            {
-                "type": "apply_patch_call",
-                "operation": {"type": "delete_file", "path": "a"},
-            },
-        ),
-        (
-            {"type": "apply_patch"},
-            {"operation": {"type": "update_file", "path": "a", "diff": "@@"}},
-            {
-                "type": "apply_patch_call",
-                "operation": {"type": "update_file", "path": "a", "diff": "@@"},
-            },
-        ),
+        ({"type": "apply_patch"}, GONE, {"operation": GONE}),
+        ({"type": "apply_patch"}, {"operation": UPDATED}, {"operation": UPDATED}),
         (
             {"type": "tool_search", "execution": "client"},
-            {"query": "tide"},
-            {
-                "type": "tool_search_call",
-                "execution": "client",
-                "arguments": {"query": "tide"},
-            },
+            TIDE,
+            {"execution": "client", "arguments": TIDE},
         ),
     ],
 )
@@ -744,12 +688,8 @@ def test_call_of_a_tool_of_openais_own_has_its_form_and_comes_back(
     events += answer.chunk({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
     events += answer.done()
     (item,) = response_of(events)["output"]
-    assert item == {
-        "id": item["id"],
-        "status": "completed",
-        "call_id": "c",
-        **expected,
-    }
+    same = {"id": item["id"], "status": "completed", "call_id": "c"}
+    assert item == {**same, "type": f"{name}_call", **expected}
     kinds = names_of(events)
     assert kinds[2:4] == ["output_item.added", "output_item.done"]
     back = RESPONSES.translate(
@@ -759,14 +699,17 @@ def test_call_of_a_tool_of_openais_own_has_its_form_and_comes_back(
     assert call["function"]["name"] == name
 
 
+def called(name: str, arguments: str, tool: Any) -> Any:
+    """Return the item of a call in a body, where this tool was offered."""
+    message = head(name, arguments)
+    choice = {"message": message, "finish_reason": "tool_calls"}
+    (item,) = answer(tools=[tool]).body({"choices": [choice]})["output"]
+    return item
+
+
 def own_call(kind: str, arguments: str) -> Any:
     """Return the item of a call of a tool of OpenAI's own."""
-    answer = RESPONSES.translate({**REQUEST, "tools": [{"type": kind}]}).answer
-    function = {"name": kind, "arguments": arguments}
-    calls = [{"index": 0, "id": "c", "function": function}]
-    choice = {"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
-    (item,) = answer.body({"choices": [choice]})["output"]
-    return item
+    return called(kind, arguments, {"type": kind})
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "", '{"commands": ["rm', "```\\n{"])
@@ -808,8 +751,5 @@ def test_whole_patch_in_the_place_of_arguments_is_an_operation(
 @pytest.mark.parametrize("name", ["harbour.tide", "harbour/tide", "harbour:tide"])
 def test_another_separator_behind_a_namespace_is_read(name: str) -> None:
     inner = {"type": "namespace", "name": "harbour", "tools": [{"name": "tide"}]}
-    answer = RESPONSES.translate({**REQUEST, "tools": [inner]}).answer
-    calls = [{"index": 0, "id": "c", "function": {"name": name, "arguments": "{}"}}]
-    choice = {"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}
-    (item,) = answer.body({"choices": [choice]})["output"]
+    item = called(name, "{}", inner)
     assert (item["name"], item["namespace"]) == ("tide", "harbour")

@@ -64,29 +64,19 @@ def test_event_that_is_not_understood_passes_as_it_is(
     assert dict(pipe.raw_events) == {reason: 1}
 
 
+STOP = wire([chunk({}, finish="stop")])
+
+
 def test_keep_alive_overtakes_a_finish_that_waits() -> None:
-    stop = wire([chunk({}, finish="stop")])
-    assert feed([GOOD, stop, b": ping\n\n", DONE]) == [
-        GOOD,
-        b"",
-        b"\n",
-        stop + DONE,
-        b"",
-    ]
+    out = feed([GOOD, STOP, b": ping\n\n", DONE])
+    assert out == [GOOD, b"", b"\n", STOP + DONE, b""]
 
 
 def test_comment_between_opening_and_tool_call_overtakes_the_opening() -> None:
-    call = {"index": 0, "id": "c", "type": "function"}
-    called = chunk(
-        {"tool_calls": [{**call, "function": {"name": "f", "arguments": ""}}]}
-    )
     asked = Asked(stream=True, tools=True)
-    opening = wire([OPENING])
-    assert feed([opening, b": x\n\n", wire([called])], asked, ended=False) == [
-        b"",
-        b"\n",
-        opening + wire([called]),
-    ]
+    opening, called = wire([OPENING]), wire([calling(head())])
+    out = feed([opening, b": x\n\n", called], asked, ended=False)
+    assert out == [b"", b"\n", opening + called]
 
 
 def test_what_a_fix_holds_leaves_before_half_an_event() -> None:
@@ -97,9 +87,8 @@ def test_what_a_fix_holds_leaves_before_half_an_event() -> None:
 
 
 def test_whole_event_without_its_blank_line_is_repaired_and_closed() -> None:
-    end = wire([chunk({}, finish="stop")])
-    assert repaired(GOOD + end + b"data: [DONE]") == GOOD + end + DONE
-    assert repaired(GOOD + end + b"data: [DONE]\r") == GOOD + end + DONE
+    for done in (b"data: [DONE]", b"data: [DONE]\r"):
+        assert repaired(GOOD + STOP + done) == GOOD + STOP + DONE
 
 
 def test_repaired_event_keeps_numbers_surrogates_and_key_order() -> None:
@@ -113,7 +102,6 @@ def test_repaired_event_keeps_numbers_surrogates_and_key_order() -> None:
     assert repaired(event % nulls, ended=False) == event % keep
 
 
-STOP = wire([chunk({}, finish="stop")])
 USAGE_ASKED = Asked(stream=True, usage=True)
 
 
@@ -217,6 +205,10 @@ class Boom(Fix):
 BOOM = wire([chunk({"role": None, "content": "boom"})])
 
 
+def fail(*_: object) -> None:
+    raise RuntimeError
+
+
 def test_fix_that_fails_costs_itself_and_leaves_the_event_raw(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -232,16 +224,11 @@ def test_fix_that_fails_costs_itself_and_leaves_the_event_raw(
 def test_bug_outside_of_the_fixes_passes_the_rest_as_it_is(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stop = wire([chunk({}, finish="stop")])
     comment = b": x\n\n"
     pipe = Pipeline(STREAM, FIXES)
-    assert pipe.feed(GOOD + stop) == [GOOD]
-
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
+    assert pipe.feed(GOOD + STOP) == [GOOD]
     monkeypatch.setattr(Machine, "chunk", fail)
-    assert pipe.feed(GOOD) == [stop, GOOD]
+    assert pipe.feed(GOOD) == [STOP, GOOD]
     monkeypatch.undo()
     assert pipe.feed(BOOM + comment) == [BOOM, comment]
     assert pipe.end() == []
@@ -249,15 +236,10 @@ def test_bug_outside_of_the_fixes_passes_the_rest_as_it_is(
 
 
 def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    stop = wire([chunk({}, finish="stop")])
     pipe = Pipeline(STREAM, FIXES)
-    pipe.feed(GOOD + stop)
-
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
+    pipe.feed(GOOD + STOP)
     monkeypatch.setattr(Machine, "end", fail)
-    assert pipe.end() == [stop]
+    assert pipe.end() == [STOP]
 
 
 # -- finish reasons that are no success ----------------------------------------------
@@ -366,8 +348,7 @@ def test_no_success_is_forged_after_an_event_that_is_too_large(
     monkeypatch.setattr(sse, "LIMIT", 1000)
     large = wire([{"error": {"message": "x" * 2000}}])
     assert repaired(wire([SAID]) + large + DONE) == wire([SAID]) + large + DONE
-    stop = wire([chunk({}, finish="stop")])
-    assert repaired(wire([SAID]) + stop + large) == wire([SAID]) + stop + large
+    assert repaired(wire([SAID]) + STOP + large) == wire([SAID]) + STOP + large
 
 
 def test_notes_after_the_finish_leave_though_no_usage_comes() -> None:
@@ -480,9 +461,6 @@ def test_unknown_event_beyond_the_budget_passes_unrepaired() -> None:
 def test_nothing_is_repaired_once_events_cannot_be_found(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
     pipe = Pipeline(STREAM, FIXES)
     nim = wire([NULL_ROLE])
     with monkeypatch.context() as patch:
@@ -495,9 +473,6 @@ def test_nothing_is_repaired_once_events_cannot_be_found(
 def test_bug_in_what_is_remembered_costs_no_repair(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError
-
     data = wire([OPENING, NULL_ROLE, NULL_ROLE])
     pipe = Pipeline(STREAM, FIXES)
     monkeypatch.setattr(pipe._memory, "learn", fail)

@@ -23,17 +23,7 @@ STOP = chunk({}, finish="stop")
 FIGURES = chunk(None, usage=USAGE)
 STREAM: list[Chunk | bytes] = [OPEN, MORE, STOP, FIGURES, DONE]
 BODY = completion({"role": "assistant", "content": "Hi"})
-WHOLE = {
-    **BODY,
-    "choices": [
-        {
-            "index": 0,
-            "message": {"role": "assistant", "content": "Hi"},
-            "logprobs": None,
-            "finish_reason": "stop",
-        }
-    ],
-}
+WHOLE = {**BODY, "choices": [{**BODY["choices"][0], "logprobs": None}]}
 BUSY: Chunk = {"message": "Too busy", "type": "server_error", "code": "busy"}
 ERROR: Chunk = {"error": {**BUSY, "param": None}}
 
@@ -63,12 +53,8 @@ def answer(data: bytes, asked: Asked = ASKED) -> Json:
     out = step.after[0]
     request = conformance.Request(False, False, asked.tools, asked.forced_tool, asked.n)
     assert conformance.check_body(out, request) == []
-    assert (
-        conformance.lost(
-            conformance.meaning_of_stream(data), conformance.meaning_of_body(out)
-        )
-        == []
-    )
+    meant, made = conformance.meaning_of_stream(data), conformance.meaning_of_body(out)
+    assert conformance.lost(meant, made) == []
     assert step.fixes[0] == "stream-in-body"
     assert step.status is None
     return json.loads(out)
@@ -294,8 +280,5 @@ def test_a_bug_leaves_the_stream_as_it_is(
     monkeypatch.setattr(body, "body_in", fail)
     step = repair_body(wire(STREAM), 200, ASKED, FIXES, "label")
     assert (step.after, step.fixes) == ([wire(STREAM)], [])
-    (record,) = caplog.records
-    assert (
-        record.getMessage()
-        == "label: fix stream-in-body failed and is off for this answer"
-    )
+    said = "label: fix stream-in-body failed and is off for this answer"
+    assert caplog.messages == [said]
