@@ -6,6 +6,7 @@ missing is put in. Nothing is held back but what belongs behind something that i
 open, and nothing is made up: an answer that breaks off gets no end.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from .protocol import JsonObject, ServerEvent
 
 _MAPPED = "model-mapped"
 """The fix that names the model that was asked for, where another was sent."""
+_breaks_line = re.compile(r"[\r\n]").search
+"""Finds what ends the line that a name is on."""
 
 
 class Repaired(NamedTuple):
@@ -88,7 +91,11 @@ class NativeReader(ABC):
             value: Its data.
         """
         self.words = ""
-        self._take(name, value)
+        kind = value.get("type")
+        if isinstance(kind, str) and _breaks_line(kind):
+            self._out.append((name, value))  # it is nobody's, and no line can say it
+        else:
+            self._take(name, value)
         return self._taken()
 
     def more(self, size: int) -> None:  # noqa: B027 - not all have such events

@@ -95,6 +95,23 @@ def test_event_without_a_name_gets_it() -> None:
     assert b"event: message_stop\n" in play(nameless)[0]
 
 
+@pytest.mark.parametrize("protocol", ["messages", "responses"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\n\n"])
+@pytest.mark.parametrize("name", [b"", b"event: response.created\n"])
+def test_type_writes_no_further_lines(protocol: str, end: str, name: bytes) -> None:
+    """It is on a line of its own where an event is written anew."""
+    said = json.dumps({"type": f"response.x{end}data: [DONE]", "model": "sent"})
+    data = b"%bdata: %b\n\n" % (name, said.encode())
+    for is_mapped in (False, True):
+        asked = {"model": "asked"}
+        reader = native_reader(protocol, asked, "x", is_mapped=is_mapped)
+        stream = NativeStream(reader, lambda _: None, "stream")
+        out = b"".join([*stream.feed(data), *stream.end()])
+        assert out.startswith(name + b"data: {")
+        assert out.count(b"\n") == data.count(b"\n")
+        assert (out == data) is not is_mapped
+
+
 def test_events_that_differ_in_their_words_alone_count_however_they_are_cut() -> None:
     words = ["Hi", " there", " and\n", ' "so"', " é", "", " on", "text", " \\u0041"]
     deltas = [

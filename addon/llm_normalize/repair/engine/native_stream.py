@@ -290,4 +290,5 @@ def _object_in(data: bytes, event: Event) -> tuple[dict[str, Any] | None, Outcom
 
 def written(name: str, value: dict[str, Any]) -> bytes:
     """Return an event as it is sent."""
-    return b"event: %b\ndata: %b\n\n" % (name.encode(errors="replace"), dumps(value))
+    line = b"event: %b\n" % name.encode(errors="replace") if name else b""
+    return b"%bdata: %b\n\n" % (line, dumps(value))
