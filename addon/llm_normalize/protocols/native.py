@@ -39,7 +39,7 @@ class NativeAsked:
     Attributes:
         seed: What made-up ids have in common: one exchange's alone.
         model: The model that was asked for.
-        prompt: About how many tokens the prompt has.
+        count_prompt: Tells about how many tokens the prompt has, reading all of it.
         calls: The ids of calls that the conversation has.
         stops: Its stop sequences.
         skipped: The names of fixes that are off.
@@ -50,7 +50,7 @@ class NativeAsked:
 
     seed: str
     model: str = ""
-    prompt: int = 0
+    count_prompt: Callable[[], int] = lambda: 0
     calls: Collection[str] = ()
     stops: Collection[str] = ()
     skipped: Collection[str] = ()

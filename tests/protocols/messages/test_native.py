@@ -13,7 +13,7 @@ from llm_normalize.protocols.native import NativeAsked
 
 type Events = list[dict[str, Any]]
 
-ASKED = NativeAsked("exchange", "m", prompt=7, calls=["toolu_old"], stops=["END"])
+ASKED = NativeAsked("exchange", "m", lambda: 7, calls=["toolu_old"], stops=["END"])
 CACHE = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 FIGURES = {"input_tokens": 5, "output_tokens": 1, **CACHE}
 

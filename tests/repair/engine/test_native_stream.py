@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.native_fixes.native_fix import wire as native_wire
+from llm_normalize.native_fixes.response_events import WHOLE
+from llm_normalize.protocols import native_readers
 from llm_normalize.protocols.messages.native import MessagesReader
 from llm_normalize.protocols.messages.native_parts import CallIds
 from llm_normalize.protocols.native import NativeAsked
@@ -129,6 +132,30 @@ def test_events_that_differ_in_their_words_alone_count_however_they_are_cut() ->
     for size in (1, 2, 3, 7, 50, 1000):
         parts = [data[at : at + size] for at in range(0, len(data), size)]
         assert play(*parts)[0] == out
+
+
+@pytest.mark.parametrize(
+    ("protocol", "right"), [("messages", RIGHT), ("responses", native_wire(WHOLE))]
+)
+def test_request_is_read_only_where_its_tokens_have_to_be_told(
+    monkeypatch: pytest.MonkeyPatch, protocol: str, right: bytes
+) -> None:
+    read = list[Any]()
+
+    def tokens_in(request: dict[str, Any]) -> int:
+        read.append(request)
+        return 7
+
+    monkeypatch.setattr(native_readers, "tokens_in", tokens_in)
+    usage_less = right.replace(b"input_tokens", b"more_tokens")
+    for data, times in ((right, 0), (usage_less, 1)):
+        request = {"model": "acme-1", "messages": ["Hi"]}
+        stream = NativeStream(
+            native_reader(protocol, request, "x"), lambda _: None, "x"
+        )
+        out = b"".join([*stream.feed(data), *stream.end()])
+        assert (out == data) is not times
+        assert len(read) == times
 
 
 def item(kind: str, *, ends: bool, **more: Any) -> dict[str, Any]:

@@ -142,17 +142,17 @@ class MessagesReader(BlockReader):
         """Figures by Anthropic's names, with those that are *needed*, without *zeros*."""
         kept = {k: v for k, v in as_object(given).items() if k not in zeros}
         usage = by_own_names(kept or NO_CACHE)
-        estimates = self._estimates()
-        for name in needed:
-            if whole_number(usage.get(name)) is None:
-                usage[name] = estimates[name]
+        missing = [name for name in needed if whole_number(usage.get(name)) is None]
+        if missing:
+            estimates = self._estimates()
+            usage |= {name: estimates[name] for name in missing}
         if usage != given:
             usage = {**usage, **{k: 0 for k in NO_CACHE if k not in usage}}
         is_same = usage == given or not self._does("message-usage-missing")
         return given if is_same else usage
 
     def _estimates(self) -> JsonObject:
-        prompt = self._prompt or self.asked.prompt
+        prompt = self._prompt or self.asked.count_prompt()
         return {"input_tokens": prompt, "output_tokens": tokens_for(self._written)}
 
     def _message_delta(self, value: JsonObject) -> None:
@@ -241,7 +241,11 @@ class MessagesReader(BlockReader):
         if self._has_started or not self._does("message-start-missing"):
             return
         self._has_started = True
-        usage = {"input_tokens": self.asked.prompt, "output_tokens": 0, **NO_CACHE}
+        usage = {
+            "input_tokens": self.asked.count_prompt(),
+            "output_tokens": 0,
+            **NO_CACHE,
+        }
         seed, model = make_id(self.asked.seed), self.asked.model
         named = {"id": f"msg_{seed}", **_MESSAGE, "model": model}
         message = {**named, "usage": usage}
