@@ -35,6 +35,7 @@ responses.text_delta_missing responses.text_done_missing responses.text_done_emp
 responses.call_id_missing responses.call_id_changing responses.call_name_missing
 responses.call_name_late responses.call_arguments_object
 responses.call_arguments_spelled responses.completed_output_empty
+responses.completed_call_cut
 """
 
 NATIVE_FIXES: tuple[type[NativeFix], ...] = (

@@ -3,6 +3,13 @@
 _MOST = 64 * 1024
 
 
+def is_cut(text: str) -> bool:
+    """Tell whether *text* ends within an object."""
+    end = ObjectEnd()
+    end.add(text)
+    return end.is_open
+
+
 class ObjectEnd:
     """Tells whether an object has ended, reading each character once, mostly if asked."""
 

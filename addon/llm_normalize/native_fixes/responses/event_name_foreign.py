@@ -2,8 +2,9 @@
 
 from ...wire.json_text import Json
 from ..native_fix import NativeFix, ResponsesExample
-from ..response_events import WHOLE, added, begin, event
+from ..response_events import WHOLE, added, begin, event, response
 
+INCOMPLETE = response("incomplete", incomplete_details={"reason": "content_filter"})
 ADDED = added(2, {"id": "rs_0", "type": "reasoning", "summary": []})
 
 
@@ -17,18 +18,24 @@ class EventNameForeign(NativeFix):
     """Give them OpenAI's names."""
 
     name = "event-name-foreign"
-    changes = "`response.done`, `response.reasoning.delta`, `response.reasoning_part.added` … -> `response.completed`, `response.reasoning_text.delta` …"
+    changes = "`response.done`, `response.reasoning.delta`, `response.reasoning_part.added`, another end than its status … -> `response.completed`, `response.reasoning_text.delta`, its status …"
     why = "Clients drop what they do not know: thoughts are lost, and without its end a stream is asked again."
     providers = ("vLLM", "gateways")
     sources = (
         "https://github.com/vllm-project/vllm/pull/24938",
         "https://github.com/vllm-project/vllm/pull/35184",
+        "https://github.com/vllm-project/agentic-api/issues/273",
         "https://github.com/jlcodes99/cockpit-tools/issues/701",
         "https://github.com/Oaklight/llm-rosetta/issues/408",
     )
     examples = (
         ResponsesExample(
             "the end", [*WHOLE[:-1], {**WHOLE[-1], "type": "response.done"}], WHOLE
+        ),
+        ResponsesExample(
+            "another end than its status",
+            [*begin(), event("completed", 2, response=INCOMPLETE)],
+            [*begin(), event("incomplete", 2, response=INCOMPLETE)],
         ),
         ResponsesExample(
             "thoughts",

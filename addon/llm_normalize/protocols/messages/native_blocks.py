@@ -50,7 +50,7 @@ class BlockReader(NativeReader):
         """The indexes of those that have ended, as the provider says them."""
         self._waiting = 0
         self._is_cut = False
-        """Whether the last call has ended within its input."""
+        """Whether a call has ended within its input."""
         self._calls = CallIds(asked.seed, asked.calls)
         self._written = 0
         """Bytes of what the message says."""
@@ -234,7 +234,7 @@ class BlockReader(NativeReader):
             head = {"type": "content_block_delta", "index": block.index}
             self._put(block, {**head, "delta": delta})
         if block.kind == "tool_use":
-            self._is_cut = block.end.is_open
+            self._is_cut = self._is_cut or block.end.is_open
         block.has_ended = True
         self._ended.append(block.given)
         if stop:

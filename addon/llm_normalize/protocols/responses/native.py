@@ -105,6 +105,9 @@ class ResponsesReader(OutputReader):
             made = self._with_error(self._response.of(given, status), value)
         else:
             given = self._whole_output(given, status)
+            given, status = self._as_it_ends(given, status)
+            if status != TERMINAL[value["type"]]:
+                value = {**value, "type": f"response.{status}"}
             made = self._response.of(given, status)
             made = self._response.with_usage(made, self._written)
             self.tokens = self._response.tokens
@@ -146,6 +149,7 @@ class ResponsesReader(OutputReader):
             if any(one is not other for one, other in zip(items, output, strict=True)):
                 made = {**body, "output": items}
             status = as_string(body.get("status")) or COMPLETED
+            made, status = self._as_it_ends(made, status)
             made = self._response.of(made, status)
             if status in ("completed", "incomplete"):
                 made = self._response.with_usage(made, self._written)
@@ -176,4 +180,4 @@ class ResponsesReader(OutputReader):
         item = self._items.add(as_string(entry.get("type")), entry)
         for _ in (*item.rest(entry), *item.made.closed(COMPLETED)):
             """The events of a stream."""
-        return fitted(entry, item.due(), self._does)
+        return fitted(self._with_status(item, entry), item.due(), self._does)

@@ -6,6 +6,7 @@ from typing import override
 
 from ...wire.json_text import Json, dumps
 from ..json_values import as_string, objects_in
+from ..object_end import is_cut
 from ..protocol import JsonObject, ServerEvent
 from ..tool_names import Tool
 from .output_items import Atom, Call, CustomCall, FunctionCall, OutputItem
@@ -94,6 +95,16 @@ class NativeItem:
             return False
         has_id = self.is_announced or bool(self.given.get("call_id"))
         return not (self.made.tool.name and has_id)
+
+    def is_cut(self, given: JsonObject) -> bool:
+        """Tell whether it is a call that has ended within its arguments.
+
+        Args:
+            given: The whole item, as far as its provider says it.
+        """
+        if not isinstance(self.made, FunctionCall):
+            return False
+        return is_cut(as_text(given.get("arguments")) or self.made.text)
 
     def identify(self, given: JsonObject) -> None:
         """Take what a call calls, and its id, as far as it is there."""

@@ -14,7 +14,7 @@ from .native_events import EventReader
 from .native_form import fitted, parted
 from .native_items import NativeItem, NativeItems, addition, as_text
 from .native_names import CALLS, TEXTS
-from .output_items import COMPLETED, Call
+from .output_items import COMPLETED, INCOMPLETE, Call
 from .spoken_items import PARTS, Message, Spoken, part_kind
 
 _SPOKEN = ("message", "reasoning")
@@ -24,7 +24,7 @@ _ANSWER, _THOUGHT = ("message", "output_text"), ("reasoning", "reasoning_text")
 _FIELDS = "event-fields-missing"
 _LATE_NAME = "call-name-late"
 _ITEM_ADDED, _ITEM_DONE = "item-added-missing", "item-done-missing"
-_EMPTY = "completed-output-empty"
+_EMPTY, _CUT = "completed-output-empty", "completed-call-cut"
 _ITEM = 1000
 """Characters' worth."""
 
@@ -185,6 +185,10 @@ class OutputReader(EventReader):
             status: How it ends.
             own: The provider's own event.
         """
+        whole = self._with_status(item, given)
+        if whole is not given:
+            given, status = whole, INCOMPLETE
+            own = own and {**own, "item": whole}
         self._name(item, given)
         if not item.is_sent:
             self._open(item, _LATE_NAME)
@@ -201,6 +205,13 @@ class OutputReader(EventReader):
             if item.ends_early:
                 self._put_in([item.ended(item.given)])
         self._items.end(item)
+
+    def _with_status(self, item: NativeItem, given: JsonObject) -> JsonObject:
+        """A whole item, incomplete if it is a call that has ended within its arguments."""
+        is_good = given.get("status", COMPLETED) == COMPLETED
+        if is_good and item.is_cut(given) and self._does(_CUT):
+            return {**given, "status": INCOMPLETE}
+        return given
 
     def _whole_item(
         self, given: JsonObject, own: JsonObject | None = None
@@ -228,7 +239,9 @@ class OutputReader(EventReader):
         if len(entries) < len(output):
             return response  # there is something else in it
         made = {
-            item.made.index: fitted(entry, item.due(), self._does)
+            item.made.index: fitted(
+                self._with_status(item, entry), item.due(), self._does
+            )
             for entry, item in zip(entries, items, strict=True)
         }
         for item in self._items.all if len(made) < len(self._items.all) else ():
@@ -240,6 +253,17 @@ class OutputReader(EventReader):
         if len(whole) == len(output) and all(map(_is, whole, output)):
             return response
         return {**response, "output": whole}
+
+    def _as_it_ends(self, response: JsonObject, status: str) -> tuple[JsonObject, str]:
+        """A response that ends, and its status: out of tokens, if within a call."""
+        is_cut = status == COMPLETED and any(
+            each.is_cut(each.given) for each in self._items.all
+        )
+        if not (is_cut and self._does(_CUT)):
+            return response, status
+        details = {"reason": "max_output_tokens"}  # nothing else ends it there
+        more = {"status": INCOMPLETE, "incomplete_details": details}
+        return {**response, **more}, INCOMPLETE
 
     # -- parts -------------------------------------------------------------------------
 
