@@ -69,8 +69,8 @@ class NativeReader(ABC):
         is_over: Whether the client has got the last event.
         is_complete: Whether the answer is whole by the provider's own word: only what is put
             in by `end` may follow.
-        words: The text of the last event, if it stays as it is, and another with other words in
-            their place would, too: see `more`.
+        words: The text of the last event, if another with other words and the next number
+            would become the same: see `more`.
         tokens: How many the prompt and the answer have, as far as the provider says.
     """
 
@@ -79,6 +79,7 @@ class NativeReader(ABC):
         self.is_over = False
         self.is_complete = False
         self.words = ""
+        self._say_more: Callable[[str], None] = lambda _: None
         self.tokens: tuple[int | None, int | None] = (None, None)
         self._out: list[ServerEvent] = []
         self._fixes: dict[str, None] = {}
@@ -98,12 +99,14 @@ class NativeReader(ABC):
             self._take(name, value)
         return self._taken()
 
-    def more(self, size: int) -> None:  # noqa: B027 - not all have such events
-        """Count an event that differs from the last one in its words alone.
+    def more(self, words: str) -> None:
+        """Take an event that differs from the last one in its words and number alone."""
+        self.words = words
+        self._say_more(words)
 
-        Args:
-            size: The bytes of its words.
-        """
+    def _goes_on(self, words: str, say_more: Callable[[str], None]) -> None:
+        """Let the next event be one like this, with other *words* that *say_more* takes."""
+        self.words, self._say_more = words, say_more
 
     def end(self) -> Repaired:
         """What the client gets at a clean end, behind all events."""

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import override
+from functools import partial
 
 from ...wire.json_text import Json
 from ...wire.sse import LIMIT
@@ -54,10 +54,6 @@ class BlockReader(NativeReader):
         self._calls = CallIds(asked.seed, asked.calls)
         self._written = 0
         """Bytes of what the message says."""
-
-    @override
-    def more(self, size: int) -> None:
-        self._written += size
 
     @abstractmethod
     def _begin_if_missing(self) -> None:
@@ -170,13 +166,23 @@ class BlockReader(NativeReader):
             if not block.is_signed and self._does("thinking-unsigned"):
                 return
         else:
-            self._written += len(text.encode(errors="surrogatepass"))
+            self._write(text)
+        is_alone = block is self._blocks[-1] is self._blocks[0]
         if said == INPUT and text:
             block.said.clear()
             block.end.add(text)
-        elif said in _ALIKE and block is self._blocks[-1] is self._blocks[0]:
-            self.words = text
+            if is_alone:
+                self._goes_on(text, partial(self._write_input, block))
+        elif said in _ALIKE and is_alone:
+            self._goes_on(text, self._write)
         self._put(block, value)
+
+    def _write(self, text: str) -> None:
+        self._written += len(text.encode(errors="surrogatepass"))
+
+    def _write_input(self, block: Block, text: str) -> None:
+        self._write(text)
+        block.end.add(text)
 
     def _block_stop(self, value: JsonObject) -> None:
         index = value.get("index")

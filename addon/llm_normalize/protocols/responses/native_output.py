@@ -6,7 +6,9 @@ replaced by the provider's own: see `native_events`.
 """
 
 from collections.abc import Callable
+from functools import partial
 
+from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
 from ..protocol import JsonObject, ServerEvent
 from .native_item_reader import ItemReader
@@ -101,6 +103,16 @@ class OutputReader(ItemReader):
         self._has_logprobs = self._has_logprobs or "logprobs" in value
         self._put_in(made.begin(kind))
         self._own(value, [made.write(text, logprobs)])
+        if not logprobs:
+            self._goes_on(text, partial(self._say_on, made))
+
+    def _say_on(self, made: Spoken | Call, text: str) -> None:
+        """Take a delta like the last one, with another text."""
+        self._count(text)
+        self._number += 1
+        made.keep(text)
+        if self._held > LIMIT:
+            self.words = ""  # what follows passes
 
     def _text_done(self, value: JsonObject) -> None:
         self._hold(value)
@@ -136,6 +148,8 @@ class OutputReader(ItemReader):
         if not self._waits(item):
             empty = (value["type"], {**item.made.place, "delta": ""})
             self._own(value, events or [empty])
+            if text == value.get("delta"):
+                self._goes_on(text, partial(self._say_on, item.made))
 
     def _call_done(self, value: JsonObject) -> None:
         self._hold(value)

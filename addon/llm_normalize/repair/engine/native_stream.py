@@ -20,8 +20,6 @@ from ...wire.sse import LIMIT, Event
 from ..outcome import EventRecord, Outcome
 from .event_stream import COMMENT, OVER, EventStream
 from .output import Output
-from .payload import FEW
-from .text_memory import Around
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +30,6 @@ BODY_FIX = "answer-not-streamed"
 """The fix that makes a stream of a body."""
 BLANK_FIX = "blank-line-missing"
 """The fix that closes a last event."""
-
-_ONCE = 2  # parts around one place
 
 type NamedEvent = tuple[str, dict[str, Any]]
 
@@ -46,8 +42,8 @@ class Reader(Protocol):
     tokens: Tokens
     words: str
 
-    def more(self, size: int, /) -> None:
-        """Count an event that differs from the last one in its `words` alone."""
+    def more(self, words: str, /) -> None:
+        """Take an event that differs from the last one in its words and number alone."""
 
     def event(
         self, name: str, value: dict[str, Any], /
@@ -145,19 +141,6 @@ class NativeStream(EventStream):
         body, self._body = self._body, None
         return self.output.passed(bytes(body or b"")) + super().rescue()
 
-    def known(self, raw: bytes, n: int | None = None) -> bytes | None:
-        """The bytes to send for *raw*, if it differs from the last event in its words alone."""
-        around, parser = self._memory.known, self._parser
-        if around is None or len(raw) > FEW:
-            return None
-        text = around.text_in(raw)
-        if not text or b"\\" in text or not (parser.is_between or n is not None):
-            return None
-        parser.count += n is None
-        self._reader.more(len(text))
-        self.output.verbatim = True
-        return raw
-
     def keep_alive(self) -> bytes:
         """The bytes that keep the client's connection alive, between blocks."""
         events = () if self._broken else self._reader.keep_alive()
@@ -204,15 +187,17 @@ class NativeStream(EventStream):
         for each in events:
             is_same = each[1] is value and each[0] == name and not is_open
             self.output.emit(record, event.raw if is_same else written(*each))
-        if self._reader.words and not record.fixes:
-            self._learn(event.raw, dumps(self._reader.words)[1:-1])
+        if self._reader.words:
+            self._memory.follow(record, self._reader.words)
 
-    def _learn(self, raw: bytes, words: bytes) -> None:
-        """Remember what is around the *words* of an event that stays as it is."""
-        around = raw.split(b'"%b"' % words)
-        if len(around) == _ONCE and raw.endswith(b"\n\n") and b"\r" not in raw:
-            sides = around[0] + b'"', b'"' + around[1]
-            self._memory.known = Around(sides, sides, ())
+    def _is_unread(self, text: bytes) -> bool:
+        words = loads(b'"%b"' % text) if b"\\" in text else text.decode()
+        self._reader.more(words)
+        if self._reader.words:
+            self._memory.count_on()
+        else:
+            self._memory.forget()
+        return True
 
     def _emit(
         self, record: EventRecord, events: Sequence[NamedEvent], fixes: Sequence[str]
