@@ -14,6 +14,12 @@ from typing import NamedTuple
 
 from .protocol import JsonObject, ServerEvent
 
+LOST = "event-lost"
+"""The fix that says so where a part of a call may have been lost."""
+LOST_CALL = (
+    "Bad gateway: the provider sent an event that cannot be read, and a tool call may be "
+    "missing in this answer"
+)
 _MAPPED = "model-mapped"
 """The fix that names the model that was asked for, where another was sent."""
 _breaks_line = re.compile(r"[\r\n]").search
@@ -59,6 +65,10 @@ class NativeAsked:
     is_mapped: bool = False
 
 
+class LostError(Exception):
+    """What follows belongs to a call of which a part may have been lost."""
+
+
 class NativeReader(ABC):
     """Reads one answer. Whatever is called last, nothing of it raises for what was received.
 
@@ -67,6 +77,8 @@ class NativeReader(ABC):
 
     Attributes:
         is_over: Whether the client has got the last event.
+        has_hole: Whether an event was lost: nothing is guessed behind it, nor made up that
+            may have been in it.
         is_complete: Whether the answer is whole by the provider's own word: only what is put
             in by `end` may follow.
         words: The text of the last event, if another with other words and the next number
@@ -78,6 +90,7 @@ class NativeReader(ABC):
         self.asked = asked
         self.is_over = False
         self.is_complete = False
+        self.has_hole = self._has_failed = False
         self.words = ""
         self._say_more: Callable[[str], None] = lambda _: None
         self.tokens: tuple[int | None, int | None] = (None, None)
@@ -93,11 +106,35 @@ class NativeReader(ABC):
         """
         self.words = ""
         kind = value.get("type")
-        if isinstance(kind, str) and _breaks_line(kind):
+        if self._has_failed:
+            self._fixed(LOST)
+        elif isinstance(kind, str) and _breaks_line(kind):
             self._out.append((name, value))  # it is nobody's, and no line can say it
         else:
-            self._take(name, value)
+            self._unless_lost(self._take, name, value)
         return self._taken()
+
+    def lose(self) -> None:
+        """Know that an event was lost: nobody can read it, its client neither."""
+        self.has_hole = True
+
+    def _unless_lost[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
+        """Run *act*; end with an error where it meets a call that lacks something."""
+        try:
+            act(*of)
+        except LostError:
+            self._fixed(LOST)
+            self._fail(LOST_CALL)
+            self.is_over = self._has_failed = True
+
+    def _miss(self) -> None:
+        """Refuse what belongs to a call of which a part may have been lost."""
+        if self.is_on(LOST):
+            raise LostError
+
+    @abstractmethod
+    def _fail(self, words: str) -> None:
+        """Send an error of the proxy's own, which ends the answer."""
 
     def more(self, words: str) -> None:
         """Take an event that differs from the last one in its words and number alone."""
@@ -111,7 +148,7 @@ class NativeReader(ABC):
     def end(self) -> Repaired:
         """What the client gets at a clean end, behind all events."""
         if not self.is_over:
-            self._conclude()
+            self._unless_lost(self._conclude)
         return self._taken()
 
     def done(self) -> Repaired:

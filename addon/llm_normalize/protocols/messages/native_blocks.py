@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
+from typing import override
 
 from ...wire.json_text import Json
 from ...wire.sse import LIMIT
@@ -54,6 +55,12 @@ class BlockReader(NativeReader):
         self._calls = CallIds(asked.seed, asked.calls)
         self._written = 0
         """Bytes of what the message says."""
+
+    @override
+    def lose(self) -> None:
+        super().lose()
+        for block in self._blocks:
+            block.is_hit = block.is_hit or not block.is_complete
 
     @abstractmethod
     def _begin_if_missing(self) -> None:
@@ -137,6 +144,8 @@ class BlockReader(NativeReader):
                     return  # of thoughts that have ended
                 block = self._opened(index, kind, fix)
         if block is None:
+            if said == INPUT and self.has_hole:
+                self._miss()
             self._send(value)
         else:
             self._delta_of(block, value, delta)
@@ -169,6 +178,10 @@ class BlockReader(NativeReader):
             self._write(text)
         is_alone = block is self._blocks[-1] is self._blocks[0]
         if said == INPUT and text:
+            begins = not block.end.has_begun and text.lstrip().startswith("{")
+            block.is_hit = block.is_hit and not begins
+            if block.is_hit:
+                self._miss()
             block.said.clear()
             block.end.add(text)
             if is_alone:
@@ -197,6 +210,8 @@ class BlockReader(NativeReader):
         """The open block that an index means, or the only one, rather of this kind."""
         still_open = [each for each in self._blocks if not each.has_ended]
         found = [each for each in still_open if each.given == index]
+        if self.has_hole:  # it may be another's, whose start was lost
+            return found[-1] if found else None
         if not found and len(still_open) == 1 and self.is_on("block-index-wrong"):
             found = still_open
         of_kind = [each for each in found if each.kind == kind]
@@ -233,6 +248,8 @@ class BlockReader(NativeReader):
 
     def _end(self, block: Block, stop: JsonObject | None) -> None:
         """Send the end of a block, and go on to the next that waits."""
+        if block.is_hit:
+            self._miss()
         self._say(block, block.said)
         is_unsigned = block.kind == "thinking" and not block.is_signed
         if stop and is_unsigned and self._does("thinking-unsigned"):

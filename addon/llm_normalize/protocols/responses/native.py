@@ -5,7 +5,7 @@ from typing import override
 
 from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
-from ..native import NativeAsked, Repaired
+from ..native import LOST, NativeAsked, Repaired
 from ..protocol import JsonObject
 from .native_form import fitted, parted, unnested
 from .native_names import named
@@ -78,6 +78,13 @@ class ResponsesReader(OutputReader):
             response = self._response.failed(self._error)
             self.is_over, self._error = True, None
             self._put_in([("response.failed", {"response": response})], _FAILED)
+
+    @override
+    def _fail(self, words: str) -> None:
+        said = {"type": "server_error", "code": "server_error", "message": words}
+        self._put_in([("error", {"error": {**said, "param": None}})], LOST)
+        self._error = said
+        self._conclude()
 
     def _begin(self, kind: str, value: JsonObject) -> None:
         """Put in the beginning of a response that has another one."""

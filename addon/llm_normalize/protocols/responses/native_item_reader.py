@@ -1,11 +1,13 @@
 """The items of an answer that its provider tells itself, nearly: their beginnings and ends."""
 
+from typing import override
+
 from ..json_values import as_list, as_object, as_string, objects_in
 from ..native import NativeAsked
 from ..protocol import JsonObject, make_id
 from .native_events import EventReader
 from .native_form import fitted, parted
-from .native_items import NativeItem, NativeItems
+from .native_items import NativeItem, NativeItems, as_text
 from .native_names import CALLS
 from .output_items import COMPLETED, INCOMPLETE, Call
 
@@ -30,6 +32,12 @@ class ItemReader(EventReader):
         self._written = 0
         """Bytes of text."""
         self._has_logprobs = False
+
+    @override
+    def lose(self) -> None:
+        super().lose()
+        for item in self._items.open_items(*CALLS.values()):
+            item.is_hit = item.is_hit or not item.is_whole
 
     def _other(self, value: JsonObject) -> None:
         """Send an event of another kind, as one of its item."""
@@ -58,6 +66,7 @@ class ItemReader(EventReader):
         item = self._items.find(kind, name, index)
         if item is None:
             item = self._new(kind, {"id": name, "type": kind}, value)
+            item.is_hit = self.has_hole and kind in CALLS.values()
             if not self._waits(item):
                 self._open(item)
         return item
@@ -156,6 +165,7 @@ class ItemReader(EventReader):
             status: How it ends.
             own: The provider's own event.
         """
+        self._heal(item, given)
         whole = self._with_status(item, given)
         if whole is not given:
             given, status = whole, INCOMPLETE
@@ -176,6 +186,16 @@ class ItemReader(EventReader):
             if item.ends_early:
                 self._put_in([item.ended(item.given)])
         self._items.end(item)
+
+    def _heal(self, item: NativeItem, value: JsonObject) -> None:
+        """Have the end of a call say all of its text, if a part may have been lost."""
+        if item.is_hit and isinstance(item.made, Call):
+            whole = as_text(value.get(item.made.text_key))
+            item.is_hit = not whole
+            if item.is_hit:
+                self._miss()
+            elif not whole.startswith(item.made.text):
+                item.made.correct(whole)
 
     def _with_status(self, item: NativeItem, given: JsonObject) -> JsonObject:
         """A whole item, incomplete if it is a call that has ended within its arguments."""
@@ -217,6 +237,7 @@ class ItemReader(EventReader):
         }
         for item in self._items.all if len(made) < len(self._items.all) else ():
             is_told = item.is_done and (item.kind in _KINDS or not entries)
+            is_told = is_told and not self.has_hole
             if item.made.index not in made and is_told and self._does(_EMPTY):
                 made[item.made.index] = item.value()
         order = sorted(made) if None in found or len(made) > len(entries) else made

@@ -156,6 +156,7 @@ class OutputReader(ItemReader):
         kind = CALLS[value["type"].rpartition(".")[0]]
         item = self._for(kind, value)
         assert isinstance(item.made, Call)
+        self._heal(item, value)
         self._name(item, value)
         is_empty = not (item.made.text or as_text(value.get(item.made.text_key)))
         if is_empty and kind == "function_call" and self._does("text-done-empty"):

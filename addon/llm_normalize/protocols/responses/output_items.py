@@ -147,6 +147,10 @@ class Call(OutputItem):
         """Take more text."""
         self._texts.append(text)
 
+    def correct(self, text: str) -> None:
+        """Have another text than has been told: some of that was lost."""
+        self._texts = [text]
+
     @property
     def text(self) -> str:
         """Its text, as the client gets it."""

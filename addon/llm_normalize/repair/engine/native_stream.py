@@ -2,20 +2,22 @@
 
 What an event means is for the protocol's reader; here bytes become events, and events bytes.
 An event that the reader leaves as it is passes byte for byte, and so does what is no event
-of the protocol. Behind a hole, an event that was lost or not read, all passes as it is: it may
-have begun, or ended, anything.
+of the protocol. Behind a hole, an event that nobody can read, nothing is made up that may have
+been in it: see `NativeReader.lose`. Behind one that was not read here alone, all passes as it
+is: it may have begun, or ended, anything.
 
 Nothing waits, but for a body in the place of the stream: it is whole at its end.
 """
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ...chat.chunks.chunk import Tokens
 from ...wire.event_boundary import DONE, EVENT
-from ...wire.json_text import dumps, loads
+from ...wire.json_text import dumps, is_broken, loads
 from ...wire.sse import LIMIT, Event
 from ..outcome import EventRecord, Outcome
 from .event_stream import COMMENT, OVER, EventStream
@@ -30,6 +32,9 @@ BODY_FIX = "answer-not-streamed"
 """The fix that makes a stream of a body."""
 BLANK_FIX = "blank-line-missing"
 """The fix that closes a last event."""
+
+_may_be_event = re.compile(rb"[{}]").search
+"""Finds what is in each event, and in each part of one, mostly."""
 
 type NamedEvent = tuple[str, dict[str, Any]]
 
@@ -49,6 +54,9 @@ class Reader(Protocol):
         self, name: str, value: dict[str, Any], /
     ) -> tuple[Sequence[NamedEvent], Sequence[str]]:
         """The events in the place of one, and the fixes that changed something."""
+
+    def lose(self) -> None:
+        """Know that an event was lost: nobody can read it, its client neither."""
 
     def end(self) -> tuple[Sequence[NamedEvent], Sequence[str]]:
         """The events behind the last one at a clean end."""
@@ -175,7 +183,11 @@ class NativeStream(EventStream):
         if value is None:
             self.raw_events[outcome] += 1
             self.output.emit(record, event.raw)
-            self._broken = data.lstrip().startswith(b"{")  # half an event, say
+            lost = event.raw if event.foreign else data
+            if _may_be_event(lost) and (event.foreign or is_broken(lost)):
+                self._reader.lose()
+            else:  # some clients read it
+                self._broken = data.lstrip().startswith(b"{")
             return
         names = [line.value for line in event.lines if line.name == _EVENT_NAME]
         name = b"".join(names[-1:]).decode(errors="replace")
