@@ -134,6 +134,23 @@ def test_events_that_differ_in_their_words_alone_count_however_they_are_cut() ->
         assert play(*parts)[0] == out
 
 
+def test_bug_at_words_that_are_known_costs_the_repair_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reader = MessagesReader(NativeAsked("exchange", "m"))
+    stream = NativeStream(reader, lambda _: None, "stream")
+
+    def fail(_: str) -> None:
+        raise AssertionError
+
+    reader.more = fail  # type: ignore[method-assign,assignment]
+    data = [sent(START, *BLOCK[:2]), sent(BLOCK[1]), sent(BLOCK[1], *END), RIGHT]
+    out = [b"".join(stream.feed(each)) for each in data]
+    assert out == data
+    assert not any(stream.end())
+    assert len(caplog.records) == 1
+
+
 @pytest.mark.parametrize(
     ("protocol", "right"), [("messages", RIGHT), ("responses", native_wire(WHOLE))]
 )

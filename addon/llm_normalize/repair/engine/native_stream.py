@@ -227,6 +227,7 @@ class NativeStream(EventStream):
 
     def _bail(self, failed: EventRecord | None) -> None:
         self._broken = True
+        self._memory.forget()
 
     def _pass_by(self, *, last: bool = False) -> None:
         self._broken = True
