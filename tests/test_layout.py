@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "addon" / "llm_normalize"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FIX_MODULES = sorted(PACKAGE.glob("fixes/*/[a-z]*.py"))
-NATIVE_FIX_MODULES = sorted(PACKAGE.glob("native_fixes/*/[a-z]*.py"))
+NATIVE_FIX_MODULES = sorted(PACKAGE.glob("native_fixes/*/**/[a-z]*.py"))
 ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/*/[a-z]*.py"))
 
 SUBPACKAGES = {

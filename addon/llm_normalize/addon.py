@@ -254,7 +254,9 @@ class Normalize(CommandHooks):
         """
         exchange = self._exchanges.of(flow)
         self._pacing.answered(exchange)
-        asked = self._answers.retry_as_asked(exchange, self._routing.translations)
+        asked = self._answers.retry_as_asked(
+            exchange, self._routing.translations, lambda: self._settings(exchange)
+        )
         if asked is not None:
             return self._begin_unless(exchange, asked)
         return self._answered(exchange)

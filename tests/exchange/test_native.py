@@ -10,6 +10,7 @@ from mitmproxy import contentviews
 
 from llm_normalize.inspect.before_after import BeforeAfter
 from llm_normalize.inspect.transcript import Transcript
+from llm_normalize.native_fixes import response_events as responses
 from llm_normalize.native_fixes.message_events import (
     STOP,
     block,
@@ -28,6 +29,8 @@ CALL = [block("tool_use", 1), delta("input_json_delta", "{}", 1), stop(1)]
 TEXT = [block("text"), delta("text_delta", "Hi"), stop()]
 BAD = wire([start(), *TEXT[:2], *CALL, end("tool_calls"), STOP])
 GOOD = wire([start(), *TEXT, *CALL, end("tool_use"), STOP])
+BUSY = {"type": "overloaded_error", "message": "Busy: overloaded"}
+ERROR = {"type": "error", "sequence_number": 2, "error": {**BUSY, "code": "overloaded"}}
 FIXES = ["block-stop-missing", "stop-reason-foreign"]
 
 
@@ -110,6 +113,87 @@ def test_body_is_rerun_too(proxy: Proxy) -> None:
     assert row[-1] == "the same"
 
 
+def body_of(proxy: Proxy, path: str, data: bytes) -> tuple[int, Any]:
+    """Return the status and the body that a stream becomes where a body was asked."""
+    made = chat_flow(path=path, request={"model": "m"})
+    out = proxy.body(made, data) or b""
+    response = response_of(made)
+    if out != data:
+        assert response.headers["content-type"] == "application/json"
+    return response.status_code, out if out == data else loads(out)
+
+
+def test_stream_where_a_body_was_asked_becomes_one(proxy: Proxy) -> None:
+    told: list[Any] = [
+        {"type": "thinking", "thinking": "Hm", "signature": "s"},
+        {"type": "text", "text": "Hi there"},
+        {"type": "tool_use", "id": "toolu_2", "name": "f", "input": {"a": 1}},
+        {"type": "tool_use", "id": "toolu_3", "name": "f", "input": {}},
+    ]
+    stream = [
+        start(),
+        block("thinking"),
+        delta("thinking_delta", "Hm"),
+        delta("signature_delta", "s"),
+        stop(),
+        block("text", 1),
+        delta("text_delta", "Hi", 1),
+        delta("text_delta", " there", 1),
+        stop(1),
+        block("tool_use", 2),
+        delta("input_json_delta", '{"a":', 2),
+        delta("input_json_delta", "1}", 2),
+        block("tool_use", 3),  # not stopped before
+        stop(3),
+        end("tool_calls"),
+        STOP,
+    ]
+    whole = {**message(*told), "stop_reason": "tool_use"}
+    whole["usage"] = {"input_tokens": 5, "output_tokens": 2}
+    assert body_of(proxy, PATH, wire(stream)) == (200, whole)
+    fixes = proxy.records()[0]["fixes"]
+    assert {"stream-in-body", "block-stop-missing", "stop-reason-foreign"} == {*fixes}
+
+
+def test_stream_of_a_response_where_a_body_was_asked_becomes_one(proxy: Proxy) -> None:
+    bare = [*responses.WHOLE[:-1], responses.end(8)]  # without its output
+    whole = loads(dumps(responses.WHOLE[-1]["response"]))
+    assert body_of(proxy, "/v1/responses", wire(bare)) == (200, whole)
+
+
+LOST = b'data: {"type":"content_blo\n\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "status"),
+    [
+        (PATH, wire([start(), *TEXT]), 200),  # broken off
+        (PATH, b"event: odd\ndata: Busy\n\n" + GOOD, 200),
+        ("/v1/responses", wire(responses.WHOLE[:-1]), 200),
+        (PATH, wire([start()]) + LOST + wire([*TEXT, end(), STOP]), 502),
+        ("/v1/responses", LOST + wire(responses.WHOLE), 502),
+        (PATH, wire([start(), {"type": "error", "error": BUSY}]), 503),
+        ("/v1/responses", wire([*responses.begin(), ERROR]), 503),
+    ],
+)
+def test_stream_that_says_no_answer_becomes_none(
+    proxy: Proxy, path: str, data: bytes, status: int
+) -> None:
+    found, body = body_of(proxy, path, data)
+    assert found == status
+    if status == 200:
+        assert body == data
+    else:
+        assert body["error"]["message"].startswith("B")
+        assert (body.get("type") == "error") is (path == PATH)
+        assert "content" not in body
+
+
+def test_stream_stays_where_that_fix_is_off(proxy: Proxy) -> None:
+    proxy.set(normalize_skip=["stream-in-body"])
+    assert body_of(proxy, PATH, GOOD) == (200, GOOD)
+
+
 @pytest.mark.parametrize("host", ["api.anthropic.com", "example.com"])
 def test_who_made_the_protocol_and_other_hosts_pass(proxy: Proxy, host: str) -> None:
     proxy.set(normalize_hosts=["api.anthropic.com", HOST])
@@ -139,10 +223,11 @@ def test_right_events_leave_however_they_are_cut(proxy: Proxy) -> None:
     assert proxy.stream(asked(), *cut) == GOOD
 
 
-def test_event_that_is_lost_ends_the_repair(proxy: Proxy) -> None:
-    data = wire([start(), *TEXT[:2]]) + b'data: {"type":"content_blo\n\n'
-    rest = wire([*CALL, end("tool_calls")])
-    assert proxy.stream(asked(), data + rest) == data + rest
+def test_event_that_is_lost_passes_and_later_ones_are_repaired(proxy: Proxy) -> None:
+    lost = b'data: {"type":"content_blo\n\n'
+    before, after = wire([start(), *TEXT[:2]]), [end("tool_calls"), STOP]
+    out = proxy.stream(asked(), before + lost + wire([*CALL, *after]))
+    assert out == before + lost + wire([*TEXT[2:], *CALL, end("tool_use"), STOP])
 
 
 def test_answer_names_the_model_that_was_asked_for(proxy: Proxy) -> None:

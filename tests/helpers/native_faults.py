@@ -53,7 +53,8 @@ RIGHT = stream([*THOUGHTS, *TEXT, *CALLS])
 SAID = stream([*TEXT, {"refusal": "No"}], "length")
 MANY = stream([*THOUGHTS, *TEXT, *THOUGHTS, *TEXT], "stop")
 ONE_CALL = stream(CALLS[:3])
-STREAMS = {"all": RIGHT, "said": SAID, "many": MANY, "call": ONE_CALL}
+CUT = stream(CALLS[:2], "length")
+STREAMS = {"all": RIGHT, "said": SAID, "many": MANY, "call": ONE_CALL, "cut": CUT}
 
 
 def every(events: Sequence[Data], *kinds: str) -> list[Data]:
@@ -209,6 +210,18 @@ def parts_of_thoughts(events: list[Data]) -> list[Data]:
     )
 
 
+def complete_within_a_call(events: list[Data]) -> None:
+    """A call that is cut has ended, and so has the response."""
+    response = events[-1]["response"]
+    items = [each["item"] for each in every(events, "response.output_item.done")]
+    items += response.get("output") or []
+    for each in items:
+        if each.get("status") == "incomplete" and "arguments" in each:
+            each["status"] = response["status"] = "completed"
+            response["incomplete_details"] = None
+            events[-1]["type"] = "response.completed"
+
+
 def only_completed(events: list[Data]) -> list[Data]:
     return events[-1:]
 
@@ -316,6 +329,8 @@ P: dict[str, dict[str, Change]] = {
         "response.done": lambda events: [
             *events[:-1], {**events[-1], "type": "response.done"}
         ],
+        "completed by name": renamed("response.incomplete", "response.completed"),
+        "complete within a call": complete_within_a_call,
     },
 }  # fmt: skip
 """What providers do, by the number of the report: see `addon/llm_normalize/native_fixes`."""

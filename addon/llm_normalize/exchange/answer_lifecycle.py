@@ -21,10 +21,10 @@ from .delivery.answer_streams import AnswerStreams
 from .delivery.buffered_answer import Figures, is_slow, repair
 from .request.adapted_request import Adapted, adapt
 from .request.native_answer import TOOL_ID, AnswerIds, restore_ids
-from .source.chat_retry import AskedRetry, ChatRetry
+from .source.chat_retry import AskedRetry, ChatRetry, take
 from .source.replacements import Replacements
 from .source.retry import Retry
-from .source.second_answer import SecondAnswer
+from .source.second_answer import SecondAnswer, pass_on
 from .source.translation import TranslationMemory
 from .state.exchange import Exchange
 from .state.running_answer import RunningAnswer
@@ -171,15 +171,48 @@ class Answers:
         )
 
     def retry_as_asked(
-        self, exchange: Exchange, translations: TranslationMemory
+        self,
+        exchange: Exchange,
+        translations: TranslationMemory,
+        settings: Callable[[], Settings],
     ) -> Awaitable[bool] | None:
         """Return an awaitable that sends a request untranslated, or None.
 
         It is for one that was translated from memory, and is refused for its path. Await it
         before the headers are sent: it tells whether the answer is another one now.
+
+        Args:
+            exchange: The exchange, whose answer's headers have arrived.
+            translations: Decides whether to retry, and forgets.
+            settings: Returns the settings in force for the answer.
         """
         found = AskedRetry.of(exchange, self.streams, translations)
-        return found.replace_first() if found is not None else None
+        if found is None:
+            return None
+        return self._retry_as_asked(exchange, found, settings)
+
+    async def _retry_as_asked(
+        self, exchange: Exchange, asked: AskedRetry, settings: Callable[[], Settings]
+    ) -> bool:
+        def adapt() -> None:
+            if exchange.native is not None:
+                self.adapt(exchange, settings())
+
+        reply = await asked.send(adapt)
+        if reply is None:
+            return False
+        if exchange.native is None:  # a summary of Responses, say, which nobody reads
+            pass_on(exchange.flow, asked.client, reply)
+            return True
+        running = self._new(exchange, settings())
+        find = self._replacements.find
+        second = SecondAnswer(
+            exchange, running, asked.client, self.streams, self._stats
+        )
+        await second.replace_first(
+            lambda *_: lambda _: take(exchange, running, reply, find)
+        )
+        return True
 
     def replace_answer(self, exchange: Exchange) -> Awaitable[None] | None:
         """Return an awaitable that replaces this answer, or None.

@@ -23,22 +23,21 @@ messages.block_fields_missing messages.text_in_start messages.delta_of_other_kin
 messages.tool_input_in_start messages.tool_id_foreign messages.thinking_unsigned
 """
 _RESPONSES = """
-responses.response_start_missing responses.response_fields_missing
-responses.response_id_changing responses.response_usage_missing
-responses.response_error_foreign responses.response_failed_missing
-responses.event_name_foreign responses.event_fields_missing
-responses.sequence_number_wrong responses.output_index_wrong responses.item_id_changing
-responses.item_added_missing responses.item_added_whole responses.item_done_missing
-responses.item_fields_missing responses.item_text_bare responses.part_added_missing
-responses.part_done_missing responses.part_type_wrong responses.part_fields_missing
-responses.text_delta_missing responses.text_done_missing responses.text_done_empty
-responses.call_id_missing responses.call_id_changing responses.call_name_missing
-responses.call_name_late responses.call_arguments_object
-responses.call_arguments_spelled responses.completed_output_empty
+response.response_start_missing response.response_fields_missing
+response.response_id_changing response.response_usage_missing
+response.response_error_foreign response.response_failed_missing
+events.event_name_foreign events.event_fields_missing events.sequence_number_wrong
+events.output_index_wrong items.item_id_changing items.item_added_missing
+items.item_added_whole items.item_done_missing items.item_fields_missing
+items.item_text_bare text.part_added_missing text.part_done_missing text.part_type_wrong
+text.part_fields_missing text.text_delta_missing text.text_done_missing
+text.text_done_empty calls.call_id_missing calls.call_id_changing
+calls.call_name_missing calls.call_name_late calls.call_arguments_object
+calls.call_arguments_spelled response.completed_output_empty response.completed_call_cut
 """
 
 NATIVE_FIXES: tuple[type[NativeFix], ...] = (
     *declared(__name__, _FRAMING),
     *declared(__name__, _MESSAGES),
-    *declared(__name__, _RESPONSES),
+    *declared(f"{__name__}.responses", _RESPONSES),
 )

@@ -6,6 +6,7 @@ missing is put in. Nothing is held back but what belongs behind something that i
 open, and nothing is made up: an answer that breaks off gets no end.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,16 @@ from typing import NamedTuple
 
 from .protocol import JsonObject, ServerEvent
 
+LOST = "event-lost"
+"""The fix that says so where a part of a call may have been lost."""
+LOST_CALL = (
+    "Bad gateway: the provider sent an event that cannot be read, and a tool call may be "
+    "missing in this answer"
+)
 _MAPPED = "model-mapped"
 """The fix that names the model that was asked for, where another was sent."""
+_breaks_line = re.compile(r"[\r\n]").search
+"""Finds what ends the line that a name is on."""
 
 
 class Repaired(NamedTuple):
@@ -36,7 +45,7 @@ class NativeAsked:
     Attributes:
         seed: What made-up ids have in common: one exchange's alone.
         model: The model that was asked for.
-        prompt: About how many tokens the prompt has.
+        count_prompt: Tells about how many tokens the prompt has, reading all of it.
         calls: The ids of calls that the conversation has.
         stops: Its stop sequences.
         skipped: The names of fixes that are off.
@@ -47,13 +56,17 @@ class NativeAsked:
 
     seed: str
     model: str = ""
-    prompt: int = 0
+    count_prompt: Callable[[], int] = lambda: 0
     calls: Collection[str] = ()
     stops: Collection[str] = ()
     skipped: Collection[str] = ()
     is_new: Callable[[str], bool] = lambda _: True
     created: int = 0
     is_mapped: bool = False
+
+
+class LostError(Exception):
+    """What follows belongs to a call of which a part may have been lost."""
 
 
 class NativeReader(ABC):
@@ -64,10 +77,12 @@ class NativeReader(ABC):
 
     Attributes:
         is_over: Whether the client has got the last event.
+        has_hole: Whether an event was lost: nothing is guessed behind it, nor made up that
+            may have been in it.
         is_complete: Whether the answer is whole by the provider's own word: only what is put
             in by `end` may follow.
-        words: The text of the last event, if it stays as it is, and another with other words in
-            their place would, too: see `more`.
+        words: The text of the last event, if another with other words and the next number
+            would become the same: see `more`.
         tokens: How many the prompt and the answer have, as far as the provider says.
     """
 
@@ -75,7 +90,9 @@ class NativeReader(ABC):
         self.asked = asked
         self.is_over = False
         self.is_complete = False
+        self.has_hole = self._has_failed = False
         self.words = ""
+        self._say_more: Callable[[str], None] = lambda _: None
         self.tokens: tuple[int | None, int | None] = (None, None)
         self._out: list[ServerEvent] = []
         self._fixes: dict[str, None] = {}
@@ -88,20 +105,50 @@ class NativeReader(ABC):
             value: Its data.
         """
         self.words = ""
-        self._take(name, value)
+        kind = value.get("type")
+        if self._has_failed:
+            self._fixed(LOST)
+        elif isinstance(kind, str) and _breaks_line(kind):
+            self._out.append((name, value))  # it is nobody's, and no line can say it
+        else:
+            self._unless_lost(self._take, name, value)
         return self._taken()
 
-    def more(self, size: int) -> None:  # noqa: B027 - not all have such events
-        """Count an event that differs from the last one in its words alone.
+    def lose(self) -> None:
+        """Know that an event was lost: nobody can read it, its client neither."""
+        self.has_hole = True
 
-        Args:
-            size: The bytes of its words.
-        """
+    def _unless_lost[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
+        """Run *act*; end with an error where it meets a call that lacks something."""
+        try:
+            act(*of)
+        except LostError:
+            self._fixed(LOST)
+            self._fail(LOST_CALL)
+            self.is_over = self._has_failed = True
+
+    def _miss(self) -> None:
+        """Refuse what belongs to a call of which a part may have been lost."""
+        if self.is_on(LOST):
+            raise LostError
+
+    @abstractmethod
+    def _fail(self, words: str) -> None:
+        """Send an error of the proxy's own, which ends the answer."""
+
+    def more(self, words: str) -> None:
+        """Take an event that differs from the last one in its words and number alone."""
+        self.words = words
+        self._say_more(words)
+
+    def _goes_on(self, words: str, say_more: Callable[[str], None]) -> None:
+        """Let the next event be one like this, with other *words* that *say_more* takes."""
+        self.words, self._say_more = words, say_more
 
     def end(self) -> Repaired:
         """What the client gets at a clean end, behind all events."""
         if not self.is_over:
-            self._conclude()
+            self._unless_lost(self._conclude)
         return self._taken()
 
     def done(self) -> Repaired:

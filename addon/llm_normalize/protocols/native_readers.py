@@ -1,6 +1,7 @@
 """The reader of a provider's own answer, by the protocol that its client speaks."""
 
 from collections.abc import Callable, Collection
+from functools import cache, partial
 
 from .json_values import as_list, as_string, objects_in
 from .messages.native import MessagesReader
@@ -31,16 +32,11 @@ def native_reader(
         created: When it was asked, in seconds of the epoch.
         is_mapped: Whether another model was sent than the one asked for.
     """
-    counted = {
-        "system": request.get("system", request.get("instructions")),
-        "messages": request.get("messages", request.get("input")),
-        "tools": request.get("tools"),
-    }
     turns = objects_in(request.get("messages"))
     asked = NativeAsked(
         seed,
         as_string(request.get("model")),
-        tokens_in({key: each for key, each in counted.items() if each}),
+        cache(partial(_tokens_asked, request)),
         [
             as_string(block.get("id"))
             for turn in turns
@@ -60,3 +56,13 @@ def native_reader(
     if protocol == "messages":
         return MessagesReader(asked)
     return ResponsesReader(asked, request)
+
+
+def _tokens_asked(request: JsonObject) -> int:
+    """About how many tokens the prompt of a request in either protocol has."""
+    counted = {
+        "system": request.get("system", request.get("instructions")),
+        "messages": request.get("messages", request.get("input")),
+        "tools": request.get("tools"),
+    }
+    return tokens_in({key: each for key, each in counted.items() if each})

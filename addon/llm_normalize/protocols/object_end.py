@@ -3,6 +3,20 @@
 _MOST = 64 * 1024
 
 
+def is_cut(text: str) -> bool:
+    """Tell whether *text* ends within an object."""
+    end = ObjectEnd()
+    end.add(text)
+    return end.is_open
+
+
+def is_closed(text: str) -> bool:
+    """Tell whether *text* ends with the end of an object."""
+    end = ObjectEnd()
+    end.add(text)
+    return end.is_reached
+
+
 class ObjectEnd:
     """Tells whether an object has ended, reading each character once, mostly if asked."""
 
@@ -25,6 +39,12 @@ class ObjectEnd:
         """Whether an object or array has begun, and all that was opened is closed."""
         self._read_all()
         return self._has_begun and self._depth <= 0 and not self._in_string
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an object or array has begun."""
+        self._read_all()
+        return self._has_begun
 
     @property
     def is_open(self) -> bool:

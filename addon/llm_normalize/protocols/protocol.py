@@ -208,6 +208,13 @@ class ClientProtocol(ABC):
     @abstractmethod
     def _error_body(self, status: int, error: JsonObject) -> JsonObject: ...
 
+    @abstractmethod
+    def body_of(self, events: Iterable[JsonObject]) -> JsonObject | None:
+        """Return the answer, or the error, that the events of a right stream say.
+
+        None if they break off.
+        """
+
     def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
         """The functions that answer the protocol's other requests, by the end of a path.
 

@@ -25,6 +25,8 @@ from llm_normalize.exchange.state.exchange import HANDED_OVER
 from llm_normalize.inspect.before_after import BeforeAfter
 from llm_normalize.inspect.transcript import Transcript
 from llm_normalize.mitm.second_request import Reply
+from llm_normalize.native_fixes import message_events as events
+from llm_normalize.native_fixes.native_fix import wire as native_wire
 from llm_normalize.protocols.messages import Messages
 from llm_normalize.protocols.messages.stream import MessagesAnswer
 from llm_normalize.protocols.responses import Responses
@@ -499,7 +501,31 @@ def test_path_is_learned_from_an_answer_alone(
     assert not is_translated(proxy, asks("one"))
 
 
-NATIVE = wire([{"type": "message_start"}])
+BEGIN = [events.start(), events.block("text"), events.delta("text_delta", "Hi")]
+NATIVE = native_wire([*BEGIN, events.end("stop"), events.STOP])
+REPAIRED = native_wire([*BEGIN, events.stop(), events.end(), events.STOP])
+
+
+def answers_as_asked(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, made: http.HTTPFlow, *replies: Reply
+) -> tuple[http.Response, bytes]:
+    """Let a request that was translated from memory be refused, and be sent as it came.
+
+    Returns:
+        The answer, and what mitmproxy receives of it.
+    """
+    left = [*replies]
+
+    async def send_retry(*_: object, **__: object) -> Any:
+        return left.pop(0)
+
+    monkeypatch.setattr(chat_retry, "send_retry", send_retry)
+    client = first(monkeypatch, b"")
+    answered(send(proxy, made), 404, "application/json")
+    assert made.request.path.endswith("/completions")
+    response = play(proxy, made)
+    assert not left
+    return response, client.received
 
 
 @pytest.mark.parametrize("status", [404, 405])
@@ -530,10 +556,45 @@ def test_request_that_was_translated_in_vain_is_sent_once_as_it_came(
     ((path, headers, body),) = sent
     assert (path, loads(body)) == (MESSAGES, ASKED[MESSAGES])
     assert headers["authorization"] == "Bearer one"
-    assert response.stream is True  # it is in its client's protocol already
+    assert proxy.feed(made, NATIVE) + proxy.feed(made, b"") == REPAIRED
     proxy.addon.response(made)
     assert made.request.path == MESSAGES
     assert not is_translated(proxy, asks("one"))  # it is forgotten
+    (record,) = [each for each in proxy.records("flow") if each["stream"]]
+    assert (record["protocol"], record["changed"]) == ("messages", 1)
+    assert "translated" not in record
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_body_that_was_asked_in_vain_in_translation_is_repaired_as_it_came(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any], status: int
+) -> None:
+    learn(proxy, monkeypatch, replies, "one")
+    told = {"type": "text", "text": "Hi"}
+    right = events.message(told) if status == 200 else {"error": {"message": "Busy"}}
+    body = dumps({**right, "stop_reason": "stop"})
+    made = asks("one", stream=False)
+    reply = Reply(status, "OK", JSON, body)
+    response, received = answers_as_asked(proxy, monkeypatch, made, reply)
+    response.raw_content = received
+    proxy.addon.response(made)
+    value = loads(response.content or b"")
+    if status == 200:
+        assert value == {**right, "stop_reason": "end_turn"}
+    else:
+        assert value["type"] == "error"
+        assert value["error"] == {"type": "api_error", "message": "Busy"}
+    assert response.status_code == status
+
+
+def test_summary_that_was_asked_in_vain_in_translation_passes(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, replies: list[Any]
+) -> None:
+    learn(proxy, monkeypatch, replies, "one", path=RESPONSES)
+    made = asks("one", f"{RESPONSES}/compact", input="heron?", stream=False)
+    reply = Reply(200, "OK", JSON, b'{"output": []}')
+    response, received = answers_as_asked(proxy, monkeypatch, made, reply)
+    assert (response.stream, received) == (True, reply.body)
 
 
 @pytest.mark.parametrize("reply", [Reply(404, "No", [], MISSING), "no connection"])

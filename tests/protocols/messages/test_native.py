@@ -13,7 +13,7 @@ from llm_normalize.protocols.native import NativeAsked
 
 type Events = list[dict[str, Any]]
 
-ASKED = NativeAsked("exchange", "m", prompt=7, calls=["toolu_old"], stops=["END"])
+ASKED = NativeAsked("exchange", "m", lambda: 7, calls=["toolu_old"], stops=["END"])
 CACHE = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 FIGURES = {"input_tokens": 5, "output_tokens": 1, **CACHE}
 
@@ -417,10 +417,18 @@ def test_no_shape_of_an_event_makes_the_reader_fail() -> None:
 
 
 @pytest.mark.parametrize("ending", [END, END[1:]])
-def test_call_that_is_cut_has_come_to_the_limit(ending: Events) -> None:
+@pytest.mark.parametrize("more", [[], ["{}"]], ids=["alone", "before another"])
+def test_call_that_is_cut_has_come_to_the_limit(
+    ending: Events, more: list[str]
+) -> None:
     """An agent runs half a command otherwise."""
-    begun = start(0, "tool_use", id="t", name="f", input={})
-    cut = [begun, delta(0, "input_json", "partial_json", '{"a":"b'), stop(0)]
-    sent = repaired([*BEGIN, *cut, *ending])
+    calls: Events = []
+    for at, text in enumerate(['{"a":"b', *more]):
+        calls += [
+            start(at, "tool_use", id=f"t{at}", name="f", input={}),
+            delta(at, "input_json", "partial_json", text),
+            stop(at),
+        ]
+    sent = repaired([*BEGIN, *calls, *ending])
     assert [each["type"] for each in sent[-2:]] == ["message_delta", "message_stop"]
     assert sent[-2]["delta"]["stop_reason"] == "max_tokens"

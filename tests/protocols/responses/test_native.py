@@ -44,7 +44,7 @@ from native_faults import (
 
 
 def reader(skipped: Collection[str] = ()) -> ResponsesReader:
-    asked = NativeAsked("exchange", "asked", prompt=7, skipped=skipped, created=5)
+    asked = NativeAsked("exchange", "asked", lambda: 7, skipped=skipped, created=5)
     return ResponsesReader(asked, REQUEST)
 
 

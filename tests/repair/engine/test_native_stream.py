@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.native_fixes.native_fix import wire as native_wire
+from llm_normalize.native_fixes.response_events import WHOLE
+from llm_normalize.protocols import native_readers
 from llm_normalize.protocols.messages.native import MessagesReader
 from llm_normalize.protocols.messages.native_parts import CallIds
 from llm_normalize.protocols.native import NativeAsked
@@ -95,6 +98,23 @@ def test_event_without_a_name_gets_it() -> None:
     assert b"event: message_stop\n" in play(nameless)[0]
 
 
+@pytest.mark.parametrize("protocol", ["messages", "responses"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\n\n"])
+@pytest.mark.parametrize("name", [b"", b"event: response.created\n"])
+def test_type_writes_no_further_lines(protocol: str, end: str, name: bytes) -> None:
+    """It is on a line of its own where an event is written anew."""
+    said = json.dumps({"type": f"response.x{end}data: [DONE]", "model": "sent"})
+    data = b"%bdata: %b\n\n" % (name, said.encode())
+    for is_mapped in (False, True):
+        asked = {"model": "asked"}
+        reader = native_reader(protocol, asked, "x", is_mapped=is_mapped)
+        stream = NativeStream(reader, lambda _: None, "stream")
+        out = b"".join([*stream.feed(data), *stream.end()])
+        assert out.startswith(name + b"data: {")
+        assert out.count(b"\n") == data.count(b"\n")
+        assert (out == data) is not is_mapped
+
+
 def test_events_that_differ_in_their_words_alone_count_however_they_are_cut() -> None:
     words = ["Hi", " there", " and\n", ' "so"', " é", "", " on", "text", " \\u0041"]
     deltas = [
@@ -112,6 +132,47 @@ def test_events_that_differ_in_their_words_alone_count_however_they_are_cut() ->
     for size in (1, 2, 3, 7, 50, 1000):
         parts = [data[at : at + size] for at in range(0, len(data), size)]
         assert play(*parts)[0] == out
+
+
+def test_bug_at_words_that_are_known_costs_the_repair_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reader = MessagesReader(NativeAsked("exchange", "m"))
+    stream = NativeStream(reader, lambda _: None, "stream")
+
+    def fail(_: str) -> None:
+        raise AssertionError
+
+    reader.more = fail  # type: ignore[method-assign,assignment]
+    data = [sent(START, *BLOCK[:2]), sent(BLOCK[1]), sent(BLOCK[1], *END), RIGHT]
+    out = [b"".join(stream.feed(each)) for each in data]
+    assert out == data
+    assert not any(stream.end())
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    ("protocol", "right"), [("messages", RIGHT), ("responses", native_wire(WHOLE))]
+)
+def test_request_is_read_only_where_its_tokens_have_to_be_told(
+    monkeypatch: pytest.MonkeyPatch, protocol: str, right: bytes
+) -> None:
+    read = list[Any]()
+
+    def tokens_in(request: dict[str, Any]) -> int:
+        read.append(request)
+        return 7
+
+    monkeypatch.setattr(native_readers, "tokens_in", tokens_in)
+    usage_less = right.replace(b"input_tokens", b"more_tokens")
+    for data, times in ((right, 0), (usage_less, 1)):
+        request = {"model": "acme-1", "messages": ["Hi"]}
+        stream = NativeStream(
+            native_reader(protocol, request, "x"), lambda _: None, "x"
+        )
+        out = b"".join([*stream.feed(data), *stream.end()])
+        assert (out == data) is not times
+        assert len(read) == times
 
 
 def item(kind: str, *, ends: bool, **more: Any) -> dict[str, Any]:

@@ -18,10 +18,15 @@ from hypothesis import strategies as st
 from llm_normalize.chat.chunks.chunk import Chunk
 from llm_normalize.chat.state.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
+from llm_normalize.native_fixes import message_events as in_messages
+from llm_normalize.native_fixes import response_events as in_responses
+from llm_normalize.native_fixes.native_fix import wire as native_wire
 from llm_normalize.protocols import PROTOCOLS
 from llm_normalize.protocols.answer_stream import AnswerStream
+from llm_normalize.protocols.native_readers import native_reader
 from llm_normalize.protocols.protocol import ClientProtocol
 from llm_normalize.repair.engine import fix_chain
+from llm_normalize.repair.engine.native_stream import NativeStream
 from llm_normalize.repair.engine.output import Output
 from llm_normalize.repair.engine.pipeline import Pipeline
 from llm_normalize.repair.engine.text_memory import Around, TextMemory
@@ -300,6 +305,204 @@ def test_translated_stream_leaves_the_same_with_and_without(
     data = b"".join(events)
     reads = [events, [data], pieces(data, 31)][cut]
     assert_same(reads, STREAM, FIXES, protocol)
+
+
+# -- the provider's own protocol -------------------------------------------------------
+
+
+class Native(NamedTuple):
+    """What became of a stream in its client's own protocol, and what was parsed of it."""
+
+    outcome: Outcome
+    parsed: int
+
+
+def native_outcome(protocol: str, reads: Iterable[bytes]) -> Native:
+    steps, parsed = list[EventRecord](), 0
+    stream = NativeStream(native_reader(protocol, REQUEST, "x"), steps.append, "x")
+    event = stream._event
+
+    def count(*of: Any) -> None:
+        nonlocal parsed
+        parsed += 1
+        event(*of)
+
+    stream._event = count  # type: ignore[method-assign,assignment]
+    out = [b"".join(stream.feed(read)) for read in reads]
+    out.append(b"".join(stream.end()))
+    changed = [(x.n, x.before, (*x.after,), (*x.fixes,)) for x in steps if x.changed]
+    return Native(Outcome(out, changed, stream.events, stream.raw_events), parsed)
+
+
+def assert_native_same(protocol: str, reads: list[bytes]) -> Native:
+    known = native_outcome(protocol, reads)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TextMemory, "follow", lambda *_: None)
+        assert native_outcome(protocol, reads).outcome == known.outcome
+    return known
+
+
+RESPONSE_ENDS = [
+    in_responses.event("completed", 9, response=in_responses.response("completed")),
+    in_responses.end(9),
+]
+"""Of which the first says what has been said, and counts it: it has no figures."""
+RESPONSE_ENDS[0]["response"]["usage"] = None
+
+
+@st.composite
+def response_deltas(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Return the deltas of a response: of one kind mostly, and numbered in one way."""
+    begins = {
+        "text": [in_responses.added(2, in_responses.message())],
+        "call": [in_responses.added(2, in_responses.call())],
+        "none": [],
+    }
+    events = [*in_responses.begin(), *begins[draw(st.sampled_from([*begins]))]]
+    makes: list[Callable[[str], Any]] = [
+        lambda word: in_responses.in_part("output_text.delta", 0, delta=word),
+        lambda word: in_responses.in_part(
+            "output_text.delta", 0, delta=word, logprobs=draw(LOGPROBS)
+        ),
+        lambda word: in_responses.in_part("refusal.delta", 0, delta=word),
+        lambda word: in_responses.of_call("delta", 0, delta=word),
+        lambda word: in_responses.in_part("reasoning_text.delta", 0, delta=word),
+        lambda word: {**in_responses.of_call("delta", 0), "delta": {"a": word}},
+    ]
+    kinds = draw(st.lists(st.sampled_from(makes), min_size=1, max_size=2))
+    step, more = draw(st.sampled_from([0, 1, 1, 1, 2])), draw(st.booleans())
+    first = draw(st.sampled_from([len(events), 0, 98]))
+    for at in range(draw(st.integers(3, 14))):
+        other = draw(st.integers(0, 5)) == 0
+        event = kinds[-1 if other else 0](draw(SAID))
+        event["sequence_number"] = first + at * step + (draw(st.integers(0, 9)) == 0)
+        if draw(st.integers(0, 9)) == 0:
+            event |= draw(st.sampled_from(ODD))
+        if more:
+            event["sequence_number"], event["more"] = event.pop("sequence_number"), 1
+        if step == 2:
+            del event["sequence_number"]
+        events.append(event)
+    return [*events, draw(st.sampled_from(RESPONSE_ENDS))]
+
+
+LOGPROBS = st.sampled_from([[], [], [{"token": "a", "logprob": -1, "bytes": []}], None])
+ODD: list[dict[str, Any]] = [
+    {"item_id": "other"},
+    {"output_index": 1},
+    {"model": "other"},
+    {"part": {"sequence_number": 4}},
+    {"type": "response.output_text.done", "text": "a"},
+    {"type": "response.reasoning.delta"},
+]
+
+
+@st.composite
+def message_deltas(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Return the events of a message: deltas of one kind mostly."""
+    block = draw(st.sampled_from(["text", "thinking", "tool_use"]))
+    events = [in_messages.start(), in_messages.block(block)]
+    kinds = ["text_delta", "thinking_delta", "input_json_delta"]
+    usual = dict(zip(["text", "thinking", "tool_use"], kinds, strict=True))[block]
+    others = [usual] * 8 + kinds
+    for _ in range(draw(st.integers(3, 14))):
+        index = draw(st.sampled_from([0] * 8 + [1]))
+        kind = draw(st.sampled_from(others))
+        word = draw(SAID if usual != kinds[-1] else st.sampled_from([*'{}"', "a"]))
+        events.append(in_messages.delta(kind, word, index))
+        if draw(st.integers(0, 9)) == 0:
+            more = [in_messages.stop(), in_messages.block("tool_use", 1), {"type": "x"}]
+            events.append(draw(st.sampled_from(more)))
+    return [*events, in_messages.end("stop", usage={}), in_messages.STOP]
+
+
+@given(
+    st.one_of(
+        st.tuples(st.just("responses"), response_deltas()),
+        st.tuples(st.just("messages"), message_deltas()),
+    ),
+    SPELLED,
+    SPELLED,
+    SPELLED,
+    st.integers(0, 2),
+)
+def test_native_stream_leaves_the_same_with_and_without(
+    stream: tuple[str, list[dict[str, Any]]],
+    spaced: bool,
+    ascii_only: bool,
+    named: bool,
+    cut: int,
+) -> None:
+    protocol, events = stream
+    separators = (", ", ": ") if spaced else (",", ":")
+    raw = [
+        json.dumps(each, ensure_ascii=ascii_only, separators=separators).encode(
+            errors="backslashreplace"
+        )
+        for each in events
+    ]
+    names = [
+        b"event: %b\n" % each["type"].encode() if named else b"" for each in events
+    ]
+    said = [
+        b"%bdata: %b\n\n" % (name, data) for name, data in zip(names, raw, strict=True)
+    ]
+    data = b"".join(said)
+    assert_native_same(protocol, [said, [data], pieces(data, 31)][cut])
+
+
+NATIVE: dict[str, tuple[str, list[Any], Callable[[str, int], Any]]] = {
+    "text": (
+        "responses",
+        [*in_responses.begin(), in_responses.added(2, in_responses.message())],
+        lambda word, n: in_responses.in_part(
+            "output_text.delta", n, delta=word, logprobs=[]
+        ),
+    ),
+    "text without its number": (
+        "responses",
+        [*in_responses.begin(), in_responses.added(2, in_responses.message())],
+        lambda word, n: in_responses.without(
+            in_responses.in_part("output_text.delta", n, delta=word), "sequence_number"
+        ),
+    ),
+    "thoughts": (
+        "responses",
+        in_responses.begin(),
+        lambda word, n: in_responses.event(
+            "reasoning_summary_text.delta", n, item_id="rs", output_index=0, delta=word
+        ),
+    ),
+    "arguments": (
+        "responses",
+        [*in_responses.begin(), in_responses.added(2, in_responses.call())],
+        lambda word, n: in_responses.of_call("delta", n, delta=word),
+    ),
+    "text of a message": (
+        "messages",
+        [in_messages.start(), in_messages.block("text")],
+        lambda word, _: in_messages.delta("text_delta", word),
+    ),
+    "thinking": (
+        "messages",
+        [in_messages.start(), in_messages.block("thinking", 1)],
+        lambda word, _: in_messages.delta("thinking_delta", word),
+    ),
+    "input": (
+        "messages",
+        [in_messages.start(), in_messages.block("tool_use")],
+        lambda word, _: in_messages.delta("input_json_delta", word),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_native_words_are_left_unread(name: str) -> None:
+    protocol, begin, make = NATIVE[name]
+    words = [*WORDS, ' "no"\n', "\\", " é☃"]
+    deltas = [make(word, 3 + at) for at, word in enumerate(words)]
+    found = assert_native_same(protocol, [native_wire([*begin, *deltas])])
+    assert found.parsed <= len(begin) + 2
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda each: each.name)

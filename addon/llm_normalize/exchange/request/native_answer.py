@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from mitmproxy import http
 
-from ...chat.errors.errors import phrase
+from ...chat.errors.errors import lost, phrase
 from ...chat.request_body import read_request
 from ...chat.state.stream_state import Asked
 from ...protocols import Endpoint, endpoint_at
@@ -17,8 +17,9 @@ from ...protocols.json_values import as_object
 from ...protocols.native import NativeReader
 from ...protocols.native_readers import native_reader
 from ...protocols.protocol import ClientProtocol, JsonObject
-from ...repair.engine.body import STATUS, repair_body, status_due
+from ...repair.engine.body import STATUS, STREAM, repair_body, status_due
 from ...repair.engine.native_stream import NativeStream
+from ...repair.engine.stream_to_body import MOST, values_in
 from ...repair.fix import Fix
 from ...repair.outcome import EventRecord
 from ...routing.hosts import Hosts
@@ -167,8 +168,15 @@ class NativeAnswer:
         An error is repaired as chat's is (see `repair_body`), and put into the form of its
         protocol.
         """
-        value = _read(data)
         names = {fix.name for fix in fixes}
+        value = _read(data)
+        if value is None and status < HTTPStatus.BAD_REQUEST and STREAM in names:
+            folded = self._folded(data, label)
+            if folded is not None:
+                made = self.body(folded.after[0], status, asked, fixes, label)
+                made.before = data
+                made.fixes = [*dict.fromkeys([*folded.fixes, *made.fixes])]
+                return made
         is_good = status < HTTPStatus.BAD_REQUEST and STATUS in names
         due = status_due(data, status) if is_good else None
         record = EventRecord(0, data, [data])
@@ -183,6 +191,20 @@ class NativeAnswer:
             record.status = due
             record.fixed(STATUS)
         return record
+
+    def _folded(self, data: bytes, label: str) -> EventRecord | None:
+        """A body of what a stream says that was sent in its place; None if it breaks off."""
+        reader, records = self._reader(), list[EventRecord]()
+        stream = NativeStream(reader, records.append, label)
+        stream.refill(MOST)
+        out = b"".join([*stream.feed(data), *stream.end()])
+        made = self.protocol.body_of(filter(None, map(as_object, values_in(out))))
+        if made is None or (stream.raw_events and not reader.has_hole):
+            return None
+        if reader.has_hole and not made.get("error"):
+            made = lost("a part")
+        fixes = [name for each in records for name in each.fixes]
+        return EventRecord(0, data, [dumps(made)], [*dict.fromkeys([*fixes, STREAM])])
 
     def _answer(self, record: EventRecord, value: JsonObject) -> None:
         reader = self._reader()

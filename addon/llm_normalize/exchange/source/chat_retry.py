@@ -7,6 +7,7 @@ nothing is remembered. An error that says more than that is the client's: NIM's 
 """
 
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Self
 
@@ -27,7 +28,7 @@ from ..request.adapted_request import Adapted
 from ..state.exchange import Exchange
 from ..state.running_answer import RunningAnswer
 from .retry import Retry, send_retry
-from .second_answer import FindRetry, UnusableReplacementError, pass_on
+from .second_answer import FindRetry, UnusableReplacementError
 from .translation import TranslationMemory, means_missing, refusal
 
 logger = logging.getLogger(__name__)
@@ -111,7 +112,7 @@ class ChatRetry:
     async def _retry(
         self, flow: http.HTTPFlow, running: RunningAnswer, find_retry: FindRetry
     ) -> bool:
-        response, exchange = running.received, self._exchange
+        exchange = self._exchange
         content = content_of(flow.request)
         reply = await send_retry(
             flow, content, live=running.is_live, slot=exchange.slot
@@ -124,12 +125,10 @@ class ChatRetry:
         ):
             self._undo()
             raise UnusableReplacementError
-        replace_response(response, reply)
-        running.live_body = reply.live_body
-        again = find_retry(exchange, running)
-        is_answered = again is None or await again(flow)
+        is_answered = await take(exchange, running, reply, find_retry)
         # One that refuses says nothing about its paths, nor may the first answer have.
-        if HTTPStatus.OK <= response.status_code < HTTPStatus.MULTIPLE_CHOICES:
+        status = running.received.status_code
+        if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
             self._translations.learn(exchange, self._endpoint)
         return is_answered
 
@@ -151,6 +150,26 @@ def _client_of(exchange: Exchange, streams: AnswerStreams) -> ClientStream | Non
     return streams.client_of(exchange)
 
 
+async def take(
+    exchange: Exchange, running: RunningAnswer, reply: Reply, find_retry: FindRetry
+) -> bool:
+    """Put a reply in the place of the first answer, or what takes its place in turn.
+
+    Args:
+        exchange: The exchange.
+        running: The answer.
+        reply: The reply.
+        find_retry: Called with that answer: it may ask for another one.
+
+    Returns:
+        False if the client disconnected.
+    """
+    replace_response(running.received, reply)
+    running.live_body = reply.live_body
+    again = find_retry(exchange, running)
+    return again is None or await again(exchange.flow)
+
+
 def _has_words(reply: Reply) -> bool:
     """Tell whether *reply* is an error of an API: for a missing path that says so, too."""
     return reply.status != HTTPStatus.METHOD_NOT_ALLOWED and bool(object_in(reply.body))
@@ -160,7 +179,7 @@ class AskedRetry:
     """A request that was translated from memory, and chat's path has a 404 for it.
 
     Memory is wrong then, or does not hold for this request. So it is sent once
-    untranslated, and its answer stays, unless that says the same.
+    untranslated, and its answer is taken, unless that says the same.
 
     Args:
         exchange: The exchange, whose first answer's headers have arrived.
@@ -176,8 +195,8 @@ class AskedRetry:
         streams: AnswerStreams,
         translations: TranslationMemory,
     ) -> None:
+        self.client = client
         self._exchange = exchange
-        self._client = client
         self._streams = streams
         self._translations = translations
 
@@ -193,22 +212,27 @@ class AskedRetry:
             return None
         return cls(exchange, client, streams, translations)
 
-    async def replace_first(self) -> bool:
-        """Send the request untranslated; tell whether the answer to that is sent."""
+    async def send(self, adapt: Callable[[], None]) -> Reply | None:
+        """Send the request untranslated; return the answer, unless the first one stays.
+
+        Args:
+            adapt: Changes the request to what is accepted in its own protocol.
+        """
         exchange, flow = self._exchange, self._exchange.flow
-        request, response, translated = flow.request, flow.response, exchange.translated
-        assert response is not None
+        request, translated = flow.request, exchange.translated
         assert translated is not None
-        if await self._streams.first_body(self._client) is None:
-            return False
+        if await self._streams.first_body(self.client) is None:
+            return None
         self._translations.forget(exchange)
-        path, content = request.path, content_of(request)
+        path, content, before = request.path, content_of(request), exchange.adapted
         # Not a copy of the headers: it would be saved with the proxy's key.
         headers, fields = request.headers, request.headers.fields
         translated.restore(request)
         if exchange.key is None:
             translated.restore_key(request)
-        adapted = _name_model(exchange, content)
+        exchange.translated = None
+        exchange.adapted = _name_model(exchange, content)
+        adapt()
         reply = await send_retry(
             flow, content_of(request), live=True, slot=exchange.slot
         )
@@ -217,11 +241,9 @@ class AskedRetry:
             headers.fields = fields  # of a flow that is over meanwhile, nobody's
             request.path = path
             put_content(request, content)
-            return False
-        exchange.translated, exchange.adapted = None, adapted
-        replace_response(response, reply)
-        pass_on(flow, self._client, reply.live_body)
-        return True
+            exchange.translated, exchange.adapted = translated, before
+            return None
+        return reply
 
 
 def _name_model(exchange: Exchange, chat: bytes) -> Adapted | None:

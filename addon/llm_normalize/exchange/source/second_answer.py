@@ -17,7 +17,7 @@ from mitmproxy import http
 from ...chat.errors.errors import kind_of, phrase, wrapped
 from ...mitm.client_stream import ClientStream
 from ...mitm.helpers import create_task
-from ...mitm.second_request import ArrivingBody
+from ...mitm.second_request import ArrivingBody, Reply, replace_response
 from ...records.statistics import Stats
 from ...wire.content_encoding import decoder_for
 from ...wire.json_text import dumps
@@ -252,18 +252,17 @@ def receive_instead(
     )
 
 
-def pass_on(
-    flow: http.HTTPFlow, client: ClientStream, live_body: ArrivingBody | None
-) -> None:
-    """Send the second answer, which is the flow's response now, as it is.
+def pass_on(flow: http.HTTPFlow, client: ClientStream, reply: Reply) -> None:
+    """Send a second answer as it is.
 
     Args:
         flow: The flow.
         client: Where the answer is sent.
-        live_body: What of it is still arriving.
+        reply: The answer.
     """
-    response = flow.response
+    response, live_body = flow.response, reply.live_body
     assert response is not None
+    replace_response(response, reply)
     parts = live_body or parts_of(response.raw_content or b"")
     response.data.content = None
     frame(flow.request, response)

@@ -22,6 +22,7 @@ from .model_list import model_list
 from .request import chat_request
 from .stream import MessagesAnswer
 from .tool_ids import restore
+from .whole_message import message_in
 
 __all__ = ["MESSAGES", "count_tokens", "model_list"]
 
@@ -59,6 +60,10 @@ class Messages(ClientProtocol):
     @override
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:
         return error_body(status, error)
+
+    @override
+    def body_of(self, events: Iterable[JsonObject]) -> JsonObject | None:
+        return message_in(events)
 
     @override
     def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:

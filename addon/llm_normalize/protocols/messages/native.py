@@ -13,8 +13,10 @@ from .errors import error_of, is_error
 from .native_blocks import BlockReader
 from .native_parts import (
     NO_CACHE,
+    USES,
     WORDS,
     by_own_names,
+    own_reason,
     parted,
     prompt_in,
     reason_of,
@@ -142,23 +144,24 @@ class MessagesReader(BlockReader):
         """Figures by Anthropic's names, with those that are *needed*, without *zeros*."""
         kept = {k: v for k, v in as_object(given).items() if k not in zeros}
         usage = by_own_names(kept or NO_CACHE)
-        estimates = self._estimates()
-        for name in needed:
-            if whole_number(usage.get(name)) is None:
-                usage[name] = estimates[name]
+        missing = [name for name in needed if whole_number(usage.get(name)) is None]
+        if missing:
+            estimates = self._estimates()
+            usage |= {name: estimates[name] for name in missing}
         if usage != given:
             usage = {**usage, **{k: 0 for k in NO_CACHE if k not in usage}}
         is_same = usage == given or not self._does("message-usage-missing")
         return given if is_same else usage
 
     def _estimates(self) -> JsonObject:
-        prompt = self._prompt or self.asked.prompt
+        prompt = self._prompt or self.asked.count_prompt()
         return {"input_tokens": prompt, "output_tokens": tokens_for(self._written)}
 
     def _message_delta(self, value: JsonObject) -> None:
         self._begin_if_missing()
         has_reason = bool(as_object(value.get("delta")).get("stop_reason"))
-        if not has_reason and self._does("message-delta-missing"):
+        is_said = has_reason or self.has_hole
+        if not is_said and self._does("message-delta-missing"):
             self._unsaid = as_object(value.get("usage"))  # they wait for the reason
             self._count(by_own_names(self._unsaid))
             return
@@ -188,6 +191,9 @@ class MessagesReader(BlockReader):
         """The reason of an end, in Anthropic's words."""
         stop, stops = given.get("stop_sequence"), self.asked.stops
         reason = reason_of(given.get("stop_reason"), stop, stops, self._uses)
+        if self.has_hole and own_reason(given.get("stop_reason")) == USES != reason:
+            self._miss()  # the call
+            return given
         if self._is_cut and reason == "tool_use":
             reason = "max_tokens"  # nothing else ends an answer within an object
         due = {"stop_reason": reason, "stop_sequence": stop}
@@ -199,7 +205,8 @@ class MessagesReader(BlockReader):
     def _message_stop(self, value: JsonObject) -> None:
         self._begin_if_missing()
         self._close_all()
-        if not self._reason and self._does("message-delta-missing"):
+        is_said = self._reason or self.has_hole
+        if not is_said and self._does("message-delta-missing"):
             reason = reason_of("end_turn", None, (), self._uses)
             delta = {"stop_reason": reason, "stop_sequence": None}
             usage = {**self._estimates(), **NO_CACHE, **self._unsaid}
@@ -223,8 +230,14 @@ class MessagesReader(BlockReader):
     @override
     def _conclude(self) -> None:
         is_whole = self.is_complete and self._has_started
+        if self.has_hole and not self._reason:
+            return
         if is_whole and self._does("message-stop-missing"):
             self._message_stop({"type": "message_stop"})
+
+    @override
+    def _fail(self, words: str) -> None:
+        self._send({"type": "error", "error": error_of(None, {"message": words})})
 
     @override
     def done(self) -> Repaired:
@@ -241,7 +254,11 @@ class MessagesReader(BlockReader):
         if self._has_started or not self._does("message-start-missing"):
             return
         self._has_started = True
-        usage = {"input_tokens": self.asked.prompt, "output_tokens": 0, **NO_CACHE}
+        usage = {
+            "input_tokens": self.asked.count_prompt(),
+            "output_tokens": 0,
+            **NO_CACHE,
+        }
         seed, model = make_id(self.asked.seed), self.asked.model
         named = {"id": f"msg_{seed}", **_MESSAGE, "model": model}
         message = {**named, "usage": usage}

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import override
 
 from ...wire.json_text import Json
@@ -50,14 +51,16 @@ class BlockReader(NativeReader):
         """The indexes of those that have ended, as the provider says them."""
         self._waiting = 0
         self._is_cut = False
-        """Whether the last call has ended within its input."""
+        """Whether a call has ended within its input."""
         self._calls = CallIds(asked.seed, asked.calls)
         self._written = 0
         """Bytes of what the message says."""
 
     @override
-    def more(self, size: int) -> None:
-        self._written += size
+    def lose(self) -> None:
+        super().lose()
+        for block in self._blocks:
+            block.is_hit = block.is_hit or not block.is_complete
 
     @abstractmethod
     def _begin_if_missing(self) -> None:
@@ -141,6 +144,8 @@ class BlockReader(NativeReader):
                     return  # of thoughts that have ended
                 block = self._opened(index, kind, fix)
         if block is None:
+            if said == INPUT and self.has_hole:
+                self._miss()
             self._send(value)
         else:
             self._delta_of(block, value, delta)
@@ -170,13 +175,27 @@ class BlockReader(NativeReader):
             if not block.is_signed and self._does("thinking-unsigned"):
                 return
         else:
-            self._written += len(text.encode(errors="surrogatepass"))
+            self._write(text)
+        is_alone = block is self._blocks[-1] is self._blocks[0]
         if said == INPUT and text:
+            begins = not block.end.has_begun and text.lstrip().startswith("{")
+            block.is_hit = block.is_hit and not begins
+            if block.is_hit:
+                self._miss()
             block.said.clear()
             block.end.add(text)
-        elif said in _ALIKE and block is self._blocks[-1] is self._blocks[0]:
-            self.words = text
+            if is_alone:
+                self._goes_on(text, partial(self._write_input, block))
+        elif said in _ALIKE and is_alone:
+            self._goes_on(text, self._write)
         self._put(block, value)
+
+    def _write(self, text: str) -> None:
+        self._written += len(text.encode(errors="surrogatepass"))
+
+    def _write_input(self, block: Block, text: str) -> None:
+        self._write(text)
+        block.end.add(text)
 
     def _block_stop(self, value: JsonObject) -> None:
         index = value.get("index")
@@ -191,6 +210,8 @@ class BlockReader(NativeReader):
         """The open block that an index means, or the only one, rather of this kind."""
         still_open = [each for each in self._blocks if not each.has_ended]
         found = [each for each in still_open if each.given == index]
+        if self.has_hole:  # it may be another's, whose start was lost
+            return found[-1] if found else None
         if not found and len(still_open) == 1 and self.is_on("block-index-wrong"):
             found = still_open
         of_kind = [each for each in found if each.kind == kind]
@@ -227,6 +248,8 @@ class BlockReader(NativeReader):
 
     def _end(self, block: Block, stop: JsonObject | None) -> None:
         """Send the end of a block, and go on to the next that waits."""
+        if block.is_hit:
+            self._miss()
         self._say(block, block.said)
         is_unsigned = block.kind == "thinking" and not block.is_signed
         if stop and is_unsigned and self._does("thinking-unsigned"):
@@ -234,7 +257,7 @@ class BlockReader(NativeReader):
             head = {"type": "content_block_delta", "index": block.index}
             self._put(block, {**head, "delta": delta})
         if block.kind == "tool_use":
-            self._is_cut = block.end.is_open
+            self._is_cut = self._is_cut or block.end.is_open
         block.has_ended = True
         self._ended.append(block.given)
         if stop:

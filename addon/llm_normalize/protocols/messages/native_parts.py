@@ -72,6 +72,7 @@ class Block:
         end: Where its input ends.
         fix: The fix that has begun it, if its start was missing.
         has_delta: Whether any delta of it has come.
+        is_hit: Whether a part of its input may have been lost.
         is_signed: Whether it has a signature.
         has_ended: Whether it is complete.
     """
@@ -85,6 +86,7 @@ class Block:
     end: ObjectEnd = field(default_factory=ObjectEnd)
     fix: str = ""
     has_delta: bool = False
+    is_hit: bool = False
     is_signed: bool = False
     has_ended: bool = False
 
@@ -126,10 +128,18 @@ def parted(block: JsonObject) -> Parted:
     return Parted({**block, **EMPTY.get(kind, {})} if deltas else block, deltas)
 
 
+def own_reason(given: Json) -> str | None:
+    """Return the reason of an end in Anthropic's words, whatever there was before it."""
+    if not isinstance(given, str):
+        return "end_turn" if given else None  # the number of a token, say
+    said = given.lower()
+    return _REASONS.get(said) or (said if said in _OWN else given)
+
+
 def reason_of(
     given: Json, stop: Json, stops: Collection[str], kinds: Iterable[str]
 ) -> Json:
-    """Return the reason of an end in Anthropic's words.
+    """Return the reason of the end of a message in Anthropic's words.
 
     Args:
         given: The reason as the provider says it.
@@ -139,12 +149,7 @@ def reason_of(
     """
     known = [*kinds]
     has_call = USES in known
-    found: str | None
-    if isinstance(given, str):
-        said = given.lower()
-        found = _REASONS.get(said) or (said if said in _OWN else given)
-    else:
-        found = "end_turn" if given else None  # the number of a token, say
+    found = own_reason(given)
     if found in ("end_turn", "stop_sequence") and has_call:
         return USES
     if found == "end_turn" and isinstance(stop, str) and stop in stops:

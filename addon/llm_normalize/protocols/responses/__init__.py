@@ -1,10 +1,10 @@
 """OpenAI's Responses protocol, for providers that serve chat completions only."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ..call_ids import CallIds
 from ..figures import Figures
-from ..json_values import as_string
+from ..json_values import as_object, as_string
 from ..protocol import (
     NONE,
     ChatRequest,
@@ -15,6 +15,7 @@ from ..protocol import (
 )
 from ..token_count import tokens_in
 from .compaction import PATH, CompactionAnswer, retained
+from .native_response import TERMINAL
 from .request import RequestTranslation
 from .response_object import LAST_RESORT, frame_of
 from .stream import Asked, ResponsesAnswer
@@ -50,6 +51,15 @@ class Responses(ClientProtocol):
     def _error_body(self, status: int, error: JsonObject) -> JsonObject:
         # It is chat's own.
         return {"error": error}
+
+    def body_of(self, events: Iterable[JsonObject]) -> JsonObject | None:
+        """Return the answer, or the error, that the events of a right stream say."""
+        for each in events:
+            if each.get("type") in TERMINAL:
+                return as_object(each.get("response"))
+            if each.get("type") == "error":
+                return {"error": each.get("error") or each}
+        return None
 
     def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
         """The functions that answer the protocol's other requests."""

@@ -5,7 +5,7 @@ from typing import override
 
 from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
-from ..native import NativeAsked, Repaired
+from ..native import LOST, NativeAsked, Repaired
 from ..protocol import JsonObject
 from .native_form import fitted, parted, unnested
 from .native_names import named
@@ -79,6 +79,13 @@ class ResponsesReader(OutputReader):
             self.is_over, self._error = True, None
             self._put_in([("response.failed", {"response": response})], _FAILED)
 
+    @override
+    def _fail(self, words: str) -> None:
+        said = {"type": "server_error", "code": "server_error", "message": words}
+        self._put_in([("error", {"error": {**said, "param": None}})], LOST)
+        self._error = said
+        self._conclude()
+
     def _begin(self, kind: str, value: JsonObject) -> None:
         """Put in the beginning of a response that has another one."""
         self._has_begun = kind not in _PROGRESS
@@ -105,6 +112,9 @@ class ResponsesReader(OutputReader):
             made = self._with_error(self._response.of(given, status), value)
         else:
             given = self._whole_output(given, status)
+            given, status = self._as_it_ends(given, status)
+            if status != TERMINAL[value["type"]]:
+                value = {**value, "type": f"response.{status}"}
             made = self._response.of(given, status)
             made = self._response.with_usage(made, self._written)
             self.tokens = self._response.tokens
@@ -146,6 +156,7 @@ class ResponsesReader(OutputReader):
             if any(one is not other for one, other in zip(items, output, strict=True)):
                 made = {**body, "output": items}
             status = as_string(body.get("status")) or COMPLETED
+            made, status = self._as_it_ends(made, status)
             made = self._response.of(made, status)
             if status in ("completed", "incomplete"):
                 made = self._response.with_usage(made, self._written)
@@ -176,4 +187,4 @@ class ResponsesReader(OutputReader):
         item = self._items.add(as_string(entry.get("type")), entry)
         for _ in (*item.rest(entry), *item.made.closed(COMPLETED)):
             """The events of a stream."""
-        return fitted(entry, item.due(), self._does)
+        return fitted(self._with_status(item, entry), item.due(), self._does)

@@ -6,6 +6,7 @@ known, and what that fix would send is not sent.
 """
 
 from collections.abc import Iterable
+from typing import override
 
 from ..json_values import as_object
 from ..native import NativeAsked, NativeReader
@@ -32,11 +33,21 @@ class EventReader(NativeReader):
     def __init__(self, asked: NativeAsked) -> None:
         super().__init__(asked)
         self._number = 0
+        self._lost = 0
+        """Events that were lost since the last one that has a number."""
+
+    @override
+    def lose(self) -> None:
+        super().lose()
+        self._number += 1
+        self._lost += 1
 
     def _numbered(self, value: JsonObject) -> None:
         """Send an event of the provider's with its number."""
         said, due = value.get("sequence_number"), self._number
-        self._number += 1
+        if type(said) is int and due - self._lost <= said <= due:
+            due = said  # not all of them may have had one
+        self._number, self._lost = due + 1, 0
         if type(said) is int and said == due:
             self._send(value)
         elif self._does("sequence-number-wrong"):
@@ -48,8 +59,11 @@ class EventReader(NativeReader):
         """Send events that are missing."""
         for kind, fields in events:
             if self._does(fix or _fix_for(kind)):
-                number = self._number
-                self._number += 1
+                number = self._number - self._lost  # that of what was lost
+                if self._lost:
+                    self._lost -= 1
+                else:
+                    self._number += 1
                 self._send({"type": kind, "sequence_number": number, **fields})
 
     def _own(

@@ -6,6 +6,7 @@ from typing import override
 
 from ...wire.json_text import Json, dumps
 from ..json_values import as_string, objects_in
+from ..object_end import is_closed, is_cut
 from ..protocol import JsonObject, ServerEvent
 from ..tool_names import Tool
 from .output_items import Atom, Call, CustomCall, FunctionCall, OutputItem
@@ -43,6 +44,7 @@ class NativeItem:
         is_sent: Whether the client has got its beginning.
         is_done: Whether it has ended.
         ends_early: Whether its end has been put in.
+        is_hit: Whether a part of its text may have been lost.
     """
 
     __slots__ = (
@@ -51,6 +53,7 @@ class NativeItem:
         "given",
         "is_announced",
         "is_done",
+        "is_hit",
         "is_sent",
         "kind",
         "made",
@@ -62,6 +65,7 @@ class NativeItem:
         self.number = made.index
         self.early: JsonObject = {}
         self.is_announced = self.is_sent = self.is_done = self.ends_early = False
+        self.is_hit = False
 
     def value(self) -> JsonObject:
         """The item as it is now, with all that its provider says of it."""
@@ -94,6 +98,25 @@ class NativeItem:
             return False
         has_id = self.is_announced or bool(self.given.get("call_id"))
         return not (self.made.tool.name and has_id)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a call whose text has come to its end."""
+        if not isinstance(self.made, Call):
+            return True
+        return self.made.is_said or (
+            isinstance(self.made, FunctionCall) and is_closed(self.made.text)
+        )
+
+    def is_cut(self, given: JsonObject) -> bool:
+        """Tell whether it is a call that has ended within its arguments.
+
+        Args:
+            given: The whole item, as far as its provider says it.
+        """
+        if not isinstance(self.made, FunctionCall):
+            return False
+        return is_cut(as_text(given.get("arguments")) or self.made.text)
 
     def identify(self, given: JsonObject) -> None:
         """Take what a call calls, and its id, as far as it is there."""

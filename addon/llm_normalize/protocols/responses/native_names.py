@@ -28,6 +28,8 @@ _FOREIGN = {
 }
 """Names that OpenAI does not have, or no longer, and its own."""
 _ENDS = ("completed", "incomplete", "failed")
+_DONE = ("response.done", "response.completed")
+"""Names of the end of a response, whose status says what end it is."""
 
 
 def named(name: str, value: JsonObject, does: Does) -> JsonObject | None:
@@ -46,9 +48,10 @@ def named(name: str, value: JsonObject, does: Does) -> JsonObject | None:
             return None
         value = {"type": kind, **value, **({"type": kind} if "type" in value else {})}
     due = _FOREIGN.get(kind)
-    if kind == "response.done":
+    if kind in _DONE:
         status = response_in(value).get("status") or "completed"
         due = f"response.{status}" if status in _ENDS else None
+        due = None if due == kind else due
     if due is None or not does("event-name-foreign"):
         return value
     return {**value, "type": due, **_words(value)}

@@ -6,42 +6,25 @@ replaced by the provider's own: see `native_events`.
 """
 
 from collections.abc import Callable
+from functools import partial
 
-from ..json_values import as_list, as_object, as_string, objects_in
-from ..native import NativeAsked
-from ..protocol import JsonObject, ServerEvent, make_id
-from .native_events import EventReader
-from .native_form import fitted, parted
-from .native_items import NativeItem, NativeItems, addition, as_text
+from ...wire.sse import LIMIT
+from ..json_values import as_list, as_object, as_string
+from ..protocol import JsonObject, ServerEvent
+from .native_item_reader import ItemReader
+from .native_items import addition, as_text
 from .native_names import CALLS, TEXTS
-from .output_items import COMPLETED, Call
+from .output_items import Call
 from .spoken_items import PARTS, Message, Spoken, part_kind
 
-_SPOKEN = ("message", "reasoning")
-_KINDS = (*_SPOKEN, *CALLS.values())
-"""The kinds of items whose ends can be put in: what they say is known."""
 _ANSWER, _THOUGHT = ("message", "output_text"), ("reasoning", "reasoning_text")
-_FIELDS = "event-fields-missing"
-_LATE_NAME = "call-name-late"
-_ITEM_ADDED, _ITEM_DONE = "item-added-missing", "item-done-missing"
-_EMPTY = "completed-output-empty"
-_ITEM = 1000
-"""Characters' worth."""
+_ITEM_DONE = "item-done-missing"
 
 type Handler = Callable[[JsonObject], None]
 
 
-class OutputReader(EventReader):
+class OutputReader(ItemReader):
     """Reads the events of items. See `ResponsesReader`."""
-
-    def __init__(self, asked: NativeAsked) -> None:
-        super().__init__(asked)
-        self._items = NativeItems(make_id(asked.seed))
-        self._held = 0
-        """About how many characters of the answer are kept."""
-        self._written = 0
-        """Bytes of text."""
-        self._has_logprobs = False
 
     def _item_handlers(self) -> dict[str, Handler]:
         return {
@@ -57,189 +40,6 @@ class OutputReader(EventReader):
             **{f"{stem}.delta": self._call_delta for stem in CALLS},
             **{f"{stem}.done": self._call_done for stem in CALLS},
         }
-
-    # -- items -------------------------------------------------------------------------
-
-    def _other(self, value: JsonObject) -> None:
-        """Send an event of another kind, as one of its item."""
-        item = self._items.find_any(value.get("item_id"), value.get("output_index"))
-        due = {} if item is None else item.made.place
-        due = {key: each for key, each in due.items() if key in value}
-        made = fitted(value, due, self._does)
-        if "sequence_number" in made or made["type"].startswith("response."):
-            self._numbered(made)
-        else:
-            self._send(made)
-
-    def _new(
-        self, kind: str, given: JsonObject, value: JsonObject | None = None
-    ) -> NativeItem:
-        """A new item, behind those that it ends."""
-        if self.is_on(_ITEM_DONE):
-            for each in self._items.open_items(*_SPOKEN):
-                self._ends(each, {})
-        self._hold(given)
-        return self._items.add(kind, given, (value or {}).get("output_index"))
-
-    def _for(self, kind: str, value: JsonObject) -> NativeItem:
-        """The open item that an event of a text means, if need be a new one."""
-        name, index = value.get("item_id"), value.get("output_index")
-        item = self._items.find(kind, name, index)
-        if item is None:
-            item = self._new(kind, {"id": name, "type": kind}, value)
-            if not self._waits(item):
-                self._open(item)
-        return item
-
-    def _open(self, item: NativeItem, fix: str = _ITEM_ADDED) -> None:
-        """Put in the beginning of an item, and what it has said."""
-        self._items.open(item)
-        self._put_in([item.opened()], fix)
-        if isinstance(item.made, Call) and item.made.text:
-            self._put_in([item.made.told()], fix)
-            if item.made.is_said:
-                self._put_in([item.made.said()], fix)
-
-    def _waits(self, item: NativeItem) -> bool:
-        """Tell whether nothing of an item can be sent: it is a call, of nobody knows what."""
-        fix = _LATE_NAME if item.is_announced else _ITEM_ADDED
-        return not item.is_sent and item.is_unknown and self._does(fix)
-
-    def _name(self, item: NativeItem, value: JsonObject) -> None:
-        """Take the name of a call, if this is the first to say it."""
-        if not item.is_sent:
-            item.identify(value)
-        if not item.is_sent and not item.is_unknown:
-            self._open(item, _LATE_NAME if item.is_announced else _ITEM_ADDED)
-
-    def _item_added(self, value: JsonObject) -> None:
-        given = parted(as_object(value.get("item")), self._does)
-        kind = as_string(given.get("type"))
-        item = self._items.find(kind, given.get("id"), value.get("output_index"))
-        if item is not None and not item.is_announced and item.kind in _KINDS:
-            item.is_announced = True  # it comes late
-            item.given = {**item.given, **given, "id": item.made.place["item_id"]}
-            self._name(item, given)
-            if item.is_sent and self._does(_ITEM_ADDED):
-                return
-        else:
-            item = self._new(kind, given, value)
-            item.is_announced = True
-        if self._waits(item):
-            return
-        self._items.open(item)
-        if given is not value.get("item"):
-            value = {**value, "item": given}
-        kind, fields = item.opened()
-        self._own(
-            self._without_rest(item, value), [(kind, {**fields, "item": item.due()})]
-        )
-
-    def _without_rest(self, item: NativeItem, value: JsonObject) -> JsonObject:
-        """An event of a beginning without what comes later."""
-        given, due = as_object(value.get("item")), item.due()
-        keys = [key for key in ("content", "summary", "arguments", "input")
-                if key in due and given.get(key) and isinstance(due[key], str | list)]  # fmt: skip
-        if not keys or not self._does("item-added-whole"):
-            return value
-        item.early = {key: given[key] for key in keys}
-        return {**value, "item": {**given, **{key: due[key] for key in keys}}}
-
-    def _item_done(self, value: JsonObject) -> None:
-        self._hold(value)
-        given = parted(as_object(value.get("item")), self._does)
-        if given is not value.get("item"):
-            value = {**value, "item": given}
-        kind, index = as_string(given.get("type")), value.get("output_index")
-        item = self._ending(kind, given, index)
-        if item is not None and item.ends_early and self._does(_ITEM_DONE):
-            item.given = {**given, "id": item.made.place["item_id"]}
-        elif item is None:
-            self._whole_item(given, value)
-        else:
-            self._ends(item, given, own=value)
-
-    def _ending(self, kind: str, given: JsonObject, index: object) -> NativeItem | None:
-        """The item that a whole one ends, or has ended."""
-        if kind not in _KINDS:
-            item = self._items.find_any(given.get("id"), index)
-            return item if item is not None and item.kind == kind else None
-        name, call_id = given.get("id"), given.get("call_id")
-        if call_id and self._items.find_any(call_id, None):
-            name = call_id
-        found = self._items.find(kind, name, index)
-        return found or self._items.late(kind, name, index)
-
-    def _ends(
-        self,
-        item: NativeItem,
-        given: JsonObject,
-        status: str = COMPLETED,
-        own: JsonObject | None = None,
-    ) -> None:
-        """End an item, behind what has not been told of it yet.
-
-        Args:
-            item: The item.
-            given: The whole item, as far as the provider says it.
-            status: How it ends.
-            own: The provider's own event.
-        """
-        self._name(item, given)
-        if not item.is_sent:
-            self._open(item, _LATE_NAME)
-        self._put_in(item.rest(given))
-        *missing, (kind, fields) = item.made.closed(status)
-        self._put_in(missing)
-        if own is not None:
-            event = (kind, {**fields, "item": item.due()})
-            item.given = as_object(self._own(own, [event]).get("item"))
-        else:
-            told = {key: each for key, each in given.items() if each}
-            item.given = fitted({**item.value(), **told}, item.made.value(), _always)
-            item.ends_early = self._does(_ITEM_DONE)
-            if item.ends_early:
-                self._put_in([item.ended(item.given)])
-        self._items.end(item)
-
-    def _whole_item(
-        self, given: JsonObject, own: JsonObject | None = None
-    ) -> NativeItem:
-        """Put in what is missing of an item that comes whole."""
-        item = self._new(as_string(given.get("type")), given, own)
-        self._open(item)
-        self._ends(item, given, own=own)
-        return item
-
-    def _whole_output(self, response: JsonObject, status: str) -> JsonObject:
-        """A response that ends, with all of its output."""
-        output = as_list(response.get("output"))
-        entries = [parted(each, self._does) for each in objects_in(output)]
-        found = self._items.matched(entries)
-        items = [
-            item or self._whole_item(entry)
-            for entry, item in zip(entries, found, strict=True)
-        ]
-        for entry, item in zip(entries, items, strict=True):
-            if not item.is_done and item.kind in _KINDS:
-                self._ends(item, entry)
-        for item in self._items.open_items(*_KINDS):
-            self._ends(item, {}, status)
-        if len(entries) < len(output):
-            return response  # there is something else in it
-        made = {
-            item.made.index: fitted(entry, item.due(), self._does)
-            for entry, item in zip(entries, items, strict=True)
-        }
-        for item in self._items.all if len(made) < len(self._items.all) else ():
-            is_told = item.is_done and (item.kind in _KINDS or not entries)
-            if item.made.index not in made and is_told and self._does(_EMPTY):
-                made[item.made.index] = item.value()
-        order = sorted(made) if None in found or len(made) > len(entries) else made
-        whole = [made[index] for index in order]
-        if len(whole) == len(output) and all(map(_is, whole, output)):
-            return response
-        return {**response, "output": whole}
 
     # -- parts -------------------------------------------------------------------------
 
@@ -261,7 +61,9 @@ class OutputReader(EventReader):
             return "summary_text"
         given = as_object(value.get("part")).get("type")
         item = self._items.find_any(value.get("item_id"), value.get("output_index"))
-        is_open = item is not None and not item.is_done and item.kind in _SPOKEN
+        is_open = (
+            item is not None and not item.is_done and isinstance(item.made, Spoken)
+        )
         is_thought = given == "reasoning_text"
         if item is not None and is_open:
             is_thought = item.kind == "reasoning"
@@ -301,6 +103,16 @@ class OutputReader(EventReader):
         self._has_logprobs = self._has_logprobs or "logprobs" in value
         self._put_in(made.begin(kind))
         self._own(value, [made.write(text, logprobs)])
+        if not logprobs:
+            self._goes_on(text, partial(self._say_on, made))
+
+    def _say_on(self, made: Spoken | Call, text: str) -> None:
+        """Take a delta like the last one, with another text."""
+        self._count(text)
+        self._number += 1
+        made.keep(text)
+        if self._held > LIMIT:
+            self.words = ""  # what follows passes
 
     def _text_done(self, value: JsonObject) -> None:
         self._hold(value)
@@ -336,12 +148,15 @@ class OutputReader(EventReader):
         if not self._waits(item):
             empty = (value["type"], {**item.made.place, "delta": ""})
             self._own(value, events or [empty])
+            if text == value.get("delta"):
+                self._goes_on(text, partial(self._say_on, item.made))
 
     def _call_done(self, value: JsonObject) -> None:
         self._hold(value)
         kind = CALLS[value["type"].rpartition(".")[0]]
         item = self._for(kind, value)
         assert isinstance(item.made, Call)
+        self._heal(item, value)
         self._name(item, value)
         is_empty = not (item.made.text or as_text(value.get(item.made.text_key)))
         if is_empty and kind == "function_call" and self._does("text-done-empty"):
@@ -353,24 +168,6 @@ class OutputReader(EventReader):
         if not self._waits(item):
             optional = () if "name" in value else ("name",)
             self._own(value, events or [item.made.said()], *optional)
-
-    def _hold(self, value: JsonObject) -> None:
-        """Count what is kept of an event that is more than a piece of text."""
-        self._held += _ITEM + len(repr(value))
-
-    def _count(self, text: str) -> None:
-        self._held += len(text)
-        self._written += (
-            len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-        )
-
-
-def _always(_: str) -> bool:
-    return True
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
 
 
 def _item_of(part: str) -> str:

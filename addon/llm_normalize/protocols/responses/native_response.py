@@ -2,10 +2,10 @@
 
 from ...wire.json_text import Json, whole_number
 from ..figures import Counts
-from ..json_values import as_list, as_object, as_string
+from ..json_values import as_object, as_string
 from ..native import NativeAsked
 from ..protocol import JsonObject, make_id
-from ..token_count import tokens_for, tokens_in
+from ..token_count import tokens_for
 from .native_form import Does
 from .response_object import error_of, frame_of, usage_of
 
@@ -125,7 +125,7 @@ class NativeResponse:
     def _usage(self, given: JsonObject, written: int) -> JsonObject:
         prompt, completion = self.tokens
         if prompt is None:
-            prompt = _prompt_of(self._request)
+            prompt = self._asked.count_prompt()
         if completion is None:
             completion = tokens_for(written)
         whole = usage_of(Counts(prompt, 0, 0, completion, 0, prompt + completion))
@@ -172,9 +172,3 @@ def _is_missing(given: JsonObject, key: str) -> bool:
 def _figure(usage: JsonObject, *names: str) -> int | None:
     found = (whole_number(usage.get(name)) for name in names)
     return next((each for each in found if each is not None), None)
-
-
-def _prompt_of(request: JsonObject) -> int:
-    """About how many tokens a request has."""
-    said = [request.get("instructions"), request.get("input")]
-    return tokens_in({"messages": said, "tools": as_list(request.get("tools"))})

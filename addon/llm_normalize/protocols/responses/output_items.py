@@ -140,8 +140,16 @@ class Call(OutputItem):
     def write(self, text: str) -> Iterator[ServerEvent]:
         """Yield the event of more text, as the client gets it."""
         if text:
-            self._texts.append(text)
+            self.keep(text)
             yield self._event(f"{self.event_kind}.delta", delta=text)
+
+    def keep(self, text: str) -> None:
+        """Take more text."""
+        self._texts.append(text)
+
+    def correct(self, text: str) -> None:
+        """Have another text than has been told: some of that was lost."""
+        self._texts = [text]
 
     @property
     def text(self) -> str:

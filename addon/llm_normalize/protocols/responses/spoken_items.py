@@ -99,12 +99,16 @@ class Spoken(OutputItem):
 
     def write(self, text: str, logprobs: Sequence[Json] = ()) -> ServerEvent:
         """The event of more text in the open part."""
-        self._texts.append(text)
+        self.keep(text)
         part = self._part()
         if "logprobs" not in part:
             return self._text_event("delta", delta=text)
         part["logprobs"] += logprobs
         return self._text_event("delta", delta=text, logprobs=[*logprobs])
+
+    def keep(self, text: str) -> None:
+        """Take more text in the open part."""
+        self._texts.append(text)
 
     @property
     def has_logprobs(self) -> bool:

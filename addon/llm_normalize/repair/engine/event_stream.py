@@ -17,7 +17,8 @@ from ...wire.event_boundary import EVENT
 from ...wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
 from ..outcome import EventRecord, Outcome
 from .output import Output
-from .text_memory import TextMemory
+from .payload import FEW
+from .text_memory import Around, TextMemory
 
 logger = logging.getLogger(__name__)
 
@@ -38,12 +39,19 @@ _BYTES = 7  # 128 of them cost as much as a bracket
 _ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
 
 
+type Count = Callable[[int, bytes, bytes, Around], None]
+"""Counts an event that was changed as the last ones."""
+
+
 class EventStream(ABC):
     """One stream: bytes in, repaired bytes out.
 
     Args:
         label: Names the stream in log lines.
         output: Sends.
+        count: Called with an event that was changed as the last ones, in the place of what
+            *output* calls with a record: its number, its bytes before and after, what is
+            around its text.
         drops_comments: Whether a comment becomes a bare newline.
 
     Attributes:
@@ -52,7 +60,14 @@ class EventStream(ABC):
 
     raw_events: Counter[Outcome]
 
-    def __init__(self, label: str, output: Output, *, drops_comments: bool) -> None:
+    def __init__(
+        self,
+        label: str,
+        output: Output,
+        count: Count | None = None,
+        *,
+        drops_comments: bool,
+    ) -> None:
         self._parser = EventParser()
         self.label = label
         """Names the stream in log lines."""
@@ -61,6 +76,8 @@ class EventStream(ABC):
         # Nothing below refers to this: a stream that nobody refers to shall be gone at
         # once, not when Python's collector halts all streams to find it.
         self._memory = TextMemory()
+        self._translate = output.translate
+        self._count = count
         self._large = 0  # blocks begun when the last one too large was met
         self._rests = False  # nothing waits behind the last event
         self._broken = False  # a bug was met: all passes raw
@@ -74,6 +91,10 @@ class EventStream(ABC):
     @abstractmethod
     def _repair(self, event: Event) -> None:
         """Send what becomes of *event*."""
+
+    @abstractmethod
+    def _is_unread(self, text: bytes) -> bool:
+        """Take the *text* of an event that is known; tell if it need not be parsed."""
 
     @abstractmethod
     def _pass_by(self, *, last: bool = False) -> None:
@@ -139,9 +160,46 @@ class EventStream(ABC):
         """
 
     def known(self, raw: bytes, n: int | None = None) -> bytes | None:
-        """The bytes to send for *raw*, if it is an event like the last ones; else None."""
-        del raw, n
-        return None
+        """The bytes to send for *raw*, if it is an event like the last ones; else None.
+
+        Most events go no further than here. Empty if a translation holds its text back.
+
+        Args:
+            raw: What was received.
+            n: Its place in the stream, if it has been taken for an event already.
+        """
+        around = self._memory.known
+        if around is None or len(raw) > FEW:
+            return None
+        if not (text := around.text_in(raw)):
+            return None
+        parser, out = self._parser, raw
+        if n is None and not parser.is_between:
+            return None
+        if not self._is_unread(text):
+            return None
+        if n is None:
+            n = parser.count
+            parser.count += 1
+        self.output.verbatim = not around.fixes
+        if around.fixes:
+            out = text.join(around.sent)
+        if self._translate is not None:
+            out = self._translate(out)
+        if out != raw:
+            self._record(n, raw, out, around)
+        return out
+
+    def _record(self, n: int, raw: bytes, out: bytes, around: Around) -> None:
+        """Have the change of an event that was known recorded."""
+        if self._count is None:
+            after = [out] if out else []
+            self.output.close(EventRecord(n, raw, after, list(around.fixes)))
+            return
+        try:
+            self._count(n, raw, out, around)
+        except Exception:  # a record cannot change bytes, nor cost any
+            logger.exception("%s: event %d is not recorded", self.label, n)
 
     # -- bytes ---------------------------------------------------------------------------
 

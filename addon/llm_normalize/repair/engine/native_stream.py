@@ -2,26 +2,26 @@
 
 What an event means is for the protocol's reader; here bytes become events, and events bytes.
 An event that the reader leaves as it is passes byte for byte, and so does what is no event
-of the protocol. Behind a hole, an event that was lost or not read, all passes as it is: it may
-have begun, or ended, anything.
+of the protocol. Behind a hole, an event that nobody can read, nothing is made up that may have
+been in it: see `NativeReader.lose`. Behind one that was not read here alone, all passes as it
+is: it may have begun, or ended, anything.
 
 Nothing waits, but for a body in the place of the stream: it is whole at its end.
 """
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ...chat.chunks.chunk import Tokens
 from ...wire.event_boundary import DONE, EVENT
-from ...wire.json_text import dumps, loads
+from ...wire.json_text import dumps, is_broken, loads
 from ...wire.sse import LIMIT, Event
 from ..outcome import EventRecord, Outcome
 from .event_stream import COMMENT, OVER, EventStream
 from .output import Output
-from .payload import FEW
-from .text_memory import Around
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,8 @@ BODY_FIX = "answer-not-streamed"
 BLANK_FIX = "blank-line-missing"
 """The fix that closes a last event."""
 
-_ONCE = 2  # parts around one place
+_may_be_event = re.compile(rb"[{}]").search
+"""Finds what is in each event, and in each part of one, mostly."""
 
 type NamedEvent = tuple[str, dict[str, Any]]
 
@@ -46,13 +47,16 @@ class Reader(Protocol):
     tokens: Tokens
     words: str
 
-    def more(self, size: int, /) -> None:
-        """Count an event that differs from the last one in its `words` alone."""
+    def more(self, words: str, /) -> None:
+        """Take an event that differs from the last one in its words and number alone."""
 
     def event(
         self, name: str, value: dict[str, Any], /
     ) -> tuple[Sequence[NamedEvent], Sequence[str]]:
         """The events in the place of one, and the fixes that changed something."""
+
+    def lose(self) -> None:
+        """Know that an event was lost: nobody can read it, its client neither."""
 
     def end(self) -> tuple[Sequence[NamedEvent], Sequence[str]]:
         """The events behind the last one at a clean end."""
@@ -145,19 +149,6 @@ class NativeStream(EventStream):
         body, self._body = self._body, None
         return self.output.passed(bytes(body or b"")) + super().rescue()
 
-    def known(self, raw: bytes, n: int | None = None) -> bytes | None:
-        """The bytes to send for *raw*, if it differs from the last event in its words alone."""
-        around, parser = self._memory.known, self._parser
-        if around is None or len(raw) > FEW:
-            return None
-        text = around.text_in(raw)
-        if not text or b"\\" in text or not (parser.is_between or n is not None):
-            return None
-        parser.count += n is None
-        self._reader.more(len(text))
-        self.output.verbatim = True
-        return raw
-
     def keep_alive(self) -> bytes:
         """The bytes that keep the client's connection alive, between blocks."""
         events = () if self._broken else self._reader.keep_alive()
@@ -192,7 +183,11 @@ class NativeStream(EventStream):
         if value is None:
             self.raw_events[outcome] += 1
             self.output.emit(record, event.raw)
-            self._broken = data.lstrip().startswith(b"{")  # half an event, say
+            lost = event.raw if event.foreign else data
+            if _may_be_event(lost) and (event.foreign or is_broken(lost)):
+                self._reader.lose()
+            else:  # some clients read it
+                self._broken = data.lstrip().startswith(b"{")
             return
         names = [line.value for line in event.lines if line.name == _EVENT_NAME]
         name = b"".join(names[-1:]).decode(errors="replace")
@@ -204,15 +199,17 @@ class NativeStream(EventStream):
         for each in events:
             is_same = each[1] is value and each[0] == name and not is_open
             self.output.emit(record, event.raw if is_same else written(*each))
-        if self._reader.words and not record.fixes:
-            self._learn(event.raw, dumps(self._reader.words)[1:-1])
+        if self._reader.words:
+            self._memory.follow(record, self._reader.words)
 
-    def _learn(self, raw: bytes, words: bytes) -> None:
-        """Remember what is around the *words* of an event that stays as it is."""
-        around = raw.split(b'"%b"' % words)
-        if len(around) == _ONCE and raw.endswith(b"\n\n") and b"\r" not in raw:
-            sides = around[0] + b'"', b'"' + around[1]
-            self._memory.known = Around(sides, sides, ())
+    def _is_unread(self, text: bytes) -> bool:
+        words = loads(b'"%b"' % text) if b"\\" in text else text.decode()
+        self._reader.more(words)
+        if self._reader.words:
+            self._memory.count_on()
+        else:
+            self._memory.forget()
+        return True
 
     def _emit(
         self, record: EventRecord, events: Sequence[NamedEvent], fixes: Sequence[str]
@@ -230,6 +227,7 @@ class NativeStream(EventStream):
 
     def _bail(self, failed: EventRecord | None) -> None:
         self._broken = True
+        self._memory.forget()
 
     def _pass_by(self, *, last: bool = False) -> None:
         self._broken = True
@@ -290,4 +288,5 @@ def _object_in(data: bytes, event: Event) -> tuple[dict[str, Any] | None, Outcom
 
 def written(name: str, value: dict[str, Any]) -> bytes:
     """Return an event as it is sent."""
-    return b"event: %b\ndata: %b\n\n" % (name.encode(errors="replace"), dumps(value))
+    line = b"event: %b\n" % name.encode(errors="replace") if name else b""
+    return b"%bdata: %b\n\n" % (line, dumps(value))

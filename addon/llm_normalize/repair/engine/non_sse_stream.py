@@ -12,9 +12,10 @@ from ...wire.json_text import dumps
 from ...wire.sse import BOM, encode
 from ..fix import Fix
 from ..outcome import EventRecord
+from .event_stream import Count
 from .fix_plan import FixPlan
 from .output import Output
-from .pipeline import Count, Pipeline
+from .pipeline import Pipeline
 
 _MAX_HELD = 64 * 1024  # bytes that are held for the end
 _FIELDS = (b"data", b"event", b"id", b"retry")

@@ -16,17 +16,13 @@ from ...wire.sse import Event
 from ..fix import Fix
 from ..outcome import EventRecord
 from .event_repair import EventRepair
-from .event_stream import COMMENT, OVER, EventStream
+from .event_stream import COMMENT, OVER, Count, EventStream
 from .fix_chain import Chain
 from .fix_plan import FixPlan, plan_of
 from .output import Output
-from .payload import FEW
-from .text_memory import Around, TextMemory
+from .text_memory import TextMemory
 
 logger = logging.getLogger(__name__)
-
-type Count = Callable[[int, bytes, bytes, Around], None]
-"""Counts an event that was changed as the last ones."""
 
 
 class Pipeline(EventStream):
@@ -55,61 +51,22 @@ class Pipeline(EventStream):
         plan = plan_of(fixes)
         verbatim = "line-end-cr" not in plan.names
         output = make_output(observe, label, verbatim=verbatim)
-        super().__init__(label, output, drops_comments=COMMENT in plan.names)
+        super().__init__(label, output, count, drops_comments=COMMENT in plan.names)
         self._growing: GrowingText | None = (
             None  # with the texts of events that are known
         )
-        self._count = count
-        self._translate = output.translate
         self._chain = chain = Chain(plan, asked, self.seen, label)
         self.event_repair = EventRepair(asked, chain, self.seen, self._parser, output)
         """Parses and repairs events."""
         self.raw_events = self.event_repair.raw_events
         self._machine = self.event_repair.machine
 
-    def known(self, raw: bytes, n: int | None = None) -> bytes | None:
-        """The bytes to send for *raw*, if it is an event like the last ones; else None.
-
-        Most events go no further than here. Empty if a translation holds its text back.
-
-        Args:
-            raw: What was received.
-            n: Its place in the stream, if it has been taken for an event already.
-        """
-        around = self._memory.known
-        if around is None or len(raw) > FEW:
-            return None
-        if not (text := around.text_in(raw)):
-            return None
-        parser, out = self._parser, raw
-        if n is None and not parser.is_between:
-            return None
+    def _is_unread(self, text: bytes) -> bool:
         if self._chain.readers and self._chain.reads(text):
-            return None
-        if n is None:
-            n = parser.count
-            parser.count += 1
+            return False
         if self._growing is not None:
             self._growing.add(text)
-        self.output.verbatim = not around.fixes
-        if around.fixes:
-            out = text.join(around.sent)
-        if self._translate is not None:
-            out = self._translate(out)
-        if out != raw:
-            self._record(n, raw, out, around)
-        return out
-
-    def _record(self, n: int, raw: bytes, out: bytes, around: Around) -> None:
-        """Have the change of an event that was known recorded."""
-        if self._count is None:
-            after = [out] if out else []
-            self.output.close(EventRecord(n, raw, after, list(around.fixes)))
-            return
-        try:
-            self._count(n, raw, out, around)
-        except Exception:  # a record cannot change bytes, nor cost any
-            logger.exception("%s: event %d is not recorded", self.label, n)
+        return True
 
     def end(self) -> list[bytes]:
         """The bytes to send at a clean end of the stream. Never raises."""

@@ -14,7 +14,7 @@ from ...wire.sse import Event, EventParser
 from ..fix import Fix
 from .pipeline import Pipeline
 
-_MOST = 40_000 * EVENT
+MOST = 40_000 * EVENT
 """What of a body is looked at: as many events."""
 
 
@@ -33,7 +33,7 @@ def body_in(
         label: Names the answer in log lines.
     """
     text = data.decode(errors="replace").encode()  # it is written anew
-    values = list(_values(text))
+    values = list(values_in(text))
     done = any(
         event.data == DONE or event.raw.strip() == DONE for event in _events(text)
     )
@@ -42,9 +42,9 @@ def body_in(
     # Usage that was asked for comes in a chunk of its own, whatever else waits.
     wanted = replace(asked, stream=True, usage=True)
     pipeline = Pipeline(wanted, fixes, label=label)
-    pipeline.refill(_MOST)
+    pipeline.refill(MOST)
     out = b"".join(pipeline.feed(data) + pipeline.end())
-    chunks = list(_values(out))
+    chunks = list(values_in(out))
     failed = [each for each in chunks if is_error(each)]
     if pipeline.seen.is_cut and pipeline.seen.choices:
         return failed[0] if failed else lost("a part")
@@ -84,8 +84,8 @@ def contents_of(
         label: Names the answer in log lines.
     """
     pipeline = Pipeline(replace(asked, usage=True), fixes, label=label)
-    pipeline.refill(_MOST)
-    values = list(_values(b"".join(pipeline.feed(data) + pipeline.end())))
+    pipeline.refill(MOST)
+    values = list(values_in(b"".join(pipeline.feed(data) + pipeline.end())))
     errors = [each["error"] for each in values if each.get("error")]
     chunks = [each for each in values if is_chunk(each) and not is_error(each)]
     return Contents(body_of(chunks), errors, pipeline.raw_events.total())
@@ -107,7 +107,7 @@ def error_in(data: bytes) -> Json | None:
 
 def _events(data: bytes) -> Iterator[Event]:
     parser = EventParser()
-    parser.budget_left = _MOST
+    parser.budget_left = MOST
     for item in parser.read(data):
         if isinstance(item, Event):
             parser.budget_left -= EVENT
@@ -115,7 +115,7 @@ def _events(data: bytes) -> Iterator[Event]:
     yield from (item for item in parser.end() if isinstance(item, Event))
 
 
-def _values(data: bytes) -> Iterator[Json]:
+def values_in(data: bytes) -> Iterator[Json]:
     """Yield the JSON values that the events in *data* bring, framed or not."""
     for event in _events(data):
         try:

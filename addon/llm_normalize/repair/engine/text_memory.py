@@ -5,6 +5,9 @@ sent at once, alone and while nothing waits, shows what is around it; an event l
 that no fix has to read, is sent without being parsed. Any other event is parsed, and ends
 the memory.
 
+In another protocol, its reader says of which event the next one may differ in words and
+number alone.
+
 It saves time and nothing else: without it every byte is sent the same.
 """
 
@@ -16,6 +19,7 @@ from ...wire.json_text import PLAIN, dumps
 from ..outcome import EventRecord
 from .payload import FEW
 
+_ONCE = 2  # parts around one place
 _KEYS = ("content", "reasoning_content", "reasoning")
 _NAMED = tuple(
     b'"%b":' % key
@@ -39,6 +43,11 @@ _UNICODE = (
 )
 _is_as_written = re.compile(rb'(?:%b|\\["\\bfnrt])++' % _UNICODE).fullmatch
 """Matches a text that is spelled as `dumps` spells it."""
+
+_NUMBER = re.compile(
+    rb'(?:(?<="sequence_number":)|(?<="sequence_number": ))(?:0|[1-9]\d{0,15})(?=[,}])'
+).finditer
+"""Finds the number of an event."""
 
 
 @dataclass(slots=True)  # not frozen: that would take three times as long to make
@@ -77,18 +86,84 @@ class Around:
         return text if not text.strip(PLAIN) or _is_as_written(text) else b""
 
 
+class _Numbered:
+    """The bytes around the text of an event that has a number, and of those behind it.
+
+    Args:
+        parts: The bytes.
+    """
+
+    __slots__ = ("_at", "_before", "_behind", "_number", "parts")
+
+    def __init__(self, parts: tuple[bytes, ...]) -> None:
+        self.parts = parts
+        found = [(at, each) for at, part in enumerate(parts) for each in _NUMBER(part)]
+        self._at, self._before, self._behind, self._number = -1, b"", b"", 0
+        if len(found) == 1:
+            self._at, number = found[0]
+            part = parts[self._at]
+            self._before, self._behind = part[: number.start()], part[number.end() :]
+            self._number = int(number[0])
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is one number."""
+        return self._at >= 0
+
+    def count_on(self) -> None:
+        """Be what is around the text of the next one."""
+        if self._at >= 0:
+            self._number += 1
+            part = b"%b%d%b" % (self._before, self._number, self._behind)
+            self.parts = (*self.parts[: self._at], part, *self.parts[self._at + 1 :])
+
+
 class TextMemory:
     """What one stream remembers."""
 
     def __init__(self) -> None:
+        self._fixes: tuple[str, ...] = ()
         self.known: Around | None = None
         """What is around the text of the last event; None if it was more than a text."""
         self.keys: list[str] = []
         """The keys of that text in the delta."""
+        self._numbered: tuple[_Numbered, _Numbered] | None = None
 
     def forget(self) -> None:
         """Forget it: the next event is parsed."""
-        self.known = None
+        self.known = self._numbered = None
+
+    def follow(self, record: EventRecord, words: str) -> None:
+        """Learn from an event of which the next one differs in words and number alone.
+
+        Args:
+            record: The event, of which nothing waits.
+            words: Its words.
+        """
+        raw, text = record.before or b"", dumps(words)
+        if len(record.after) != 1 or not raw.endswith(b"\n\n") or b"\r" in raw:
+            return
+        received, sent = _sides(raw, text), _sides(record.after[0], text)
+        if not len(received) == len(sent) == _ONCE:
+            return
+        if not received[0][:-1].rstrip().endswith(b":"):
+            return  # it is a key that is spelled as the text is
+        one = _Numbered(received)
+        other = one if sent == received else _Numbered(sent)
+        self._numbered = (one, other) if one.counts or other.counts else None
+        self._fixes = tuple(record.fixes)
+        self.known = Around(received, sent, self._fixes)
+        self.count_on()
+
+    def count_on(self) -> None:
+        """Know what is around the text of the next event, if they have numbers."""
+        if self._numbered is None:
+            return
+        received, sent = self._numbered
+        received.count_on()
+        if sent is not received:
+            sent.count_on()
+        self.known = Around(received.parts, sent.parts, self._fixes)
 
     def learn(self, record: EventRecord, chunk: Chunk) -> None:
         """Learn from an event that was parsed and sent at once, while nothing waits.

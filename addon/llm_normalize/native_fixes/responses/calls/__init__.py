@@ -1,0 +1,1 @@
+"""Calls: their ids, names and arguments."""

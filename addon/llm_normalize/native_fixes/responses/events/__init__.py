@@ -1,0 +1,1 @@
+"""What each event has: its name, its number, its place."""

@@ -1,0 +1,1 @@
+"""Items of the output: their beginnings and ends."""

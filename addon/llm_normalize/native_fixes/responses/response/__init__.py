@@ -1,0 +1,1 @@
+"""The response around its items: its beginning, its figures, its end."""

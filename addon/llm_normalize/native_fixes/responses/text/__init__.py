@@ -1,0 +1,1 @@
+"""Parts of an item, and their text."""
