@@ -293,7 +293,7 @@ class Normalize:
         if self._routing.handle_request(exchange):
             return
         if not exchange.is_selected:
-            self._unlisted.note(flow)
+            self._unlisted.note(flow, self.options.hosts)
         elif exchange.is_asked and not exchange.waits_for_model:
             self._expect(exchange)
 

@@ -54,7 +54,7 @@ def test_without_a_proxy_it_is_skipped() -> None:
 def test_host_that_is_not_opened_fails(base: str, named: str) -> None:
     found = provider_leg.judge(Way("127.0.0.1", 1, ("b.test",)), base, Path("/none"))
     assert found.mark is Mark.FAIL
-    assert found.repair == f"start the proxy with {adding(named)}"
+    assert found.repair == f"start the proxy with {adding(named, ['b.test'])}"
 
 
 def test_proxy_that_does_not_answer_fails() -> None:

@@ -151,6 +151,14 @@ def test_all_else_is_the_providers(proxy: Proxy, more: Any) -> None:
     assert answered(proxy, **more).raw_content == b"the provider's"
 
 
+def test_observe_leaves_a_providers_error_to_browsers(proxy: Proxy) -> None:
+    proxy.set(normalize_mode="observe")
+    response = answered(proxy, headers=HTML)
+    assert (response.status_code, response.raw_content) == (404, b"the provider's")
+    status, page = get(proxy, f"{OWN}/", headers=HTML) or (0, "")
+    assert (status, "It observes, and repairs nothing" in page) == (200, True)
+
+
 def test_gate_is_not_passed_by_the_page(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,7 +40,7 @@ def judge(way: Way | None, base: str, ca: Path) -> Finding:
     if not is_listed(way.hosts, host, port):
         saw = f"the proxy does not open {place}: its answers pass unrepaired"
         named = host if port == PORTS["https"] else place
-        repair = f"start the proxy with {adding(named)}"
+        repair = f"start the proxy with {adding(named, way.hosts)}"
         return Finding(Mark.FAIL, STEP, saw, repair)
     try:
         status, text = _ask(way, parts, (host, port), ca)

@@ -147,6 +147,7 @@ class Home:
             and flow.live
             and not flow.is_replay
             and self.gate is None
+            and ctx.options.normalize_mode == "repair"
             and self._is_let_in(flow)
         )
 
