@@ -270,6 +270,7 @@ class Home:
             pid=os.getpid(),
             confdir=str(_confdir()),
             mode=ctx.options.normalize_mode,
+            has_gate=self.gate is not None,
             seconds=time.monotonic() - self._begun,
             hosts=[str(each) for each in self.hosts.patterns],
             routes=[(each.asked, str(each.target)) for each in self.routes.routes],
