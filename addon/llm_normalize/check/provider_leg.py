@@ -15,7 +15,7 @@ from ..text.authority import PORTS, address
 from ..text.printable import brief
 from .finding import Finding, Mark, Way
 from .other_hosts import is_listed
-from .tunnel import tunnel
+from .tunnel import UnreachableError, tunnel
 
 STEP = "provider"
 MOST = 600
@@ -46,7 +46,13 @@ def judge(way: Way | None, base: str, ca: Path) -> Finding:
         status, text = _ask(way, parts, (host, port), ca)
     except (OSError, http.client.HTTPException) as error:
         saw = f"{place} cannot be asked: {brief(str(error) or repr(error))}"
-        return Finding(Mark.FAIL, STEP, saw, "what failed above")
+        repair = "what failed above"
+        if isinstance(error, UnreachableError):
+            repair = (
+                "see whether this machine is online; where the network has a proxy of "
+                "its own, start this one with --upstream-proxy http://HOST:PORT"
+            )
+        return Finding(Mark.FAIL, STEP, saw, repair)
     message = _message(text)
     if status == http.HTTPStatus.BAD_GATEWAY and message.startswith("No answer from "):
         saw, _, repair = brief(message, MOST).rstrip(".").partition(". ")

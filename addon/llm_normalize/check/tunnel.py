@@ -8,6 +8,10 @@ from ..desktop.local_server import MOST, PATIENCE
 from ..text.authority import address
 
 
+class UnreachableError(OSError):
+    """The proxy cannot connect to the host."""
+
+
 @contextlib.contextmanager
 def tunnel(proxy: tuple[str, int], host: str, port: int) -> Iterator[socket.socket]:
     """Open a tunnel by CONNECT to *host*, for TLS.
@@ -27,6 +31,9 @@ def tunnel(proxy: tuple[str, int], host: str, port: int) -> Iterator[socket.sock
                 raise OSError("the proxy closed the connection at CONNECT")
             got += byte
         line = got.split(b"\r\n", 1)[0].decode("latin-1")
-        if line.split(" ")[1:2] != ["200"]:
+        status = line.split(" ")[1:2]
+        if status == ["502"]:
+            raise UnreachableError(f"the proxy cannot connect to {target}")
+        if status != ["200"]:
             raise OSError(f"the proxy answered CONNECT with {line!r}")
         yield connection
