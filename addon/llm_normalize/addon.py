@@ -282,6 +282,11 @@ class Normalize:
         self._routing.connect(flow)
         self._home.connect(flow)
 
+    def http_connect_error(self, flow: http.HTTPFlow) -> None:
+        """Log why a host that is opened cannot be connected to."""
+        if self.options.hosts.include(flow.request.host, flow.request.port):
+            outage.log_unconnected(flow)
+
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Send a request where it is to go, and ask for a plain answer.
 

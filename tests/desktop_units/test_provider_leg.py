@@ -72,6 +72,7 @@ def test_provider_that_the_proxy_does_not_reach_fails_with_what_to_do(
     with Mitmdump(tmp_path, mitm_ca, options={"normalize_hosts": place}) as proxy:
         way = Way("127.0.0.1", proxy.port, (place,))
         found = provider_leg.judge(way, f"https://{place}/v1", proxy.ca)
+        proxy.wait_for(f"No answer from {place}: it refused the connection")
     assert found.mark is Mark.FAIL
     assert found.saw.endswith(f"the proxy cannot connect to {place}")
     assert "--upstream-proxy http://HOST:PORT" in found.repair

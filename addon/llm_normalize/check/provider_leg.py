@@ -49,8 +49,8 @@ def judge(way: Way | None, base: str, ca: Path) -> Finding:
         repair = "what failed above"
         if isinstance(error, UnreachableError):
             repair = (
-                "see whether this machine is online; where the network has a proxy of "
-                "its own, start this one with --upstream-proxy http://HOST:PORT"
+                "the proxy's log says why; where the network has a proxy of its own, "
+                "start this one with --upstream-proxy http://HOST:PORT"
             )
         return Finding(Mark.FAIL, STEP, saw, repair)
     message = _message(text)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_510, "scripts": 8_260, "tests": 61_251}
+BUDGETS = {"addon": 47_517, "scripts": 8_260, "tests": 61_252}
 """Code lines: without blanks, comments and docstrings."""
 MODULES = 630
 """Modules of the addon."""
