@@ -49,6 +49,7 @@ def judge(way: Way | None, base: str, ca: Path) -> Finding:
         saw = f"{place} cannot be asked: {brief(str(error) or repr(error))}"
         repair = "what failed above"
         if str(error).startswith(_NOT_REACHED):
+            saw = f"the proxy cannot connect to {place}"
             repair = (
                 "the proxy's log says why; where the network has a proxy of its own, "
                 "start this one with --upstream-proxy http://HOST:PORT"
