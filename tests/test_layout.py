@@ -369,7 +369,7 @@ def test_one_module_changes_how_flows_are_saved() -> None:
     assert found == ["mitm/saved_flows"]
 
 
-NAMES_PROVIDERS = ("hosts", "addon", "pending_result", "workers_ai")
+NAMES_PROVIDERS = ("hosts", "known_providers", "addon", "pending_result", "workers_ai")
 
 
 def test_no_provider_is_named_in_the_core() -> None:

@@ -213,6 +213,11 @@ class Normalize(CommandHooks):
         self._routing.connect(flow)
         self._home.connect(flow)
 
+    def http_connect_error(self, flow: http.HTTPFlow) -> None:
+        """Log why a host that is opened cannot be connected to."""
+        if self.options.hosts.include(flow.request.host, flow.request.port):
+            outage.log_unconnected(flow)
+
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Send a request where it is to go, and ask for a plain answer.
 
@@ -224,7 +229,7 @@ class Normalize(CommandHooks):
         if self._routing.handle_request(exchange):
             return
         if not exchange.is_selected:
-            self._unlisted.note(flow)
+            self._unlisted.note(flow, self.options.hosts)
         elif exchange.is_asked and not exchange.waits_for_model:
             self._expect(exchange)
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NamedTuple
 
-from .run.known_providers import PROVIDERS
+from .routing.known_providers import PROVIDERS
 from .text.console import complain, say
 
 INTERRUPTED = 130

@@ -183,7 +183,7 @@ def test_uv_runs_it_and_installs_it(built: Path, tmp_path: Path) -> None:
         assert "llm-normalize" in run(variables, "llm-normalize", tool, "--help")
     shown = run(variables, "llm-normalize", "demo")
     assert "what the proxy sent is what OpenAI would have sent" in shown
-    assert shown.endswith("Use it for real\n  llm-normalize")
+    assert shown.endswith("  llm-normalize          as a proxy, for any other")
     serves(tmp_path, variables, str(tmp_path / "bin" / "llm-normalize"))
 
 

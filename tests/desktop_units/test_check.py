@@ -241,7 +241,17 @@ WRONG: list[tuple[dict[str, str], Mark, str]] = [
         Mark.WARN,
         "NO_PROXY lacks 127.0.0.1 -> export no_proxy=localhost,x.org,127.0.0.1,::1",
     ),
+    (
+        {"HTTPS_PROXY": HERE, "HTTP_PROXY": HERE},
+        Mark.WARN,
+        f"NO_PROXY lacks localhost and 127.0.0.1 -> export NO_PROXY={LOCAL}",
+    ),
 ]
+
+
+def test_what_env_sets_is_right() -> None:
+    both = {"HTTPS_PROXY": HERE, "https_proxy": HERE}
+    assert {each.mark for each in variables(both)} == {Mark.OK}
 
 
 @pytest.mark.parametrize(("environ", "mark", "said"), WRONG)

@@ -7,6 +7,7 @@ import pytest
 from llm_normalize.check import provider_leg
 from llm_normalize.check.finding import Mark, Way
 from llm_normalize.routing.hosts import adding
+from ports import free_port
 from support import Mitmdump, Provider
 
 
@@ -54,7 +55,7 @@ def test_without_a_proxy_it_is_skipped() -> None:
 def test_host_that_is_not_opened_fails(base: str, named: str) -> None:
     found = provider_leg.judge(Way("127.0.0.1", 1, ("b.test",)), base, Path("/none"))
     assert found.mark is Mark.FAIL
-    assert found.repair == f"start the proxy with {adding(named)}"
+    assert found.repair == f"start the proxy with {adding(named, ['b.test'])}"
 
 
 def test_proxy_that_does_not_answer_fails() -> None:
@@ -62,3 +63,16 @@ def test_proxy_that_does_not_answer_fails() -> None:
     found = provider_leg.judge(way, "https://a.test/v1", Path("/none"))
     assert found.mark is Mark.FAIL
     assert "a.test:443 cannot be asked: " in found.saw
+
+
+def test_provider_that_the_proxy_does_not_reach_fails_with_what_to_do(
+    mitm_ca: Path, tmp_path: Path
+) -> None:
+    place = f"localhost:{free_port()}"
+    with Mitmdump(tmp_path, mitm_ca, options={"normalize_hosts": place}) as proxy:
+        way = Way("127.0.0.1", proxy.port, (place,))
+        found = provider_leg.judge(way, f"https://{place}/v1", proxy.ca)
+        proxy.wait_for(f"No answer from {place}: it refused the connection")
+    assert found.mark is Mark.FAIL
+    assert found.saw.endswith(f"the proxy cannot connect to {place}")
+    assert "--upstream-proxy http://HOST:PORT" in found.repair

@@ -36,7 +36,7 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.routing.hosts import PROVIDERS, Hosts
-from llm_normalize.run.known_providers import PROVIDERS as KNOWN
+from llm_normalize.routing.known_providers import PROVIDERS as KNOWN
 from llm_normalize.text.loopback import is_loopback
 from support import Break, Part, Script, body_script
 

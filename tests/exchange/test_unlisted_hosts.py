@@ -1,4 +1,5 @@
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,11 @@ def ask(proxy: Proxy, host: str, path: str = "/v1/chat/completions") -> None:
     proxy.addon.requestheaders(flow)
 
 
+def added(line: str) -> list[str]:
+    """Return what a line of the log sets `normalize_hosts` to."""
+    return re.findall(r"--set normalize_hosts=(\S+)", line)
+
+
 def test_a_host_that_is_not_listed_is_named_once_with_what_adds_it(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -29,13 +35,25 @@ def test_a_host_that_is_not_listed_is_named_once_with_what_adds_it(
     (line,) = messages(caplog)
     host = "models.acme.test"
     assert line.startswith(f"normalize: chat completions of {host} pass unrepaired")
-    options = [each.removeprefix("normalize_hosts=") for each in line.split()[-3::2]]
-    proxy.set(normalize_hosts=options)
+    proxy.set(normalize_hosts=added(line))
     caplog.clear()
     ask(proxy, host)
     ask(proxy, "integrate.api.nvidia.com")  # still one of them
     assert messages(caplog) == []
     assert proxy.addon.options.hosts.include(host, 443)
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [["known-providers", "a.test", "b.test:8000"], ["integrate.api.nvidia.com"]],
+)
+def test_what_adds_a_host_keeps_those_that_were_added_before(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture, opened: list[str]
+) -> None:
+    proxy.set(normalize_hosts=opened)
+    ask(proxy, "models.acme.test")
+    (line,) = messages(caplog)
+    assert added(line) == [*opened, "models.acme.test"]
 
 
 def test_nothing_is_said_of_other_requests_and_of_hosts_without_end(

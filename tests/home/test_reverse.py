@@ -24,7 +24,7 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
 
 def reached(path: str, **more: Any) -> http.HTTPFlow:
     """Return a request to a reverse proxy, as mitmproxy's first hook sees it."""
-    made = asked(path, mode=UP, **more)
+    made = asked(path, **{"mode": UP, **more})
     made.request.llm_normalize_host = made.request.headers["host"]  # type: ignore[attr-defined]
     made.request.host, made.request.port = "up.test", 443
     made.request.scheme = "https"
@@ -53,6 +53,30 @@ def test_page_says_the_base_url_and_nothing_of_a_proxy_or_a_ca(proxy: Proxy) -> 
     page = (get(proxy, OWN, headers=HTML) or (0, ""))[1]
     assert "OPENAI_BASE_URL" in page
     assert page.index("Repaired so far") < page.index("The base URL")
+
+
+@pytest.mark.parametrize(
+    ("upstream", "path"), [("https://api.groq.com", "/openai/v1"), (UP[8:], "/v1")]
+)
+def test_base_url_has_the_providers_path(
+    proxy: Proxy, upstream: str, path: str
+) -> None:
+    for headers in (HTML, {}):
+        made = reached(f"{OWN}/", headers=headers, mode=f"reverse:{upstream}")
+        proxy.addon.requestheaders(made)
+        assert f"http://127.0.0.1:8080{path}" in (response_of(made).text or "")
+
+
+def test_page_asks_for_a_token_where_there_is_a_gate(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "a-token-of-the-team")
+    page = (get(proxy, f"{OWN}/", headers=HTML) or (0, ""))[1]
+    assert "the same key, <code>http://</code>, no certificate" in page
+    proxy.set(normalize_gate="env:TOKEN")
+    bearer = {"authorization": "Bearer a-token-of-the-team"}
+    page = (get(proxy, f"{OWN}/", headers=HTML | bearer) or (0, ""))[1]
+    assert "a token of its gate as the key" in page
 
 
 def test_programs_get_their_figures_there(proxy: Proxy) -> None:
@@ -149,6 +173,14 @@ def test_browser_gets_the_page_where_the_provider_has_none(
 )
 def test_all_else_is_the_providers(proxy: Proxy, more: Any) -> None:
     assert answered(proxy, **more).raw_content == b"the provider's"
+
+
+def test_observe_leaves_a_providers_error_to_browsers(proxy: Proxy) -> None:
+    proxy.set(normalize_mode="observe")
+    response = answered(proxy, headers=HTML)
+    assert (response.status_code, response.raw_content) == (404, b"the provider's")
+    status, page = get(proxy, f"{OWN}/", headers=HTML) or (0, "")
+    assert (status, "It observes, and repairs nothing" in page) == (200, True)
 
 
 def test_gate_is_not_passed_by_the_page(

@@ -91,6 +91,14 @@ def test_what_is_no_chunk_is_reported_with_what_it_became() -> None:
     ]
 
 
+def test_an_event_beside_which_others_were_added_is_said_to_stay() -> None:
+    before = 'event: b\ndata: {"type": "b"}\n\n'
+    added = 'event: a\ndata: {"type":"a"}\n\n'
+    (change,) = changes(before, [added, 'event: b\ndata: {"type":"b"}\n\n'])
+    assert (change.old, change.is_of_part) == (None, False)
+    assert str(change).startswith("event: added event: a")
+
+
 def test_long_values_and_many_changes_are_bounded() -> None:
     (only,) = changes(event(json.dumps({"a": "x" * 999})), [event("{}")])
     assert only.old is not None

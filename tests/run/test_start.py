@@ -19,11 +19,12 @@ from launchers import load
 from llm_normalize.desktop.local_server import fetch, status
 from llm_normalize.desktop.machine import Machine, System
 from llm_normalize.desktop.proxy.settings import Target
+from llm_normalize.routing.keys import Keys
 from llm_normalize.run import command as run_command
 from llm_normalize.run import start
 from llm_normalize.run.handover import SAYS, UPSTREAM_AUTH
 from llm_normalize.run.mitmproxy_options import Listens, Plan, plan
-from llm_normalize.run.next_steps import Ways, next_steps, refusal
+from llm_normalize.run.next_steps import Serves, Ways, next_steps, refusal
 from llm_normalize.run.ports import first_taken, is_taken
 from llm_normalize.run.upstream_proxy import (
     Upstream,
@@ -615,7 +616,7 @@ def test_steps_fit_the_mode() -> None:
     nvidia = steps("--mode", "reverse:https://integrate.api.nvidia.com")
     assert "--set normalize_pace=integrate.api.nvidia.com=40/60s\n" in nvidia + "\n"
     plan = listening("--mode", "reverse:https://integrate.api.nvidia.com")
-    paced = next_steps("mitmdump", plan, Ways("linux"), is_paced=True)
+    paced = next_steps("mitmdump", plan, Ways("linux"), serves=Serves(is_paced=True))
     assert "normalize_pace" not in "".join(paced)
     local = steps("--mode", "local:curl")
     assert local.startswith("mitmdump starts in the mode local\n  trust: ")
@@ -626,6 +627,31 @@ def test_steps_fit_the_mode() -> None:
     )
     six = next_steps("mitmdump", planned("--listen-host", "::1"), Ways("linux"))[0]
     assert six.endswith("home page: http://[::1]:8080/")
+
+
+def test_steps_fit_what_a_reverse_proxy_asks_of_its_clients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KEY", "nvapi-none")
+    plan = listening("--mode", "reverse:https://integrate.api.nvidia.com")
+    keys = Keys.parse(["integrate.api.nvidia.com=env:KEY"])
+
+    def said(**serves: Any) -> list[str]:
+        return next_steps("mitmdump", plan, Ways("linux"), serves=Serves(**serves))
+
+    plain = "http:// and not https://, no certificate."
+    assert said()[2] == f"  the same key, {plain}"
+    assert said(keys=keys)[2] == f"  any key (normalize_keys has its own), {plain}"
+    lacking = said(has_gate=True)
+    assert lacking[2] == f"  a token of normalize_gate as the key, {plain}"
+    add = "  --set normalize_keys=integrate.api.nvidia.com=env:NVIDIA_API_KEY"
+    assert add in lacking
+    team = said(has_gate=True, keys=keys, certificate="llm.example.internal")
+    assert team[0].endswith(" to https://llm.example.internal:8080/v1")
+    assert "certificate" in team[2]
+    assert "http://" not in team[2]
+    assert add not in team
+    assert said(certificate="")[0].endswith(" to https://127.0.0.1:8080/v1")
 
 
 INTERNET = r'"HKCU\Software\Microsoft\Windows\CurrentVersion\Internet Settings"'

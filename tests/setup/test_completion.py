@@ -22,7 +22,9 @@ echo "${COMPREPLY[@]}"
         (["sta"], "status"),
         (["--provider", "nv"], "nvidia"),
         (["doctor", "--provider", "gr"], "groq"),
-        (["completion", ""], "bash fish zsh"),
+        (["completion", ""], "bash fish powershell zsh"),
+        (["nvi"], "nvidia"),
+        (["groq", "--we"], "--web"),
         (["uninstall", "--dry"], "--dry-run"),
     ],
 )
@@ -48,5 +50,5 @@ def test_every_shell_gets_every_tool(
 
 def test_another_shell_is_a_wrong_call(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["powershell"])
+        main(["tcsh"])
     assert "'bash'" in capsys.readouterr().err

@@ -45,7 +45,7 @@ def test_a_proxy_that_runs_is_told_with_its_answers(
         f"proxy         llm_normalize 0.1.0 on port {port} (repair, pid 77)\n" in said
     )
     assert "answers       2 of 4 repaired\n" in said
-    assert "CA            none yet\n" in said
+    assert "CA            none yet\n  system      not trusted\n" in said
     assert "system proxy  not set by llm-normalize\n" in said
     assert "service       not installed\n" in said
 

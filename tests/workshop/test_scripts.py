@@ -33,7 +33,7 @@ TOOL = tuple(
         "run/command",
         "setup/status/command",
         "setup/uninstall/command",
-        "run/known_providers",
+        "routing/known_providers",
         "text/command_line",
         "text/console",
         "text/loopback",

@@ -43,7 +43,8 @@ def main(given: Sequence[str]) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
     from ..desktop.local_server import reachable  # noqa: PLC0415
     from ..desktop.machine import Machine  # noqa: PLC0415
-    from ..run import command, known_providers, start  # noqa: PLC0415
+    from ..routing import known_providers  # noqa: PLC0415
+    from ..run import command, start  # noqa: PLC0415
     from ..run.start_error import CallError, StartError  # noqa: PLC0415
     from ..text.loopback import LOCAL  # noqa: PLC0415
     from .finding import Report  # noqa: PLC0415

@@ -17,6 +17,8 @@ from .finding import Finding, Mark, Way
 from .other_hosts import is_listed
 
 STEP = "provider"
+_NOT_REACHED = "Tunnel connection failed: 502"
+"""What http.client says where the proxy answers CONNECT so."""
 MOST = 600
 """Characters of what the proxy says is wrong."""
 PATIENCE = 30.0
@@ -39,13 +41,20 @@ def judge(way: Way | None, base: str, ca: Path) -> Finding:
     if not is_listed(way.hosts, host, port):
         saw = f"the proxy does not open {place}: its answers pass unrepaired"
         named = host if port == PORTS["https"] else place
-        repair = f"start the proxy with {adding(named)}"
+        repair = f"start the proxy with {adding(named, way.hosts)}"
         return Finding(Mark.FAIL, STEP, saw, repair)
     try:
         status, text = _ask(way, parts, (host, port), ca)
     except (OSError, http.client.HTTPException) as error:
         saw = f"{place} cannot be asked: {brief(str(error) or repr(error))}"
-        return Finding(Mark.FAIL, STEP, saw, "what failed above")
+        repair = "what failed above"
+        if str(error).startswith(_NOT_REACHED):
+            saw = f"the proxy cannot connect to {place}"
+            repair = (
+                "the proxy's log says why; where the network has a proxy of its own, "
+                "start this one with --upstream-proxy http://HOST:PORT"
+            )
+        return Finding(Mark.FAIL, STEP, saw, repair)
     message = _message(text)
     if status == http.HTTPStatus.BAD_GATEWAY and message.startswith("No answer from "):
         saw, _, repair = brief(message, MOST).rstrip(".").partition(". ")

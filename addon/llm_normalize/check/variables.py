@@ -129,7 +129,8 @@ def _excluded(machine: Machine, way: Way) -> Iterable[Finding]:
     for entry, host in past.items():
         saw = f"NO_PROXY has {masked(entry)}: {host} goes past the proxy, unrepaired"
         yield Finding(Mark.FAIL, STEP, saw, repair)
-    if lacking:
+    # By http:// they are asked past an HTTPS_PROXY anyway: `env` sets no more than that.
+    if lacking and (listed or any(value(machine.environ, name) for name in NAMES[1:])):
         saw = f"NO_PROXY lacks {' and '.join(lacking)}: "
         saw += "what runs on this machine is asked through the proxy, too"
         yield Finding(Mark.WARN, STEP, saw, repair)

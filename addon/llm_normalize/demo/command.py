@@ -231,7 +231,8 @@ def _next(view: View) -> None:
     view.say("Checked: what the proxy sent is what OpenAI would have sent.")
     view.say()
     view.say("Use it for real", "bold")
-    view.say(f"  {command_line('')}")
+    view.say(f"  {command_line('nvidia')}   for a client that takes a base URL")
+    view.say(f"  {command_line('')}          as a proxy, for any other")
 
 
 def _wait(view: View, proxy: Proxy) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..run.known_providers import PROVIDERS
+from ..routing.known_providers import PROVIDERS
 from ..text.console import say
 from ..text.loopback import is_loopback
 from ..text.printable import escaped

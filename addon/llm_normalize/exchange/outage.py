@@ -56,7 +56,16 @@ def error_of(exchange: Exchange) -> http.Response | None:
 
 def reason(flow: http.HTTPFlow) -> str:
     """Return who does not answer a flow that has an error, and why."""
-    message = flow.error.msg if flow.error else ""
+    return _reason(flow, flow.error.msg if flow.error else "")
+
+
+def log_unconnected(flow: http.HTTPFlow) -> None:
+    """Log why a CONNECT gets 502, of which clients show no more than that."""
+    if message := flow.server_conn.error:
+        logger.warning("normalize: %s", _reason(flow, message))
+
+
+def _reason(flow: http.HTTPFlow, message: str) -> str:
     host = place_of(flow.request, brief(flow.request.host))
     asked = failing(host, message, flow.server_conn)
     return f"No answer from {asked}: {reason_of(message)}"

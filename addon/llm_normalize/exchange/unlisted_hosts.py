@@ -5,7 +5,7 @@ import logging
 from mitmproxy import http
 
 from ..routing.gate import is_asked
-from ..routing.hosts import adding
+from ..routing.hosts import Hosts, adding
 from ..text.printable import brief
 from .message.request_facts import place_of
 
@@ -21,8 +21,8 @@ class UnlistedHosts:
     def __init__(self) -> None:
         self._named: set[str] = set()
 
-    def note(self, flow: http.HTTPFlow) -> None:
-        """Name the host of *flow*, whose answer is not repaired, if it is a chat."""
+    def note(self, flow: http.HTTPFlow, opened: Hosts) -> None:
+        """Name the host of *flow*, not one of those *opened*, if it is a chat."""
         if not flow.live or not is_asked(flow.request):
             return
         place = brief(place_of(flow.request))
@@ -33,5 +33,5 @@ class UnlistedHosts:
             "normalize: chat completions of %s pass unrepaired: it is not in "
             "normalize_hosts. To add it: %s",
             place,
-            adding(place),
+            adding(place, [*map(str, opened.patterns)]),
         )

@@ -147,6 +147,7 @@ class Home:
             and flow.live
             and not flow.is_replay
             and self.gate is None
+            and ctx.options.normalize_mode == "repair"
             and self._is_let_in(flow)
         )
 
@@ -269,6 +270,7 @@ class Home:
             pid=os.getpid(),
             confdir=str(_confdir()),
             mode=ctx.options.normalize_mode,
+            has_gate=self.gate is not None,
             seconds=time.monotonic() - self._begun,
             hosts=[str(each) for each in self.hosts.patterns],
             routes=[(each.asked, str(each.target)) for each in self.routes.routes],

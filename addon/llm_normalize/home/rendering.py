@@ -5,9 +5,11 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import jinja2
 
+from ..routing.known_providers import base_of
 from ..text.command_line import command_line, is_at_hand
 from . import PREFIX, documents, trust_advice
 from .client_pages import Client
@@ -66,6 +68,11 @@ class Visit:
         """The proxy's own address, as a URL without a path."""
         return f"{self.scheme}://{self.address}"
 
+    @property
+    def base_url(self) -> str:
+        """What clients of a reverse proxy set: with the provider's path, if it is known."""
+        return self.base + urlsplit(base_of(self.upstream)).path
+
     def advice(self, confdir: str) -> Advice:
         """How its clients come to trust the CA, which is in *confdir* here."""
         if not self.is_local:
@@ -94,7 +101,7 @@ def html(visit: Visit, facts: Facts, clients: Sequence[Client]) -> str:
         clients=_ordered(visit, clients),
         documents=documents.read(),
         report=command_line("report", facts.log, "-o", "report.html") if log else "",
-        base_url=trust_advice.setting({"OPENAI_BASE_URL": f"{visit.base}/v1"}),
+        base_url=trust_advice.setting({"OPENAI_BASE_URL": visit.base_url}),
     )
 
 

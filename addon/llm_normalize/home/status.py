@@ -62,6 +62,7 @@ class Facts:
         waiting: Hosts whose requests wait until they take more: how many, and for how many
             seconds the longest has.
         refused: Hosts that clients refused to connect to, and how often.
+        has_gate: Whether clients have to present a token.
         log: The before/after log; empty where there is none.
         web: mitmweb's address, without what lets one in; empty for other programs.
     """
@@ -81,6 +82,7 @@ class Facts:
     more: int = 0
     waiting: Sequence[tuple[str, int, float]] = ()
     refused: Mapping[str, int] = field(default_factory=dict)
+    has_gate: bool = False
     log: str = ""
     web: str = ""
 

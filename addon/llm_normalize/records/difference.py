@@ -84,8 +84,12 @@ def _changes(before: str | None, after: Sequence[str]) -> Iterator[Change]:
         for number, block in enumerate(after, 1):
             yield from _between(before, block, f"event {number}: ")
     else:
-        yield Change("event", _short(before), _short(after[0]))
-        yield from (Change("event", None, _short(block)) for block in after[1:])
+        value = _value(_payload(before))
+        added = [each for each in after if _value(_payload(each)) != value]
+        if value is None or len(added) == len(after):  # it is not among them
+            yield Change("event", _short(before), _short(after[0]))
+            added = [*after[1:]]
+        yield from (Change("event", None, _short(block)) for block in added)
 
 
 def _between(before: str, after: str, prefix: str) -> Iterator[Change]:

@@ -236,9 +236,11 @@ class HostPattern:
         )
 
 
-def adding(name: str) -> str:
-    """Return the arguments by which a host is repaired, too."""
-    return " ".join(f"--set normalize_hosts={each}" for each in (KNOWN, name))
+def adding(name: str, opened: Sequence[str]) -> str:
+    """Return the arguments by which a host is repaired beside those *opened* now."""
+    if set(PROVIDERS) <= {*opened}:
+        opened = [KNOWN, *(each for each in opened if each not in PROVIDERS)]
+    return " ".join(f"--set normalize_hosts={each}" for each in (*opened, name))
 
 
 class Hosts:

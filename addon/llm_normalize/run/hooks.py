@@ -10,9 +10,10 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
-from mitmproxy import addonmanager, ctx, exceptions, master
+from mitmproxy import addonmanager, certs, ctx, exceptions, master
 
 from llm_normalize.desktop.machine import Machine
 from llm_normalize.desktop.proxy.switch import choose
@@ -20,6 +21,7 @@ from llm_normalize.home import ca_bundle
 from llm_normalize.mitm.proxy_server import ca_certificate
 from llm_normalize.options import DEFAULT_PAIRS
 from llm_normalize.records import private_file
+from llm_normalize.routing.keys import Keys
 from llm_normalize.run import next_steps, start
 from llm_normalize.run.handover import (
     ENDS_WITH_INPUT,
@@ -99,10 +101,35 @@ def _say_next(program: str, base: str, listens: tuple[Listens, ...]) -> None:
     confdir = os.path.abspath(Path(ctx.options.confdir).expanduser())  # noqa: PTH100
     plan = Plan(Path(confdir), listens)
     page = getattr(ctx.master, "web_url", "")
-    paced = bool(getattr(ctx.options, "normalize_pace", ()))
-    said = next_steps.next_steps(program, plan, ways, page, base, is_paced=paced)
+    said = next_steps.next_steps(program, plan, ways, page, base, _serves())
     say("\n".join(said))
     start.hint(from_environment(), plan)
+
+
+def _serves() -> next_steps.Serves:
+    options = ctx.options
+    return next_steps.Serves(
+        keys=Keys.parse(options.normalize_keys),
+        has_gate=bool(options.normalize_gate),
+        is_paced=bool(options.normalize_pace),
+        certificate=_certificate_name(options.certs),
+    )
+
+
+def _certificate_name(given: Sequence[str]) -> str | None:
+    """The host that the first certificate of `--certs` names; empty if it names several.
+
+    mitmproxy has refused one that it cannot read by now.
+    """
+    if not given:
+        return None
+    domain, equals, path = given[0].partition("=")
+    if equals and "*" not in domain:
+        return domain
+    pem = Path(path if equals else domain).expanduser().read_bytes()
+    names = certs.Cert.from_pem(pem).altnames
+    plain = [str(each.value) for each in names if "*" not in str(each.value)]
+    return plain[0] if plain else ""
 
 
 def _listens() -> tuple[Listens, ...]:

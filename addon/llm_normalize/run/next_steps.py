@@ -10,13 +10,30 @@ from ..desktop.machine import Machine, System
 from ..desktop.mitmproxy_program import script
 from ..desktop.proxy.settings import Target
 from ..home import PREFIX, trust_advice
-from ..text.authority import address
+from ..routing import known_providers
+from ..routing.keys import Keys
+from ..text.authority import PORTS, address
 from ..text.command_line import CHECKOUT, command_line
-from . import known_providers
 from .mitmproxy_options import FORWARD, Listens, Plan
 
 DEFAULT_PORT = 8080
 ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
+
+
+class Serves(NamedTuple):
+    """What a reverse proxy's options ask of its clients, and do for them.
+
+    Attributes:
+        keys: Those of `normalize_keys`.
+        has_gate: Whether clients present a token of `normalize_gate`.
+        is_paced: Whether `normalize_pace` is set.
+        certificate: The host name in the certificate of `--certs`; None without one.
+    """
+
+    keys: Keys = Keys()
+    has_gate: bool = False
+    is_paced: bool = False
+    certificate: str | None = None
 
 
 class Ways(NamedTuple):
@@ -39,8 +56,7 @@ def next_steps(
     ways: Ways,
     page: str = "",
     base: str = "",
-    *,
-    is_paced: bool = False,
+    serves: Serves | None = None,
 ) -> list[str]:
     """Return the lines to say when *program* serves, none if it does not.
 
@@ -50,14 +66,14 @@ def next_steps(
         ways: The ways to set the proxy.
         page: mitmweb's own address, with its token.
         base: The base URL that it stands for, if `--provider` named it.
-        is_paced: Whether `normalize_pace` is set.
+        serves: What a reverse proxy does for its clients.
     """
     if not plan.listens:
         return []
     first = plan.listens[0]
     flows = [f"  flows:        {page}"] if page else []
     if first.mode == "reverse" and first.port is not None:
-        return [*_base_url(first, base, is_paced=is_paced), *flows]
+        return [*_base_url(first, base, serves or Serves()), *flows]
     trust = trust_advice.command("install", plan.confdir, system=ways.system)
     if first.mode not in FORWARD or first.port is None:
         said = [
@@ -69,19 +85,34 @@ def next_steps(
     return [*said, *flows, f"  more:         {_more()}"]
 
 
-def _base_url(listens: Listens, base: str, *, is_paced: bool) -> list[str]:
+def _base_url(listens: Listens, base: str, serves: Serves) -> list[str]:
     """Return what a client sets that can be given a base URL."""
     base = base or known_providers.base_of(listens.data)
     here = f"http://{_reachable_address(listens)}"
+    there, scheme = here, "http:// and not https://, no certificate"
+    if serves.certificate is not None:
+        named = serves.certificate or reachable(listens.host)
+        there = f"https://{address(named, listens.port)}"
+        scheme = "under a host name of the certificate"
+    parts = urlsplit(base)
+    secret = serves.keys.secret(parts.hostname or "", parts.port or PORTS[parts.scheme])
+    key = "the same key" if secret is None else "any key (normalize_keys has its own)"
+    if serves.has_gate:
+        key = "a token of normalize_gate as the key"
     said = [
-        f"Set your client's base URL to {here}{urlsplit(base).path}",
+        f"Set your client's base URL to {there}{parts.path}",
         f"  It stands for {base}:",
-        "  the same key, http:// and not https://, no certificate.",
+        f"  {key}, {scheme}.",
         f"  Its home page: {here}{PREFIX}/",
     ]
-    host = urlsplit(base).netloc
+    host, variable = parts.netloc, known_providers.variable_of(base)
+    if serves.has_gate and secret is None and variable:
+        said += [
+            "  The provider gets no key. To give it one, add",
+            f"  --set normalize_keys={host}=env:{variable}",
+        ]
     most = known_providers.A_MINUTE.get(host)
-    if most and not is_paced:
+    if most and not serves.is_paced:
         said += [
             f"  It takes {most} requests a minute of one key. To have the rest wait, add",
             f"  --set normalize_pace={host}={most}/60s",

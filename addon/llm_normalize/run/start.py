@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 
 from ..desktop.machine import Machine
 from ..desktop.mitmproxy_program import program, script
+from ..routing import known_providers
 from ..text.authority import address
 from ..text.console import say
 from ..text.loopback import HOSTS, LOCAL
-from . import known_providers, ports, upstream_proxy
+from . import ports, upstream_proxy
 from .child import become
 from .handover import SAYS, UPSTREAM_AUTH
 from .mitmproxy_options import Plan, misspelled, plan, refusal

@@ -12,7 +12,7 @@ from unittest import mock
 import shtab
 
 from llm_normalize import cli
-from llm_normalize.run.known_providers import PROVIDERS
+from llm_normalize.routing.known_providers import PROVIDERS
 from llm_normalize.setup.completion.command import SHELLS
 from workshop import ADDON
 
@@ -55,6 +55,10 @@ def whole() -> argparse.ArgumentParser:
     for name, parser in parsers.items():
         does = cli.TOOLS[name].does
         tools.add_parser(name, help=does, parents=[parser], add_help=False)
+    for name, (base, _) in sorted(PROVIDERS.items()):
+        provider = tools.add_parser(name, help=base)
+        provider.add_argument("--web", action="store_true")
+        provider.add_argument("--console", action="store_true")
     return root
 
 

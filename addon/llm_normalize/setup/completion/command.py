@@ -10,6 +10,7 @@ PROG = "llm-normalize completion"
 SHELLS = {
     "bash": "llm-normalize.bash",
     "fish": "llm-normalize.fish",
+    "powershell": "llm-normalize.ps1",
     "zsh": "_llm-normalize",
 }
 
@@ -21,9 +22,12 @@ def parse(given: Sequence[str]) -> str:
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Print completions of the command for a shell.",
-        epilog='bash  eval "$(llm-normalize completion bash)", in ~/.bashrc\n'
-        "zsh   llm-normalize completion zsh > FOLDER/_llm-normalize, a folder of $fpath\n"
-        "fish  llm-normalize completion fish > ~/.config/fish/completions/llm-normalize.fish",
+        epilog='bash        eval "$(llm-normalize completion bash)", in ~/.bashrc\n'
+        "zsh         llm-normalize completion zsh > FOLDER/_llm-normalize, in $fpath\n"
+        "fish        llm-normalize completion fish > "
+        "~/.config/fish/completions/llm-normalize.fish\n"
+        "powershell  llm-normalize completion powershell | Out-String | "
+        "Invoke-Expression,\n            in $PROFILE",
     )
     parser.add_argument("shell", choices=tuple(SHELLS))
     return str(parser.parse_args(given).shell)

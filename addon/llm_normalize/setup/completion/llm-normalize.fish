@@ -50,7 +50,7 @@ function _shtab_llm_normalize_using
   test "$_shtab_llm_normalize_cmdpath" = "$argv"
 end
 
-set -g _shtab_llm_normalize_commands run exec env demo check status trust doctor report service completion uninstall
+set -g _shtab_llm_normalize_commands run exec env demo check status trust doctor report service completion uninstall cerebras cohere dashscope deepinfra deepseek fireworks gemini github groq huggingface hyperbolic lmstudio minimax mistral moonshot nebius nvidia ollama openai openrouter perplexity sambanova siliconflow together venice vercel vllm xai zai
 set -g _shtab_llm_normalize_opts_with_value --confdir --format --key --listen-port --model --only --output --port --provider --store --timeout --upstream-proxy -o -p
 
 complete -c llm-normalize -e
@@ -130,9 +130,125 @@ complete -c llm-normalize -n '_shtab_llm_normalize_using service' -l json -d 'wi
 complete -c llm-normalize -n '_shtab_llm_normalize_using service; and test $_shtab_llm_normalize_npos -eq 0' -ka "install remove status" -d what
 complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a completion -d 'print what completes it in a shell'
 complete -c llm-normalize -n '_shtab_llm_normalize_using completion' -s h -l help -d 'show this help message and exit'
-complete -c llm-normalize -n '_shtab_llm_normalize_using completion; and test $_shtab_llm_normalize_npos -eq 0' -ka "bash fish zsh" -d shell
+complete -c llm-normalize -n '_shtab_llm_normalize_using completion; and test $_shtab_llm_normalize_npos -eq 0' -ka "bash fish powershell zsh" -d shell
 complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a uninstall -d 'take away all that was set up'
 complete -c llm-normalize -n '_shtab_llm_normalize_using uninstall' -s h -l help -d 'show this help message and exit'
 complete -c llm-normalize -n '_shtab_llm_normalize_using uninstall' -s p -l port -x -d 'where a proxy may still listen, which is to be stopped first (default: 8080, and the ports of its logs)'
 complete -c llm-normalize -n '_shtab_llm_normalize_using uninstall' -l yes -d 'do not ask: what is shown is agreed to'
 complete -c llm-normalize -n '_shtab_llm_normalize_using uninstall' -l dry-run -d 'show what would go, and change nothing'
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a cerebras -d https://api.cerebras.ai/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using cerebras' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using cerebras' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using cerebras' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a cohere -d https://api.cohere.ai/compatibility/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using cohere' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using cohere' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using cohere' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a dashscope -d https://dashscope-intl.aliyuncs.com/compatible-mode/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using dashscope' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using dashscope' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using dashscope' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a deepinfra -d https://api.deepinfra.com/v1/openai
+complete -c llm-normalize -n '_shtab_llm_normalize_using deepinfra' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using deepinfra' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using deepinfra' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a deepseek -d https://api.deepseek.com/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using deepseek' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using deepseek' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using deepseek' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a fireworks -d https://api.fireworks.ai/inference/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using fireworks' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using fireworks' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using fireworks' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a gemini -d https://generativelanguage.googleapis.com/v1beta/openai
+complete -c llm-normalize -n '_shtab_llm_normalize_using gemini' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using gemini' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using gemini' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a github -d https://models.github.ai/inference
+complete -c llm-normalize -n '_shtab_llm_normalize_using github' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using github' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using github' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a groq -d https://api.groq.com/openai/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using groq' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using groq' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using groq' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a huggingface -d https://router.huggingface.co/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using huggingface' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using huggingface' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using huggingface' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a hyperbolic -d https://api.hyperbolic.xyz/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using hyperbolic' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using hyperbolic' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using hyperbolic' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a lmstudio -d http://127.0.0.1:1234/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using lmstudio' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using lmstudio' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using lmstudio' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a minimax -d https://api.minimax.io/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using minimax' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using minimax' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using minimax' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a mistral -d https://api.mistral.ai/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using mistral' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using mistral' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using mistral' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a moonshot -d https://api.moonshot.ai/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using moonshot' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using moonshot' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using moonshot' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a nebius -d https://api.tokenfactory.nebius.com/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using nebius' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using nebius' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using nebius' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a nvidia -d https://integrate.api.nvidia.com/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using nvidia' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using nvidia' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using nvidia' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a ollama -d http://127.0.0.1:11434/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using ollama' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using ollama' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using ollama' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a openai -d https://api.openai.com/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using openai' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using openai' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using openai' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a openrouter -d https://openrouter.ai/api/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using openrouter' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using openrouter' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using openrouter' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a perplexity -d https://api.perplexity.ai
+complete -c llm-normalize -n '_shtab_llm_normalize_using perplexity' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using perplexity' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using perplexity' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a sambanova -d https://api.sambanova.ai/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using sambanova' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using sambanova' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using sambanova' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a siliconflow -d https://api.siliconflow.com/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using siliconflow' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using siliconflow' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using siliconflow' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a together -d https://api.together.xyz/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using together' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using together' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using together' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a venice -d https://api.venice.ai/api/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using venice' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using venice' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using venice' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a vercel -d https://ai-gateway.vercel.sh/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using vercel' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using vercel' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using vercel' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a vllm -d http://127.0.0.1:8000/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using vllm' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using vllm' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using vllm' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a xai -d https://api.x.ai/v1
+complete -c llm-normalize -n '_shtab_llm_normalize_using xai' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using xai' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using xai' -l console -d console
+complete -c llm-normalize -n '_shtab_llm_normalize_using; and test $_shtab_llm_normalize_npos -eq 0' -a zai -d https://api.z.ai/api/paas/v4
+complete -c llm-normalize -n '_shtab_llm_normalize_using zai' -s h -l help -d 'show this help message and exit'
+complete -c llm-normalize -n '_shtab_llm_normalize_using zai' -l web -d web
+complete -c llm-normalize -n '_shtab_llm_normalize_using zai' -l console -d console

@@ -55,10 +55,9 @@ def lines(found: dict[str, Any], port: int) -> list[str]:
     if proxy:
         made.append(f"answers       {proxy['repaired']} of {proxy['answers']} repaired")
     made.append(f"CA            {found['ca'] or 'none yet'}")
-    made += [
-        f"  {each['name']:<12}{each['state']} ({each['place']})"
-        for each in found["trust"]
-    ]
+    for each in found["trust"]:
+        place = f" ({each['place']})" if each["place"] else ""
+        made.append(f"  {each['name']:<12}{each['state']}{place}")
     made.append(f"system proxy  {switched or 'not set by llm-normalize'}")
     made.append(f"service       {service['state'] if service else 'not installed'}")
     return made

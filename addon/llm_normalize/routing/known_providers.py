@@ -64,6 +64,11 @@ def base_of(place: str) -> str:
     return next(known, f"{url.rstrip('/')}/v1")
 
 
+def variable_of(base: str) -> str:
+    """Return the variable that usually has a provider's key; empty if unknown."""
+    return next((name for url, name in PROVIDERS.values() if url == base), "")
+
+
 def named(given: str) -> str:
     """Return the base URL that a name or a URL stands for; empty if it is neither."""
     if given in PROVIDERS:
