@@ -19,7 +19,7 @@ from .spoken_items import PARTS, Message, Spoken, part_kind
 
 _SPOKEN = ("message", "reasoning")
 _KINDS = (*_SPOKEN, *CALLS.values())
-"""The kinds of items whose ends can be put in: what they say is known."""
+"""The kinds of items whose ends can be put in before the response has told them whole."""
 _ANSWER, _THOUGHT = ("message", "output_text"), ("reasoning", "reasoning_text")
 _FIELDS = "event-fields-missing"
 _LATE_NAME = "call-name-late"
@@ -163,7 +163,9 @@ class OutputReader(EventReader):
         """The item that a whole one ends, or has ended."""
         if kind not in _KINDS:
             item = self._items.find_any(given.get("id"), index)
-            return item if item is not None and item.kind == kind else None
+            if item is not None and item.kind == kind:
+                return item
+            return self._items.find(kind, given.get("id"), index)
         name, call_id = given.get("id"), given.get("call_id")
         if call_id and self._items.find_any(call_id, None):
             name = call_id
@@ -221,7 +223,7 @@ class OutputReader(EventReader):
             for entry, item in zip(entries, found, strict=True)
         ]
         for entry, item in zip(entries, items, strict=True):
-            if not item.is_done and item.kind in _KINDS:
+            if not item.is_done:
                 self._ends(item, entry)
         for item in self._items.open_items(*_KINDS):
             self._ends(item, {}, status)
