@@ -144,3 +144,22 @@ def test_program_compacts_a_session_with_a_native_provider(
     stage.play(client, session, model="acme/rail-8b", compact_at=13_000)
     assert session.is_over
     assert session.compactions
+
+
+@pytest.mark.parametrize(
+    "name", ["{name}", "{namespace}__{name}", "{namespace}.{name}"]
+)
+def test_codex_uses_its_tools_with_a_provider_that_knows_functions_alone(
+    stage: Stage, name: str
+) -> None:
+    def fault(events: list[Json]) -> list[Json]:
+        for item in native_faults.items_in(events):
+            if "namespace" in item:
+                item["name"] = name.format_map(item)
+                del item["namespace"]
+        return native_faults.as_functions(events)
+
+    day = NATIVE_DAYS["codex"]
+    session = NativeSession(day.steps, faults=[fault])
+    stage.play("codex", session, model=day.model, mcp=LAMPS)
+    assert session.is_over

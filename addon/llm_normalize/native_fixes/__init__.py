@@ -33,7 +33,8 @@ responses.item_fields_missing responses.item_text_bare responses.part_added_miss
 responses.part_done_missing responses.part_type_wrong responses.part_fields_missing
 responses.text_delta_missing responses.text_done_missing responses.text_done_empty
 responses.call_id_missing responses.call_id_changing responses.call_name_missing
-responses.call_name_late responses.call_arguments_object
+responses.call_name_late responses.call_name_foreign responses.call_type_wrong
+responses.call_arguments_object
 responses.call_arguments_spelled responses.completed_output_empty
 """
 

@@ -7,7 +7,7 @@ from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
 from ..native import NativeAsked, Repaired
 from ..protocol import JsonObject
-from .native_form import fitted, parted, unnested
+from .native_form import parted, unnested
 from .native_names import named
 from .native_output import Handler, OutputReader
 from .native_response import (
@@ -36,7 +36,7 @@ class ResponsesReader(OutputReader):
     """
 
     def __init__(self, asked: NativeAsked, request: JsonObject) -> None:
-        super().__init__(asked)
+        super().__init__(asked, request)
         self._request = request
         self._response = NativeResponse(asked, request, self._does)
         self._begun = set[str]()
@@ -174,6 +174,7 @@ class ResponsesReader(OutputReader):
             return given
         entry = parted(given, self._does)
         item = self._items.add(as_string(entry.get("type")), entry)
+        self._resolve(item)
         for _ in (*item.rest(entry), *item.made.closed(COMPLETED)):
             """The events of a stream."""
-        return fitted(entry, item.due(), self._does)
+        return item.whole(entry, self._does)

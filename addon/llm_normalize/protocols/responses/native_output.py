@@ -6,25 +6,31 @@ replaced by the provider's own: see `native_events`.
 """
 
 from collections.abc import Callable
+from operator import is_
 
 from ..json_values import as_list, as_object, as_string, objects_in
 from ..native import NativeAsked
-from ..protocol import JsonObject, ServerEvent, make_id
+from ..protocol import JsonObject, make_id
 from .native_events import EventReader
 from .native_form import fitted, parted
-from .native_items import NativeItem, NativeItems, addition, as_text
+from .native_items import (
+    KINDS,
+    NativeItem,
+    NativeItems,
+    as_text,
+    item_of,
+    rest_of,
+)
 from .native_names import CALLS, TEXTS
-from .output_items import COMPLETED, Call
+from .native_tools import DeclaredTools
+from .output_items import COMPLETED, Atom, Call
 from .spoken_items import PARTS, Message, Spoken, part_kind
 
 _SPOKEN = ("message", "reasoning")
-_KINDS = (*_SPOKEN, *CALLS.values())
-"""The kinds of items whose ends can be put in before the response has told them whole."""
 _ANSWER, _THOUGHT = ("message", "output_text"), ("reasoning", "reasoning_text")
-_FIELDS = "event-fields-missing"
 _LATE_NAME = "call-name-late"
 _ITEM_ADDED, _ITEM_DONE = "item-added-missing", "item-done-missing"
-_EMPTY = "completed-output-empty"
+_TOOL_NAME, _TOOL_TYPE = "call-name-foreign", "call-type-wrong"
 _ITEM = 1000
 """Characters' worth."""
 
@@ -34,8 +40,9 @@ type Handler = Callable[[JsonObject], None]
 class OutputReader(EventReader):
     """Reads the events of items. See `ResponsesReader`."""
 
-    def __init__(self, asked: NativeAsked) -> None:
+    def __init__(self, asked: NativeAsked, request: JsonObject) -> None:
         super().__init__(asked)
+        self._tools = DeclaredTools(request)
         self._items = NativeItems(make_id(asked.seed))
         self._held = 0
         """About how many characters of the answer are kept."""
@@ -79,7 +86,9 @@ class OutputReader(EventReader):
             for each in self._items.open_items(*_SPOKEN):
                 self._ends(each, {})
         self._hold(given)
-        return self._items.add(kind, given, (value or {}).get("output_index"))
+        item = self._items.add(kind, given, (value or {}).get("output_index"))
+        self._resolve(item)
+        return item
 
     def _for(self, kind: str, value: JsonObject) -> NativeItem:
         """The open item that an event of a text means, if need be a new one."""
@@ -91,14 +100,29 @@ class OutputReader(EventReader):
                 self._open(item)
         return item
 
+    def _resolve(self, item: NativeItem) -> None:
+        """Let a call be of the tool that its client has declared."""
+        if not isinstance(item.made, Call) or item.is_sent:
+            return
+        said = item.made.tool
+        tool = self._tools.meant(said)
+        if tool is None or tool == said:
+            return
+        if tool.kind == said.kind:
+            if self.is_on(_TOOL_NAME):
+                item.made.tool = tool
+        elif said.kind == "function" and self._does(_TOOL_TYPE):
+            item.become(tool)
+
     def _open(self, item: NativeItem, fix: str = _ITEM_ADDED) -> None:
         """Put in the beginning of an item, and what it has said."""
         self._items.open(item)
         self._put_in([item.opened()], fix)
-        if isinstance(item.made, Call) and item.made.text:
-            self._put_in([item.made.told()], fix)
-            if item.made.is_said:
-                self._put_in([item.made.said()], fix)
+        made = item.made
+        if isinstance(made, Call) and made.text and not isinstance(made, Atom):
+            self._put_in([made.told()], fix)
+            if made.is_said:
+                self._put_in([made.said()], fix)
 
     def _waits(self, item: NativeItem) -> bool:
         """Tell whether nothing of an item can be sent: it is a call, of nobody knows what."""
@@ -109,6 +133,7 @@ class OutputReader(EventReader):
         """Take the name of a call, if this is the first to say it."""
         if not item.is_sent:
             item.identify(value)
+            self._resolve(item)
         if not item.is_sent and not item.is_unknown:
             self._open(item, _LATE_NAME if item.is_announced else _ITEM_ADDED)
 
@@ -116,7 +141,7 @@ class OutputReader(EventReader):
         given = parted(as_object(value.get("item")), self._does)
         kind = as_string(given.get("type"))
         item = self._items.find(kind, given.get("id"), value.get("output_index"))
-        if item is not None and not item.is_announced and item.kind in _KINDS:
+        if item is not None and not item.is_announced and item.kind in KINDS:
             item.is_announced = True  # it comes late
             item.given = {**item.given, **given, "id": item.made.place["item_id"]}
             self._name(item, given)
@@ -126,6 +151,10 @@ class OutputReader(EventReader):
             item = self._new(kind, given, value)
             item.is_announced = True
         if self._waits(item):
+            return
+        if item.is_retold:
+            item.early = {"arguments": given.get("arguments")}
+            self._open(item, _TOOL_TYPE)
             return
         self._items.open(item)
         if given is not value.get("item"):
@@ -151,26 +180,13 @@ class OutputReader(EventReader):
         if given is not value.get("item"):
             value = {**value, "item": given}
         kind, index = as_string(given.get("type")), value.get("output_index")
-        item = self._ending(kind, given, index)
+        item = self._items.ending(kind, given, index)
         if item is not None and item.ends_early and self._does(_ITEM_DONE):
             item.given = {**given, "id": item.made.place["item_id"]}
         elif item is None:
             self._whole_item(given, value)
         else:
             self._ends(item, given, own=value)
-
-    def _ending(self, kind: str, given: JsonObject, index: object) -> NativeItem | None:
-        """The item that a whole one ends, or has ended."""
-        if kind not in _KINDS:
-            item = self._items.find_any(given.get("id"), index)
-            if item is not None and item.kind == kind:
-                return item
-            return self._items.find(kind, given.get("id"), index)
-        name, call_id = given.get("id"), given.get("call_id")
-        if call_id and self._items.find_any(call_id, None):
-            name = call_id
-        found = self._items.find(kind, name, index)
-        return found or self._items.late(kind, name, index)
 
     def _ends(
         self,
@@ -190,15 +206,24 @@ class OutputReader(EventReader):
         self._name(item, given)
         if not item.is_sent:
             self._open(item, _LATE_NAME)
-        self._put_in(item.rest(given))
+        fix = _TOOL_TYPE if item.is_retold else ""
+        self._put_in(item.rest(given), fix)
         *missing, (kind, fields) = item.made.closed(status)
-        self._put_in(missing)
-        if own is not None:
+        self._put_in(missing, fix)
+        if item.is_retold and own is not None:
+            item.given = item.retold(given)
+            self._put_in([item.ended(item.given)], fix)
+        elif own is not None:
             event = (kind, {**fields, "item": item.due()})
             item.given = as_object(self._own(own, [event]).get("item"))
         else:
             told = {key: each for key, each in given.items() if each}
-            item.given = fitted({**item.value(), **told}, item.made.value(), _always)
+            told = {**item.value(), **told}
+            item.given = (
+                item.retold(told)
+                if item.is_retold
+                else fitted(told, item.made.value(), lambda _: True)
+            )
             item.ends_early = self._does(_ITEM_DONE)
             if item.ends_early:
                 self._put_in([item.ended(item.given)])
@@ -225,21 +250,25 @@ class OutputReader(EventReader):
         for entry, item in zip(entries, items, strict=True):
             if not item.is_done:
                 self._ends(item, entry)
-        for item in self._items.open_items(*_KINDS):
+        for item in self._items.open_items(*KINDS):
             self._ends(item, {}, status)
         if len(entries) < len(output):
             return response  # there is something else in it
         made = {
-            item.made.index: fitted(entry, item.due(), self._does)
+            item.made.index: item.whole(entry, self._does)
             for entry, item in zip(entries, items, strict=True)
         }
         for item in self._items.all if len(made) < len(self._items.all) else ():
-            is_told = item.is_done and (item.kind in _KINDS or not entries)
-            if item.made.index not in made and is_told and self._does(_EMPTY):
+            is_told = item.is_done and (item.kind in KINDS or not entries)
+            if (
+                item.made.index not in made
+                and is_told
+                and self._does("completed-output-empty")
+            ):
                 made[item.made.index] = item.value()
         order = sorted(made) if None in found or len(made) > len(entries) else made
         whole = [made[index] for index in order]
-        if len(whole) == len(output) and all(map(_is, whole, output)):
+        if len(whole) == len(output) and all(map(is_, whole, output)):
             return response
         return {**response, "output": whole}
 
@@ -253,7 +282,7 @@ class OutputReader(EventReader):
         return self._does(_ITEM_DONE)
 
     def _spoken(self, kind: str, value: JsonObject) -> Spoken:
-        made = self._for(_item_of(kind), value).made
+        made = self._for(item_of(kind), value).made
         assert isinstance(made, Spoken)
         return made
 
@@ -283,14 +312,14 @@ class OutputReader(EventReader):
     def _part_done(self, value: JsonObject) -> None:
         self._hold(value)
         kind = self._kind_of(value)
-        if self._is_late(_item_of(kind), value):
+        if self._is_late(item_of(kind), value):
             return
         made = self._spoken(kind, value)
         is_open = made.open_part is not None and made.open_part["type"] == kind
         if not is_open:
             self._put_in(made.begin(kind))
         text = as_string(as_object(value.get("part")).get(PARTS[kind].key))
-        self._put_in(_rest_of(made, text))
+        self._put_in(rest_of(made, text))
         self._own(value, made.parts_closed())
 
     def _text_delta(self, value: JsonObject) -> None:
@@ -307,7 +336,7 @@ class OutputReader(EventReader):
     def _text_done(self, value: JsonObject) -> None:
         self._hold(value)
         kind = TEXTS[value["type"].rpartition(".")[0]]
-        if self._is_late(_item_of(kind), value):
+        if self._is_late(item_of(kind), value):
             return
         made = self._spoken(kind, value)
         part = made.open_part
@@ -316,7 +345,7 @@ class OutputReader(EventReader):
             return
         self._put_in(made.begin(kind))
         text = as_string(value.get(PARTS[kind].key))
-        self._put_in(_rest_of(made, text))
+        self._put_in(rest_of(made, text))
         # xAI's has none, although its deltas have; nobody reads it there.
         optional = () if made.has_logprobs or not self._has_logprobs else ("logprobs",)
         self._own(value, made.say(text or None), *optional)
@@ -334,6 +363,9 @@ class OutputReader(EventReader):
         assert isinstance(item.made, Call)
         text = as_text(value.get("delta"))
         self._count(text)
+        if item.is_retold:
+            self._put_in(item.more(text), _TOOL_TYPE)
+            return
         events = [*item.made.write(text)]
         if not self._waits(item):
             empty = (value["type"], {**item.made.place, "delta": ""})
@@ -345,13 +377,14 @@ class OutputReader(EventReader):
         item = self._for(kind, value)
         assert isinstance(item.made, Call)
         self._name(item, value)
-        is_empty = not (item.made.text or as_text(value.get(item.made.text_key)))
+        key = "arguments" if item.is_retold else item.made.text_key
+        is_empty = not (item.made.text or as_text(value.get(key)))
         if is_empty and kind == "function_call" and self._does("text-done-empty"):
             return  # its item may have some
-        events = [
-            *item.rest({item.made.text_key: value.get(item.made.text_key)}),
-            *item.made.parts_closed(),
-        ]
+        events = [*item.rest(value), *item.made.parts_closed()]
+        if item.is_retold:
+            self._put_in(events, _TOOL_TYPE)
+            return
         if not self._waits(item):
             optional = () if "name" in value else ("name",)
             self._own(value, events or [item.made.said()], *optional)
@@ -365,22 +398,3 @@ class OutputReader(EventReader):
         self._written += (
             len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
         )
-
-
-def _always(_: str) -> bool:
-    return True
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
-
-
-def _item_of(part: str) -> str:
-    """The kind of the item that has a part of this kind."""
-    return "message" if part in ("output_text", "refusal") else "reasoning"
-
-
-def _rest_of(made: Spoken, text: str) -> list[ServerEvent]:
-    """The event of what a part's text says beyond what has been told of it."""
-    more = "" if made.is_said else addition(made.text, text)
-    return [made.write(more)] if more else []
