@@ -71,7 +71,7 @@ class NativeSession(Session):
                     under = Circumstances(f"answer-{self._number}", protocol.path)
                     made = protocol.translate(asked, under)
                     self._to = made.answer
-                    self.asked += [asked] if asked.get("tools") else []
+                    self.asked += [asked] if made.body.get("tools") else []
                     return self._answer(made.body)
         return body_script(b"404 page not found\n", 404, "text/plain")
 
