@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from .protocol import JsonObject, ServerEvent
 
+TOO_LONG = "context_length_exceeded"
 _MAPPED = "model-mapped"
 """The fix that names the model that was asked for, where another was sent."""
 
@@ -43,6 +44,7 @@ class NativeAsked:
         is_new: Tells whether no earlier answer to the client had this id.
         created: When it was asked, in seconds of the epoch.
         is_mapped: Whether another model was sent than the one asked for.
+        is_too_long: Tells whether an error says that the request is.
     """
 
     seed: str
@@ -54,6 +56,13 @@ class NativeAsked:
     is_new: Callable[[str], bool] = lambda _: True
     created: int = 0
     is_mapped: bool = False
+    is_too_long: Callable[[JsonObject], bool] = lambda _: False
+
+    def coded(self, error: JsonObject) -> JsonObject:
+        """Return an error with OpenAI's code where its words say that the request is too long."""
+        if error.get("code") == TOO_LONG or not self.is_too_long(error):
+            return error
+        return {**error, "code": TOO_LONG}
 
 
 class NativeReader(ABC):

@@ -113,11 +113,16 @@ class ResponsesReader(OutputReader):
     def _with_error(self, response: JsonObject, value: JsonObject) -> JsonObject:
         """A response that failed, with an error in OpenAI's form."""
         given = response.get("error")
-        if is_error(given) or not self._does(_ERROR):
+        if is_error(given):
+            made = self.asked.coded(as_object(given))
+            if made is given or not self._does(_ERROR):
+                return response
+            return {**response, "error": made}
+        if not self._does(_ERROR):
             return response
         words = given or value.get("error") or value.get("message")
-        error = error_of(as_object(words) or {"message": words})
-        return {**response, "error": error}
+        error = self.asked.coded(as_object(words) or {"message": words})
+        return {**response, "error": error_of(error)}
 
     def _failure(self, value: JsonObject) -> None:
         """Send an error in mid-stream: the response has failed."""
@@ -125,6 +130,12 @@ class ResponsesReader(OutputReader):
         given = value.get("error")
         error = as_object(given) or {**value, "type": None}
         is_right = isinstance(error.get("message"), str)
+        coded = self.asked.coded(error)
+        if coded is not error and self._does(_ERROR):
+            code = {"code": coded["code"]}
+            inner = as_object(given)
+            value = {**value, **({"error": {**inner, **code}} if inner else code)}
+            error = coded
         if not is_right and self._does(_ERROR):
             error = error_of(error if as_object(given) else {"message": given})
             error |= {"type": error["code"], "param": None}
