@@ -260,7 +260,7 @@ class Normalize(CommandHooks):
         exchange = self._exchanges.of(flow)
         self._pacing.answered(exchange)
         asked = self._answers.retry_as_asked(
-            exchange, self._routing.translations, lambda: self._settings(exchange)
+            exchange, self._routing.translations, lambda: self.settings.of(exchange)
         )
         if asked is not None:
             return self._begin_unless(exchange, asked)

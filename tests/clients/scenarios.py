@@ -237,6 +237,20 @@ CODE_MODE = Day(
 )
 
 
+def native_session() -> list[Step]:
+    """Return a long session's steps with a provider that can see images."""
+    return [step for at, step in enumerate(long_session()) if at != IMAGE]
+
+
+NATIVE_DAYS = {
+    "codex": Day("codex", [*CODEX.steps[:4], *CODEX.steps[6:9]], [], CODEX.model),
+    "claude-code": Day(
+        "claude-code", [*CLAUDE_CODE.steps[:5], *CLAUDE_CODE.steps[7:10]], []
+    ),
+}
+"""Edits, a long output, a search for tools and one of those that it finds."""
+
+
 def interrupted(stops: Sequence[Path]) -> list[Step]:
     """Return the steps of a session that is interrupted in a text, a call and a tool."""
     text, call, tool = stops

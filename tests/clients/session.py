@@ -9,7 +9,7 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,11 +69,14 @@ class Session:
             if it is limited.
 
     Attributes:
+        refuses: What is refused of a request beside its length.
         requests: The requests that were answered.
         refused: How often what was refused.
         faults: What was lost.
         compactions: How often a summary was asked for.
     """
+
+    refuses: Collection[str] = ("calls", "images")
 
     def __init__(
         self, steps: Sequence[Step], helper: Sequence[Step] = (), window: int = 0
@@ -116,22 +119,49 @@ class Session:
             self.compactions += 1
             if not self.refused["length"]:  # else it was in what was refused
                 self._look(messages, is_helper)
-            return _said(SUMMARY)
+            return self._said(SUMMARY)
         if not asked.get("tools"):
-            return _said("A title")
+            return self._said("A title")
         self._look(messages, is_helper)
         at = self._at[is_helper]
         self._at[is_helper] += 1
         if at >= len(self._steps[is_helper]):
-            return _said(HELPED if is_helper else FINAL)
+            return self._said(HELPED if is_helper else FINAL)
         step = self._steps[is_helper][at]
         given = step.calls(asked) if callable(step.calls) else step.calls
         calls = [(_tool(name, asked), arguments) for name, arguments in given]
         if step.stop is None:
-            return _called(calls) if calls else _said(step.text)
+            return self._called(calls) if calls else self._said(step.text)
         step.stop.touch()
-        half = _called(calls, most=7) if calls else _said(step.text)
+        half = self._called(calls, 7) if calls else self._said(step.text)
         return Script("", [*half.parts[:2], threading.Event()])
+
+    def _said(self, text: str) -> Script:
+        """Return an answer of text."""
+        half = len(text) // 2
+        choices = [
+            {"index": 0, "delta": {"content": part}, "finish_reason": None}
+            for part in (text[:half], text[half:])
+        ]
+        spoken = [{**opening(None), "choices": [each]} for each in choices]
+        chunks = [opening(None), *spoken, *nim(None)[-2:-1]]
+        return Script("", [*map(data, chunks), DONE])
+
+    def _called(self, calls: list[Call], most: int | None = None) -> Script:
+        """Return an answer of calls; of each no more than *most* of its arguments."""
+        fragments = [
+            {
+                "index": at,
+                "id": f"call_{at}",
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps(arguments)[:most]},
+            }
+            for at, (name, arguments) in enumerate(calls)
+        ]
+        choice = {"index": 0, "delta": {"tool_calls": fragments}, "finish_reason": None}
+        last = nim_finish("tool_calls", {"role": None, "content": ""})
+        chunks = [opening(None), {**opening(None), "choices": [choice]}, last]
+        return Script("", [*map(data, chunks), DONE])
 
     def _refusal(self, asked: Json, grown: int) -> str | None:
         """Return what of a request is refused; it has *grown* since the first one."""
@@ -141,9 +171,12 @@ class Session:
             self._look(messages, is_helper=False)
             return "length"
         calls = [each.get("tool_calls") or [] for each in messages]
-        if asked.get("parallel_tool_calls") or any(len(each) > 1 for each in calls):
-            return "calls"
-        return "images" if '"image_url"' in json.dumps(messages) else None
+        found = {
+            "calls": asked.get("parallel_tool_calls")
+            or any(len(each) > 1 for each in calls),
+            "images": '"image_url"' in json.dumps(messages),
+        }
+        return next((each for each in self.refuses if found[each]), None)
 
     def _look(self, messages: list[Json], is_helper: bool) -> None:
         """See that what came of the last step is there."""
@@ -169,30 +202,3 @@ def names(asked: Json) -> list[str]:
 def _text(message: Json) -> str:
     content = message.get("content")
     return content if isinstance(content, str) else json.dumps(content)
-
-
-def _said(text: str) -> Script:
-    half = len(text) // 2
-    choices = [
-        {"index": 0, "delta": {"content": part}, "finish_reason": None}
-        for part in (text[:half], text[half:])
-    ]
-    spoken = [{**opening(None), "choices": [each]} for each in choices]
-    chunks = [opening(None), *spoken, *nim(None)[-2:-1]]
-    return Script("", [*map(data, chunks), DONE])
-
-
-def _called(calls: list[Call], most: int | None = None) -> Script:
-    fragments = [
-        {
-            "index": at,
-            "id": f"call_{at}",
-            "type": "function",
-            "function": {"name": name, "arguments": json.dumps(arguments)[:most]},
-        }
-        for at, (name, arguments) in enumerate(calls)
-    ]
-    choice = {"index": 0, "delta": {"tool_calls": fragments}, "finish_reason": None}
-    last = nim_finish("tool_calls", {"role": None, "content": ""})
-    chunks = [opening(None), {**opening(None), "choices": [choice]}, last]
-    return Script("", [*map(data, chunks), DONE])

@@ -1,4 +1,7 @@
-"""Codex and Claude Code through long sessions with a provider that refuses what NIM does."""
+"""Codex and Claude Code through sessions with providers whose answers are nearly right.
+
+One serves chat alone, and refuses what NIM does; others serve the agent's own protocol.
+"""
 
 import itertools
 from collections.abc import Iterator
@@ -7,18 +10,23 @@ from typing import Any
 
 import pytest
 
+import native_faults
+import native_message_faults
 from clients.chat_only import REQUEST
 from clients.families.shapes import Json
 from clients.lacking import give_up
+from clients.native_session import NativeSession, history
 from clients.programs import runners
 from clients.scenarios import (
     DAYS,
     LAMPS,
+    NATIVE_DAYS,
     TURNS,
     Day,
     interrupted,
     long_session,
     mark,
+    native_session,
 )
 from clients.servers import Proxy
 from clients.session import FINAL, Session
@@ -27,6 +35,11 @@ from scripted import Provider, Script, body_script
 from workshop.traffic.http1 import Request
 
 CLIENTS = {name: runner for runner in runners() for name in runner.translated}
+FAULTS = {
+    "codex": [*native_faults.ALL.values()],
+    "claude-code": [*native_message_faults.ALL.values()],
+}
+"""Those of the protocol that each speaks."""
 BOTH = pytest.mark.parametrize("client", ["codex", "claude-code"])
 
 
@@ -102,4 +115,51 @@ def test_program_goes_on_where_it_was_interrupted(
     session = Session(interrupted(stops))
     prompts = ["Print words.", *["Go on."] * len(stops)]
     stage.play(client, session, prompts=prompts, stops=[*map(str, stops)])
+    assert session.is_over
+
+
+@BOTH
+def test_program_has_done_the_same_with_a_native_provider_that_is_nearly_right(
+    stage: Stage, client: str
+) -> None:
+    day, faults = NATIVE_DAYS[client], FAULTS[client]
+    answers = len(day.steps) + 1
+    kept = []
+    for first in (None, *range(0, len(faults), answers)):
+        part = [] if first is None else faults[first : first + answers]
+        session = NativeSession(day.steps, faults=part)
+        stage.play(client, session, model=day.model, mcp=LAMPS)
+        assert session.is_over
+        kept.append(history(session.asked[-1]))
+    assert [each for each in kept if each != kept[0]] == []
+
+
+@BOTH
+def test_program_compacts_a_session_with_a_native_provider(
+    stage: Stage, client: str
+) -> None:
+    # As above, each by its own means.
+    window = 9_000 if client == "claude-code" else 0
+    session = NativeSession(native_session(), window=window, faults=FAULTS[client])
+    stage.play(client, session, model="acme/rail-8b", compact_at=13_000)
+    assert session.is_over
+    assert session.compactions
+
+
+@pytest.mark.parametrize(
+    "name", ["{name}", "{namespace}__{name}", "{namespace}.{name}"]
+)
+def test_codex_uses_its_tools_with_a_provider_that_knows_functions_alone(
+    stage: Stage, name: str
+) -> None:
+    def fault(events: list[Json]) -> list[Json]:
+        for item in native_faults.items_in(events):
+            if "namespace" in item:
+                item["name"] = name.format_map(item)
+                del item["namespace"]
+        return native_faults.as_functions(events)
+
+    day = NATIVE_DAYS["codex"]
+    session = NativeSession(day.steps, faults=[fault])
+    stage.play("codex", session, model=day.model, mcp=LAMPS)
     assert session.is_over

@@ -1,6 +1,7 @@
 """Streams of Responses that are right, and what providers get wrong in them."""
 
 import copy
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -105,13 +106,19 @@ def within(place: str, name: str, value: Any, *kinds: str) -> Change:
     return change
 
 
+def items_in(events: Iterable[Data]) -> list[Data]:
+    """All items that the events tell."""
+    items = [each["item"] for each in events if "item" in each]
+    for each in events:
+        items += each.get("response", {}).get("output") or []
+    return items
+
+
 def of_items(name: str, value: Any, *types: str) -> Change:
     """Likewise, of all items."""
 
     def change(events: list[Data]) -> None:
-        items = [each["item"] for each in events if "item" in each]
-        for each in events:
-            items += each.get("response", {}).get("output") or []
+        items = items_in(events)
         key(name, value)([each for each in items if not types or each["type"] in types])
 
     return change
@@ -119,9 +126,7 @@ def of_items(name: str, value: Any, *types: str) -> Change:
 
 def of_parts(name: str) -> Change:
     def change(events: list[Data]) -> None:
-        items = [each["item"] for each in events if "item" in each]
-        for each in events:
-            items += each.get("response", {}).get("output") or []
+        items = items_in(events)
         parts = [part for item in items for part in item.get("content") or []]
         key(name, None)([*parts, *(each["part"] for each in events if "part" in each)])
 
@@ -196,6 +201,48 @@ def id_as_call_id(events: list[Data]) -> None:
         if "call_id" in each["item"]
     }
     key("item_id", lambda name, _: ids.get(name, name))(events)
+
+
+def _function(item: Data) -> Data:
+    """A call of another tool as one of a function."""
+    keys = {"custom_tool_call": "input", "tool_search_call": "arguments"}
+    if item.get("type") not in keys:
+        return item
+    given = item.get(keys[item["type"]])
+    text = json.dumps({"input": given} if isinstance(given, str) else given)
+    named = {
+        "name": item.get("name", "tool_search"),
+        "arguments": text if given else "",
+    }
+    made: Data = {"type": "function_call", **named}
+    return made | {x: item[x] for x in ("id", "status", "call_id") if x in item}
+
+
+def as_functions(events: list[Data]) -> list[Data]:
+    """Calls of all tools are of functions."""
+    out, begun = list[Data](), set[Any]()
+    for each in events:
+        if "item" in each:
+            each["item"] = _function(each["item"])
+        if each.get("response", {}).get("output"):
+            each["response"]["output"] = [*map(_function, each["response"]["output"])]
+        stem, _, what = each.get("type", "").rpartition(".")
+        if stem == "response.custom_tool_call_input":
+            place = each.get("item_id"), each.get("output_index")
+            head = "" if place in begun else '{"input": "'
+            begun.add(place)
+            each["type"] = f"response.function_call_arguments.{what}"
+            if what == "delta":
+                each["delta"] = head + json.dumps(each["delta"])[1:-1]
+            else:
+                out.append({**each, "type": "response.function_call_arguments.delta"})
+                text = json.dumps(out[-1].pop("input"))[1:-1]
+                out[-1]["delta"] = f'{head}{text if head else ""}"}}'
+                each["arguments"] = json.dumps({"input": each.pop("input")})
+        out.append(each)
+    if all("sequence_number" in each for each in out):
+        key("sequence_number", lambda _, number: number)(out)
+    return out
 
 
 def parts_of_thoughts(events: list[Data]) -> list[Data]:
@@ -317,6 +364,7 @@ P: dict[str, dict[str, Change]] = {
         ),
         "a late name": nameless,
         "text in done": one_late_text,
+        "a custom tool as a function": as_functions,
     },
     "P8": {
         "other names": renamed("reasoning_summary_text", "reasoning_summary"),

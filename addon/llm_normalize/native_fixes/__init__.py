@@ -32,7 +32,8 @@ items.item_added_whole items.item_done_missing items.item_fields_missing
 items.item_text_bare text.part_added_missing text.part_done_missing text.part_type_wrong
 text.part_fields_missing text.text_delta_missing text.text_done_missing
 text.text_done_empty calls.call_id_missing calls.call_id_changing
-calls.call_name_missing calls.call_name_late calls.call_arguments_object
+calls.call_name_missing calls.call_name_late calls.call_name_foreign
+calls.call_type_wrong calls.call_arguments_object
 calls.call_arguments_spelled response.completed_output_empty response.completed_call_cut
 """
 

@@ -20,6 +20,7 @@ LOST_CALL = (
     "Bad gateway: the provider sent an event that cannot be read, and a tool call may be "
     "missing in this answer"
 )
+TOO_LONG = "context_length_exceeded"
 _MAPPED = "model-mapped"
 """The fix that names the model that was asked for, where another was sent."""
 _breaks_line = re.compile(r"[\r\n]").search
@@ -52,6 +53,7 @@ class NativeAsked:
         is_new: Tells whether no earlier answer to the client had this id.
         created: When it was asked, in seconds of the epoch.
         is_mapped: Whether another model was sent than the one asked for.
+        is_too_long: Tells whether an error says that the request is.
     """
 
     seed: str
@@ -63,6 +65,13 @@ class NativeAsked:
     is_new: Callable[[str], bool] = lambda _: True
     created: int = 0
     is_mapped: bool = False
+    is_too_long: Callable[[JsonObject], bool] = lambda _: False
+
+    def coded(self, error: JsonObject) -> JsonObject:
+        """Return an error with OpenAI's code where its words say that the request is too long."""
+        if error.get("code") == TOO_LONG or not self.is_too_long(error):
+            return error
+        return {**error, "code": TOO_LONG}
 
 
 class LostError(Exception):

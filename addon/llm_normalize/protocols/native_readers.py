@@ -18,6 +18,7 @@ def native_reader(
     skipped: Collection[str] = (),
     is_new: Callable[[str], bool] = lambda _: True,
     created: int = 0,
+    is_too_long: Callable[[JsonObject], bool] = lambda _: False,
     *,
     is_mapped: bool = False,
 ) -> NativeReader:
@@ -30,6 +31,7 @@ def native_reader(
         skipped: The names of fixes that are off.
         is_new: Tells whether no earlier answer to the client had this id.
         created: When it was asked, in seconds of the epoch.
+        is_too_long: Tells whether an error says that the request is.
         is_mapped: Whether another model was sent than the one asked for.
     """
     turns = objects_in(request.get("messages"))
@@ -52,6 +54,7 @@ def native_reader(
         is_new,
         created,
         is_mapped,
+        is_too_long,
     )
     if protocol == "messages":
         return MessagesReader(asked)

@@ -62,6 +62,12 @@ class ToolNames:
         self._tools[flat] = tool
         return flat
 
+    def declared(self, name: str, namespace: str | None = None) -> Tool | None:
+        """Return the tool that a call means; None if it is none of those that are known."""
+        whole = f"{namespace}{_BETWEEN}{name}" if namespace else name
+        tool = self.called(self._names.get((namespace, name), whole))
+        return tool if (tool.namespace, tool.name) in self._names else None
+
     def called(self, flat: str) -> Tool:
         """Return the tool that the model calls *flat*.
 

@@ -389,6 +389,41 @@ def test_an_item_of_another_kind_that_comes_whole_has_a_beginning() -> None:
     assert out[3][1]["item"] == item
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(ALL[name] for name in ALL if name.startswith(("P1: ", "P4: "))),
+        without("response.output_item.done"),
+        lambda events: made(
+            events, ALL["P1: another id in done"], ALL["P4: no output_index"]
+        ),
+    ],
+)
+def test_item_of_another_kind_begins_and_ends_once(change: Change) -> None:
+    done = {"id": "tsc_1", "type": "tool_search_call", "status": "completed",
+            "call_id": "call_s", "execution": "client",
+            "arguments": {"query": "lamp"}}  # fmt: skip
+    begun = {**done, "status": "in_progress", "arguments": {}}
+    end = copy.deepcopy(RIGHT[-1])
+    end["response"]["output"] = [{**done}]
+    place = {"output_index": 0}
+    right = [
+        *BEGIN,
+        {"type": "response.output_item.added", **place, "item": begun},
+        {"type": "response.output_item.done", **place, "item": done},
+        end,
+    ]
+    right = [{**each, "sequence_number": at} for at, each in enumerate(right)]
+    assert data(repaired(right)[0]) == right
+    out = data(repaired(made(right, change))[0])
+    items = [out[2]["item"], out[3]["item"], out[4]["response"]["output"][0]]
+    assert len({each["id"] for each in items}) == 1
+    # The first that the provider says of a response, and of an item, is its id.
+    out[4]["response"]["id"] = right[4]["response"]["id"]
+    key("id", "tsc_1")(items)
+    assert out[2:] == right[2:]
+
+
 def test_text_that_its_end_says_otherwise_is_the_provider_s() -> None:
     events = made(SAID, key("text", "Something else", "response.output_text.done"))
     out, fixes = repaired(events)

@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from mitmproxy import http
 
+from ...chat.errors.context_overflow import is_overflow
 from ...chat.errors.errors import lost, phrase
 from ...chat.request_body import read_request
 from ...chat.state.stream_state import Asked
@@ -187,6 +188,8 @@ class NativeAnswer:
         if not self.protocol.is_error(value):
             record = repair_body(data, due or status, asked, fixes, label)
             self._put_in_protocol(record, due or status)
+        elif isinstance(value, dict):
+            self._answer(record, value)
         if due:
             record.status = due
             record.fixed(STATUS)
@@ -229,6 +232,7 @@ class NativeAnswer:
             self._skipped,
             self._is_new,
             self._asked.time,
+            partial(is_overflow, status=HTTPStatus.BAD_REQUEST),
             is_mapped=self._asked.is_mapped,
         )
 

@@ -10,7 +10,10 @@ _BUSY = {"type": "error", "error": {"type": "rate_limit_error", "message": "no h
 
 
 class MessageErrorForeign(NativeFix):
-    """Put it into Anthropic's form, with the words that it has; likewise the body of an error."""
+    """Put it into Anthropic's form, with the words that it has; likewise the body of an error.
+
+    Where they say that the request is too long, `prompt is too long` stands before them.
+    """
 
     name = "message-error-foreign"
     changes = '`error` of chat, or flat -> `{"type":"error","error":{…}}`'

@@ -73,6 +73,11 @@ def is_error(value: Json) -> bool:
     return found.get("type") == "error" and is_text and not is_chats
 
 
+def says_too_long(error: JsonObject) -> bool:
+    """Tell whether an error has the words by which Claude Code knows that it has to shorten."""
+    return _SAYS_TOO_LONG in str(error.get("message")).lower()
+
+
 def error_body(status: int, error: JsonObject) -> JsonObject:
     """Return the body of an HTTP error.
 
@@ -122,7 +127,7 @@ def _too_long(words: str) -> str:
     for less, which no shorter conversation would do. It retries by the one before it
     shortens by the other, so both can stand together.
     """
-    more = [] if _SAYS_TOO_LONG in words.lower() else [f"{_SAYS_TOO_LONG}: "]
+    more = [] if says_too_long({"message": words}) else [f"{_SAYS_TOO_LONG}: "]
     answer, limit = _number(_OUTPUT, words), _number(_LIMIT, words)
     prompt = _number(_INPUT, words) or _number(_TOTAL, words) - answer
     if answer and 0 < prompt < limit < prompt + answer:

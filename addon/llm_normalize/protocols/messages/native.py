@@ -9,7 +9,7 @@ from ..native import NativeAsked, Repaired
 from ..protocol import JsonObject, ServerEvent, make_id
 from ..token_count import tokens_for
 from .answer_form import SIGNATURE
-from .errors import error_of, is_error
+from .errors import error_of, is_error, says_too_long
 from .native_blocks import BlockReader
 from .native_parts import (
     NO_CACHE,
@@ -220,12 +220,14 @@ class MessagesReader(BlockReader):
 
     def _error(self, value: JsonObject) -> None:
         self.is_over = True
-        if is_error(value) or not self._does("message-error-foreign"):
-            self._send(value)
-            return
         given = as_object(value.get("error"))
         words = given or {"message": value.get("error") or value.get("message")}
-        self._send({"type": "error", "error": error_of(None, words)})
+        coded = self.asked.coded(words)
+        is_right = is_error(value) and (coded is words or says_too_long(words))
+        if is_right or not self._does("message-error-foreign"):
+            self._send(value)
+        else:
+            self._send({"type": "error", "error": error_of(None, coded)})
 
     @override
     def _conclude(self) -> None:

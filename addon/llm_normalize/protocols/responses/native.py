@@ -7,7 +7,7 @@ from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
 from ..native import LOST, NativeAsked, Repaired
 from ..protocol import JsonObject
-from .native_form import fitted, parted, unnested
+from .native_form import parted, unnested
 from .native_names import named
 from .native_output import Handler, OutputReader
 from .native_response import (
@@ -36,7 +36,7 @@ class ResponsesReader(OutputReader):
     """
 
     def __init__(self, asked: NativeAsked, request: JsonObject) -> None:
-        super().__init__(asked)
+        super().__init__(asked, request)
         self._request = request
         self._response = NativeResponse(asked, request, self._does)
         self._begun = set[str]()
@@ -123,11 +123,16 @@ class ResponsesReader(OutputReader):
     def _with_error(self, response: JsonObject, value: JsonObject) -> JsonObject:
         """A response that failed, with an error in OpenAI's form."""
         given = response.get("error")
-        if is_error(given) or not self._does(_ERROR):
+        if is_error(given):
+            made = self.asked.coded(as_object(given))
+            if made is given or not self._does(_ERROR):
+                return response
+            return {**response, "error": made}
+        if not self._does(_ERROR):
             return response
         words = given or value.get("error") or value.get("message")
-        error = error_of(as_object(words) or {"message": words})
-        return {**response, "error": error}
+        error = self.asked.coded(as_object(words) or {"message": words})
+        return {**response, "error": error_of(error)}
 
     def _failure(self, value: JsonObject) -> None:
         """Send an error in mid-stream: the response has failed."""
@@ -135,6 +140,12 @@ class ResponsesReader(OutputReader):
         given = value.get("error")
         error = as_object(given) or {**value, "type": None}
         is_right = isinstance(error.get("message"), str)
+        coded = self.asked.coded(error)
+        if coded is not error and self._does(_ERROR):
+            code = {"code": coded["code"]}
+            inner = as_object(given)
+            value = {**value, **({"error": {**inner, **code}} if inner else code)}
+            error = coded
         if not is_right and self._does(_ERROR):
             error = error_of(error if as_object(given) else {"message": given})
             error |= {"type": error["code"], "param": None}
@@ -185,6 +196,7 @@ class ResponsesReader(OutputReader):
             return given
         entry = parted(given, self._does)
         item = self._items.add(as_string(entry.get("type")), entry)
+        self._resolve(item)
         for _ in (*item.rest(entry), *item.made.closed(COMPLETED)):
             """The events of a stream."""
-        return fitted(self._with_status(item, entry), item.due(), self._does)
+        return item.whole(self._with_status(item, entry), self._does)

@@ -16,6 +16,8 @@ _EXACT = {
     "id": "item-id-changing",
     "item_id": "item-id-changing",
     "call_id": "call-id-changing",
+    "name": "call-name-foreign",
+    "namespace": "call-name-foreign",
     "output_index": "output-index-wrong",
     "content_index": "output-index-wrong",
     "summary_index": "output-index-wrong",

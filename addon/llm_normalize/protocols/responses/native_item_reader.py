@@ -1,5 +1,6 @@
 """The items of an answer that its provider tells itself, nearly: their beginnings and ends."""
 
+from operator import is_
 from typing import override
 
 from ..json_values import as_list, as_object, as_string, objects_in
@@ -7,15 +8,17 @@ from ..native import NativeAsked
 from ..protocol import JsonObject, make_id
 from .native_events import EventReader
 from .native_form import fitted, parted
-from .native_items import NativeItem, NativeItems, as_text
+from .native_items import KINDS, NativeItem, NativeItems, as_text
 from .native_names import CALLS
-from .output_items import COMPLETED, INCOMPLETE, Call
+from .native_tools import DeclaredTools
+from .output_items import COMPLETED, INCOMPLETE, Atom, Call
 
 _SPOKEN = ("message", "reasoning")
-_KINDS = (*_SPOKEN, *CALLS.values())
-"""The kinds of items whose ends can be put in: what they say is known."""
 _LATE_NAME = "call-name-late"
 _ITEM_ADDED, _ITEM_DONE = "item-added-missing", "item-done-missing"
+TOOL_TYPE = "call-type-wrong"
+"""The fix that makes a call of a function one of the tool that was declared."""
+_TOOL_NAME = "call-name-foreign"
 _EMPTY, _CUT = "completed-output-empty", "completed-call-cut"
 _ITEM = 1000
 """Characters' worth."""
@@ -24,8 +27,9 @@ _ITEM = 1000
 class ItemReader(EventReader):
     """Reads the events of whole items. See `OutputReader`."""
 
-    def __init__(self, asked: NativeAsked) -> None:
+    def __init__(self, asked: NativeAsked, request: JsonObject) -> None:
         super().__init__(asked)
+        self._tools = DeclaredTools(request)
         self._items = NativeItems(make_id(asked.seed))
         self._held = 0
         """About how many characters of the answer are kept."""
@@ -58,7 +62,9 @@ class ItemReader(EventReader):
             for each in self._items.open_items(*_SPOKEN):
                 self._ends(each, {})
         self._hold(given)
-        return self._items.add(kind, given, (value or {}).get("output_index"))
+        item = self._items.add(kind, given, (value or {}).get("output_index"))
+        self._resolve(item)
+        return item
 
     def _for(self, kind: str, value: JsonObject) -> NativeItem:
         """The open item that an event of a text means, if need be a new one."""
@@ -71,14 +77,29 @@ class ItemReader(EventReader):
                 self._open(item)
         return item
 
+    def _resolve(self, item: NativeItem) -> None:
+        """Let a call be of the tool that its client has declared."""
+        if not isinstance(item.made, Call) or item.is_sent:
+            return
+        said = item.made.tool
+        tool = self._tools.meant(said)
+        if tool is None or tool == said:
+            return
+        if tool.kind == said.kind:
+            if self.is_on(_TOOL_NAME):
+                item.made.tool = tool
+        elif said.kind == "function" and self._does(TOOL_TYPE):
+            item.become(tool)
+
     def _open(self, item: NativeItem, fix: str = _ITEM_ADDED) -> None:
         """Put in the beginning of an item, and what it has said."""
         self._items.open(item)
         self._put_in([item.opened()], fix)
-        if isinstance(item.made, Call) and item.made.text:
-            self._put_in([item.made.told()], fix)
-            if item.made.is_said:
-                self._put_in([item.made.said()], fix)
+        made = item.made
+        if isinstance(made, Call) and made.text and not isinstance(made, Atom):
+            self._put_in([made.told()], fix)
+            if made.is_said:
+                self._put_in([made.said()], fix)
 
     def _waits(self, item: NativeItem) -> bool:
         """Tell whether nothing of an item can be sent: it is a call, of nobody knows what."""
@@ -89,6 +110,7 @@ class ItemReader(EventReader):
         """Take the name of a call, if this is the first to say it."""
         if not item.is_sent:
             item.identify(value)
+            self._resolve(item)
         if not item.is_sent and not item.is_unknown:
             self._open(item, _LATE_NAME if item.is_announced else _ITEM_ADDED)
 
@@ -96,7 +118,7 @@ class ItemReader(EventReader):
         given = parted(as_object(value.get("item")), self._does)
         kind = as_string(given.get("type"))
         item = self._items.find(kind, given.get("id"), value.get("output_index"))
-        if item is not None and not item.is_announced and item.kind in _KINDS:
+        if item is not None and not item.is_announced and item.kind in KINDS:
             item.is_announced = True  # it comes late
             item.given = {**item.given, **given, "id": item.made.place["item_id"]}
             self._name(item, given)
@@ -106,6 +128,10 @@ class ItemReader(EventReader):
             item = self._new(kind, given, value)
             item.is_announced = True
         if self._waits(item):
+            return
+        if item.is_retold:
+            item.early = {"arguments": given.get("arguments")}
+            self._open(item, TOOL_TYPE)
             return
         self._items.open(item)
         if given is not value.get("item"):
@@ -131,24 +157,13 @@ class ItemReader(EventReader):
         if given is not value.get("item"):
             value = {**value, "item": given}
         kind, index = as_string(given.get("type")), value.get("output_index")
-        item = self._ending(kind, given, index)
+        item = self._items.ending(kind, given, index)
         if item is not None and item.ends_early and self._does(_ITEM_DONE):
             item.given = {**given, "id": item.made.place["item_id"]}
         elif item is None:
             self._whole_item(given, value)
         else:
             self._ends(item, given, own=value)
-
-    def _ending(self, kind: str, given: JsonObject, index: object) -> NativeItem | None:
-        """The item that a whole one ends, or has ended."""
-        if kind not in _KINDS:
-            item = self._items.find_any(given.get("id"), index)
-            return item if item is not None and item.kind == kind else None
-        name, call_id = given.get("id"), given.get("call_id")
-        if call_id and self._items.find_any(call_id, None):
-            name = call_id
-        found = self._items.find(kind, name, index)
-        return found or self._items.late(kind, name, index)
 
     def _ends(
         self,
@@ -173,15 +188,24 @@ class ItemReader(EventReader):
         self._name(item, given)
         if not item.is_sent:
             self._open(item, _LATE_NAME)
-        self._put_in(item.rest(given))
+        fix = TOOL_TYPE if item.is_retold else ""
+        self._put_in(item.rest(given), fix)
         *missing, (kind, fields) = item.made.closed(status)
-        self._put_in(missing)
-        if own is not None:
+        self._put_in(missing, fix)
+        if item.is_retold and own is not None:
+            item.given = item.retold(given)
+            self._put_in([item.ended(item.given)], fix)
+        elif own is not None:
             event = (kind, {**fields, "item": item.due()})
             item.given = as_object(self._own(own, [event]).get("item"))
         else:
             told = {key: each for key, each in given.items() if each}
-            item.given = fitted({**item.value(), **told}, item.made.value(), _always)
+            told = {**item.value(), **told}
+            item.given = (
+                item.retold(told)
+                if item.is_retold
+                else fitted(told, item.made.value(), lambda _: True)
+            )
             item.ends_early = self._does(_ITEM_DONE)
             if item.ends_early:
                 self._put_in([item.ended(item.given)])
@@ -190,11 +214,11 @@ class ItemReader(EventReader):
     def _heal(self, item: NativeItem, value: JsonObject) -> None:
         """Have the end of a call say all of its text, if a part may have been lost."""
         if item.is_hit and isinstance(item.made, Call):
-            whole = as_text(value.get(item.made.text_key))
+            whole = as_text(value.get(item.text_key))
             item.is_hit = not whole
             if item.is_hit:
                 self._miss()
-            elif not whole.startswith(item.made.text):
+            elif not item.is_retold and not whole.startswith(item.made.text):
                 item.made.correct(whole)
 
     def _with_status(self, item: NativeItem, given: JsonObject) -> JsonObject:
@@ -223,26 +247,24 @@ class ItemReader(EventReader):
             for entry, item in zip(entries, found, strict=True)
         ]
         for entry, item in zip(entries, items, strict=True):
-            if not item.is_done and item.kind in _KINDS:
+            if not item.is_done:
                 self._ends(item, entry)
-        for item in self._items.open_items(*_KINDS):
+        for item in self._items.open_items(*KINDS):
             self._ends(item, {}, status)
         if len(entries) < len(output):
             return response  # there is something else in it
         made = {
-            item.made.index: fitted(
-                self._with_status(item, entry), item.due(), self._does
-            )
+            item.made.index: item.whole(self._with_status(item, entry), self._does)
             for entry, item in zip(entries, items, strict=True)
         }
         for item in self._items.all if len(made) < len(self._items.all) else ():
-            is_told = item.is_done and (item.kind in _KINDS or not entries)
+            is_told = item.is_done and (item.kind in KINDS or not entries)
             is_told = is_told and not self.has_hole
             if item.made.index not in made and is_told and self._does(_EMPTY):
                 made[item.made.index] = item.value()
         order = sorted(made) if None in found or len(made) > len(entries) else made
         whole = [made[index] for index in order]
-        if len(whole) == len(output) and all(map(_is, whole, output)):
+        if len(whole) == len(output) and all(map(is_, whole, output)):
             return response
         return {**response, "output": whole}
 
@@ -266,11 +288,3 @@ class ItemReader(EventReader):
         self._written += (
             len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
         )
-
-
-def _always(_: str) -> bool:
-    return True
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other

@@ -9,7 +9,8 @@ from ..json_values import as_string, objects_in
 from ..object_end import is_closed, is_cut
 from ..protocol import JsonObject, ServerEvent
 from ..tool_names import Tool
-from .output_items import Atom, Call, CustomCall, FunctionCall, OutputItem
+from .native_form import Does, fitted
+from .output_items import Atom, Call, ClientCall, CustomCall, FunctionCall, OutputItem
 from .spoken_items import PARTS, Message, Spoken, Thoughts, part_kind
 
 _SPOKEN: dict[str, type[Spoken]] = {"message": Message, "reasoning": Thoughts}
@@ -17,6 +18,11 @@ _CALLS: dict[str, type[Call]] = {
     "function_call": FunctionCall,
     "custom_tool_call": CustomCall,
 }
+_KINDS_OF_TOOLS = {"function_call": "function", "custom_tool_call": "custom"}
+KINDS = (*_SPOKEN, *_CALLS)
+"""The kinds of items whose ends can be put in before the response has told them whole."""
+_NAMING = ("name", "namespace", "arguments")
+"""What a call of a function has, and one of another tool by other names, or not."""
 _GROWING = ("content", "summary", "arguments", "input", "status")
 """What the beginning of an item does not have yet."""
 
@@ -43,6 +49,7 @@ class NativeItem:
         is_announced: Whether the provider has told its beginning.
         is_sent: Whether the client has got its beginning.
         is_done: Whether it has ended.
+        is_retold: Whether it is a call of another kind than its provider says.
         ends_early: Whether its end has been put in.
         is_hit: Whether a part of its text may have been lost.
     """
@@ -54,10 +61,12 @@ class NativeItem:
         "is_announced",
         "is_done",
         "is_hit",
+        "is_retold",
         "is_sent",
         "kind",
         "made",
         "number",
+        "raw",
     )
 
     def __init__(self, made: OutputItem, kind: str, given: JsonObject) -> None:
@@ -66,6 +75,9 @@ class NativeItem:
         self.early: JsonObject = {}
         self.is_announced = self.is_sent = self.is_done = self.ends_early = False
         self.is_hit = False
+        self.is_retold = False
+        self.raw: list[str] = []
+        """The arguments of a call that is retold."""
 
     def value(self) -> JsonObject:
         """The item as it is now, with all that its provider says of it."""
@@ -100,6 +112,12 @@ class NativeItem:
         return not (self.made.tool.name and has_id)
 
     @property
+    def text_key(self) -> str:
+        """Where its provider has the text of a call."""
+        assert isinstance(self.made, Call)
+        return "arguments" if self.is_retold else self.made.text_key
+
+    @property
     def is_whole(self) -> bool:
         """Whether it is a call whose text has come to its end."""
         if not isinstance(self.made, Call):
@@ -125,23 +143,52 @@ class NativeItem:
         name, call_id = as_string(given.get("name")), as_string(given.get("call_id"))
         tool = self.made.tool
         space = as_string(given.get("namespace")) or tool.namespace
-        self.made.tool = Tool(tool.name or name, space)
+        self.made.tool = Tool(tool.name or name, space, tool.kind)
         if call_id and not self.given.get("call_id"):
             self.made.call_id = call_id
             self.given = {**self.given, "call_id": call_id}
+
+    def become(self, tool: Tool) -> None:
+        """Be a call of a *tool* of another kind: its arguments come as a function's."""
+        old = self.made
+        assert isinstance(old, Call)
+        kind = CustomCall if tool.kind == "custom" else ClientCall
+        self.made = kind("", old.index, old.call_id, tool, old.place["item_id"])
+        self.is_retold = True
+        self.given = _without_naming(self.given)
+        for _ in self.more(old.text):
+            """Its beginning has not been sent."""
+
+    def more(self, arguments: str) -> Iterator[ServerEvent]:
+        """Yield the events of more arguments of a call that is retold."""
+        assert isinstance(self.made, Call)
+        self.raw.append(arguments)
+        yield from self.made.add(arguments)
+
+    def retold(self, given: JsonObject) -> JsonObject:
+        """What its provider says of a call that is retold, in its own form."""
+        return {**_without_naming(given), **self.made.value()}
+
+    def whole(self, given: JsonObject, does: Does) -> JsonObject:
+        """The item that its provider says whole, with what it lacks."""
+        return self.retold(given) if self.is_retold else fitted(given, self.due(), does)
 
     def rest(self, given: JsonObject) -> Iterator[ServerEvent]:
         """Yield the events of what the whole item says, and has not been told yet."""
         given = {**self.early, **{key: each for key, each in given.items() if each}}
         if isinstance(self.made, Call):
-            yield from self._more(as_text(given.get(self.made.text_key)))
+            yield from self._more(as_text(given.get(self.text_key)))
         elif isinstance(self.made, Spoken):
             for place in ("summary", "content"):
                 yield from self._parts(self.made, place, objects_in(given.get(place)))
 
     def _more(self, text: str) -> Iterator[ServerEvent]:
         assert isinstance(self.made, Call)
-        if not self.made.is_said:
+        if self.made.is_said:
+            return
+        if self.is_retold:
+            yield from self.more(addition("".join(self.raw), text))
+        else:
             yield from self.made.write(addition(self.made.text, text))
 
     def _parts(
@@ -215,7 +262,7 @@ class NativeItems:
         if not call_id:
             is_its = name.startswith("call_")
             call_id = name if is_its else f"call_{self._seed}{at:02x}"
-        tool = Tool(called, space or None)
+        tool = Tool(called, space or None, _KINDS_OF_TOOLS[kind])
         return _CALLS[kind](self._seed, at, call_id, tool, name)
 
     def open(self, item: NativeItem) -> None:
@@ -250,6 +297,17 @@ class NativeItems:
             if each is not None and each.kind == kind and each.ends_early:
                 return each
         return None
+
+    def ending(self, kind: str, given: JsonObject, index: Json) -> NativeItem | None:
+        """The item that a whole one ends, or has ended."""
+        name, call_id = given.get("id"), given.get("call_id")
+        if kind not in KINDS:
+            item = self.find_any(name, index)
+            is_its = item is not None and item.kind == kind
+            return item if is_its else self.find(kind, name, index)
+        if call_id and self.find_any(call_id, None):
+            name = call_id
+        return self.find(kind, name, index) or self.late(kind, name, index)
 
     def _by(self, name: Json, index: Json) -> tuple[NativeItem | None, ...]:
         return (
@@ -295,6 +353,10 @@ class NativeItems:
         return found
 
 
+def _without_naming(given: JsonObject) -> JsonObject:
+    return {key: each for key, each in given.items() if key not in _NAMING}
+
+
 def as_text(given: Json) -> str:
     """The text of a call: some providers send an object instead."""
     if isinstance(given, dict | list):
@@ -305,3 +367,14 @@ def as_text(given: Json) -> str:
 def addition(told: str, whole: str) -> str:
     """What *whole* says beyond what has been told."""
     return whole[len(told) :] if whole.startswith(told) else ""
+
+
+def item_of(part: str) -> str:
+    """The kind of the item that has a part of this kind."""
+    return "message" if part in ("output_text", "refusal") else "reasoning"
+
+
+def rest_of(made: Spoken, text: str) -> list[ServerEvent]:
+    """The event of what a part's text says beyond what has been told of it."""
+    more = "" if made.is_said else addition(made.text, text)
+    return [made.write(more)] if more else []

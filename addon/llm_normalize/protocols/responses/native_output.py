@@ -10,9 +10,9 @@ from functools import partial
 
 from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
-from ..protocol import JsonObject, ServerEvent
-from .native_item_reader import ItemReader
-from .native_items import addition, as_text
+from ..protocol import JsonObject
+from .native_item_reader import TOOL_TYPE, ItemReader
+from .native_items import as_text, item_of, rest_of
 from .native_names import CALLS, TEXTS
 from .output_items import Call
 from .spoken_items import PARTS, Message, Spoken, part_kind
@@ -51,7 +51,7 @@ class OutputReader(ItemReader):
         return self._does(_ITEM_DONE)
 
     def _spoken(self, kind: str, value: JsonObject) -> Spoken:
-        made = self._for(_item_of(kind), value).made
+        made = self._for(item_of(kind), value).made
         assert isinstance(made, Spoken)
         return made
 
@@ -83,14 +83,14 @@ class OutputReader(ItemReader):
     def _part_done(self, value: JsonObject) -> None:
         self._hold(value)
         kind = self._kind_of(value)
-        if self._is_late(_item_of(kind), value):
+        if self._is_late(item_of(kind), value):
             return
         made = self._spoken(kind, value)
         is_open = made.open_part is not None and made.open_part["type"] == kind
         if not is_open:
             self._put_in(made.begin(kind))
         text = as_string(as_object(value.get("part")).get(PARTS[kind].key))
-        self._put_in(_rest_of(made, text))
+        self._put_in(rest_of(made, text))
         self._own(value, made.parts_closed())
 
     def _text_delta(self, value: JsonObject) -> None:
@@ -117,7 +117,7 @@ class OutputReader(ItemReader):
     def _text_done(self, value: JsonObject) -> None:
         self._hold(value)
         kind = TEXTS[value["type"].rpartition(".")[0]]
-        if self._is_late(_item_of(kind), value):
+        if self._is_late(item_of(kind), value):
             return
         made = self._spoken(kind, value)
         part = made.open_part
@@ -126,7 +126,7 @@ class OutputReader(ItemReader):
             return
         self._put_in(made.begin(kind))
         text = as_string(value.get(PARTS[kind].key))
-        self._put_in(_rest_of(made, text))
+        self._put_in(rest_of(made, text))
         # xAI's has none, although its deltas have; nobody reads it there.
         optional = () if made.has_logprobs or not self._has_logprobs else ("logprobs",)
         self._own(value, made.say(text or None), *optional)
@@ -144,6 +144,9 @@ class OutputReader(ItemReader):
         assert isinstance(item.made, Call)
         text = as_text(value.get("delta"))
         self._count(text)
+        if item.is_retold:
+            self._put_in(item.more(text), TOOL_TYPE)
+            return
         events = [*item.made.write(text)]
         if not self._waits(item):
             empty = (value["type"], {**item.made.place, "delta": ""})
@@ -158,24 +161,13 @@ class OutputReader(ItemReader):
         assert isinstance(item.made, Call)
         self._heal(item, value)
         self._name(item, value)
-        is_empty = not (item.made.text or as_text(value.get(item.made.text_key)))
+        is_empty = not (item.made.text or as_text(value.get(item.text_key)))
         if is_empty and kind == "function_call" and self._does("text-done-empty"):
             return  # its item may have some
-        events = [
-            *item.rest({item.made.text_key: value.get(item.made.text_key)}),
-            *item.made.parts_closed(),
-        ]
+        events = [*item.rest(value), *item.made.parts_closed()]
+        if item.is_retold:
+            self._put_in(events, TOOL_TYPE)
+            return
         if not self._waits(item):
             optional = () if "name" in value else ("name",)
             self._own(value, events or [item.made.said()], *optional)
-
-
-def _item_of(part: str) -> str:
-    """The kind of the item that has a part of this kind."""
-    return "message" if part in ("output_text", "refusal") else "reasoning"
-
-
-def _rest_of(made: Spoken, text: str) -> list[ServerEvent]:
-    """The event of what a part's text says beyond what has been told of it."""
-    more = "" if made.is_said else addition(made.text, text)
-    return [made.write(more)] if more else []

@@ -15,7 +15,7 @@ def failed(error: object) -> Json:
 
 
 class ResponseErrorForeign(NativeFix):
-    """Send it as OpenAI's."""
+    """Send it as OpenAI's; one of a request that is too long with the code of that."""
 
     name = "response-error-foreign"
     changes = (
