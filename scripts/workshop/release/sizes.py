@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from workshop import ROOT
 
-BUDGETS = {"addon": 47_439, "scripts": 8_256, "tests": 61_163}
+BUDGETS = {"addon": 47_862, "scripts": 8_256, "tests": 61_714}
 """Code lines: without blanks, comments and docstrings."""
-MODULES = 630
+MODULES = 638
 """Modules of the addon."""
 _NO_CODE = {
     tokenize.COMMENT,
