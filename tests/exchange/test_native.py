@@ -31,6 +31,8 @@ BAD = wire([start(), *TEXT[:2], *CALL, end("tool_calls"), STOP])
 GOOD = wire([start(), *TEXT, *CALL, end("tool_use"), STOP])
 BUSY = {"type": "overloaded_error", "message": "Busy: overloaded"}
 ERROR = {"type": "error", "sequence_number": 2, "error": {**BUSY, "code": "overloaded"}}
+CITED = delta("text_delta", "", 1)
+CITED["delta"] = {"type": "citations_delta", "citation": {"title": "a"}}
 FIXES = ["block-stop-missing", "stop-reason-foreign"]
 
 
@@ -126,7 +128,7 @@ def body_of(proxy: Proxy, path: str, data: bytes) -> tuple[int, Any]:
 def test_stream_where_a_body_was_asked_becomes_one(proxy: Proxy) -> None:
     told: list[Any] = [
         {"type": "thinking", "thinking": "Hm", "signature": "s"},
-        {"type": "text", "text": "Hi there"},
+        {"type": "text", "text": "Hi there", "citations": [{"title": "a"}]},
         {"type": "tool_use", "id": "toolu_2", "name": "f", "input": {"a": 1}},
         {"type": "tool_use", "id": "toolu_3", "name": "f", "input": {}},
     ]
@@ -139,6 +141,7 @@ def test_stream_where_a_body_was_asked_becomes_one(proxy: Proxy) -> None:
         block("text", 1),
         delta("text_delta", "Hi", 1),
         delta("text_delta", " there", 1),
+        CITED,
         stop(1),
         block("tool_use", 2),
         delta("input_json_delta", '{"a":', 2),

@@ -119,12 +119,10 @@ class NativeItem:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is a call whose text has come to its end."""
-        if not isinstance(self.made, Call):
-            return True
-        return self.made.is_said or (
-            isinstance(self.made, FunctionCall) and is_closed(self.made.text)
-        )
+        """Whether the text of a call has come to its end."""
+        assert isinstance(self.made, Call)
+        is_function = isinstance(self.made, FunctionCall)
+        return self.made.is_said or (is_function and is_closed(self.made.text))
 
     def is_cut(self, given: JsonObject) -> bool:
         """Tell whether it is a call that has ended within its arguments.
