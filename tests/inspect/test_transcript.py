@@ -167,6 +167,24 @@ def test_odd_answer_in_its_clients_protocol_is_shown_all_the_same(
     assert "  Hi" in VIEW.prettify(wire([event]), answer("/v1/responses"))
 
 
+def test_figures_of_a_message_are_those_of_its_start_and_its_end() -> None:
+    begun = {"type": "message_start", "message": {"usage": {"input_tokens": 5}}}
+    ended = {"type": "message_delta", "usage": {"output_tokens": 2}}
+    assert 'usage: {"input_tokens":5,"output_tokens":2}' in VIEW.prettify(
+        wire([begun, ended]), answer("/v1/messages")
+    )
+
+
+def test_error_of_a_response_is_shown_once() -> None:
+    error = {"type": "error", "error": {"message": "no heron"}}
+    failed = {
+        "type": "response.failed",
+        "response": {"error": {"code": None, "message": "no heron"}},
+    }
+    shown = VIEW.prettify(wire([error, failed]), answer("/v1/responses"))
+    assert shown.count("no heron") == 1
+
+
 def test_long_answer_in_its_clients_protocol_costs_as_much_as_it_is_long() -> None:
     delta = {"type": "content_block_delta", "index": 0, "delta": {"text": "x" * 300}}
 

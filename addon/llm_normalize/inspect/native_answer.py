@@ -101,9 +101,12 @@ class NativeContents:
     def _end(self, answer: _Object) -> None:
         reason = answer.get("stop_reason") or answer.get("status")
         self.finish = str(reason or self.finish)
-        self.usage = answer.get("usage") or self.usage
-        if answer.get("error"):
-            self.errors.append(answer["error"])
+        # A message tells its prompt at the start, and the rest at the end.
+        self.usage = {**_object(self.usage), **_object(answer.get("usage"))} or None
+        error = answer.get("error")
+        told = [_object(each).get("message") for each in self.errors]
+        if error and _object(error).get("message", 0) not in told:
+            self.errors.append(error)
 
 
 def native_contents(data: bytes) -> NativeContents:
