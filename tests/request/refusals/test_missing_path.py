@@ -83,6 +83,7 @@ def test_status_decides_first() -> None:
         '{"error":{"message":"Unsupported input type: file_search_call"}}',
         '{"error":{"message":"tools[3] has an unsupported type"}}',
         '{"detail":[{"loc":["body","tools",0,"FunctionTool","type"],"msg":"Input should be \'function\'"}]}',
+        "{\"error\":{\"message\":\"{'type': 'missing', 'loc': ('body', 'tools', 0, 'input_schema'), 'msg': 'Field required', 'input': {'type': 'web_search_20250305', 'max_uses': 8}}\"}}",
         '{"error":{"message":"Only function tools are supported"}}',
         '{"error":{"message":"Invalid value: \'custom\'","param":"tools[0].type"}}',
     ],
@@ -98,6 +99,7 @@ def test_type_of_tool_or_item_that_is_refused_is_as_good_as_no_path(
     "body",
     [
         '{"error":{"message":"Unsupported parameter: \'type\'"}}',
+        '{"error":{"message":"tools.0.input_schema: Field required"}}',
         '{"error":{"message":"max_output_tokens is too large"}}',
         '{"error":{"message":"Invalid schema for function \'f\': type is missing","param":"tools[0].parameters"}}',
         '{"error":{"message":"Invalid type for \'input\': expected a string or a list"}}',

@@ -56,6 +56,8 @@ def left(body: Any, *names: str) -> tuple[Any, list[Any]]:
         ({"input": [{**HI[0], "id": "m"}]}, "input.0.id", {"input": HI}, "input[*].id"),
         ({"tools": [{"type": "bash_1", "defer_loading": True}]}, "tools.0.bash_1.defer_loading", {"tools": [{"type": "bash_1"}]}, "tools[*].defer_loading"),
         ({"max_tokens": 1, "max_completion_tokens": 2}, "max_tokens", {"max_completion_tokens": 2}, "max_tokens"),
+        ({"system": [{"text": "a", "cache_control": {"scope": "b"}}]}, "system.0.cache_control.ephemeral.scope", {"system": [{"text": "a", "cache_control": {}}]}, "system[*].cache_control.scope"),
+        ({"messages": [{"content": [{"text": "a", "cache_control": {"ttl": "b"}}]}]}, "messages.0.content.0.text.cache_control.ephemeral.ttl", {"messages": [{"content": [{"text": "a", "cache_control": {}}]}]}, "messages[*].content[*].cache_control.ttl"),
     ],
 )  # fmt: skip
 def test_what_may_go_is_dropped(body: Any, name: str, after: Any, path: str) -> None:
@@ -174,6 +176,7 @@ def test_mark_for_a_cache_is_dropped_wherever_it_is() -> None:
         ({"text": {"format": {"type": "x"}}}, "text"),
         ({"tools": [{"type": "web_search", "max_uses": 1}]}, "tools.0.max_uses"),
         ({"tools": [{"name": "f", "input_schema": {}}]}, "tools.0.input_schema"),
+        ({"system": [{"type": "text", "text": "a"}]}, "system.0.text"),
         ({"background": True}, "background"),
         # what the request does not have
         ({"seed": 7}, "store"),

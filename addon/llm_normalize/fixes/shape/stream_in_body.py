@@ -24,7 +24,14 @@ class StreamInBody(Fix):
     name = "stream-in-body"
     changes = "event stream (or JSON with `[DONE]`) for `stream: false` -> one body"
     why = "Clients fail to parse it as JSON."
-    providers = ("mini-sglang", "9router", "OmniRoute", "Unsloth")
+    providers = (
+        "mini-sglang",
+        "9router",
+        "OmniRoute",
+        "Unsloth",
+        "sub2api",
+        "Meridian",
+    )
     sources = (
         "https://github.com/sgl-project/mini-sglang/issues/51",
         "https://github.com/unslothai/unsloth/issues/6570",

@@ -55,8 +55,12 @@ MESSAGE_ROWS: tuple[Row, ...] = (
     Row(
         SystemMessageRefused,
         words(
-            r"\bmessages\W{1,3}\d{1,6}\W{1,4}role\b[^;]{0,60}'user'(?: or|,) 'assistant'(?!,)",
+            r"\bmessages\W{1,3}\d{1,6}\W{1,4}role\b[^;]{0,60}'user'(?: or|,| \|) 'assistant'(?!,| \|)",
             rf"\bunexpected role {QUOTES}(?:system|developer){QUOTES}\. the messages api\b",
+            rf"\bunknown variant {QUOTES}{_INSTRUCTIONS}{QUOTES}, expected (?:one of )?{QUOTES}user"
+            rf"{QUOTES}(?: or|,) {QUOTES}assistant\b{QUOTES}(?!,)",
+            rf"(?:不支持|\b(?:unsupported|invalid|unknown)) ?role\W{{1,6}}{_INSTRUCTIONS}\b(?! messages?\b)",
+            r"\binvalid_value\W{1,4}messages\W{1,4}\d{0,6}\W{1,4}role\b",
         ),
         (
             Said(
@@ -72,8 +76,22 @@ MESSAGE_ROWS: tuple[Row, ...] = (
                 '`system` parameter, not "system" as an input message role.',
             ),
             Said(
+                "Ollama",
+                400,
+                "unknown variant 'system', expected 'user' or 'assistant'",
+            ),
+            Said(
+                "LM Studio",
+                400,
+                "request.messages.1.role: Invalid discriminator value. Expected 'user' | "
+                "'assistant'",
+            ),
+            Said("grok2api", 400, 'Messages API 不支持 role="system"'),
+            Said("helm-api", 400, "invalid_value messages[].role"),
+            Said(
                 VARIATION, 422, "messages.2.role: Input should be 'user' or 'assistant'"
             ),
+            Said(VARIATION, 400, "unsupported role: system"),
         ),
     ),
     Row(

@@ -384,6 +384,8 @@ PARAMETER_ROWS: tuple[Row, ...] = (
         words(
             rf"\bthinking\b[^;]{{0,24}}{QUOTES}adaptive{QUOTES} found using\b",
             rf"\badaptive{QUOTES} thinking (?:is|are) not supported\b",
+            rf"\bthinking\W{{1,6}}type\b[^;]{{0,40}}\binput should be {QUOTES}(?:enabled|disabled)"
+            rf"{QUOTES} or {QUOTES}(?:enabled|disabled){QUOTES}(?!,| or)",
         ),
         (
             Said(
@@ -393,6 +395,11 @@ PARAMETER_ROWS: tuple[Row, ...] = (
                 "the expected tags: 'disabled', 'enabled'",
             ),
             Said("Anthropic", 400, "adaptive thinking is not supported on this model"),
+            Said(
+                VARIATION,
+                422,
+                "body.thinking.type: Input should be 'enabled' or 'disabled'",
+            ),
         ),
         value=ENABLED,
     ),

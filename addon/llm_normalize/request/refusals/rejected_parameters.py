@@ -72,6 +72,7 @@ _DEFINED = (None, "function", "custom")
 _MARKS = {"cache_control", "defer_loading", "eager_input_streaming"}
 _HOLDERS = (
     *((said, *inner) for said in _SAID for inner in ((), ("content",))),
+    ("system",),
     ("tools",),
     ("tools", "function"),
 )
@@ -248,14 +249,15 @@ def _found(named: Path, body: Body) -> Path | None:
         places = _HOLDERS if len(named) == 1 else ()
         found = (_walked((*place, *named), body) for place in places)
         return next((each for each in found if each is not None), None)
-    return _walked((top, *named[1:_DEEP]), body)
+    way = _walked((top, *named[1:_DEEP]), body)
+    return way if way is not None and way[0] == top else None
 
 
 def _walked(named: Path, value: Json) -> Path | None:
     """Return *named* as the path that exists in *value*.
 
-    Without its tags, such as `assistant` in `messages.2.assistant.x`; a place in a list
-    is any place.
+    Without its tags, such as `assistant` in `messages.2.assistant.x`, and `text` in
+    `content.0.text.x`; a place in a list is any place.
     """
     if not named:
         return None
@@ -269,7 +271,7 @@ def _walked(named: Path, value: Json) -> Path | None:
     if not isinstance(value, dict):
         return None
     key = _key(name, value)
-    if key is None:
+    if key is None or (rest and isinstance(value[key], str)):
         return _walked(rest, value)
     if not rest:
         return (key,)
@@ -324,7 +326,7 @@ def _may_drop(path: Path, holder: dict[str, Json], body: Body) -> bool:
 def _may_drop_inside(path: Path, holder: dict[str, Json]) -> bool:
     """The same of what is not at the top."""
     top = path[0]
-    if top in _SAID:
+    if top in (*_SAID, "system"):
         return _says_nothing(path, holder)
     if top == "tools":
         return _declares_nothing(path, holder)
