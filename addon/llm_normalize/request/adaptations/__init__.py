@@ -31,6 +31,7 @@ from .messages.thought_signature_missing import ThoughtSignatureMissing
 from .messages.tool_call_id_refused import ToolCallIdRefused
 from .messages.tool_calls_parallel import ToolCallsParallel
 from .messages.user_after_tool import UserAfterTool
+from .parameters.effort_without_thinking import EffortWithoutThinking
 from .parameters.max_tokens_too_large import MaxTokensTooLarge
 from .parameters.parameter_learned import ParameterLearned
 from .parameters.reasoning_effort_unknown import ReasoningEffortUnknown
@@ -74,6 +75,7 @@ ADAPTATIONS: tuple[type[Adaptation], ...] = (
     ReasoningEffortUnknown,
     TemperatureOutOfRange,
     TopPWithTemperature,
+    EffortWithoutThinking,
     ThinkingRefused,
     ThinkingFormRefused,
     # what a provider has refused

@@ -2,6 +2,7 @@
 
 import re
 
+from ..adaptations.parameters.effort_without_thinking import EffortWithoutThinking
 from ..adaptations.parameters.max_tokens_too_large import MaxTokensTooLarge
 from ..adaptations.parameters.reasoning_effort_unknown import (
     LEVELS,
@@ -42,6 +43,25 @@ _CONTEXT = re.compile(
 """The context is too long, or too dear: a client has to know that."""
 
 PARAMETER_ROWS: tuple[Row, ...] = (
+    Row(
+        EffortWithoutThinking,
+        words(
+            rf"\bthinking\b[^;]{{0,24}}\bdisabled{QUOTES} (?:when|if|while|with|together with) "
+            rf"{QUOTES}(?:reasoning_?|output_config\.)?effort\b",
+        ),
+        (
+            Said(
+                "DeepSeek",
+                400,
+                "thinking options type cannot be disabled when reasoning_effort is set",
+            ),
+            Said(
+                VARIATION,
+                422,
+                "thinking must not be disabled if `reasoning_effort` is set",
+            ),
+        ),
+    ),
     Row(
         TopPWithTemperature,
         words(
