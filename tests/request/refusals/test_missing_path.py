@@ -84,6 +84,7 @@ def test_status_decides_first() -> None:
         '{"error":{"message":"tools[3] has an unsupported type"}}',
         '{"detail":[{"loc":["body","tools",0,"FunctionTool","type"],"msg":"Input should be \'function\'"}]}',
         "{\"error\":{\"message\":\"{'type': 'missing', 'loc': ('body', 'tools', 0, 'input_schema'), 'msg': 'Field required', 'input': {'type': 'web_search_20250305', 'max_uses': 8}}\"}}",
+        '{"error":{"code":400,"message":"Output of tool call should be \'Input text\'"}}',
         '{"error":{"message":"Only function tools are supported"}}',
         '{"error":{"message":"Invalid value: \'custom\'","param":"tools[0].type"}}',
     ],

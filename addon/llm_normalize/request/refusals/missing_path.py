@@ -6,10 +6,10 @@ path names what it has looked for: the model, or the response that another one c
 So whatever speaks of neither is about the path. A refusal that points to chat completions
 is, too, though it speaks of the model ("not supported by this API").
 
-One that refuses a type of tool, or of item, or demands a schema of a tool of Anthropic's own,
-comes from a server that serves the path without
-what its clients send today. They send it with each request, so it is as good as none: in
-chat, those are functions and messages.
+One that refuses a type of tool, or of item, an image in a tool's output, or demands a schema of
+a tool of Anthropic's own, comes from a server that serves the path without what its clients
+send today. They send it with each request, so it is as good as none: in chat, those are
+functions and messages.
 """
 
 import re
@@ -47,6 +47,7 @@ _KIND = (
 _TYPE = re.compile(
     rf"{_PLACE}{_INSIDE}{_HAS}type\b"
     rf"|{_PLACE}\W{{1,6}}input_schema\b[^;]{{0,40}}\brequired\b[^;]{{0,24}}\btype\W{{1,6}}\w+_\d{{8}}\b"
+    r"|\boutput of tool calls? should be\b"
     rf"|\b{_NO} {_KIND}"
     rf"|\b{_KIND}[^.;]{{0,60}}\b(?:{_NO}|must be)\b"
     r"|\btypes?\b\W{1,4}of (?:a )?(?:tool|item)s?\b[^.;]{0,40}\b(?:must|should|not|un\w+)\b"
