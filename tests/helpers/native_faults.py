@@ -269,6 +269,18 @@ def complete_within_a_call(events: list[Data]) -> None:
             events[-1]["type"] = "response.completed"
 
 
+def late_parts(events: list[Data]) -> list[Data]:
+    """The beginning of each part behind its first text."""
+    now, waiting = list[Data](), list[Data]()
+    for each in events:
+        if each["type"].endswith("_part.added"):
+            waiting.append(each)
+            continue
+        now += [each, *waiting]
+        waiting = []
+    return now
+
+
 def only_completed(events: list[Data]) -> list[Data]:
     return events[-1:]
 
@@ -292,6 +304,7 @@ P: dict[str, dict[str, Change]] = {
         "no part added": without("_part.added"),
         "no part done": without("_part.done"),
         "no parts": without("_part.added", "_part.done"),
+        "late parts": late_parts,
         "the last item not done": without("response.output_item.done", last=True),
         "no text done": without("_text.done", ".refusal.done"),
         "only completed": only_completed,
@@ -307,6 +320,9 @@ P: dict[str, dict[str, Change]] = {
         "no role": of_items("role", None),
         "no tools": within("response", "tools", None),
         "no model": within("response", "model", None, "response.in_progress"),
+        "a model at the end": within(
+            "response", "model", None, "response.created", "response.in_progress"
+        ),
         "no output": within("response", "output", None, "response.created"),
         "hardly a response": lambda events: [
             {**each, "response": {k: v for k, v in each["response"].items()
@@ -339,6 +355,11 @@ P: dict[str, dict[str, Change]] = {
             .update(reasoning_tokens=None)
         ),
         "no total": at_end(lambda x: x["usage"].pop("total_tokens", None)),
+        "texts": at_end(
+            lambda x: x["usage"].update(
+                {k: str(n) for k, n in x["usage"].items() if isinstance(n, int)}
+            )
+        ),
     },
     "P6": {
         "empty": at_end(lambda x: x.update(output=[])),
@@ -379,6 +400,12 @@ P: dict[str, dict[str, Change]] = {
         ],
         "completed by name": renamed("response.incomplete", "response.completed"),
         "complete within a call": complete_within_a_call,
+        "completed in any case": lambda events: [
+            *events[:-1], {**events[-1], "type": "response.completed"}
+        ],
+        "in progress at the end": at_end(
+            lambda x: x["status"] == "completed" and x.update(status="in_progress")
+        ),
     },
 }  # fmt: skip
 """What providers do, by the number of the report: see `addon/llm_normalize/native_fixes`."""

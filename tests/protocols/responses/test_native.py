@@ -585,6 +585,17 @@ def test_late_beginning_of_an_item_is_dropped() -> None:
     assert data(out) == SAID
 
 
+def test_message_that_goes_on_behind_thoughts_is_whole_at_the_end() -> None:
+    thoughts = {"item_id": "rs_1", "output_index": 1, "summary_index": 0}
+    kind = "response.reasoning_summary_text.delta"
+    events = [*SAID[:3], {"type": kind, **thoughts, "delta": "Hm"}, *SAID[3:]]
+    out, _ = repaired(events)
+    assert check_events(out) == []
+    empty, hm, said = out[-1][1]["response"]["output"]
+    assert [empty["content"], hm["summary"][0]["text"]] == [[], "Hm"]
+    assert said["content"] == SAID[-1]["response"]["output"][0]["content"]
+
+
 def test_call_without_a_name_is_told_at_the_end() -> None:
     events = made(ONE_CALL)
     for each in events:

@@ -1,6 +1,6 @@
 """The items of an answer that its provider tells itself, nearly: which one an event means."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from typing import override
 
@@ -47,6 +47,7 @@ class NativeItem:
         given: What its provider has said of it last.
         early: The item as its beginning has told it, if that says more than OpenAI's.
         is_announced: Whether the provider has told its beginning.
+        part: Its last part whose beginning the provider has told.
         is_sent: Whether the client has got its beginning.
         is_done: Whether it has ended.
         is_retold: Whether it is a call of another kind than its provider says.
@@ -66,6 +67,7 @@ class NativeItem:
         "kind",
         "made",
         "number",
+        "part",
         "raw",
     )
 
@@ -73,6 +75,7 @@ class NativeItem:
         self.made, self.kind, self.given = made, kind, given
         self.number = made.index
         self.early: JsonObject = {}
+        self.part: JsonObject | None = None
         self.is_announced = self.is_sent = self.is_done = self.ends_early = False
         self.is_hit = False
         self.is_retold = False
@@ -243,6 +246,9 @@ class NativeItems:
         item = NativeItem(made, kind, begun)
         self.all.append(item)
         self._open.setdefault(kind, {})[at] = item
+        before = self._named.get(name)
+        if before is None or before.is_done:
+            self._named[name] = item
         for each in (made.place["item_id"], given.get("call_id")):
             if isinstance(each, str) and each:
                 self._named[each] = item
@@ -337,9 +343,11 @@ class NativeItems:
             return item
 
         found: list[NativeItem | None] = []
+        times = Counter(as_string(entry.get("id")) for entry in output)
         for entry in output:  # by id first, so that no other one takes it
-            kind, name = as_string(entry.get("type")), entry.get("id")
-            found.append(take(self._by(name, None)[0], kind))
+            kind, name = as_string(entry.get("type")), as_string(entry.get("id"))
+            named = self._by(name, None)[0] if times[name] == 1 else None
+            found.append(take(named, kind))
         for at, entry in enumerate(output):
             if found[at] is None:
                 kind = as_string(entry.get("type"))

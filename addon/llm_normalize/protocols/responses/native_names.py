@@ -3,7 +3,7 @@
 from ..json_values import as_object, as_string
 from ..protocol import JsonObject
 from .native_form import Does
-from .native_response import response_in
+from .native_response import UNFINISHED, response_in
 from .spoken_items import PARTS
 
 TEXTS = {f"response.{form.text}": kind for kind, form in PARTS.items()}
@@ -50,6 +50,7 @@ def named(name: str, value: JsonObject, does: Does) -> JsonObject | None:
     due = _FOREIGN.get(kind)
     if kind in _DONE:
         status = response_in(value).get("status") or "completed"
+        status = "completed" if status in UNFINISHED else status
         due = f"response.{status}" if status in _ENDS else None
         due = None if due == kind else due
     if due is None or not does("event-name-foreign"):

@@ -12,7 +12,7 @@ from ...wire.sse import LIMIT
 from ..json_values import as_list, as_object, as_string
 from ..protocol import JsonObject
 from .native_item_reader import TOOL_TYPE, ItemReader
-from .native_items import as_text, item_of, rest_of
+from .native_items import NativeItem, as_text, item_of, rest_of
 from .native_names import CALLS, TEXTS
 from .output_items import Call
 from .spoken_items import PARTS, Message, Spoken, part_kind
@@ -51,9 +51,7 @@ class OutputReader(ItemReader):
         return self._does(_ITEM_DONE)
 
     def _spoken(self, kind: str, value: JsonObject) -> Spoken:
-        made = self._for(item_of(kind), value).made
-        assert isinstance(made, Spoken)
-        return made
+        return _speaking(self._for(item_of(kind), value))
 
     def _kind_of(self, value: JsonObject) -> str:
         """The kind of the part that an event means."""
@@ -73,8 +71,14 @@ class OutputReader(ItemReader):
     def _part_added(self, value: JsonObject) -> None:
         self._hold(value)
         kind = self._kind_of(value)
-        made = self._spoken(kind, value)
+        item = self._for(item_of(kind), value)
+        made = _speaking(item)
+        is_late = made.is_in(kind) and made.open_part is not item.part
+        if is_late and self._does("part-added-missing"):
+            item.part = made.open_part
+            return
         events = [*made.parts_closed(), *made.begin(kind)]
+        item.part = made.open_part
         text = as_string(as_object(value.get("part")).get(PARTS[kind].key))
         if text:
             made.write(text)
@@ -171,3 +175,8 @@ class OutputReader(ItemReader):
         if not self._waits(item):
             optional = () if "name" in value else ("name",)
             self._own(value, events or [item.made.said()], *optional)
+
+
+def _speaking(item: NativeItem) -> Spoken:
+    assert isinstance(item.made, Spoken)
+    return item.made

@@ -1,5 +1,7 @@
 """The `response` object in the events of an answer that its provider tells itself, nearly."""
 
+from collections.abc import Container, Sequence
+
 from ...wire.json_text import Json, whole_number
 from ..figures import Counts
 from ..json_values import as_object, as_string
@@ -32,7 +34,9 @@ _OWN: JsonObject = {
     "completed_at": None,
 }
 """What each event says anew."""
-_ENVELOPE = ("id", "created_at", "model")
+_ENVELOPE = ("created_at", "model")
+UNFINISHED = ("queued", "in_progress")
+"""The status of a response that goes on."""
 _DETAILS = {
     "input_tokens_details": ("prompt_tokens_details", "cached_tokens"),
     "output_tokens_details": ("completion_tokens_details", "reasoning_tokens"),
@@ -56,7 +60,7 @@ class NativeResponse:
         self._does = does
         self._first: JsonObject = {}
         """What the first event says of it."""
-        self._settled: tuple[str, ...] = ("id",)
+        self._settled: Sequence[str] = ()
         """What later ones may not say otherwise."""
         self.tokens: tuple[int | None, int | None] = (None, None)
 
@@ -64,9 +68,11 @@ class NativeResponse:
         """A response as it is sent: *given* itself if it lacks nothing."""
         more: JsonObject = {}
         lacks = [key for key in _REQUIRED if _is_missing(given, key)]
-        if lacks and self._does("response-fields-missing"):
+        is_open = given.get("status") in UNFINISHED and status not in UNFINISHED
+        if (lacks or is_open) and self._does("response-fields-missing"):
             frame = {**self._frame(), **self._first, **_OWN, "status": status}
             more = {key: frame[key] for key in frame if _is_missing(given, key)}
+            more |= {"status": status} if is_open else {}
         for key in self._settled if self._first else ():
             said, due = given.get(key), self._first.get(key)
             if key in given and said != due and self._does("response-id-changing"):
@@ -74,7 +80,12 @@ class NativeResponse:
         made = {**given, **more} if more else given
         if not self._first:
             self._first = {key: each for key, each in made.items() if key != "usage"}
+            self._settle(more)
         return made
+
+    def _settle(self, made_up: Container[str]) -> None:
+        """Keep what the first event has of the response, if it is *made_up*, or its id."""
+        self._settled = ("id", *(key for key in _ENVELOPE if key in made_up))
 
     def progress(self, given: JsonObject) -> JsonObject:
         """The response at a beginning that is put in.
@@ -85,7 +96,7 @@ class NativeResponse:
         frame = {**self._frame(), **given, **self._first, **_OWN}
         if not self._first:
             self._first = frame
-            self._settled = ("id",) if given.get("id") else _ENVELOPE
+            self._settle({key for key in _ENVELOPE if not given.get(key)})
         return {**frame, "status": "in_progress"}
 
     def _frame(self) -> JsonObject:
@@ -137,8 +148,8 @@ class NativeResponse:
                 details = {**details, needed: 0}
             usage[key] = details or whole[key]
         for key in ("input_tokens", "output_tokens", "total_tokens"):
-            if whole_number(usage[key]) is None:
-                usage[key] = whole[key]
+            figure = whole_number(usage[key])
+            usage[key] = whole[key] if figure is None else figure
         return usage
 
 

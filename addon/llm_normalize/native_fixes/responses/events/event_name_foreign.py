@@ -20,13 +20,14 @@ class EventNameForeign(NativeFix):
     name = "event-name-foreign"
     changes = "`response.done`, `response.reasoning.delta`, `response.reasoning_part.added`, another end than its status … -> `response.completed`, `response.reasoning_text.delta`, its status …"
     why = "Clients drop what they do not know: thoughts are lost, and without its end a stream is asked again."
-    providers = ("vLLM", "gateways")
+    providers = ("vLLM", "TensorRT-LLM", "gateways")
     sources = (
         "https://github.com/vllm-project/vllm/pull/24938",
         "https://github.com/vllm-project/vllm/pull/35184",
         "https://github.com/vllm-project/agentic-api/issues/273",
         "https://github.com/jlcodes99/cockpit-tools/issues/701",
         "https://github.com/Oaklight/llm-rosetta/issues/408",
+        "https://github.com/NVIDIA/TensorRT-LLM/issues/19223",
     )
     examples = (
         ResponsesExample(

@@ -26,13 +26,14 @@ class ResponseFieldsMissing(NativeFix):
     """Put in what is missing: from the first event, or as the request says."""
 
     name = "response-fields-missing"
-    changes = "`response` without `tools`, `model`, `output` … -> with all fields"
+    changes = "`response` without `tools`, `model`, `output` …, or still in progress at its end -> with all fields, and its status"
     why = "The AI SDK, Codex and Grok refuse the event, and with it the stream."
-    providers = ("OmniRoute", "llm-rosetta", "LiteLLM", "Bifrost")
+    providers = ("OmniRoute", "llm-rosetta", "LiteLLM", "Bifrost", "llama.cpp")
     sources = (
         "https://github.com/diegosouzapw/OmniRoute/issues/13964",
         "https://github.com/Oaklight/llm-rosetta/issues/56",
         "https://github.com/BerriAI/litellm/pull/28899",
+        "https://github.com/ggml-org/llama.cpp/issues/20607",
     )
     examples = (
         ResponsesExample(
@@ -44,6 +45,11 @@ class ResponseFieldsMissing(NativeFix):
             "no tools at the end",
             [*WHOLE[:-1], last(BARE)],
             [*WHOLE[:-1], last({**BARE, "tools": []})],
+        ),
+        ResponsesExample(
+            "the status of its beginning",
+            [*WHOLE[:-1], last({**WHOLE[-1]["response"], "status": "in_progress"})],
+            WHOLE,
         ),
         ResponsesExample.untouched("OpenAI's own", WHOLE),
     )

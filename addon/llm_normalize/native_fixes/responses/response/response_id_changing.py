@@ -10,7 +10,7 @@ class ResponseIdChanging(NativeFix):
     """Give the response the id of its first event."""
 
     name = "response-id-changing"
-    changes = "`response.id`: another in each event -> that of the first"
+    changes = "`response.id`: another in each event -> that of the first, and so its model and time where they were put in"
     why = "Clients take the events for those of several answers, and go on from one that is not stored."
     providers = ("GitHub Copilot",)
     sources = (
