@@ -87,7 +87,7 @@ def test_views_show_it(proxy: Proxy) -> None:
         "  {}",
         "finish: tool_use",
         " ",
-        'usage: {"output_tokens":2}',
+        'usage: {"input_tokens":5,"output_tokens":2}',
     ]
 
 
