@@ -403,6 +403,9 @@ P: dict[str, dict[str, Change]] = {
         "completed in any case": lambda events: [
             *events[:-1], {**events[-1], "type": "response.completed"}
         ],
+        "completed from the beginning": within(
+            "response", "status", "completed", "response.created"
+        ),
         "in progress at the end": at_end(
             lambda x: x["status"] == "completed" and x.update(status="in_progress")
         ),

@@ -194,6 +194,9 @@ WRONG: dict[str, Callable[[Events], Any]] = {
             usage={**FIGURES, "input_tokens": 0, "output_tokens": 0}
         ),
     ),
+    "figures are texts": lambda e: at(e, "message_delta").update(
+        usage={key: str(each) for key, each in FIGURES.items()}
+    ),
     "chat's figures": lambda e: at(e, "message_delta").update(
         usage={"prompt_tokens": 5, "completion_tokens": 9, **CACHE}
     ),
@@ -367,6 +370,12 @@ def test_delta_of_another_kind_begins_a_block() -> None:
     assert [each["type"] for each in message["content"]] == [
         *("text", "thinking", "text", "tool_use")
     ]
+
+
+def test_bare_text_of_a_body_is_a_block_of_its_stream() -> None:
+    made = MessagesReader(ASKED).whole({**MESSAGE, "content": "Hi"})
+    said = [each.get("delta", {}).get("text") for _, each in made.events]
+    assert [each for each in said if each] == ["Hi"]
 
 
 def test_broken_stream_gets_no_end() -> None:

@@ -14,6 +14,7 @@ _MADE = {
 }
 _TEXT = {"type": "text", "text": "Hi"}
 _WHOLE = message(_TEXT)
+_BARE_TEXT = {**_WHOLE, "content": "Hi"}
 _PART = {key: each for key, each in _WHOLE.items() if key != "stop_sequence"}
 
 
@@ -21,7 +22,7 @@ class MessageFieldsMissing(NativeFix):
     """Put in what is missing, as Anthropic begins one."""
 
     name = "message-fields-missing"
-    changes = "`message_start` without `content`, `role`, `model` … -> with them"
+    changes = "`message_start`, or a body, without `content`, `role`, `model` …, or with a bare text as `content` -> with them, and with blocks"
     why = "`@anthropic-ai/sdk` raises at the first block: it pushes into `content`."
     providers = (
         "cc-switch",
@@ -40,6 +41,7 @@ class MessageFieldsMissing(NativeFix):
             ended=False,
         ),
         MessagesExample("a body", [_PART], [_WHOLE], is_body=True),
+        MessagesExample("a bare text", [_BARE_TEXT], [_WHOLE], is_body=True),
         MessagesExample.untouched("complete", [start()]),
         MessagesExample.untouched("a complete body", [_WHOLE], is_body=True),
     )

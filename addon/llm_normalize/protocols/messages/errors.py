@@ -25,6 +25,8 @@ _KINDS: dict[int, str] = {
     _OVERLOADED: "overloaded_error",
 }
 _NO_STATUS = "api_error"
+_OWN = {_INVALID, _NO_STATUS, "conflict_error", *_KINDS.values()}
+"""The types that Anthropic has."""
 LAST_RESORT: JsonObject = {
     "type": "error",
     "error": {"type": _NO_STATUS, "message": UNTOLD},
@@ -70,7 +72,8 @@ def is_error(value: Json) -> bool:
     error = as_object(found.get("error"))
     is_text = all(isinstance(error.get(key), str) for key in ("type", "message"))
     is_chats = "code" in error or "param" in error
-    return found.get("type") == "error" and is_text and not is_chats
+    is_known = error.get("type") in _OWN
+    return found.get("type") == "error" and is_text and is_known and not is_chats
 
 
 def says_too_long(error: JsonObject) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import override
 
 from ...wire.json_text import Json, whole_number
+from ..call_arguments import arguments_in
 from ..json_values import as_object, as_string, objects_in
 from ..native import NativeAsked, Repaired
 from ..protocol import JsonObject, ServerEvent, make_id
@@ -41,6 +42,8 @@ class MessagesReader(BlockReader):
         self._has_started = self._is_passing = False
         self._id: Json = None
         self._reason: Json = None
+        self._told: JsonObject = {}
+        """What the ends so far say, but for their figures."""
         self._prompt = 0
         self._unsaid: JsonObject = {}
         """The figures of an end without a reason."""
@@ -93,7 +96,7 @@ class MessagesReader(BlockReader):
         self._has_started = True
         self._id = given.get("id")
         for each in objects_in(given.get("content")):
-            self._note(as_string(each.get("type")))
+            self._note(each)
             self._said += 1
         self._reason = given.get("stop_reason")
         self.is_complete = bool(self._reason and self._said)  # a whole one
@@ -159,15 +162,14 @@ class MessagesReader(BlockReader):
 
     def _message_delta(self, value: JsonObject) -> None:
         self._begin_if_missing()
-        has_reason = bool(as_object(value.get("delta")).get("stop_reason"))
-        is_said = has_reason or self.has_hole
+        given = as_object(value.get("delta"))
+        is_said = given.get("stop_reason") or self._reason or self.has_hole
         if not is_said and self._does("message-delta-missing"):
             self._unsaid = as_object(value.get("usage"))  # they wait for the reason
             self._count(by_own_names(self._unsaid))
             return
         self._close_all()
-        given = as_object(value.get("delta"))
-        delta = self._ending(given)
+        delta = self._ending(self._with_reason(given))
         self._reason = delta.get("stop_reason") or self._reason
         self.is_complete = bool(self._reason)
         usage = value.get("usage")
@@ -175,6 +177,15 @@ class MessagesReader(BlockReader):
         if delta is not given or figures is not usage:
             value = {**value, "delta": delta, "usage": figures}
         self._send(value)
+
+    def _with_reason(self, given: JsonObject) -> JsonObject:
+        """A further end, with the reason: an SDK keeps that of the last one."""
+        said = {key: each for key, each in given.items() if each is not None}
+        made = {**self._told, **said}
+        if self._told and not given.get("stop_reason"):
+            given = made if self._does("stop-reason-foreign") else given
+        self._told = made
+        return given
 
     def _final_figures(self, given: Json) -> Json:
         """The figures of the end. Zeros may stand at the start: here they would stay."""
@@ -273,8 +284,10 @@ class MessagesReader(BlockReader):
         if body.get("error") and body.get("type") != "message":
             self._error(body)
             return self._taken()
-        content = body.get("content")
-        if isinstance(content, list):
+        content = _blocks_in(body)
+        is_own = content is body.get("content")
+        is_read = is_own or self._does("message-fields-missing")
+        if isinstance(content, list) and is_read:
             made = {**body, "content": [self._whole_block(each) for each in content]}
             made = self._ending(self._framed(made))
             self._out.append(("", body if made == body else made))
@@ -286,7 +299,7 @@ class MessagesReader(BlockReader):
         """A block of a whole message."""
         given = as_object(block)
         kind = as_string(given.get("type"))
-        self._note(kind)
+        self._note(given)
         made = self._with_fields(given)
         for delta in parted(made).deltas:
             text = as_string(delta.get(WORDS[delta["type"]]))
@@ -296,6 +309,9 @@ class MessagesReader(BlockReader):
             made = {**made, "signature": SIGNATURE} if is_on else made
         if kind == "tool_use":
             made = self._with_call_id(made)
+            spelled = made.get("input")
+            if isinstance(spelled, str) and self._does("tool-input-in-start"):
+                made = {**made, "input": arguments_in(spelled)}
         return made if given else block
 
     @override
@@ -303,7 +319,7 @@ class MessagesReader(BlockReader):
         if value.get("error") and value.get("type") != "message":
             self._error(value)
             return
-        blocks = objects_in(value.get("content"))
+        blocks = objects_in(_blocks_in(value))
         if not (blocks or value.get("type") == "message"):
             return
         begun = {**value, "content": [], "stop_reason": None, "stop_sequence": None}
@@ -320,3 +336,11 @@ class MessagesReader(BlockReader):
         end = {"type": "message_delta", "delta": ending, "usage": value.get("usage")}
         self._message_delta(end)
         self._message_stop({"type": "message_stop"})
+
+
+def _blocks_in(message: JsonObject) -> Json:
+    """The blocks of a whole message: some are a bare text."""
+    given = message.get("content")
+    return (
+        [{"type": "text", "text": given}] if given and isinstance(given, str) else given
+    )

@@ -22,6 +22,7 @@ from .native_parts import (
     Block,
     CallIds,
     parted,
+    use_in,
 )
 
 _ALIKE = ("text_delta", "thinking_delta")
@@ -79,6 +80,7 @@ class BlockReader(NativeReader):
             self._close(last)
         block = self._new(value.get("index"), as_string(given.get("type")))
         block.call = given.get("id")
+        self._note(given)
         made = self._started(block, given)
         self._put(block, value if made is given else {**value, "content_block": made})
         if block.kind != "tool_use":  # whose input may follow all the same
@@ -89,11 +91,12 @@ class BlockReader(NativeReader):
             self._next = self._said  # behind those
         block = Block(given, kind, self._next)
         self._next += 1
-        self._note(kind)
         self._blocks.append(block)
         return block
 
-    def _note(self, kind: str) -> None:
+    def _note(self, given: JsonObject) -> None:
+        """Note what calls something."""
+        kind = use_in(given)
         if kind.endswith(USES) and len(self._uses) < _OPEN:
             self._uses.add(kind)
 

@@ -117,9 +117,8 @@ def parted(block: JsonObject) -> Parted:
     """Return what a start of *block* has, and the deltas of what it says beyond that."""
     kind = as_string(block.get("type"))
     if kind == USES:
-        caller = as_object(block.get("caller")).get("type", "direct")
         # Anthropic itself sends the input of a call by another tool in its start.
-        given = block.get("input") if caller == "direct" else None
+        given = block.get("input") if use_in(block) == USES else None
         text = given if isinstance(given, str) else dumps(given).decode()
         deltas: list[JsonObject] = [{"type": INPUT, "partial_json": text}]
         return Parted({**block, "input": {}}, deltas) if given else Parted(block, [])
@@ -134,6 +133,13 @@ def own_reason(given: Json) -> str | None:
         return "end_turn" if given else None  # the number of a token, say
     said = given.lower()
     return _REASONS.get(said) or (said if said in _OWN else given)
+
+
+def use_in(block: JsonObject) -> str:
+    """Return the kind of *block*: a call by another tool is not the model's own."""
+    kind = as_string(block.get("type"))
+    caller = as_object(block.get("caller")).get("type", "direct")
+    return kind if kind != USES or caller == "direct" else f"programmatic_{USES}"
 
 
 def reason_of(
@@ -160,8 +166,11 @@ def reason_of(
 
 
 def by_own_names(usage: JsonObject) -> JsonObject:
-    """Return figures with Anthropic's names beside chat's."""
+    """Return figures, as numbers, with Anthropic's names beside chat's."""
     made = {**usage}
+    for name in ("input_tokens", "output_tokens", *NO_CACHE):
+        if isinstance(usage.get(name), str):
+            made[name] = whole_number(usage[name])
     for foreign, name in _CHAT.items():
         figure = whole_number(usage.get(foreign))
         if figure is not None and whole_number(usage.get(name)) is None:

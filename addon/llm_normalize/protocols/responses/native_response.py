@@ -68,11 +68,12 @@ class NativeResponse:
         """A response as it is sent: *given* itself if it lacks nothing."""
         more: JsonObject = {}
         lacks = [key for key in _REQUIRED if _is_missing(given, key)]
-        is_open = given.get("status") in UNFINISHED and status not in UNFINISHED
-        if (lacks or is_open) and self._does("response-fields-missing"):
+        said = given.get("status", status)
+        is_other = (said in UNFINISHED) is not (status in UNFINISHED)
+        if (lacks or is_other) and self._does("response-fields-missing"):
             frame = {**self._frame(), **self._first, **_OWN, "status": status}
             more = {key: frame[key] for key in frame if _is_missing(given, key)}
-            more |= {"status": status} if is_open else {}
+            more |= {"status": status} if is_other else {}
         for key in self._settled if self._first else ():
             said, due = given.get(key), self._first.get(key)
             if key in given and said != due and self._does("response-id-changing"):

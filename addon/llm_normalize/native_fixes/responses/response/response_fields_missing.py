@@ -26,7 +26,7 @@ class ResponseFieldsMissing(NativeFix):
     """Put in what is missing: from the first event, or as the request says."""
 
     name = "response-fields-missing"
-    changes = "`response` without `tools`, `model`, `output` …, or still in progress at its end -> with all fields, and its status"
+    changes = "`response` without `tools`, `model`, `output` …, or with the status of another event -> with all fields, and its own"
     why = "The AI SDK, Codex and Grok refuse the event, and with it the stream."
     providers = ("OmniRoute", "llm-rosetta", "LiteLLM", "Bifrost", "llama.cpp")
     sources = (
