@@ -65,6 +65,8 @@ class CallTypeWrong(NativeFix):
         "https://github.com/antirez/ds4/issues/745",
         "https://github.com/decolua/9router/issues/1371",
         "https://github.com/MetaFARS/codex-relay/issues/37",
+        "https://github.com/caozhiyuan/copilot-api/issues/242",
+        "https://github.com/github/gh-aw-firewall/issues/8350",
     )
     examples = (
         ResponsesExample(
